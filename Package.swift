@@ -1,0 +1,29 @@
+// swift-tools-version: 6.1
+import PackageDescription
+
+let package = Package(
+    name: "Lanner",
+    platforms: [.macOS(.v13), .iOS(.v16), .tvOS(.v16), .watchOS(.v9)],
+    products: [
+        .library(name: "Lanner", targets: ["Lanner"]),
+        .library(name: "LannerCore", targets: ["LannerCore"]),
+        .library(name: "LannerTesting", targets: ["LannerTesting"]),
+        .executable(name: "lanner", targets: ["LannerCLI"]),
+    ],
+    targets: [
+        // Decides; imports nothing.
+        .target(name: "LannerMachine"),
+        // Carries out what the machine decided; Foundation, never FoundationNetworking.
+        .target(name: "LannerCore", dependencies: ["LannerMachine"]),
+        // The default transport; the only target that imports FoundationNetworking.
+        .target(name: "LannerURLSession", dependencies: ["LannerCore"]),
+        // What applications import.
+        .target(name: "Lanner", dependencies: ["LannerURLSession"]),
+        // A small HTTP server on the loopback interface, for LannerTesting and `lanner demo`.
+        .target(name: "LannerLoopback"),
+        // Fakes for tests of code that downloads.
+        .target(name: "LannerTesting", dependencies: ["LannerCore", "LannerLoopback"]),
+        .executableTarget(name: "LannerCLI", dependencies: ["Lanner", "LannerLoopback"]),
+    ],
+    swiftLanguageModes: [.v6]
+)

@@ -1,0 +1,12 @@
+/// Checksums of files: the algorithms, their digests, and the protocol of a hasher.
+public enum Checksum {
+    /// Computes a digest from bytes that are handed over in order.
+    ///
+    /// The digest depends on the bytes alone, not on how they were cut into calls.
+    public protocol Hasher: Sendable {
+        /// Takes the next bytes; an empty buffer changes nothing.
+        mutating func update(_ bytes: UnsafeRawBufferPointer)
+        /// The digest of all bytes so far, most significant byte first. The hasher is unchanged: more bytes may follow.
+        func digest() -> [UInt8]
+    }
+}

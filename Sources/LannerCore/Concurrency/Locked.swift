@@ -1,0 +1,51 @@
+#if canImport(Darwin)
+import Darwin
+#elseif canImport(Glibc)
+import Glibc
+#elseif canImport(Musl)
+import Musl
+#endif
+
+/// A value behind the platform's lock.
+///
+/// Never held while foreign code runs: what is called under it is ours and short.
+// @unchecked Sendable: `value` is only touched between `lock` and `unlock` of `mutex`.
+package final class Locked<Value>: @unchecked Sendable {
+    #if canImport(Darwin)
+    private typealias Mutex = os_unfair_lock
+    #else
+    private typealias Mutex = pthread_mutex_t
+    #endif
+
+    private let mutex: UnsafeMutablePointer<Mutex>
+    private var value: Value
+
+    package init(_ value: Value) {
+        self.value = value
+        mutex = .allocate(capacity: 1)
+        mutex.initialize(to: Mutex())
+        #if !canImport(Darwin)
+        pthread_mutex_init(mutex, nil)
+        #endif
+    }
+
+    deinit {
+        #if !canImport(Darwin)
+        pthread_mutex_destroy(mutex)
+        #endif
+        mutex.deinitialize(count: 1)
+        mutex.deallocate()
+    }
+
+    /// Runs `body` with the value while no one else can.
+    package func withLock<Result>(_ body: (inout Value) throws -> Result) rethrows -> Result {
+        #if canImport(Darwin)
+        os_unfair_lock_lock(mutex)
+        defer { os_unfair_lock_unlock(mutex) }
+        #else
+        pthread_mutex_lock(mutex)
+        defer { pthread_mutex_unlock(mutex) }
+        #endif
+        return try body(&value)
+    }
+}

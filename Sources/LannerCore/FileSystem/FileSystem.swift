@@ -1,0 +1,81 @@
+import LannerMachine
+
+/// What a file operation failed with.
+package struct FileError: Error, Sendable, Hashable {
+    /// The class of the failure.
+    package var fault: DiskFault
+    /// The operation, for example "write".
+    package var operation: String
+    /// The path it was about.
+    package var path: String
+    /// The platform's `errno`; 0 where there is none.
+    package var code: Int32
+
+    package init(fault: DiskFault, operation: String, path: String, code: Int32 = 0) {
+        self.fault = fault
+        self.operation = operation
+        self.path = path
+        self.code = code
+    }
+}
+
+/// How a file is opened.
+package enum FileMode: Sendable, Hashable {
+    /// For reading; the file must be there.
+    case read
+    /// For reading and writing; made when it is not there, kept as it is when it is.
+    case readWrite
+    /// For reading and writing; emptied when it is there.
+    case create
+}
+
+/// An open file. Positions and sizes are bytes. Calls block; none is made under a lock.
+package protocol OpenFile: AnyObject, Sendable {
+    /// Writes all bytes at a position; the kernel has them when it returns.
+    func write(_ bytes: UnsafeRawBufferPointer, at offset: Int64) throws(FileError)
+    /// Reads up to the buffer's length from a position; 0 at the end of the file.
+    func read(into buffer: UnsafeMutableRawBufferPointer, at offset: Int64) throws(FileError) -> Int
+    /// Sets space aside for `size` bytes without changing what is read; where that cannot be done, does nothing.
+    /// Fails with `noSpace` when the disk cannot hold it.
+    func allocate(_ size: Int64) throws(FileError)
+    /// Cuts or extends the file.
+    func truncate(to size: Int64) throws(FileError)
+    /// Returns when the bytes written so far survive the death of the machine.
+    func sync() throws(FileError)
+    /// The size now.
+    func size() throws(FileError) -> Int64
+    /// Closes; later calls fail. Closing twice does nothing.
+    func close()
+}
+
+/// The directory operations and files the library uses. Calls block; none is made under a lock.
+package protocol FileSystem: Sendable {
+    /// Opens a regular file; never follows a symbolic link in the last component.
+    func open(_ path: String, _ mode: FileMode) throws(FileError) -> any OpenFile
+    /// Makes a directory and those above it; fine when it is there.
+    func makeDirectory(_ path: String) throws(FileError)
+    /// The names in a directory, in no order.
+    func list(_ path: String) throws(FileError) -> [String]
+    /// The size of a regular file, nil when nothing is there.
+    func size(of path: String) throws(FileError) -> Int64?
+    /// Removes a file; fine when it is not there.
+    func remove(_ path: String) throws(FileError)
+    /// Renames within one file system, replacing a file in the place in one step. Fails with `crossesDevices` set
+    /// in ``FileError/code`` (EXDEV) when source and target are on two file systems.
+    func rename(_ path: String, to target: String) throws(FileError)
+    /// Returns when the names made and removed in a directory survive the death of the machine.
+    func syncDirectory(_ path: String) throws(FileError)
+    /// Free bytes a program may use on the file system of a directory; nil when it cannot be told.
+    func freeSpace(_ directory: String) -> Int64?
+    /// Takes the advisory lock of a lock file (made when missing) until the result is released or the process ends.
+    /// Fails with `locked` when another process, or this one, has it.
+    func lock(_ path: String) throws(FileError) -> any FileLock
+    /// A text that changes with every boot of the machine; nil when it cannot be told.
+    func bootIdentifier() -> String?
+}
+
+/// An advisory lock that is held until `release`, or until the process ends.
+package protocol FileLock: AnyObject, Sendable {
+    /// Gives the lock back. Twice does nothing.
+    func release()
+}

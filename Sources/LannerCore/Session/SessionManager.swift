@@ -1,0 +1,6 @@
+import Foundation
+
+/// Downloads files.
+public final class SessionManager: Sendable {
+    init() {}
+}

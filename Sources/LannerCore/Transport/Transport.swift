@@ -1,0 +1,152 @@
+import Foundation
+import LannerMachine
+
+/// Carries out single HTTP exchanges for a ``SessionManager``.
+///
+/// A transport is small and knows nothing of downloads. Redirects, retries, ranges and validators, checksums and
+/// files are the manager's, once, for all transports: a transport sends the request as it is given (it adds no
+/// header field of its own but what its protocol demands), follows no redirect, decodes no content coding, stores
+/// no cookie, answers no challenge, and reports what came back.
+///
+/// Methods may be called on any thread, also from inside `receive`.
+public protocol Transport: Sendable {
+    /// What this transport is. Constant for its life.
+    var traits: TransportTraits { get }
+
+    /// Begins one GET.
+    ///
+    /// Returns at once; `receive` may already have been called by then. The events come one at a time (never two
+    /// calls at once), on any thread, in this order:
+    /// `head`, then any number of `bytes` or one `file`, then `end`; or at any point `failure`, and then nothing.
+    /// Exactly one of `end` and `failure` comes, always, also after ``TransportExchange/cancel()`` (then `failure`
+    /// with ``TransportFault/canceled``, unless the end was already on its way) and after ``invalidate()``.
+    ///
+    /// `receive` may block for a while when the receiver cannot keep up; the transport must not deliver in parallel,
+    /// and should stop reading from its connection meanwhile.
+    ///
+    /// `end` says that the body is complete by the framing of HTTP: the number of bytes announced by
+    /// `Content-Length`, the last chunk, or the close of the connection where neither was given. A shorter body is a
+    /// failure, ``TransportFault/lengthMismatch`` or ``TransportFault/connectionLost``.
+    func begin(
+        _ request: TransportRequest, receive: @escaping @Sendable (TransportEvent) -> Void
+    ) -> any TransportExchange
+
+    /// Ends every exchange and gives all resources back. Exchanges begun later fail with
+    /// ``TransportFault/unavailable``. Calling it twice does nothing.
+    func invalidate()
+}
+
+/// One exchange under way. All methods return at once and may be called after the end, where they do nothing.
+public protocol TransportExchange: AnyObject, Sendable {
+    /// Ends the exchange; see ``Transport/begin(_:receive:)`` for what is still reported.
+    func cancel()
+    /// Asks for no more bytes until ``resume()``; what is on its way still comes. A transport whose
+    /// ``TransportTraits/Delivery`` is not `pausable` ignores it.
+    func pause()
+    /// Asks for bytes again.
+    func resume()
+}
+
+/// What one exchange asks for.
+public struct TransportRequest: Sendable, Hashable {
+    /// Where to; http or https, with a host, without a fragment.
+    public var url: URL
+    /// Every header field to send, `Range` and `Accept-Encoding` included.
+    public var fields: HeaderFields
+    /// The transport's own resume data, from an earlier ``TransportFailure/resumeData``; then `Range` is absent.
+    public var resumeData: Data?
+    /// How long a connection may take, and how long a response may stay silent, before ``TransportFault/timedOut``.
+    /// A hint for the transport's own timers; the manager keeps its own as well.
+    public var timeout: Duration
+    /// Which networks may be used. A transport that cannot tell networks apart ignores it.
+    public var networkAccess: NetworkAccess
+
+    /// Makes a request.
+    public init(
+        url: URL, fields: HeaderFields = [:], resumeData: Data? = nil, timeout: Duration = .seconds(60),
+        networkAccess: NetworkAccess = NetworkAccess()
+    ) {
+        self.url = url
+        self.fields = fields
+        self.resumeData = resumeData
+        self.timeout = timeout
+        self.networkAccess = networkAccess
+    }
+}
+
+/// Which kinds of network a request may use.
+public struct NetworkAccess: Sendable, Hashable {
+    /// Mobile data.
+    public var cellular: Bool
+    /// Networks the system calls expensive.
+    public var expensive: Bool
+    /// Networks in low-data mode.
+    public var constrained: Bool
+
+    /// All kinds, unless said otherwise.
+    public init(cellular: Bool = true, expensive: Bool = true, constrained: Bool = true) {
+        self.cellular = cellular
+        self.expensive = expensive
+        self.constrained = constrained
+    }
+}
+
+/// What an exchange reports. See ``Transport/begin(_:receive:)`` for the order.
+public enum TransportEvent: Sendable {
+    /// The final response's status and header.
+    case head(ResponseHead)
+    /// The next piece of the body, as it was sent (no content coding is undone). Never empty.
+    case bytes(Data)
+    /// The whole body in a file that the transport made; the receiver moves it away before it returns, and the
+    /// transport may delete it afterwards.
+    case file(URL)
+    /// The body is complete.
+    case end
+    /// The exchange is over without a complete body.
+    case failure(TransportFailure)
+}
+
+/// Why an exchange ended without a complete body.
+public struct TransportFailure: Error, Sendable {
+    /// The class of the failure, which decides whether it is retried.
+    public var fault: TransportFault
+    /// One sentence for a person, in the transport's words.
+    public var message: String
+    /// What the transport needs to go on where it stopped, for transports whose traits say so.
+    public var resumeData: Data?
+
+    /// Makes a failure.
+    public init(_ fault: TransportFault, _ message: String, resumeData: Data? = nil) {
+        self.fault = fault
+        self.message = message
+        self.resumeData = resumeData
+    }
+}
+
+/// What a transport is.
+public struct TransportTraits: Sendable, Hashable {
+    /// How the body arrives.
+    public enum Delivery: Sendable, Hashable {
+        /// In pieces, and ``TransportExchange/pause()`` works: one exchange may carry a whole file.
+        case pausable
+        /// In pieces that cannot be held back except by blocking: the manager asks for the file in slices of the
+        /// given number of bytes, with at most `inFlight` exchanges per download.
+        case sliced(ClosedRange<Int64>, inFlight: Int)
+        /// As a finished file, with progress reported by nothing else.
+        case file
+    }
+
+    /// How the body arrives.
+    public var delivery: Delivery
+    /// Whether a failure may carry resume data that ``TransportRequest/resumeData`` takes.
+    public var hasResumeData: Bool
+    /// Whether exchanges go on when the process that began them has ended.
+    public var outlivesProcess: Bool
+
+    /// Makes traits.
+    public init(delivery: Delivery, hasResumeData: Bool = false, outlivesProcess: Bool = false) {
+        self.delivery = delivery
+        self.hasResumeData = hasResumeData
+        self.outlivesProcess = outlivesProcess
+    }
+}

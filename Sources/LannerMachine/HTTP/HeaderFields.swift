@@ -1,0 +1,63 @@
+/// The header fields of a request or a response: in order, names compared without case (RFC 9110, 5.1).
+///
+/// A name may occur more than once; `values(of:)` gives every line, the subscript the first.
+public struct HeaderFields: Sendable, Hashable {
+    /// One line of a header.
+    public struct Field: Sendable, Hashable {
+        /// The name as it was given.
+        public var name: String
+        /// The value, without the white space around it.
+        public var value: String
+
+        /// Makes one line.
+        public init(name: String, value: String) {
+            self.name = name
+            self.value = value
+        }
+    }
+
+    /// The lines, in order.
+    public private(set) var fields: [Field]
+
+    /// An empty header, or one of the given lines, kept in their order.
+    public init(_ fields: [Field] = []) {
+        self.fields = fields
+    }
+
+    /// The first value of a name. Setting replaces every line of that name; nil removes them.
+    public subscript(name: String) -> String? {
+        get { fields.first { Self.same($0.name, name) }?.value }
+        set {
+            fields.removeAll { Self.same($0.name, name) }
+            if let newValue { fields.append(Field(name: name, value: newValue)) }
+        }
+    }
+
+    /// Every value of a name, in order.
+    public func values(of name: String) -> [String] {
+        fields.filter { Self.same($0.name, name) }.map(\.value)
+    }
+
+    /// Adds a line, leaving earlier lines of the same name.
+    public mutating func append(_ name: String, _ value: String) {
+        fields.append(Field(name: name, value: value))
+    }
+
+    /// Whether two field names are the same name: ASCII letters compare without case.
+    public static func same(_ left: String, _ right: String) -> Bool {
+        let left = left.utf8
+        let right = right.utf8
+        return left.count == right.count && zip(left, right).allSatisfy { lowercased($0) == lowercased($1) }
+    }
+
+    private static func lowercased(_ byte: UInt8) -> UInt8 {
+        byte >= UInt8(ascii: "A") && byte <= UInt8(ascii: "Z") ? byte | 0x20 : byte
+    }
+}
+
+extension HeaderFields: ExpressibleByDictionaryLiteral {
+    /// Makes a header from a literal, in its order.
+    public init(dictionaryLiteral elements: (String, String)...) {
+        self.init(elements.map { Field(name: $0.0, value: $0.1) })
+    }
+}

@@ -1,0 +1,15 @@
+/// The status and the header of one HTTP response, as the transport saw them.
+///
+/// Only final responses: a transport never reports 1xx, nor a proxy's answer to CONNECT.
+public struct ResponseHead: Sendable, Hashable {
+    /// The status code, for example 206.
+    public var status: Int
+    /// The header fields, in the order received where the transport knows it.
+    public var fields: HeaderFields
+
+    /// Makes a head.
+    public init(status: Int, fields: HeaderFields = [:]) {
+        self.status = status
+        self.fields = fields
+    }
+}

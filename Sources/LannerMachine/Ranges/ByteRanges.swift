@@ -1,0 +1,79 @@
+/// A set of byte positions of a file, kept as sorted half-open ranges that neither touch nor overlap.
+package struct ByteRanges: Sendable, Hashable {
+    /// The ranges, ascending.
+    package private(set) var ranges: [Range<Int64>] = []
+
+    package init() {}
+
+    /// The union of the given ranges; empty and negative ones add nothing.
+    package init(_ ranges: some Sequence<Range<Int64>>) {
+        for range in ranges { insert(range) }
+    }
+
+    package var isEmpty: Bool { ranges.isEmpty }
+
+    /// How many positions are in the set.
+    package var count: Int64 { ranges.reduce(0) { $0 + ($1.upperBound - $1.lowerBound) } }
+
+    /// The position after the last one, 0 for the empty set.
+    package var end: Int64 { ranges.last?.upperBound ?? 0 }
+
+    /// How many positions from 0 on are there without a gap.
+    package var prefix: Int64 {
+        guard let first = ranges.first, first.lowerBound == 0 else { return 0 }
+        return first.upperBound
+    }
+
+    /// Adds a range and joins it with its neighbours.
+    package mutating func insert(_ range: Range<Int64>) {
+        guard range.lowerBound >= 0, !range.isEmpty else { return }
+        let first = firstIndex(endingAtOrAfter: range.lowerBound)
+        var joined = range
+        var next = first
+        while next < ranges.count, ranges[next].lowerBound <= joined.upperBound {
+            joined = min(joined.lowerBound, ranges[next].lowerBound)..<max(joined.upperBound, ranges[next].upperBound)
+            next += 1
+        }
+        ranges.replaceSubrange(first..<next, with: CollectionOfOne(joined))
+    }
+
+    /// Adds every range of another set.
+    package mutating func formUnion(_ other: ByteRanges) {
+        for range in other.ranges { insert(range) }
+    }
+
+    /// The part of the set below a position: what a file of that size can hold.
+    package func clipped(to size: Int64) -> ByteRanges {
+        ByteRanges(ranges.compactMap { range in
+            range.lowerBound < size ? range.lowerBound..<min(range.upperBound, size) : nil
+        })
+    }
+
+    /// Whether every position of the range is in the set.
+    package func contains(_ range: Range<Int64>) -> Bool {
+        if range.isEmpty { return true }
+        let index = firstIndex(endingAtOrAfter: range.lowerBound)
+        return index < ranges.count
+            && ranges[index].lowerBound <= range.lowerBound && ranges[index].upperBound >= range.upperBound
+    }
+
+    /// The first range at or after `position` and below `limit` that is missing; nil when none is.
+    package func firstGap(from position: Int64 = 0, below limit: Int64) -> Range<Int64>? {
+        var start = position
+        for range in ranges where range.upperBound > start {
+            if range.lowerBound > start { return start < limit ? start..<min(range.lowerBound, limit) : nil }
+            start = range.upperBound
+        }
+        return start < limit ? start..<limit : nil
+    }
+
+    private func firstIndex(endingAtOrAfter position: Int64) -> Int {
+        var low = 0
+        var high = ranges.count
+        while low < high {
+            let middle = (low + high) / 2
+            if ranges[middle].upperBound < position { low = middle + 1 } else { high = middle }
+        }
+        return low
+    }
+}
