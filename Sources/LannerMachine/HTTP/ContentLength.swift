@@ -1,0 +1,48 @@
+/// How long a body is announced to be (RFC 9110, 8.6).
+package enum ContentLength: Sendable, Hashable {
+    /// Not announced, or overruled by a transfer coding (RFC 9112, 6.3).
+    case unknown
+    /// So many bytes.
+    case bytes(Int64)
+    /// Malformed, too large, or several values that differ: such a response cannot be trusted.
+    case contradictory
+
+    package init(fields: HeaderFields) {
+        let members = FieldText.members(fields.values(of: "Content-Length"))
+        let values = Set(members.map { FieldText.decimal($0) })
+        if values.isEmpty {
+            self = .unknown
+        } else if values.count == 1, case .some(.some(let value)) = values.first {
+            self = fields.isTransferCoded ? .unknown : .bytes(value)
+        } else {
+            self = .contradictory
+        }
+    }
+
+    /// The number, where there is exactly one.
+    package var value: Int64? {
+        switch self {
+        case .bytes(let count): count
+        case .unknown, .contradictory: nil
+        }
+    }
+}
+
+extension HeaderFields {
+    /// Whether the body has a content coding (RFC 9110, 8.4), so that its length and ranges are not those of the file.
+    package var isContentCoded: Bool { hasCoding("Content-Encoding") }
+
+    fileprivate var isTransferCoded: Bool { hasCoding("Transfer-Encoding") }
+
+    private func hasCoding(_ name: String) -> Bool {
+        FieldText.members(values(of: name)).contains { !$0.isEmpty && !FieldText.equal($0, "identity") }
+    }
+
+    /// Whether the body is several ranges in one (RFC 9110, 14.6).
+    package var isMultipartRanges: Bool {
+        values(of: "Content-Type").contains { value in
+            let type = FieldText.trimmed(value).prefix { $0 != UInt8(ascii: ";") }
+            return FieldText.equal(FieldText.trimmed(type), "multipart/byteranges")
+        }
+    }
+}

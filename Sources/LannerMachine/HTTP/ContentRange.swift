@@ -1,0 +1,48 @@
+/// What `Content-Range` says about a body (RFC 9110, 14.4).
+package enum ContentRange: Sendable, Hashable {
+    /// `bytes a-b/N`, or `bytes a-b/*` where the total is nil. Never empty; within the total.
+    case part(Range<Int64>, total: Int64?)
+    /// `bytes */N`: no part of the range that was asked for exists.
+    case unsatisfied(total: Int64)
+
+    /// Reads one value; nil for other units and for everything that is malformed, too large or impossible.
+    package init?(_ value: String) { self.init(FieldText.trimmed(value)) }
+
+    /// The range of a response; nil when it has none, or lines that contradict each other.
+    package init?(fields: HeaderFields) {
+        let members = Set(FieldText.members(fields.values(of: "Content-Range")).map(ContentRange.init))
+        guard members.count == 1, case .some(.some(let only)) = members.first else { return nil }
+        self = only
+    }
+
+    private init?(_ bytes: FieldText.Bytes) {
+        guard FieldText.equal(bytes.prefix(6), "bytes ") else { return nil }
+        let parts = FieldText.trimmed(bytes.dropFirst(6)).split(separator: UInt8(ascii: "/"), maxSplits: 1)
+        guard parts.count == 2, let range = parts.first, let size = parts.last else { return nil }
+        let total = FieldText.decimal(size)
+        guard total != nil || FieldText.equal(size, "*") else { return nil }
+        if FieldText.equal(range, "*") {
+            guard let total else { return nil }
+            self = .unsatisfied(total: total)
+        } else {
+            guard let range = Self.range(range), total.map({ range.upperBound <= $0 }) ?? true else { return nil }
+            self = .part(range, total: total)
+        }
+    }
+
+    private static func range(_ bytes: FieldText.Bytes) -> Range<Int64>? {
+        let ends = bytes.split(separator: UInt8(ascii: "-"), omittingEmptySubsequences: false)
+        guard ends.count == 2, let first = FieldText.decimal(ends[0]), let last = FieldText.decimal(ends[1]),
+            first <= last, last < Int64.max
+        else { return nil }
+        return first..<(last + 1)
+    }
+
+    /// The size of the whole file, where it is told.
+    package var total: Int64? {
+        switch self {
+        case .part(_, let total): total
+        case .unsatisfied(let total): total
+        }
+    }
+}

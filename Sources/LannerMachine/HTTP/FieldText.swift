@@ -1,0 +1,66 @@
+/// The few rules of field values that every parser here shares (RFC 9110, 5.6).
+///
+/// Works on bytes: a `Character` may hide a CR LF pair or a combining mark behind a comma.
+package enum FieldText {
+    package typealias Bytes = ArraySlice<UInt8>
+
+    /// A value's bytes without the white space around it.
+    package static func trimmed(_ text: String) -> Bytes { trimmed(Array(text.utf8)[...]) }
+
+    package static func trimmed(_ bytes: Bytes) -> Bytes {
+        var bytes = bytes
+        while let first = bytes.first, isSpace(first) { bytes.removeFirst() }
+        while let last = bytes.last, isSpace(last) { bytes.removeLast() }
+        return bytes
+    }
+
+    /// The members of a comma-separated list over all lines of a name; some transports join lines of one name.
+    package static func members(_ lines: [String]) -> [Bytes] {
+        lines.flatMap { line in
+            Array(line.utf8).split(separator: UInt8(ascii: ","), omittingEmptySubsequences: false).map(trimmed)
+        }
+    }
+
+    /// A number of digits only, without a sign; nil when it is anything else or does not fit.
+    package static func decimal(_ bytes: Bytes) -> Int64? {
+        guard !bytes.isEmpty else { return nil }
+        var value: Int64 = 0
+        for byte in bytes {
+            guard isDigit(byte) else { return nil }
+            let (tens, overTen) = value.multipliedReportingOverflow(by: 10)
+            let (sum, overSum) = tens.addingReportingOverflow(Int64(byte - UInt8(ascii: "0")))
+            guard !overTen, !overSum else { return nil }
+            value = sum
+        }
+        return value
+    }
+
+    /// Whether the bytes are an ASCII word, letters compared without case.
+    package static func equal(_ bytes: Bytes, _ word: StaticString) -> Bool {
+        word.withUTF8Buffer { word in
+            bytes.count == word.count && zip(bytes, word).allSatisfy { lowercased($0) == lowercased($1) }
+        }
+    }
+
+    package static func lowercased(_ byte: UInt8) -> UInt8 {
+        byte >= UInt8(ascii: "A") && byte <= UInt8(ascii: "Z") ? byte | 0x20 : byte
+    }
+
+    package static func isDigit(_ byte: UInt8) -> Bool {
+        byte >= UInt8(ascii: "0") && byte <= UInt8(ascii: "9")
+    }
+
+    package static func isLetter(_ byte: UInt8) -> Bool {
+        let byte = lowercased(byte)
+        return byte >= UInt8(ascii: "a") && byte <= UInt8(ascii: "z")
+    }
+
+    package static func isSpace(_ byte: UInt8) -> Bool { byte == 0x20 || byte == 0x09 }
+
+    /// Whether the text is a token (RFC 9110, 5.6.2), as field names have to be.
+    package static func isToken(_ text: String) -> Bool {
+        !text.isEmpty && text.utf8.allSatisfy { isLetter($0) || isDigit($0) || tokenMarks.contains($0) }
+    }
+
+    private static let tokenMarks = Set("!#$%&'*+-.^_`|~".utf8)
+}

@@ -1,0 +1,60 @@
+/// What the next request asks a server for.
+package struct Ask: Sendable, Hashable {
+    /// What has to hold for a range to be sent; the server sends the whole file otherwise.
+    package enum Condition: Sendable, Hashable {
+        case none
+        /// The value of `If-Range` (RFC 9110, 13.1.5).
+        case ifRange(String)
+    }
+
+    /// The bytes that are wanted; nil asks for the file as a whole, without `Range`. Never empty.
+    package let range: Range<Int64>?
+    /// Whether everything from the range's first byte on is asked for: a server may send past its end.
+    package let isOpenEnded: Bool
+    package let condition: Condition
+    /// The version that an answer has to continue; nil when nothing is held and nothing has begun.
+    package let held: Version?
+    /// How the answer is tied to `held`; `none` when `held` is nil.
+    package let rung: Rung
+
+    /// Asks for the file from its first byte on, without `Range`, whatever is held.
+    package static let whole = Ask(range: nil, isOpenEnded: true, condition: .none, held: nil, rung: .none)
+
+    /// Asks for a range of the file.
+    ///
+    /// Nil when that cannot be done: the held version has no rung from `top` down, the range is empty, or it does not
+    /// begin at 0 though no version is held. Then only `whole` is left.
+    package static func next(
+        range: Range<Int64>, isOpenEnded: Bool, held: Version?, from top: Rung = .strongTag, hasDigest: Bool
+    ) -> Ask? {
+        guard !range.isEmpty, range.lowerBound >= 0 else { return nil }
+        guard let held else {
+            guard range.lowerBound == 0 else { return nil }
+            return Ask(range: range, isOpenEnded: isOpenEnded, condition: .none, held: nil, rung: .none)
+        }
+        let rung = held.rung(from: top, hasDigest: hasDigest)
+        guard rung != .none else { return nil }
+        return Ask(
+            range: range, isOpenEnded: isOpenEnded, condition: condition(for: held, on: rung), held: held, rung: rung)
+    }
+
+    private static func condition(for version: Version, on rung: Rung) -> Condition {
+        switch rung {
+        case .strongTag: version.entityTag.map { .ifRange($0.text) } ?? .none
+        case .strongDate: version.lastModified.map { .ifRange($0) } ?? .none
+        case .weak, .digestOnly, .none: .none
+        }
+    }
+
+    /// The fields that this adds to the caller's: no content coding, and the range with its condition.
+    package var headerFields: HeaderFields {
+        var fields: HeaderFields = ["Accept-Encoding": "identity"]
+        guard let range else { return fields }
+        fields["Range"] = "bytes=\(range.lowerBound)-" + (isOpenEnded ? "" : "\(range.upperBound - 1)")
+        switch condition {
+        case .none: break
+        case .ifRange(let value): fields["If-Range"] = value
+        }
+        return fields
+    }
+}

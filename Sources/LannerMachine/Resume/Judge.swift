@@ -1,0 +1,113 @@
+/// Judges a response's head by the request it answers: the ladder of validators (RFC 9110, 13.1.5, 14, 15.3.7, 15.5.17).
+///
+/// `held` is how many bytes are held from position 0 on without a gap; `wallSeconds` the time of day, for a `Retry-After`
+/// in a response without `Date`.
+package func judge(_ head: ResponseHead, for ask: Ask, held: Int64, wallSeconds: Int64) -> Verdict {
+    Judge(head: head, ask: ask, held: held, wallSeconds: wallSeconds).verdict
+}
+
+private struct Judge {
+    var head: ResponseHead
+    var ask: Ask
+    var held: Int64
+    var wallSeconds: Int64
+
+    var verdict: Verdict {
+        switch head.status {
+        // 203 is a 200 that a proxy has changed on its way (RFC 9110, 15.3.4): a file all the same.
+        case 200, 203: whole
+        case 206: part
+        case 301, 302, 303, 307, 308: redirect
+        case 412: ask.held == nil ? refused : .fromZero(.contentChanged)
+        case 416: unsatisfied
+        // Also 204, 205 and the other successes: they carry no file.
+        default: refused
+        }
+    }
+
+    private var refused: Verdict {
+        .refused(status: head.status, retryAfter: RetryAfter.delay(fields: head.fields, wallSeconds: wallSeconds))
+    }
+
+    private var redirect: Verdict {
+        let locations = Set(head.fields.values(of: "Location"))
+        guard locations.count == 1, let location = locations.first, !FieldText.trimmed(location).isEmpty else {
+            return refused
+        }
+        return .redirect(location: location)
+    }
+}
+
+extension Judge {
+    private var whole: Verdict {
+        if ContentLength(fields: head.fields) == .contradictory { return .unusable("Content-Length is malformed") }
+        if let problem = strayRange { return .unusable(problem) }
+        let version = Version(head)
+        guard let held = ask.held else { return .whole(version) }
+        return .restart(version, held.isContradicted(by: version) ? .contentChanged : .rangesNotServed)
+    }
+
+    /// `Content-Range` means nothing in a 200, but a server that sends one may have sent a part: only one that spans the
+    /// whole file is let pass.
+    private var strayRange: String? {
+        guard head.fields["Content-Range"] != nil else { return nil }
+        guard case .part(let range, let total?) = ContentRange(fields: head.fields), range == 0..<total else {
+            return "status \(head.status) came with a Content-Range that is not the whole file"
+        }
+        return nil
+    }
+}
+
+extension Judge {
+    private var part: Verdict {
+        guard let asked = ask.range else { return .unusable("status 206 though no range was asked for") }
+        if head.fields.isMultipartRanges { return .unusable("several ranges in one body") }
+        if head.fields.isContentCoded { return .unusable("a part of an encoded file") }
+        guard case .part(let body, let total) = ContentRange(fields: head.fields) else {
+            return .unusable("status 206 without one valid Content-Range")
+        }
+        if let problem = lengthProblem(body) ?? placeProblem(body, asked) { return .unusable(problem) }
+        let version = Version(head)
+        guard let held = ask.held else { return .part(version, body: body) }
+        // The version that is held stays as it is: what an answer adds to it was not compared.
+        return held.isSame(as: version, on: ask.rung)
+            ? .part(held.knowing(total: total), body: body) : .fromZero(.contentChanged)
+    }
+
+    private func lengthProblem(_ body: Range<Int64>) -> String? {
+        switch ContentLength(fields: head.fields) {
+        case .unknown: nil
+        case .bytes(let count) where count == body.upperBound - body.lowerBound: nil
+        case .bytes: "Content-Length and Content-Range do not agree"
+        case .contradictory: "Content-Length is malformed"
+        }
+    }
+
+    private func placeProblem(_ body: Range<Int64>, _ asked: Range<Int64>) -> String? {
+        if body.lowerBound != asked.lowerBound {
+            return "asked for bytes from \(asked.lowerBound) on, got them from \(body.lowerBound) on"
+        }
+        return ask.isOpenEnded || body.upperBound <= asked.upperBound ? nil : "got more bytes than were asked for"
+    }
+
+    /// 416: nothing exists from the asked first byte on.
+    private var unsatisfied: Verdict {
+        guard let asked = ask.range else { return refused }
+        guard case .unsatisfied(let total) = ContentRange(fields: head.fields) else {
+            return .fromZero(.unusableAnswer)
+        }
+        if let version = ask.held, isOther(than: version, total: total) { return .fromZero(.contentChanged) }
+        if total == held { return .complete(total: total) }
+        // A range that does exist was denied: this server and ranges do not go together.
+        return .fromZero(asked.lowerBound < total ? .rangesNotServed : .contentChanged)
+    }
+
+    /// Whether a 416 speaks of another version than the one that is held. It seldom carries validators.
+    private func isOther(than version: Version, total: Int64) -> Bool {
+        if let known = version.total, known != total { return true }
+        switch ask.rung {
+        case .strongTag, .strongDate, .weak: return version.isContradicted(by: Version(head))
+        case .digestOnly, .none: return false
+        }
+    }
+}

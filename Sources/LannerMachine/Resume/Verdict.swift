@@ -1,0 +1,33 @@
+/// Why a download that held bytes had to begin again at the first one.
+public enum RestartReason: String, Sendable, Hashable, CaseIterable {
+    /// The file on the server is another one now.
+    case contentChanged
+    /// The server sends the file only as a whole.
+    case rangesNotServed
+    /// Nothing the server told identifies the version that was begun, and there is no checksum to decide at the end.
+    case cannotResume
+    /// The server's answer contradicted the request or itself.
+    case unusableAnswer
+}
+
+/// What a response means for the download that asked.
+package enum Verdict: Sendable, Hashable {
+    /// A part of the version that is held (or, when none was, of the one that begins), as asked: it begins at the asked
+    /// first byte and ends at the asked last one or before. The version is the one to go on with.
+    case part(Version, body: Range<Int64>)
+    /// The whole file, and no version was held: take the body from position 0.
+    case whole(Version)
+    /// The whole file although a version was held: start the partial file over and take the body from position 0.
+    case restart(Version, RestartReason)
+    /// The body is of no use; what is held is not either. Ask again from zero: for the whole unless the reason is
+    /// `contentChanged`.
+    case fromZero(RestartReason)
+    /// All bytes of the file are held already.
+    case complete(total: Int64)
+    /// The answer contradicts the request or itself; what it was is told in words. Ask for the whole once, then fail.
+    case unusable(String)
+    /// Ask there, `location` being a reference relative to the URL that was asked (RFC 9110, 10.2.2).
+    case redirect(location: String)
+    /// A status that is not a file.
+    case refused(status: Int, retryAfter: Duration?)
+}

@@ -1,0 +1,123 @@
+/// What identifies one version of a file on a server: its validators and its size, as a response told them.
+package struct Version: Sendable, Hashable {
+    package let entityTag: EntityTag?
+    /// The exact text, a date in one of HTTP's formats: what goes into `If-Range`.
+    package let lastModified: String?
+    /// The same as seconds since 1970; there exactly when `lastModified` is.
+    package let lastModifiedSeconds: Int64?
+    /// Whether the file had been as it was for a second or more when it was sent, so that it cannot have changed again
+    /// within the same second (RFC 9110, 8.8.2.2). Never without a `Date` to compare with.
+    package let isLastModifiedStrong: Bool
+    /// The size of the whole file.
+    package private(set) var total: Int64?
+    /// Whether the body was sent with a content coding: then it has no size and no ranges that could be used.
+    package let isEncoded: Bool
+
+    /// What a response with the file, a part of it, or the size of it (416) says.
+    package init(_ head: ResponseHead) {
+        let fields = head.fields
+        let isEncoded = fields.isContentCoded
+        let isRanged = head.status == 206 || head.status == 416
+        let lines = Set(fields.values(of: "Last-Modified"))
+        let modified = lines.count == 1 ? lines.first : nil
+        self.init(
+            entityTag: EntityTag(fields: fields), lastModified: modified,
+            isLastModifiedStrong: Self.isStrong(modified, sent: fields["Date"]),
+            total: isRanged ? ContentRange(fields: fields)?.total : ContentLength(fields: fields).value,
+            isEncoded: isEncoded)
+    }
+
+    /// A version from a record. What makes no sense is left out.
+    package init(
+        entityTag: EntityTag?, lastModified: String?, isLastModifiedStrong: Bool, total: Int64?, isEncoded: Bool = false
+    ) {
+        let seconds = lastModified.flatMap(Self.modificationSeconds)
+        self.entityTag = entityTag
+        self.lastModified = seconds == nil ? nil : lastModified
+        self.lastModifiedSeconds = seconds
+        self.isLastModifiedStrong = seconds != nil && isLastModifiedStrong
+        self.total = isEncoded || (total ?? 0) < 0 ? nil : total
+        self.isEncoded = isEncoded
+    }
+
+    /// A clock that was never set, and builds that give every file the same date, write the first day of 1970: it
+    /// says nothing about the content.
+    private static func modificationSeconds(_ text: String) -> Int64? {
+        HTTPDate.seconds(text).flatMap { $0 < 86_400 ? nil : $0 }
+    }
+
+    private static func isStrong(_ modified: String?, sent: String?) -> Bool {
+        guard let modified = modified.flatMap({ HTTPDate.seconds($0) }),
+            let sent = sent.flatMap({ HTTPDate.seconds($0) })
+        else { return false }
+        return modified < sent
+    }
+
+    /// The same version with a size that was not known before.
+    package func knowing(total: Int64?) -> Version {
+        var version = self
+        version.total = self.total ?? (isEncoded ? nil : total)
+        return version
+    }
+}
+
+extension Version {
+    /// The first rung, from `top` down, on which a download of this version can be gone on with.
+    package func rung(from top: Rung = .strongTag, hasDigest: Bool) -> Rung {
+        Rung.allCases.first { $0 >= top && holds($0, hasDigest: hasDigest) } ?? .none
+    }
+
+    private func holds(_ rung: Rung, hasDigest: Bool) -> Bool {
+        switch rung {
+        case .strongTag: !isEncoded && entityTag?.isWeak == false
+        case .strongDate: !isEncoded && isLastModifiedStrong
+        // Without a total there is too little to compare.
+        case .weak: !isEncoded && total != nil && (entityTag != nil || lastModified != nil)
+        case .digestOnly: !isEncoded && hasDigest
+        case .none: true
+        }
+    }
+
+    /// Whether a 206 that was asked for on a rung is a part of this version.
+    ///
+    /// On the two strong rungs the server has compared already, and may leave validators out; those it sends must agree.
+    package func isSame(as answer: Version, on rung: Rung) -> Bool {
+        switch rung {
+        case .strongTag: !isContradicted(by: answer) && isStrongTagKept(by: answer)
+        case .strongDate: !isContradicted(by: answer)
+        case .weak: !isContradicted(by: answer) && isConfirmed(by: answer)
+        case .digestOnly: !isTotalContradicted(by: answer)
+        case .none: false
+        }
+    }
+
+    /// Whether something that both versions tell differs. A strong tag that is the same outweighs the dates: servers
+    /// behind one name often agree on the bytes but not on when they were put there.
+    package func isContradicted(by other: Version) -> Bool {
+        if isTotalContradicted(by: other) { return true }
+        if let mine = entityTag, let theirs = other.entityTag {
+            if mine.isSameBytes(as: theirs) { return false }
+            if !mine.isEquivalent(to: theirs) { return true }
+        }
+        guard let mine = lastModifiedSeconds, let theirs = other.lastModifiedSeconds else { return false }
+        return mine != theirs
+    }
+
+    private func isTotalContradicted(by other: Version) -> Bool {
+        guard let total, let theirs = other.total else { return false }
+        return total != theirs
+    }
+
+    private func isStrongTagKept(by other: Version) -> Bool {
+        guard let mine = entityTag, let theirs = other.entityTag else { return true }
+        return mine.isSameBytes(as: theirs)
+    }
+
+    /// Everything that is held was told again, size and at least one validator.
+    private func isConfirmed(by other: Version) -> Bool {
+        guard total != nil, other.total != nil else { return false }
+        let hasTag = entityTag == nil || other.entityTag != nil
+        let hasDate = lastModifiedSeconds == nil || other.lastModifiedSeconds != nil
+        return hasTag && hasDate && (entityTag != nil || lastModifiedSeconds != nil)
+    }
+}
