@@ -1,0 +1,128 @@
+/// When a download that failed is tried again.
+///
+/// Failures count in a row: the count starts again at 0 as soon as bytes have been gained. The n-th retry waits
+/// `baseDelay` × 2ⁿ⁻¹, at most `maximumDelay`; the later half of that is random, so that many clients which failed at
+/// once do not come back at once. Values that make no sense (negative, or the base above the maximum) are moved to
+/// the nearest that do.
+public struct RetryPolicy: Sendable, Hashable {
+    /// How many retries may follow each other without a byte gained; nil for any number, 0 for none.
+    public var maximumRetries: Int?
+    /// The delay before the first retry.
+    public var baseDelay: Duration
+    /// The longest delay, unless the server asks for more.
+    public var maximumDelay: Duration
+    /// The longest a server's `Retry-After` is waited for; zero ignores it. A server that asks for less than the
+    /// policy's own delay changes nothing.
+    public var maximumRetryAfter: Duration
+
+    /// Makes a policy.
+    public init(
+        maximumRetries: Int? = 5, baseDelay: Duration = .seconds(1), maximumDelay: Duration = .seconds(60),
+        maximumRetryAfter: Duration = .seconds(3600)
+    ) {
+        self.maximumRetries = maximumRetries
+        self.baseDelay = baseDelay
+        self.maximumDelay = maximumDelay
+        self.maximumRetryAfter = maximumRetryAfter
+    }
+
+    /// A policy under which the first failure is final.
+    public static let never = RetryPolicy(maximumRetries: 0)
+}
+
+/// What a policy says about a failure.
+package enum RetryDecision: Sendable, Hashable {
+    case retry(after: Duration)
+    case fail
+}
+
+extension RetryPolicy {
+    /// Decides about a failure, the `failures`-th in a row (1 is the first); `random` is any 64 random bits.
+    package func decide(
+        _ failure: Failure, failures: Int, retryAfter: Duration? = nil, random: UInt64
+    ) -> RetryDecision {
+        guard failure.reason.isWorthRetrying, failures <= maximumRetries ?? .max else { return .fail }
+        return .retry(after: delay(failures: failures, retryAfter: retryAfter, random: random))
+    }
+
+    /// The delay after the `failures`-th failure in a row.
+    package func delay(failures: Int, retryAfter: Duration? = nil, random: UInt64) -> Duration {
+        let whole = backoff(failures: failures)
+        let half = whole / 2
+        // The high word of the product is `half` × (random / 2⁶⁴).
+        let jitter = Int64(UInt64(half).multipliedFullWidth(by: random).high)
+        let own = Duration.nanoseconds(whole - half + jitter)
+        return max(own, min(retryAfter ?? .zero, .nanoseconds(Self.nanoseconds(maximumRetryAfter))))
+    }
+
+    /// Base × 2ⁿ⁻¹, without jitter.
+    private func backoff(failures: Int) -> Int64 {
+        let most = Self.nanoseconds(maximumDelay)
+        var delay = min(Self.nanoseconds(baseDelay), most)
+        var doublings = failures - 1
+        // Ends after 55 rounds at most: what is not zero has reached a year by then.
+        while doublings > 0, delay > 0, delay < most {
+            delay = min(delay * 2, most)
+            doublings -= 1
+        }
+        return delay
+    }
+
+    /// From nothing to a year, so that it can be doubled without a check.
+    private static func nanoseconds(_ duration: Duration) -> Int64 {
+        let duration = min(max(duration, .zero), .seconds(365 * 86_400))
+        let (seconds, attoseconds) = duration.components
+        return seconds * 1_000_000_000 + attoseconds / 1_000_000_000
+    }
+}
+
+extension Failure.Reason {
+    /// Whether the same request may do better later.
+    package var isWorthRetrying: Bool {
+        switch self {
+        case .transport(let fault): fault.isWorthRetrying
+        case .status(let code): Self.passingStatuses.contains(code)
+        // The one fresh start that such an answer gets has been made already.
+        case .unusableResponse: false
+        // The same chain of redirects would be walked again.
+        case .redirect: false
+        // The whole file was fetched and is wrong; only the user can tell whether it or the checksum is at fault.
+        case .checksumMismatch: false
+        // The network cannot help.
+        case .disk, .store: false
+        }
+    }
+
+    /// Statuses that speak of the moment, not of the file.
+    private static let passingStatuses: Set<Int> = [
+        408,  // Request Timeout: the server gave up on this connection (RFC 9110, 15.5.9).
+        425,  // Too Early: it does not answer early data (RFC 8470, 5.2).
+        429,  // Too Many Requests: wait (RFC 6585, 4).
+        500,  // Internal Server Error: mostly one instance, or one bad moment.
+        502,  // Bad Gateway: the server behind it is being restarted.
+        503,  // Service Unavailable: overload or maintenance, by definition temporary (RFC 9110, 15.6.4).
+        504,  // Gateway Timeout: the server behind it was too slow this time.
+    ]
+}
+
+extension TransportFault {
+    /// Whether the same exchange may do better later.
+    package var isWorthRetrying: Bool {
+        switch self {
+        case .timedOut: true  // A stalled path or an overloaded server; both pass.
+        case .connectionLost: true  // The usual end of a long transfer; what is held is kept.
+        case .cannotConnect: true  // The server is being restarted, or a route is down.
+        case .cannotFindHost: true  // Resolvers fail for moments, after a change of network above all.
+        case .notConnected: true  // The network comes back.
+        case .networkNotAllowed: false  // Time does not change what the user allowed.
+        case .secureConnectionFailed: false  // A certificate does not heal, and must not be worn down by trying.
+        case .malformedResponse: false  // The server does not speak HTTP, or the transport refuses it for safety.
+        case .lengthMismatch: true  // The connection ended early; what is held is kept.
+        case .unacceptableRequest: false  // The same request stays unacceptable.
+        case .canceled: false  // Somebody wanted it to end.
+        case .unavailable: false  // The transport is gone for good.
+        case .diskFull: false  // The user has to make room.
+        case .other: true  // Unknown; the count bounds it.
+        }
+    }
+}
