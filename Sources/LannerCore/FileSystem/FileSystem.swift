@@ -52,7 +52,7 @@ package protocol OpenFile: AnyObject, Sendable {
 package protocol FileSystem: Sendable {
     /// Opens a regular file; never follows a symbolic link in the last component.
     func open(_ path: String, _ mode: FileMode) throws(FileError) -> any OpenFile
-    /// Makes a directory and those above it; fine when it is there.
+    /// Makes a directory and those above it, to survive the death of the machine; fine when it is there.
     func makeDirectory(_ path: String) throws(FileError)
     /// The names in a directory, in no order.
     func list(_ path: String) throws(FileError) -> [String]

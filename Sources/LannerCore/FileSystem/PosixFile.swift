@@ -1,0 +1,165 @@
+import LannerMachine
+
+#if canImport(Darwin)
+import Darwin
+#elseif canImport(Glibc)
+import Glibc
+#elseif canImport(Musl)
+import Musl
+#endif
+
+/// A file descriptor that is closed when no one holds it any more, so that its number is never used for another
+/// file while a call is under way.
+final class Descriptor: Sendable {
+    let number: Int32
+
+    init(opening path: String, _ flags: Int32, operation: String = "open") throws(FileError) {
+        // The mode is narrowed by the process's umask, as for every program that writes documents.
+        number = try systemCall(operation, path) { open(path, flags | O_CLOEXEC, mode_t(0o666)) }
+    }
+
+    deinit {
+        // Not again after EINTR: the number may be another file's by then.
+        _ = close(number)
+    }
+
+    func status(_ operation: String, _ path: String) throws(FileError) -> stat {
+        var status = stat()
+        try systemCall(operation, path) { fstat(number, &status) }
+        return status
+    }
+}
+
+/// A file of the operating system.
+package final class PosixFile: OpenFile {
+    private let path: String
+    private let descriptor: Locked<Descriptor?>
+
+    /// More in one call fails on Darwin and is cut short on Linux.
+    private static let largestTransfer = 1 << 30
+
+    init(_ descriptor: Descriptor, path: String) {
+        self.path = path
+        self.descriptor = Locked(descriptor)
+    }
+
+    package func write(_ bytes: UnsafeRawBufferPointer, at offset: Int64) throws(FileError) {
+        let file = try current("write")
+        var done = 0
+        while done < bytes.count {
+            let rest = UnsafeRawBufferPointer(rebasing: bytes[done...])
+            let position = try position(offset, plus: done, "write")
+            let count = try systemCall("write", path) {
+                pwrite(file.number, rest.baseAddress, min(rest.count, Self.largestTransfer), position)
+            }
+            // The loop would not end otherwise.
+            if count == 0 { throw FileError(operation: "write", path: path, code: EIO) }
+            done += count
+        }
+    }
+
+    package func read(into buffer: UnsafeMutableRawBufferPointer, at offset: Int64) throws(FileError) -> Int {
+        let file = try current("read")
+        let position = try position(offset, plus: 0, "read")
+        return try systemCall("read", path) {
+            pread(file.number, buffer.baseAddress, min(buffer.count, Self.largestTransfer), position)
+        }
+    }
+
+    package func truncate(to size: Int64) throws(FileError) {
+        let file = try current("truncate")
+        let size = try position(size, plus: 0, "truncate")
+        try systemCall("truncate", path) { ftruncate(file.number, size) }
+    }
+
+    package func sync() throws(FileError) {
+        let file = try current("sync")
+        #if canImport(Darwin)
+        // fsync leaves the bytes in the drive's cache there; not every file system knows the stronger call.
+        if fcntl(file.number, F_FULLFSYNC) == 0 { return }
+        try systemCall("sync", path) { fsync(file.number) }
+        #else
+        try systemCall("sync", path) { fdatasync(file.number) }
+        #endif
+    }
+
+    package func size() throws(FileError) -> Int64 {
+        Int64(try current("size").status("size", path).st_size)
+    }
+
+    package func close() {
+        descriptor.withLock { $0 = nil }
+    }
+
+    private func current(_ operation: String) throws(FileError) -> Descriptor {
+        guard let file = descriptor.withLock({ $0 }) else {
+            throw FileError(operation: operation, path: path, code: EBADF)
+        }
+        return file
+    }
+
+    private func position(_ offset: Int64, plus done: Int, _ operation: String) throws(FileError) -> off_t {
+        let (sum, overflow) = offset.addingReportingOverflow(Int64(done))
+        guard !overflow, sum >= 0, let position = off_t(exactly: sum) else {
+            throw FileError(operation: operation, path: path, code: EINVAL)
+        }
+        return position
+    }
+}
+
+extension PosixFile {
+    package func allocate(_ size: Int64) throws(FileError) {
+        let file = try current("allocate")
+        let size = try position(size, plus: 0, "allocate")
+        if size == 0 { return }
+        do throws(FileError) {
+            try reserve(size, in: file)
+        } catch {
+            // Space is then taken as it is written.
+            if !Self.cannotAllocate.contains(error.code) { throw error }
+        }
+    }
+
+    /// What a file system without preallocation answers.
+    private static let cannotAllocate: Set<Int32> = [EOPNOTSUPP, ENOTSUP, ENOSYS, EINVAL, ENOTTY]
+
+    #if !canImport(Darwin)
+    /// Linux's own call. Swift's headers leave it out, and `posix_fallocate`, which they have, makes the file longer
+    /// and writes zeros where the file system cannot set space aside.
+    private static let fallocate = dlsym(nil, "fallocate").map { symbol in
+        unsafeBitCast(symbol, to: (@convention(c) (Int32, Int32, off_t, off_t) -> Int32).self)
+    }
+    /// FALLOC_FL_KEEP_SIZE
+    private static let keepSize: Int32 = 1
+    #endif
+
+    private func reserve(_ size: off_t, in file: Descriptor) throws(FileError) {
+        #if canImport(Darwin)
+        let missing = size - (try file.status("allocate", path).st_size)
+        if missing <= 0 { return }
+        var request = fstore_t(
+            fst_flags: UInt32(F_ALLOCATEALL), fst_posmode: F_PEOFPOSMODE, fst_offset: 0, fst_length: missing,
+            fst_bytesalloc: 0)
+        try systemCall("allocate", path) { fcntl(file.number, F_PREALLOCATE, &request) }
+        #else
+        guard let fallocate = Self.fallocate else { return }
+        try systemCall("allocate", path) { fallocate(file.number, Self.keepSize, 0, size) }
+        #endif
+    }
+}
+
+/// An advisory lock on a lock file. Each belongs to one opening of the file, so that it also holds off a second one
+/// in the same process.
+package final class PosixFileLock: FileLock {
+    private let descriptor: Locked<Descriptor?>
+
+    init(_ path: String) throws(FileError) {
+        let file = try Descriptor(opening: path, O_RDWR | O_CREAT | O_NOFOLLOW | O_NONBLOCK, operation: "lock")
+        try systemCall("lock", path) { flock(file.number, LOCK_EX | LOCK_NB) }
+        descriptor = Locked(file)
+    }
+
+    package func release() {
+        descriptor.withLock { $0 = nil }
+    }
+}

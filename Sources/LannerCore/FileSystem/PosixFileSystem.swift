@@ -1,0 +1,179 @@
+import LannerMachine
+
+#if canImport(Darwin)
+import Darwin
+#elseif canImport(Glibc)
+import Glibc
+#elseif canImport(Musl)
+import Musl
+#endif
+
+/// The file system of the operating system.
+package struct PosixFileSystem: FileSystem {
+    package init() {}
+
+    package func open(_ path: String, _ mode: FileMode) throws(FileError) -> any OpenFile {
+        // O_NONBLOCK means nothing for a file, and keeps a pipe in the place from holding us up.
+        let file = try Descriptor(opening: path, mode.flags | O_NOFOLLOW | O_NONBLOCK)
+        guard try file.status("open", path).isRegular else {
+            throw FileError(fault: .inTheWay, operation: "open", path: path)
+        }
+        return PosixFile(file, path: path)
+    }
+
+    package func size(of path: String) throws(FileError) -> Int64? {
+        var status = stat()
+        do throws(FileError) {
+            try systemCall("look at", path) { lstat(path, &status) }
+        } catch {
+            if error.code == ENOENT { return nil }
+            throw error
+        }
+        guard status.isRegular else { throw FileError(fault: .inTheWay, operation: "look at", path: path) }
+        return Int64(status.st_size)
+    }
+
+    package func remove(_ path: String) throws(FileError) {
+        do throws(FileError) {
+            try systemCall("remove", path) { unlink(path) }
+        } catch {
+            if error.code != ENOENT { throw error }
+        }
+    }
+
+    package func rename(_ path: String, to target: String) throws(FileError) {
+        #if canImport(Darwin)
+        try systemCall("rename", path) { Darwin.rename(path, target) }
+        #elseif canImport(Glibc)
+        try systemCall("rename", path) { Glibc.rename(path, target) }
+        #elseif canImport(Musl)
+        try systemCall("rename", path) { Musl.rename(path, target) }
+        #endif
+    }
+
+    package func freeSpace(_ directory: String) -> Int64? {
+        var status = statvfs()
+        guard statvfs(directory, &status) == 0 else { return nil }
+        let (bytes, overflow) = UInt64(status.f_bavail).multipliedReportingOverflow(by: UInt64(status.f_frsize))
+        return overflow ? .max : Int64(clamping: bytes)
+    }
+
+    package func lock(_ path: String) throws(FileError) -> any FileLock {
+        try PosixFileLock(path)
+    }
+}
+
+extension PosixFileSystem {
+    package func makeDirectory(_ path: String) throws(FileError) {
+        do throws(FileError) {
+            try makeOneDirectory(path)
+        } catch {
+            guard error.code == ENOENT, Self.parent(of: path) != path else { throw error }
+            try makeDirectory(Self.parent(of: path))
+            try makeOneDirectory(path)
+        }
+    }
+
+    package func list(_ path: String) throws(FileError) -> [String] {
+        guard let directory = opendir(path) else {
+            throw FileError(operation: "list", path: path, code: errno)
+        }
+        defer { closedir(directory) }
+        var names: [String] = []
+        errno = 0
+        while let entry = readdir(directory) {
+            let name = withUnsafeBytes(of: &entry.pointee.d_name) { bytes in
+                String(decoding: bytes.prefix { $0 != 0 }, as: UTF8.self)
+            }
+            if name != "." && name != ".." { names.append(name) }
+            errno = 0
+        }
+        guard errno == 0 else { throw FileError(operation: "list", path: path, code: errno) }
+        return names
+    }
+
+    package func syncDirectory(_ path: String) throws(FileError) {
+        let directory = try Descriptor(opening: path, O_RDONLY | O_DIRECTORY, operation: "sync directory")
+        do throws(FileError) {
+            #if canImport(Darwin)
+            if fcntl(directory.number, F_FULLFSYNC) == 0 { return }
+            #endif
+            try systemCall("sync directory", path) { fsync(directory.number) }
+        } catch {
+            // EINVAL: a file system that has nothing to sync for a directory.
+            if error.code != EINVAL { throw error }
+        }
+    }
+
+    /// Makes a directory of a directory that is there; fine when it is there itself.
+    private func makeOneDirectory(_ path: String) throws(FileError) {
+        do throws(FileError) {
+            try systemCall("make directory", path) { mkdir(path, mode_t(0o777)) }
+            try syncNames(Self.parent(of: path))
+        } catch {
+            guard error.code == EEXIST || error.code == EISDIR, Self.isDirectory(path) else { throw error }
+        }
+    }
+
+    /// Syncs a directory as far as one that may be entered but not read allows.
+    private func syncNames(_ path: String) throws(FileError) {
+        do throws(FileError) {
+            try syncDirectory(path)
+        } catch {
+            if error.fault != .notPermitted { throw error }
+        }
+    }
+
+    private static func isDirectory(_ path: String) -> Bool {
+        var status = stat()
+        return stat(path, &status) == 0 && status.isDirectory
+    }
+
+    private static func parent(of path: String) -> String {
+        var end = path[...]
+        while end.count > 1, end.last == "/" { end.removeLast() }
+        guard let slash = end.lastIndex(of: "/") else { return "." }
+        return slash == end.startIndex ? "/" : String(end[..<slash])
+    }
+}
+
+extension PosixFileSystem {
+    #if canImport(Darwin)
+    package func bootIdentifier() -> String? {
+        withUnsafeTemporaryAllocation(of: CChar.self, capacity: 64) { buffer in
+            var size = buffer.count
+            guard sysctlbyname("kern.bootsessionuuid", buffer.baseAddress, &size, nil, 0) == 0 else { return nil }
+            return Self.text(UnsafeRawBufferPointer(buffer).prefix(size))
+        }
+    }
+    #else
+    package func bootIdentifier() -> String? {
+        guard let file = try? open("/proc/sys/kernel/random/boot_id", .read) else { return nil }
+        return withUnsafeTemporaryAllocation(byteCount: 64, alignment: 1) { buffer in
+            guard let size = try? file.read(into: buffer, at: 0) else { return nil }
+            return Self.text(UnsafeRawBufferPointer(buffer).prefix(size))
+        }
+    }
+    #endif
+
+    /// The first line of the bytes, nil when it is empty.
+    private static func text(_ bytes: Slice<UnsafeRawBufferPointer>) -> String? {
+        let line = String(decoding: bytes.prefix { $0 != 0 && $0 != UInt8(ascii: "\n") }, as: UTF8.self)
+        return line.isEmpty ? nil : line
+    }
+}
+
+extension FileMode {
+    fileprivate var flags: Int32 {
+        switch self {
+        case .read: O_RDONLY
+        case .readWrite: O_RDWR | O_CREAT
+        case .create: O_RDWR | O_CREAT | O_TRUNC
+        }
+    }
+}
+
+extension stat {
+    fileprivate var isRegular: Bool { st_mode & S_IFMT == S_IFREG }
+    fileprivate var isDirectory: Bool { st_mode & S_IFMT == S_IFDIR }
+}

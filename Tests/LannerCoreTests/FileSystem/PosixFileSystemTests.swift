@@ -1,0 +1,153 @@
+import Foundation
+import LannerCore
+import LannerMachine
+import Testing
+
+@Suite struct PosixFileSystemTests {
+    let disk = PosixFileSystem()
+    let place: TemporaryDirectory
+
+    init() throws {
+        place = try TemporaryDirectory()
+    }
+
+    private func make(_ name: String, _ text: String = "") throws {
+        let file = try disk.open(place(name), .create)
+        try write(text, to: file)
+        file.close()
+    }
+
+    private func write(_ text: String, to file: any OpenFile, at offset: Int64 = 0) throws {
+        try Array(text.utf8).withUnsafeBytes { bytes in try file.write(bytes, at: offset) }
+    }
+
+    private func read(_ file: any OpenFile, at offset: Int64 = 0) throws -> String {
+        var bytes = [UInt8](repeating: 0, count: 64)
+        let count = try bytes.withUnsafeMutableBytes { buffer in
+            try file.read(into: buffer, at: offset)
+        }
+        return String(decoding: bytes[..<count], as: UTF8.self)
+    }
+
+    private func fault(_ body: () throws -> Void) -> DiskFault? {
+        do {
+            try body()
+            return nil
+        } catch {
+            return (error as? FileError)?.fault
+        }
+    }
+
+    @Test func readsBackWhatWasWritten() throws {
+        let file = try disk.open(place("a"), .create)
+        try write("hello", to: file)
+        try write("world", to: file, at: 6)
+        #expect(try read(file) == "hello\0world")
+        #expect(try read(file, at: 6) == "world")
+        #expect(try read(file, at: 11) == "")
+        #expect(try file.size() == 11)
+        try file.truncate(to: 4)
+        try file.sync()
+        #expect(try read(file) == "hell")
+    }
+
+    @Test func modesKeepMakeAndEmpty() throws {
+        #expect(fault { _ = try disk.open(place("a"), .read) } == .notFound)
+        try make("a", "kept")
+        #expect(try read(disk.open(place("a"), .readWrite)) == "kept")
+        #expect(try read(disk.open(place("a"), .read)) == "kept")
+        #expect(fault { try write("x", to: disk.open(place("a"), .read)) } == .other)
+        #expect(try disk.open(place("a"), .create).size() == 0)
+        #expect(try disk.open(place("new"), .readWrite).size() == 0)
+    }
+
+    @Test func opensRegularFilesOnly() throws {
+        try make("a")
+        try FileManager.default.createSymbolicLink(atPath: place("link"), withDestinationPath: place("a"))
+        #expect(mkfifo(place("pipe"), 0o600) == 0)
+        for mode in [FileMode.read, .readWrite, .create] {
+            #expect(fault { _ = try disk.open(place("link"), mode) } == .inTheWay)
+            #expect(fault { _ = try disk.open(place("pipe"), mode) } == .inTheWay)
+            #expect(fault { _ = try disk.open(place.path, mode) } == .inTheWay)
+        }
+        #expect(fault { _ = try disk.size(of: place("link")) } == .inTheWay)
+    }
+
+    @Test func allocatingChangesNothingThatIsRead() throws {
+        let file = try disk.open(place("a"), .create)
+        try write("abc", to: file)
+        try file.allocate(0)
+        try file.allocate(1 << 20)
+        #expect(try file.size() == 3)
+        #expect(try read(file) == "abc")
+        #expect(fault { try file.allocate(-1) } == .other)
+        #expect([.noSpace, .tooLarge].contains(fault { try file.allocate(1 << 60) }))
+    }
+
+    @Test func outOfRangePositionsFail() throws {
+        let file = try disk.open(place("a"), .create)
+        #expect(fault { try write("x", to: file, at: -1) } == .other)
+        #expect(fault { try write("xy", to: file, at: .max) } != nil)
+        #expect(fault { try file.truncate(to: -1) } == .other)
+    }
+
+    @Test func closedFilesFail() throws {
+        let file = try disk.open(place("a"), .create)
+        file.close()
+        file.close()
+        #expect(fault { try write("x", to: file) } == .other)
+        #expect(fault { try file.sync() } == .other)
+        #expect(fault { _ = try file.size() } == .other)
+    }
+
+    @Test func makesListsRenamesRemoves() throws {
+        try disk.makeDirectory(place("x/y/z/"))
+        try disk.makeDirectory(place("x/y/z"))
+        try make("x/one", "1")
+        try make("x/two", "2")
+        #expect(try disk.list(place("x")).sorted() == ["one", "two", "y"])
+        try disk.rename(place("x/one"), to: place("x/two"))
+        try disk.syncDirectory(place("x"))
+        #expect(try disk.list(place("x")).sorted() == ["two", "y"])
+        #expect(try disk.size(of: place("x/two")) == 1)
+        try disk.remove(place("x/two"))
+        try disk.remove(place("x/two"))
+        #expect(try disk.size(of: place("x/two")) == nil)
+    }
+
+    @Test func somethingInTheWayOfADirectory() throws {
+        try make("a")
+        #expect(fault { try disk.makeDirectory(place("a")) } == .inTheWay)
+        #expect(fault { try disk.makeDirectory(place("a/b")) } == .inTheWay)
+        #expect(fault { _ = try disk.list(place("none")) } == .notFound)
+        #expect(fault { try disk.syncDirectory(place("none")) } == .notFound)
+    }
+
+    @Test func lockHoldsOffASecondOneUntilReleased() throws {
+        let first = try disk.lock(place("lock"))
+        #expect(fault { _ = try disk.lock(place("lock")) } == .locked)
+        first.release()
+        first.release()
+        let second = try disk.lock(place("lock"))
+        #expect(fault { _ = try disk.lock(place("lock")) } == .locked)
+        second.release()
+    }
+
+    @Test func knowsTheMachine() throws {
+        #expect(try #require(disk.freeSpace(place.path)) > 0)
+        #expect(disk.freeSpace(place("none")) == nil)
+        let boot = try #require(disk.bootIdentifier())
+        #expect(boot.count == 36)
+        #expect(boot == disk.bootIdentifier())
+    }
+
+    @Test func errorsAreOneSentence() throws {
+        #expect(
+            FileError(operation: "write", path: "/a", code: ENOSPC).description
+                == "write to /a: No space left on device")
+        #expect(
+            FileError(fault: .inTheWay, operation: "open", path: "/a").description
+                == "open /a: something else is in the place")
+        #expect(FileError(operation: "read", path: "/a", code: EIO).fault == .inputOutput)
+    }
+}
