@@ -1,0 +1,178 @@
+import LannerMachine
+
+// MARK: On the write lane
+
+extension PartialFile {
+    func openNow(_ total: Int64?) {
+        guard let isNew = state.withLock({ $0.isUnopened ? $0.written.isEmpty : nil }) else { return }
+        do throws(FileError) {
+            let file = try fileSystem.open(path, isNew ? .create : .readWrite)
+            state.withLock { $0.file = file }
+            let size = try file.size()
+            state.withLock { $0.clip(to: size) }
+            if let total, total > 0 { try file.allocate(total) }
+            update { $0.emit(.opened(held: $0.written)) }
+            startHashing()
+        } catch {
+            update { $0.fail(error) }
+        }
+    }
+
+    func reserveNow(_ total: Int64) {
+        guard let file = file(for: "allocate"), total > 0 else { return }
+        do throws(FileError) { try file.allocate(total) } catch { update { $0.fail(error) } }
+    }
+
+    func writeNow(_ chunk: Chunk, at offset: Int64) {
+        do throws(FileError) {
+            guard let file = file(for: "write") else { return update { $0.outstanding -= chunk.count } }
+            let range = try range(of: chunk, at: offset)
+            let missing = state.withLock { $0.missing(in: range) }
+            for gap in missing { try write(gap, of: chunk, from: offset, to: file) }
+            update { state in
+                state.outstanding -= chunk.count
+                state.wrote(range)
+                if missing == [range] { state.keep(chunk, at: offset) }
+            }
+            startHashing()
+        } catch {
+            update { state in
+                state.outstanding -= chunk.count
+                state.fail(error)
+            }
+        }
+    }
+
+    private func range(of chunk: Chunk, at offset: Int64) throws(FileError) -> Range<Int64> {
+        let (end, isTooLarge) = offset.addingReportingOverflow(Int64(chunk.count))
+        guard offset >= 0, !isTooLarge else { throw FileError(fault: .tooLarge, operation: "write", path: path) }
+        return offset..<end
+    }
+
+    private func write(
+        _ gap: Range<Int64>, of chunk: Chunk, from offset: Int64, to file: any OpenFile
+    ) throws(FileError) {
+        try chunk.withBytes { bytes throws(FileError) in
+            let part = bytes[Int(gap.lowerBound - offset)..<Int(gap.upperBound - offset)]
+            try file.write(UnsafeRawBufferPointer(rebasing: part), at: gap.lowerBound)
+        }
+    }
+
+    func queueSync() {
+        guard file(for: "sync") != nil, state.withLock({ $0.queueSync() }) else { return }
+        lanes.sync.run { self.syncNow() }
+    }
+
+    func finishNow(_ total: Int64) {
+        guard let file = file(for: "finish") else { return }
+        do throws(FileError) {
+            guard state.withLock({ $0.isComplete(total) }) else { throw contradiction("finish") }
+            try file.truncate(to: total)
+            guard try file.size() == total else { throw contradiction("truncate") }
+        } catch {
+            return update { $0.fail(error) }
+        }
+        // The two that take long, side by side.
+        state.withLock { $0.beginFinish(parts: digester == nil ? 1 : 2) }
+        lanes.sync.run { self.syncToFinish() }
+        if let digester { lanes.hash.run { self.hashToFinish(digester) } }
+    }
+
+    /// Passes through the lanes one after the other: when the last is reached, nothing of this file runs any more.
+    func closeBehindLanes(sync: Bool) {
+        lanes.hash.run {
+            self.digester?.release()
+            self.state.withLock { $0.stopHashing() }
+            self.lanes.sync.run { self.closeNow(sync: sync) }
+        }
+    }
+
+    /// The file for an operation; nil, with a failure unless there was one before, when there is none.
+    private func file(for operation: String) -> (any OpenFile)? {
+        update { state in
+            if state.isUnopened { state.fail(contradiction(operation)) }
+            return state.workingFile
+        }
+    }
+
+    /// A failure that is not the disk's: the calls, or someone else who touches the file, contradict each other.
+    private func contradiction(_ operation: String) -> FileError {
+        FileError(fault: .other, operation: operation, path: path)
+    }
+}
+
+// MARK: On the hash lane
+
+extension PartialFile {
+    private func startHashing() {
+        guard let digester, state.withLock({ $0.startHashing() }) else { return }
+        lanes.hash.run { self.hashNow(digester) }
+    }
+
+    private func hashNow(_ digester: Digester) {
+        while let next = state.withLock({ $0.nextPiece() }) {
+            do throws(FileError) {
+                try digester.take(next.piece, of: next.file, path)
+            } catch {
+                update { $0.failRead(error, at: next.position) }
+            }
+        }
+    }
+
+    private func hashToFinish(_ digester: Digester) {
+        hashNow(digester)
+        guard state.withLock({ $0.wantedFile }) != nil else { return }
+        let digest = digester.digest()
+        digester.release()
+        update { $0.finishPart(digest: digest) }
+    }
+}
+
+// MARK: On the sync lane
+
+extension PartialFile {
+    private func syncNow() {
+        guard let (file, ranges) = state.withLock({ $0.beginSync() }) else { return }
+        guard sync(file, ranges) else { return }
+        update { $0.emit(.synced($0.synced)) }
+    }
+
+    private func syncToFinish() {
+        guard let (file, ranges) = state.withLock({ $0.beginSync() }), sync(file, ranges) else { return }
+        update { $0.finishPart() }
+    }
+
+    private func closeNow(sync isWanted: Bool) {
+        if isWanted, let (file, ranges) = state.withLock({ $0.beginLastSync() }) { _ = sync(file, ranges) }
+        state.withLock { $0.file }?.close()
+        update { $0.didClose() }
+    }
+
+    /// Syncs what was written before; false after a failure.
+    private func sync(_ file: any OpenFile, _ ranges: ByteRanges) -> Bool {
+        do throws(FileError) {
+            if state.withLock({ $0.synced != ranges }) { try file.sync() }
+            state.withLock { $0.didSync(ranges) }
+            return true
+        } catch {
+            update { $0.failSync(error) }
+            return false
+        }
+    }
+}
+
+// MARK: Reporting
+
+extension PartialFile {
+    /// Changes the state, then reports what came of it, unless another lane is reporting and will take it along.
+    private func update<Result>(_ change: (inout PartialFileState) -> Result) -> Result {
+        let (result, isReporter) = state.withLock { state in
+            let result = change(&state)
+            return (result, state.beginReporting())
+        }
+        if isReporter {
+            while let events = state.withLock({ $0.takeEvents() }) { events.forEach(report) }
+        }
+        return result
+    }
+}

@@ -1,0 +1,168 @@
+import LannerMachine
+
+/// What a ``PartialFile`` reports.
+package enum PartialFileEvent: Sendable, Hashable {
+    /// The file is open and holds these bytes of what was claimed.
+    case opened(held: ByteRanges)
+    /// The kernel has the bytes of one `write`.
+    case wrote(Range<Int64>)
+    /// These bytes, all that were ever synced, survive the death of the machine.
+    case synced(ByteRanges)
+    /// The file is complete, has its size and is on the device. The digest is nil when no hasher was given.
+    case finished(digest: [UInt8]?)
+    /// The disk refused, or the calls contradict each other. Only `closed` follows.
+    case failed(FileError)
+    /// The file is closed; nothing follows. The ranges are what a record may claim: written and durable.
+    case closed(written: ByteRanges, synced: ByteRanges)
+}
+
+/// The file a download is written into.
+///
+/// Every method returns at once and may be called on any thread. The work is done on three lanes, so that none of
+/// writing, hashing and syncing waits for another:
+/// - *write* opens, preallocates, writes and cuts, in the order of the calls;
+/// - *hash* follows the written prefix, taking chunks from memory or reading back what it has missed;
+/// - *sync* waits for the device. On the write lane a sync of seconds would hold up the transfer, on the hash lane
+///   the digest, which is often the slowest part of the three.
+///
+/// Events come one at a time, in order, on one of the lanes and never under a lock; any method may be called from
+/// `report`. The order: `opened`; `wrote` and `synced` as they happen; `finished`. `failed` comes at most once, at any
+/// point, and then only `closed`. `closed` comes exactly once after ``close(sync:)`` and is the last.
+package final class PartialFile: Sendable {
+    let path: String
+    let fileSystem: any FileSystem
+    let lanes: Lanes
+    let digester: Digester?
+    let report: @Sendable (PartialFileEvent) -> Void
+    let state: Locked<PartialFileState>
+
+    /// A file at `path`, in a directory that is there. Nothing is touched before ``open(total:)``.
+    ///
+    /// The hasher is a fresh one and gets every byte of the file from 0 on, in order. `claimed` is what the record says
+    /// was written and may be kept, empty for a new file; `durable` the part of it that is on the device. At most
+    /// `backlogLimit` bytes of memory wait for the hasher; what does not fit is read back.
+    package init(
+        path: String, fileSystem: any FileSystem, lanes: Lanes, hasher: (any Checksum.Hasher)?,
+        claimed: ByteRanges = ByteRanges(), durable: ByteRanges = ByteRanges(), backlogLimit: Int = 8 << 20,
+        report: @escaping @Sendable (PartialFileEvent) -> Void
+    ) {
+        self.path = path
+        self.fileSystem = fileSystem
+        self.lanes = lanes
+        self.digester = hasher.map { Digester($0) }
+        self.report = report
+        self.state = Locked(
+            PartialFileState(claimed: claimed, durable: durable, hasher: hasher != nil, backlogLimit: backlogLimit))
+    }
+
+    deinit {
+        // For owners that forget `close`; closing twice does nothing.
+        state.withLock { $0.file }?.close()
+    }
+
+    /// The lanes of one file.
+    package struct Lanes: Sendable {
+        package let write: any Lane
+        package let hash: any Lane
+        package let sync: any Lane
+
+        package init(write: any Lane, hash: any Lane, sync: any Lane) {
+            self.write = write
+            self.hash = hash
+            self.sync = sync
+        }
+
+        /// Three new lanes.
+        package init(_ factory: any LaneFactory) {
+            self.init(
+                write: factory.makeLane("file.write"), hash: factory.makeLane("file.hash"),
+                sync: factory.makeLane("file.sync"))
+        }
+    }
+
+    // MARK: Calls
+
+    /// Bytes accepted by ``write(_:at:)`` and not yet written or dropped: what back-pressure goes by. It falls before
+    /// the `wrote` or `failed` that tells of it.
+    package var outstanding: Int { state.withLock { $0.outstanding } }
+
+    /// Opens the file: a new one when nothing is claimed, otherwise what is there, holding no more than its size.
+    /// Sets aside space for `total` bytes when it is known. → `opened` or `failed`
+    package func open(total: Int64?) {
+        accept {
+            $0.phase == .taking
+        } work: {
+            $0.openNow(total)
+        }
+    }
+
+    /// Sets space aside once the size is known, if it was not at `open`. → nothing or `failed`
+    package func setTotal(_ total: Int64) {
+        accept {
+            $0.phase == .taking
+        } work: {
+            $0.reserveNow(total)
+        }
+    }
+
+    /// Writes a chunk, which is given away by this. → `wrote` or, unless something has failed before, `failed`
+    ///
+    /// Ranges may come in any order, and several at once. Bytes that are already written are not written again: the
+    /// first that came count, so that the digest is always that of the file. After `finish` or `close` does nothing.
+    package func write(_ chunk: Chunk, at offset: Int64) {
+        accept { state in
+            guard state.phase == .taking else { return false }
+            state.outstanding += chunk.count
+            return true
+        } work: {
+            $0.writeNow(chunk, at: offset)
+        }
+    }
+
+    /// Syncs at least all that was handed to `write` before. → `synced` or `failed`
+    ///
+    /// Calls made while a sync waits its turn are answered together, by one event. After a failure, `finish` or
+    /// `close`, nothing is reported.
+    package func checkpoint() {
+        accept {
+            $0.phase == .taking
+        } work: {
+            $0.queueSync()
+        }
+    }
+
+    /// Completes a file of `total` bytes, all of them written: cuts what lies beyond, hashes to the end, syncs.
+    /// → `finished` or `failed`
+    package func finish(total: Int64) {
+        accept { state in
+            guard state.phase == .taking else { return false }
+            state.phase = .finishing
+            return true
+        } work: {
+            $0.finishNow(total)
+        }
+    }
+
+    /// Writes what was accepted, gives up hashing and a finish under way, syncs if asked to, and closes. → `closed`,
+    /// after `failed` where this fails
+    ///
+    /// Only the first call counts.
+    package func close(sync: Bool) {
+        accept { state in
+            guard state.phase == .taking || state.phase == .finishing else { return false }
+            state.phase = .closing
+            return true
+        } work: {
+            $0.closeBehindLanes(sync: sync)
+        }
+    }
+
+    /// Queues work on the write lane under the lock, so that the lane's order is the one in which calls were accepted.
+    private func accept(
+        _ condition: (inout PartialFileState) -> Bool, work: @escaping @Sendable (PartialFile) -> Void
+    ) {
+        state.withLock { state in
+            if condition(&state) { lanes.write.run { work(self) } }
+        }
+    }
+}
