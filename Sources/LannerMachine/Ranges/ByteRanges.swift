@@ -44,9 +44,22 @@ package struct ByteRanges: Sendable, Hashable {
 
     /// The part of the set below a position: what a file of that size can hold.
     package func clipped(to size: Int64) -> ByteRanges {
-        ByteRanges(ranges.compactMap { range in
-            range.lowerBound < size ? range.lowerBound..<min(range.upperBound, size) : nil
-        })
+        ByteRanges(
+            ranges.compactMap { range in
+                range.lowerBound < size ? range.lowerBound..<min(range.upperBound, size) : nil
+            })
+    }
+
+    /// The positions that are in both sets.
+    package func intersection(_ other: ByteRanges) -> ByteRanges {
+        var both = ByteRanges()
+        var mine = ranges[...]
+        var theirs = other.ranges[...]
+        while let left = mine.first, let right = theirs.first {
+            both.insert(left.clamped(to: right))
+            if left.upperBound <= right.upperBound { mine.removeFirst() } else { theirs.removeFirst() }
+        }
+        return both
     }
 
     /// Whether every position of the range is in the set.

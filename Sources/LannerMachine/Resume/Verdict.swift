@@ -8,6 +8,8 @@ public enum RestartReason: String, Sendable, Hashable, CaseIterable {
     case cannotResume
     /// The server's answer contradicted the request or itself.
     case unusableAnswer
+    /// The partial file on the disk holds less than was recorded.
+    case bytesLost
 }
 
 /// What a response means for the download that asked.

@@ -1,0 +1,181 @@
+// The header of an answer: what it means is judged by the ladder, what follows is here.
+
+extension Download {
+    mutating func head(_ number: ExchangeNumber, _ head: ResponseHead, _ context: inout Context) {
+        guard let exchange = exchange(number), !exchange.isAccepted else {
+            return ignore(.unknownExchange(number), &context)
+        }
+        let verdict = judge(head, for: exchange.ask, held: written.prefix, wallSeconds: context.wallSeconds)
+        switch verdict {
+        case .part(let version, let body):
+            tellHead(head, &context)
+            acceptPart(exchange, version, body, &context)
+        case .whole(let version):
+            tellHead(head, &context)
+            acceptWhole(exchange, version, restarted: nil, &context)
+        case .restart(let version, let reason):
+            tellHead(head, &context)
+            acceptWhole(exchange, version, restarted: reason, &context)
+        case .fromZero(let reason):
+            fromZero(exchange, reason, &context)
+        case .complete(let total):
+            complete(exchange, total, &context)
+        case .unusable(let why):
+            unusable(exchange, why, &context)
+        case .redirect(let location):
+            redirect(exchange, location, &context)
+        case .refused(let status, let retryAfter):
+            refused(exchange, status, retryAfter, &context)
+        }
+    }
+
+    private func tellHead(_ head: ResponseHead, _ context: inout Context) {
+        if case .opening = state { context.actions.append(.tell(id, .head(head))) }
+    }
+
+    /// The exchange of that number, if it is under way.
+    func exchange(_ number: ExchangeNumber) -> Exchange? {
+        switch state {
+        case .opening(let opening):
+            if case .request(let exchange) = opening.step, exchange.number == number { return exchange }
+            return nil
+        case .transferring(let transfer):
+            return transfer.exchanges.first { $0.number == number }
+        case .waiting, .pausing, .verifying, .publishing, .suspended, .failed, .succeeded:
+            return nil
+        }
+    }
+
+    private mutating func acceptPart(
+        _ exchange: Exchange, _ version: Version, _ body: Range<Int64>, _ context: inout Context
+    ) {
+        self.version = version
+        learnTotal(version.total, &context)
+        guard mayGoOn(after: body, context.settings.delivery) else {
+            return startOver(.cannotResume, plain: true, &context)
+        }
+        accept(exchange, body, &context)
+    }
+
+    /// Whether the rest of the file can be asked for when this part is not all that is missing.
+    private func mayGoOn(after body: Range<Int64>, _ delivery: Settings.Delivery) -> Bool {
+        guard let total else { return true }
+        var claimed = written
+        claimed.insert(body)
+        guard let gap = claimed.firstGap(below: total) else { return true }
+        return ask(for: gap, delivery) != nil
+    }
+
+    private mutating func acceptWhole(
+        _ exchange: Exchange, _ version: Version, restarted reason: RestartReason?, _ context: inout Context
+    ) {
+        stopAll(except: exchange.number, keepBytes: false, &context)
+        if let reason {
+            beginNewFile(reason, keeping: exchange, total: version.total, &context)
+        }
+        self.version = version
+        learnTotal(version.total, &context)
+        accept(exchange, 0..<(version.total ?? .max), &context)
+    }
+
+    /// The stream of an answer that begins at zero goes into a new file.
+    private mutating func beginNewFile(
+        _ reason: RestartReason, keeping exchange: Exchange, total: Int64?, _ context: inout Context
+    ) {
+        giveUpBytes(reason, &context)
+        attempt += 1
+        context.actions.append(.startOver(id, attempt, generation: generation, total: total))
+        if case .transferring = state {
+            go(to: .opening(Opening(step: .request(exchange), since: context.now)), &context)
+        }
+    }
+
+    private mutating func learnTotal(_ known: Int64?, _ context: inout Context) {
+        guard let known, total != known else { return }
+        total = known
+        context.actions.append(.setTotal(id, attempt, known))
+        context.actions.append(.tell(id, .progress(completed: written.count, total: known)))
+    }
+
+    private mutating func accept(_ exchange: Exchange, _ body: Range<Int64>, _ context: inout Context) {
+        var transfer = currentTransfer(&context)
+        var accepted = exchange
+        accepted.body = body
+        transfer.exchanges.removeAll { $0.number == exchange.number }
+        transfer.exchanges.append(accepted)
+        transfer.claimed.insert(body)
+        transfer.lastAdvance = context.now
+        let latency = context.now - exchange.begun
+        transfer.latency = transfer.latency == .zero ? latency : (transfer.latency * 3 + latency) / 4
+        transfer.isSliced = context.settings.delivery != .whole && exchange.ask.range != nil && !isPlain
+        context.actions.append(.accept(id, exchange.number, body))
+        go(to: .transferring(transfer), &context)
+        askForMore(&context)
+    }
+
+    private func currentTransfer(_ context: inout Context) -> Transfer {
+        if case .transferring(let transfer) = state { return transfer }
+        return Transfer(
+            exchanges: [], claimed: written, since: context.now, lastAdvance: context.now,
+            speedMark: (context.now, 0), lastMark: (context.now, written.count), lastSync: context.now,
+            latency: .zero, isSliced: false)
+    }
+
+    private mutating func fromZero(_ exchange: Exchange, _ reason: RestartReason, _ context: inout Context) {
+        if exchange.ask.range == nil {
+            return unusable(exchange, "The server refused a plain request for the file (\(reason)).", &context)
+        }
+        startOver(reason, plain: reason != .contentChanged || written.isEmpty, &context)
+    }
+
+    private mutating func complete(_ exchange: Exchange, _ total: Int64, _ context: inout Context) {
+        guard written.contains(0..<total) else { return fromZero(exchange, .contentChanged, &context) }
+        self.total = total
+        stopAll(keepBytes: true, &context)
+        verify(total, &context)
+    }
+
+    private mutating func unusable(_ exchange: Exchange, _ why: String, _ context: inout Context) {
+        if exchange.ask.range == nil {
+            close(for: .fail(Failure(.unusableResponse, why)), [], &context)
+        } else {
+            startOver(.unusableAnswer, plain: true, &context)
+        }
+    }
+
+    private mutating func redirect(_ exchange: Exchange, _ location: String, _ context: inout Context) {
+        guard exchange.redirects < Pace.redirects else {
+            let failure = Failure(
+                .redirect, "The server redirected more than \(Pace.redirects) times, last to \(location).")
+            return close(for: .fail(failure), [], &context)
+        }
+        context.actions.append(.follow(id, exchange.number, location: location))
+    }
+
+    /// A redirect can be followed: the same request again, to where the engine has been led.
+    mutating func redirected(_ number: ExchangeNumber, _ context: inout Context) {
+        guard let old = exchange(number), !old.isAccepted else {
+            return ignore(.unknownExchange(number), &context)
+        }
+        var next = Exchange(number: context.makeExchangeNumber(), ask: old.ask, begun: context.now)
+        next.redirects = old.redirects + 1
+        switch state {
+        case .opening(var opening):
+            opening.step = .request(next)
+            go(to: .opening(opening), &context)
+        case .transferring(var transfer):
+            transfer.exchanges = transfer.exchanges.map { $0.number == number ? next : $0 }
+            go(to: .transferring(transfer), &context)
+        case .waiting, .pausing, .verifying, .publishing, .suspended, .failed, .succeeded:
+            return
+        }
+        context.actions.append(.begin(id, next.number, next.ask))
+    }
+
+    private mutating func refused(
+        _ exchange: Exchange, _ status: Int, _ retryAfter: Duration?, _ context: inout Context
+    ) {
+        let failure = Failure(.status(status), "The server answered with status \(status).")
+        retryOrFail(failure, retryAfter: retryAfter, &context)
+    }
+}

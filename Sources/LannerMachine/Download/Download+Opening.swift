@@ -1,0 +1,114 @@
+// From the slot to the first usable answer.
+
+extension Download {
+    /// The queue gives a slot.
+    mutating func admit(_ context: inout Context) {
+        guard case .waiting(.slot) = state else { return }
+        attempt += 1
+        if isPublished {
+            recordSuccess(failures: 0, &context)
+            return
+        }
+        forgetBytesThatCannotBeResumed(&context)
+        wasResumed = !written.isEmpty
+        if generation == 0 { generation = 1 }
+        hasFile = true
+        go(to: .opening(Opening(step: .file, since: context.now)), &context)
+        context.actions.append(.open(id, attempt, generation: generation, claimed: written, total: total))
+    }
+
+    /// Bytes of a version that no request can be tied to are of no use, unless they are the whole file.
+    private mutating func forgetBytesThatCannotBeResumed(_ context: inout Context) {
+        guard !written.isEmpty, !isComplete else { return }
+        if let gap = nextGap, !isPlain, ask(for: gap, context.settings.delivery) != nil { return }
+        giveUpBytes(.cannotResume, &context)
+    }
+
+    /// Begins another partial file, in name only; the engine makes it when it is opened.
+    mutating func giveUpBytes(_ reason: RestartReason, _ context: inout Context) {
+        if !written.isEmpty { context.actions.append(.tell(id, .restarted(reason))) }
+        ladder.startedOver(
+            losing: written.count, askedOn: version?.rung(from: ladder.top, hasDigest: hasDigest) ?? .none)
+        generation += 1
+        written = ByteRanges()
+        synced = ByteRanges()
+        version = nil
+        total = nil
+        wasResumed = false
+        record(.status, &context)
+    }
+
+    /// Whether every byte is written.
+    var isComplete: Bool {
+        guard let total else { return false }
+        return written.contains(0..<total)
+    }
+
+    /// The first bytes that are missing; without a known end when the size is not known.
+    var nextGap: Range<Int64>? {
+        written.firstGap(below: total ?? .max)
+    }
+
+    /// The request for a range, tied to the version in hand; nil when it cannot be tied.
+    func ask(for range: Range<Int64>, _ delivery: Settings.Delivery) -> Ask? {
+        let isOpenEnded = delivery == .whole && range.upperBound == total ?? .max
+        return Ask.next(
+            range: range, isOpenEnded: isOpenEnded, held: version, from: ladder.top, hasDigest: hasDigest)
+    }
+
+    mutating func opened(_ from: Attempt, held: ByteRanges, _ context: inout Context) {
+        guard from == attempt else { return ignore(.olderAttempt(from), &context) }
+        switch state {
+        case .opening(let opening):
+            guard case .file = opening.step else { return ignore(.late("opened"), &context) }
+            loseWhatIsNotThere(held, &context)
+            beginFirst(opening, &context)
+        case .transferring, .pausing:
+            // A file begun anew under a running exchange, or one that is closed again at once.
+            break
+        case .waiting, .verifying, .publishing, .suspended, .failed, .succeeded:
+            ignore(.late("opened"), &context)
+        }
+    }
+
+    /// The disk holds less than was recorded: an earlier crash took it, or someone's hand.
+    private mutating func loseWhatIsNotThere(_ held: ByteRanges, _ context: inout Context) {
+        guard held != written else { return }
+        written = held
+        synced = held.intersection(synced)
+        context.actions.append(.tell(id, .restarted(.bytesLost)))
+        context.actions.append(.tell(id, .progress(completed: written.count, total: total)))
+    }
+
+    private mutating func beginFirst(_ opening: Opening, _ context: inout Context) {
+        if let total, isComplete { return verify(total, &context) }
+        guard let ask = firstAsk(context.settings.delivery) else {
+            return startOver(.cannotResume, &context)
+        }
+        begin(ask, since: opening.since, &context)
+    }
+
+    /// The first request of an attempt.
+    private func firstAsk(_ delivery: Settings.Delivery) -> Ask? {
+        guard let gap = nextGap else { return nil }
+        if written.isEmpty, isPlain || delivery == .whole { return .whole }
+        if isPlain { return nil }
+        return ask(for: firstSlice(of: gap, delivery), delivery)
+    }
+
+    private mutating func begin(_ ask: Ask, since: Duration, _ context: inout Context) {
+        let exchange = Exchange(number: context.makeExchangeNumber(), ask: ask, begun: context.now)
+        go(to: .opening(Opening(step: .request(exchange), since: since)), &context)
+        context.actions.append(.begin(id, exchange.number, ask))
+    }
+
+    /// Begins the file anew with a new request; the attempt goes on.
+    mutating func startOver(_ reason: RestartReason, plain: Bool = false, _ context: inout Context) {
+        stopAll(keepBytes: false, &context)
+        giveUpBytes(reason, &context)
+        if plain { isPlain = true }
+        attempt += 1
+        context.actions.append(.startOver(id, attempt, generation: generation, total: nil))
+        go(to: .opening(Opening(step: .file, since: context.now)), &context)
+    }
+}

@@ -1,0 +1,246 @@
+// While bytes arrive: what is asked for next, what is recorded when, and when it is too slow.
+
+extension Download {
+    mutating func received(_ number: ExchangeNumber, _ count: Int64, _ context: inout Context) {
+        guard case .transferring(var transfer) = state,
+            let index = transfer.exchanges.firstIndex(where: { $0.number == number })
+        else { return ignore(.unknownExchange(number), &context) }
+        let advance = count - transfer.exchanges[index].received
+        guard advance > 0 else { return }
+        transfer.exchanges[index].received = count
+        transfer.received += advance
+        transfer.lastAdvance = context.now
+        state = .transferring(transfer)
+        askForMore(&context)
+    }
+
+    mutating func wrote(_ from: Attempt, _ range: Range<Int64>, _ context: inout Context) {
+        guard from == attempt else { return ignore(.olderAttempt(from), &context) }
+        switch state {
+        case .transferring(var transfer):
+            written.insert(range)
+            transfer.lastAdvance = context.now
+            noteGain()
+            if written.count - transfer.lastMark.written >= Pace.markBytes { mark(&transfer, &context) }
+            state = .transferring(transfer)
+            askForMore(&context)
+            verifyIfComplete(&context)
+        case .pausing:
+            written.insert(range)
+        case .waiting, .opening, .verifying, .publishing, .suspended, .failed, .succeeded:
+            ignore(.late("wrote"), &context)
+        }
+    }
+
+    /// More bytes than ever: what failed before is forgiven.
+    private mutating func noteGain() {
+        guard written.count > highMark else { return }
+        highMark = written.count
+        failures = 0
+    }
+
+    mutating func synced(_ from: Attempt, _ ranges: ByteRanges, _ context: inout Context) {
+        guard from == attempt, case .transferring(var transfer) = state else {
+            return ignore(.late("synced"), &context)
+        }
+        synced = ranges
+        transfer.isSyncing = false
+        mark(&transfer, &context)
+        state = .transferring(transfer)
+    }
+
+    private mutating func mark(_ transfer: inout Transfer, _ context: inout Context) {
+        transfer.lastMark = (context.now, written.count)
+        record(.marks, &context)
+    }
+
+    mutating func ended(_ number: ExchangeNumber, received: Int64, _ context: inout Context) {
+        guard case .transferring(var transfer) = state,
+            let index = transfer.exchanges.firstIndex(where: { $0.number == number })
+        else { return ignore(.unknownExchange(number), &context) }
+        let exchange = transfer.exchanges.remove(at: index)
+        transfer.received += max(0, received - exchange.received)
+        transfer.lastAdvance = context.now
+        state = .transferring(transfer)
+        guard let body = exchange.body else {
+            return exchangeOver(Failure(.unusableResponse, "The answer ended without a header."), &context)
+        }
+        if let total, received < min(total, body.upperBound) - body.lowerBound {
+            let missing = min(total, body.upperBound) - body.lowerBound - received
+            return exchangeOver(
+                Failure(.transport(.lengthMismatch), "The answer ended \(missing) bytes early."), &context)
+        }
+        if total == nil { learnEnd(body.lowerBound + received, &context) }
+        askForMore(&context)
+        verifyIfComplete(&context)
+    }
+
+    private mutating func learnEnd(_ end: Int64, _ context: inout Context) {
+        total = end
+        context.actions.append(.tell(id, .progress(completed: written.count, total: end)))
+    }
+
+    mutating func exchangeFailed(_ number: ExchangeNumber, _ failure: Failure, _ context: inout Context) {
+        guard exchange(number) != nil else { return ignore(.unknownExchange(number), &context) }
+        exchangeOver(failure, &context)
+    }
+
+    /// One exchange ended badly: the attempt is over, unless all bytes are there anyway.
+    private mutating func exchangeOver(_ failure: Failure, _ context: inout Context) {
+        if let total, isComplete, case .transferring = state {
+            stopAll(keepBytes: true, &context)
+            return verify(total, &context)
+        }
+        retryOrFail(failure, retryAfter: nil, &context)
+    }
+
+    // MARK: Slices
+
+    /// Begins the next slices while there is reason to.
+    mutating func askForMore(_ context: inout Context) {
+        guard case .transferring(var transfer) = state, transfer.isSliced, let total,
+            case .sliced(let lengths, let inFlight) = context.settings.delivery
+        else { return }
+        while transfer.exchanges.count < inFlight, transfer.wantsMore(at: context.now),
+            let slice = nextSlice(transfer, lengths, total), let ask = ask(for: slice, context.settings.delivery)
+        {
+            let exchange = Exchange(number: context.makeExchangeNumber(), ask: ask, begun: context.now)
+            transfer.exchanges.append(exchange)
+            context.actions.append(.begin(id, exchange.number, ask))
+        }
+        state = .transferring(transfer)
+    }
+
+    /// The next range to ask for; nil when all is asked for or too much is under way.
+    private func nextSlice(_ transfer: Transfer, _ lengths: ClosedRange<Int64>, _ total: Int64) -> Range<Int64>? {
+        var claimed = transfer.claimed
+        for exchange in transfer.exchanges {
+            if let range = exchange.ask.range, !exchange.isAccepted { claimed.insert(range) }
+        }
+        guard let gap = claimed.firstGap(below: total) else { return nil }
+        let length = transfer.isFast ? lengths.upperBound : lengths.lowerBound
+        guard claimed.count - written.count + length <= Pace.window else { return nil }
+        return gap.lowerBound..<min(gap.upperBound, gap.lowerBound + length)
+    }
+
+    /// The first request of an attempt: a slice of what is missing, or all of it.
+    func firstSlice(of gap: Range<Int64>, _ delivery: Settings.Delivery) -> Range<Int64> {
+        switch delivery {
+        case .whole: gap
+        case .sliced(let lengths, _):
+            gap.lowerBound..<min(gap.upperBound, gap.lowerBound.addingClamped(lengths.lowerBound))
+        }
+    }
+
+    // MARK: Time
+
+    /// The regular look at a running download.
+    mutating func tick(_ context: inout Context) {
+        switch state {
+        case .waiting(let reason): waited(reason, &context)
+        case .opening(let opening):
+            guard case .request(let exchange) = opening.step else { return }
+            if context.now - exchange.begun >= context.settings.watchdog.silence {
+                retryOrFail(.silent(context.settings.watchdog.silence), retryAfter: nil, &context)
+            }
+        case .transferring(let transfer): tick(transfer, &context)
+        case .publishing(let publishing): tick(publishing, &context)
+        case .pausing, .verifying, .suspended, .failed, .succeeded: break
+        }
+    }
+
+    private mutating func waited(_ reason: WaitingReason, _ context: inout Context) {
+        switch reason {
+        case .retry(let time), .disk(let time):
+            if context.now >= time { wait(&context) }
+        case .slot, .network: break
+        }
+    }
+
+    private mutating func tick(_ transfer: Transfer, _ context: inout Context) {
+        if let failure = tooSlow(transfer, context) {
+            return exchangeOver(failure, &context)
+        }
+        var transfer = transfer
+        context.actions.append(.flush(id))
+        context.actions.append(.tell(id, .progress(completed: written.count, total: total)))
+        if context.now - transfer.lastMark.time >= Pace.markTime, written.count != transfer.lastMark.written {
+            mark(&transfer, &context)
+        }
+        if context.now - transfer.lastSync >= Pace.syncTime, !transfer.isSyncing, synced != written {
+            transfer.lastSync = context.now
+            transfer.isSyncing = true
+            context.actions.append(.sync(id, attempt))
+        }
+        if context.now - transfer.speedMark.time >= context.settings.watchdog.speedWindow {
+            transfer.speedMark = (context.now, transfer.received)
+        }
+        state = .transferring(transfer)
+    }
+
+    /// Why the attempt has to end, if it has to.
+    private func tooSlow(_ transfer: Transfer, _ context: Context) -> Failure? {
+        let watchdog = context.settings.watchdog
+        if context.now - transfer.lastAdvance >= watchdog.silence, !transfer.exchanges.isEmpty {
+            return .silent(watchdog.silence)
+        }
+        if let total = watchdog.total, context.now - transfer.since >= total {
+            return Failure(.transport(.timedOut), "The attempt took longer than the \(total) allowed.")
+        }
+        let window = context.now - transfer.speedMark.time
+        // With nothing asked for, it is the disk that is slow.
+        guard window >= watchdog.speedWindow, watchdog.minimumSpeed > 0, !transfer.exchanges.isEmpty else { return nil }
+        let seconds = max(1, window.components.seconds)
+        let speed = (transfer.received - transfer.speedMark.received) / seconds
+        guard speed < watchdog.minimumSpeed else { return nil }
+        return Failure(
+            .transport(.timedOut), "Only \(speed) bytes a second arrived; at least \(watchdog.minimumSpeed) are asked.")
+    }
+}
+
+extension Transfer {
+    /// Whether the next slice should be asked for now, so that its answer is there when the last one ends.
+    func wantsMore(at now: Duration) -> Bool {
+        guard exchanges.allSatisfy(\.isAccepted) else { return false }
+        let remaining = exchanges.reduce(0) { $0 + min($1.remaining, .max / 8) }
+        return remaining <= max(Pace.lookAhead, speed(at: now).multipliedClamped(by: latency))
+    }
+
+    /// Bytes a second over this attempt.
+    func speed(at now: Duration) -> Int64 {
+        let milliseconds = max(1, (now - since).milliseconds)
+        return received / milliseconds * 1000
+    }
+
+    /// Whether a long slice takes well under a second, so that control stays quick.
+    var isFast: Bool { received >= lastAdvanceSeconds * (8 << 20) }
+
+    private var lastAdvanceSeconds: Int64 { max(1, (lastAdvance - since).components.seconds) }
+}
+
+extension Failure {
+    static func silent(_ time: Duration) -> Failure {
+        Failure(.transport(.timedOut), "The server sent nothing for \(time.components.seconds) seconds.")
+    }
+}
+
+extension Duration {
+    var milliseconds: Int64 {
+        let (seconds, attoseconds) = components
+        return seconds.addingClamped(0).multipliedReportingOverflow(by: 1000).overflow
+            ? .max : seconds * 1000 + attoseconds / 1_000_000_000_000_000
+    }
+}
+
+extension Int64 {
+    func addingClamped(_ other: Int64) -> Int64 {
+        let (sum, overflow) = addingReportingOverflow(other)
+        return overflow ? .max : sum
+    }
+
+    /// Bytes a second times a time, with room for half as much again.
+    func multipliedClamped(by time: Duration) -> Int64 {
+        let (product, overflow) = multipliedReportingOverflow(by: Swift.min(time.milliseconds, 60_000))
+        return overflow ? .max : product / 1000 * 3 / 2
+    }
+}

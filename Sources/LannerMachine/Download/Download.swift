@@ -1,0 +1,175 @@
+/// One download's life, as a value. Told what happened, it changes and says what to do; it does nothing itself.
+///
+/// The files beside this one hold its events by topic: verbs, opening, transfer, slices, ending.
+package struct Download: Sendable {
+    package let id: DownloadID
+    package internal(set) var state: State
+    /// Its place in the order: less is sooner.
+    package internal(set) var rank: Int64
+    package internal(set) var attempt: Attempt = 0
+
+    /// The version that the bytes in hand belong to.
+    var version: Version?
+    var total: Int64?
+    /// Which partial file holds the bytes.
+    var generation: UInt32
+    /// Bytes with the kernel, and with the device.
+    var written: ByteRanges
+    var synced: ByteRanges
+    var hasDigest: Bool
+    /// Whether there may be a partial file on the disk.
+    var hasFile: Bool
+    /// Whether the file was moved to its place though the record of it failed.
+    var isPublished = false
+    /// Whether bytes of an earlier attempt are part of the file.
+    var wasResumed = false
+    /// Failures since bytes last advanced.
+    var failures = 0
+    /// The most bytes that were ever written: only more than that is a gain.
+    var highMark: Int64
+    /// Which ways to resume have been tried without a gain.
+    var ladder = RungLadder()
+    /// Whether only a plain request for the whole file is left, ranges having proved unusable.
+    var isPlain = false
+    /// Whether the download has ended and is to be forgotten.
+    package internal(set) var isGone = false
+
+    init(_ new: NewDownload) {
+        id = new.id
+        rank = new.rank
+        hasDigest = new.hasDigest
+        version = new.saved.version
+        total = new.saved.total
+        generation = new.saved.generation
+        written = new.saved.written
+        synced = new.saved.synced
+        highMark = new.saved.written.count
+        hasFile = new.saved.generation > 0
+        switch new.saved.status {
+        case .active, .suspended, .publishing: state = .suspended
+        case .failed(let failure): state = .failed(failure)
+        case .succeeded: state = .succeeded
+        }
+    }
+}
+
+/// What a download may look at and add to while it handles one event.
+struct Context {
+    let now: Duration
+    let wallSeconds: Int64
+    let settings: Settings
+    let isNetworkAvailable: Bool
+    var random: SeededGenerator
+    var nextExchange: ExchangeNumber
+    var actions: [Action] = []
+
+    mutating func makeExchangeNumber() -> ExchangeNumber {
+        nextExchange += 1
+        return nextExchange
+    }
+}
+
+/// What a download wants from the queue of slots.
+enum SlotClaim: Equatable {
+    case none
+    case wants
+    case holds
+}
+
+extension Download {
+    /// What the download wants from the queue of slots.
+    var slotClaim: SlotClaim {
+        switch state {
+        case .waiting(.slot): .wants
+        case .waiting(.retry), .waiting(.network), .waiting(.disk): .none
+        case .opening, .transferring, .verifying, .publishing: .holds
+        case .pausing(let pausing): pausing.step == .closing ? .holds : .none
+        case .suspended, .failed, .succeeded: .none
+        }
+    }
+
+    /// When the download wants to be looked at again, if nothing else happens before.
+    func deadline(now: Duration) -> Duration? {
+        switch state {
+        case .waiting(.retry(let time)), .waiting(.disk(let time)): time
+        case .opening(let opening):
+            switch opening.step {
+            case .file: nil
+            case .request: now + Pace.tick
+            }
+        case .transferring: now + Pace.tick
+        case .publishing(let publishing):
+            switch publishing.step {
+            case .waitingToRecord(_, let time): time
+            case .announcing, .moving, .recording: nil
+            }
+        case .waiting(.slot), .waiting(.network), .pausing, .verifying, .suspended, .failed, .succeeded: nil
+        }
+    }
+
+    /// Where the download stands, as a user sees it.
+    package var phase: Phase {
+        switch state {
+        case .waiting(let reason): .waiting(reason)
+        case .opening, .transferring, .verifying, .publishing: .running
+        case .pausing(let pausing): phase(of: pausing.intent)
+        case .suspended: .suspended
+        case .failed(let failure): .failed(failure)
+        case .succeeded: .succeeded
+        }
+    }
+
+    private func phase(of intent: Pausing.Intent) -> Phase {
+        switch intent {
+        case .suspend: .willSuspend
+        case .cancel: .willCancel
+        case .remove: .willRemove
+        case .restart: .waiting(.slot)
+        case .wait(let reason): .waiting(reason)
+        case .fail: .running
+        }
+    }
+
+    /// What the store should remember of the download now.
+    package var saved: Saved {
+        Saved(
+            status: savedStatus, version: version, generation: generation, written: written, synced: synced,
+            total: total)
+    }
+
+    private var savedStatus: Saved.Status {
+        switch state {
+        case .waiting, .opening, .transferring, .verifying: .active
+        case .pausing(let pausing):
+            switch pausing.intent {
+            case .suspend, .cancel, .remove: .suspended
+            case .restart, .wait: .active
+            case .fail(let failure): .failed(failure)
+            }
+        case .publishing(let publishing):
+            switch publishing.step {
+            case .announcing, .moving: .publishing
+            case .recording, .waitingToRecord: .succeeded
+            }
+        case .suspended: .suspended
+        case .failed(let failure): .failed(failure)
+        case .succeeded: .succeeded
+        }
+    }
+
+    /// Goes to another state and tells it when a user can see the difference.
+    mutating func go(to next: State, _ context: inout Context) {
+        let before = phase
+        state = next
+        if phase != before { context.actions.append(.tell(id, .status(phase))) }
+    }
+
+    /// Records where the download stands.
+    mutating func record(_ need: RecordNeed, _ context: inout Context) {
+        context.actions.append(.record(id, attempt, saved, need))
+    }
+
+    func ignore(_ reason: IgnoredReason, _ context: inout Context) {
+        context.actions.append(.ignored(id, reason))
+    }
+}

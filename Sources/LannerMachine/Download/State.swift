@@ -1,0 +1,176 @@
+/// Where one download stands. Payload that only one state needs lives in that state.
+package enum State: Sendable, Equatable {
+    /// Wants to run and may not yet; no file is open. Holds no slot.
+    ///
+    /// Exits: `opening` (admitted), `suspended`, `pausing` (cancel, remove).
+    case waiting(WaitingReason)
+
+    /// Holds a slot; the partial file is being opened, then the first request is out.
+    ///
+    /// Exits: `transferring` (an answer that can be used), `verifying` (nothing was missing), `pausing` (a verb, a
+    /// failure).
+    case opening(Opening)
+
+    /// Holds a slot; bytes arrive.
+    ///
+    /// Exits: `verifying` (all bytes are written), `opening` (from zero with a new request), `pausing` (a verb, a
+    /// failure).
+    case transferring(Transfer)
+
+    /// The partial file is being closed, or the files are being removed; what for is the intent. Holds its slot until
+    /// the file is closed. Verbs may still change the intent.
+    ///
+    /// Exits: what the intent says.
+    case pausing(Pausing)
+
+    /// Holds a slot; the file is complete and is being synced and compared with its digest.
+    ///
+    /// Exits: `publishing` (as it should be), `opening` (from zero, when bytes of an earlier attempt may be to blame),
+    /// `pausing` (a verb, a failure, a mismatch).
+    case verifying(Verifying)
+
+    /// Holds a slot; the file is being recorded, moved, and recorded again. No verb stops it; what was asked meanwhile
+    /// is done afterwards.
+    ///
+    /// Exits: `succeeded`, `pausing` (cancel or remove asked meanwhile), `failed`.
+    case publishing(Publishing)
+
+    /// Stopped by the user, or found so at launch; the bytes are kept.
+    ///
+    /// Exits: `waiting` (start), `pausing` (cancel, remove).
+    case suspended
+
+    /// Ended without a file. The bytes are kept where they may be of use.
+    ///
+    /// Exits: `waiting` (start), `pausing` (cancel, remove).
+    case failed(Failure)
+
+    /// The file is verified, in its place, and recorded.
+    ///
+    /// Exits: `pausing` (remove).
+    case succeeded
+}
+
+/// What `opening` knows.
+package struct Opening: Sendable, Equatable {
+    /// How far it is.
+    package enum Step: Sendable, Equatable {
+        /// The partial file is being opened.
+        case file
+        /// The request is out.
+        case request(Exchange)
+    }
+
+    package var step: Step
+    /// When the slot was given.
+    package var since: Duration
+}
+
+/// One request and its answer.
+package struct Exchange: Sendable, Equatable {
+    package var number: ExchangeNumber
+    package var ask: Ask
+    package var begun: Duration
+    /// How many redirects led here.
+    package var redirects = 0
+    /// Where the body belongs, once the answer was judged; the end is open when the size is not known.
+    package var body: Range<Int64>?
+    /// Bytes of the body so far.
+    package var received: Int64 = 0
+
+    package var isAccepted: Bool { body != nil }
+
+    /// Bytes still to come, as far as is known.
+    package var remaining: Int64 {
+        guard let range = body ?? ask.range else { return .max }
+        return max(0, range.upperBound - range.lowerBound - received)
+    }
+}
+
+/// What `transferring` knows.
+package struct Transfer: Sendable, Equatable {
+    /// The requests that are out, oldest first; few.
+    package var exchanges: [Exchange]
+    /// Positions that are written, or in the body of an accepted answer.
+    package var claimed: ByteRanges
+    /// When the attempt began.
+    package var since: Duration
+    /// When bytes last came, for the watchdog.
+    package var lastAdvance: Duration
+    /// Bytes received in this attempt.
+    package var received: Int64 = 0
+    /// Where the window of the minimum speed begins: a time and what had been received by then.
+    package var speedMark: (time: Duration, received: Int64)
+    /// When and at how many bytes the written mark was last recorded.
+    package var lastMark: (time: Duration, written: Int64)
+    /// When the last sync was asked for, and whether it is still under way.
+    package var lastSync: Duration
+    package var isSyncing = false
+    /// From request to header, smoothed.
+    package var latency: Duration
+    /// Whether bytes are asked for in slices.
+    package var isSliced: Bool
+
+    package static func == (left: Transfer, right: Transfer) -> Bool {
+        left.exchanges == right.exchanges && left.claimed == right.claimed && left.received == right.received
+            && left.since == right.since && left.isSyncing == right.isSyncing && left.isSliced == right.isSliced
+    }
+}
+
+/// What `pausing` knows.
+package struct Pausing: Sendable, Equatable {
+    /// What comes when the file is closed.
+    package enum Intent: Sendable, Equatable {
+        case suspend
+        /// Forget it; tell `canceled`.
+        case cancel
+        /// Forget it; tell `removed`. `finished`: remove the finished file too.
+        case remove(finished: Bool)
+        /// Wait for a slot again.
+        case restart
+        /// Wait for the reason to go away.
+        case wait(WaitingReason)
+        case fail(Failure)
+    }
+
+    /// How far it is.
+    package enum Step: Sendable, Equatable {
+        /// The partial file is being closed.
+        case closing
+        /// The record is being removed (cancel and remove only).
+        case forgetting
+        /// The files are being removed (cancel and remove only).
+        case discarding
+    }
+
+    package var intent: Intent
+    package var step: Step
+    /// Who is told when it has come to rest.
+    package var tickets: [Ticket] = []
+}
+
+/// What `verifying` knows.
+package struct Verifying: Sendable, Equatable {
+    package var total: Int64
+}
+
+/// What `publishing` knows.
+package struct Publishing: Sendable, Equatable {
+    /// How far it is.
+    package enum Step: Sendable, Equatable {
+        /// The intent to publish is being recorded.
+        case announcing
+        /// The file is being moved.
+        case moving
+        /// The success is being recorded; how often that failed.
+        case recording(failures: Int)
+        /// It failed and is tried again at a time.
+        case waitingToRecord(failures: Int, until: Duration)
+    }
+
+    package var step: Step
+    package var total: Int64
+    /// What was asked meanwhile, and who is told afterwards.
+    package var afterwards: Pausing.Intent?
+    package var tickets: [Ticket] = []
+}

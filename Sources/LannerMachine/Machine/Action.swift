@@ -1,0 +1,114 @@
+/// What the machine wants done. The engine does it in order, outside the lock, and reports back with events.
+package enum Action: Sendable, Equatable {
+    // Files.
+    /// Open the partial file: `claimed` bytes of `generation` should be there. → opened, fileFailed
+    case open(DownloadID, Attempt, generation: UInt32, claimed: ByteRanges, total: Int64?)
+    /// Leave the open partial file and begin an empty one; the exchange that was kept goes on into it. → opened, fileFailed
+    case startOver(DownloadID, Attempt, generation: UInt32, total: Int64?)
+    /// The size is known now: set space aside. → fileFailed
+    case setTotal(DownloadID, Attempt, Int64)
+    /// Sync what is written. → synced
+    case sync(DownloadID, Attempt)
+    /// All bytes are there: check the size and the digest, sync. → verified, fileFailed
+    case verify(DownloadID, Attempt, total: Int64)
+    /// Move the file to its place. → published, fileFailed
+    case publish(DownloadID, Attempt)
+    /// Close the partial file. → closed
+    case close(DownloadID, Attempt, sync: Bool)
+    /// Remove the partial files, and the finished one if asked. → discarded
+    case discard(DownloadID, finished: Bool)
+
+    // Transport.
+    /// Begin an exchange. → head, received, ended, exchangeFailed
+    case begin(DownloadID, ExchangeNumber, Ask)
+    /// Write the body of the exchange to these positions of the file.
+    case accept(DownloadID, ExchangeNumber, Range<Int64>)
+    /// Look at a redirect of the exchange. → redirected, exchangeFailed
+    case follow(DownloadID, ExchangeNumber, location: String)
+    /// End the exchange; hand over what it has received if `keepBytes`.
+    case stop(DownloadID, ExchangeNumber, keepBytes: Bool)
+    /// Hand over what the exchanges have received, however little. → received, wrote
+    case flush(DownloadID)
+
+    // Store.
+    /// Keep the record. → recorded, recordFailed when `confirm`
+    case record(DownloadID, Attempt, Saved, RecordNeed)
+    /// Forget the record. → recorded, recordFailed
+    case unrecord(DownloadID, Attempt)
+
+    // Time, and whoever listens.
+    /// Send the timer event at this time.
+    case wake(at: Duration)
+    /// Something changed that a user may see.
+    case tell(DownloadID, Notice)
+    /// The verbs of this ticket have come to rest.
+    case answer(Ticket)
+    /// The download has left the machine.
+    case forget(DownloadID)
+    /// An event that came too late or makes no sense here; for the log.
+    case ignored(DownloadID, IgnoredReason)
+}
+
+/// How much a record matters.
+package enum RecordNeed: Sendable, Hashable {
+    /// Marks of a running transfer: cheap, survives the process.
+    case marks
+    /// A change of status: survives the machine, nobody waits for it.
+    case status
+    /// The same, and the machine waits for the confirmation.
+    case confirmed
+}
+
+/// What a user may see of a download.
+package enum Notice: Sendable, Equatable {
+    /// Where it stands now.
+    case status(Phase)
+    /// Bytes that are with the kernel, and the size where it is known.
+    case progress(completed: Int64, total: Int64?)
+    /// The bytes so far were given up, and why.
+    case restarted(RestartReason)
+    /// The server described the file.
+    case head(ResponseHead)
+    /// An attempt failed and another follows.
+    case retrying(Failure, at: Duration)
+    /// The digest was compared.
+    case verified(Verification)
+}
+
+/// Where a download stands, as a user sees it.
+package enum Phase: Sendable, Hashable {
+    case waiting(WaitingReason)
+    case running
+    case willSuspend
+    case willCancel
+    case willRemove
+    case suspended
+    case failed(Failure)
+    case canceled
+    case removed
+    case succeeded
+}
+
+/// Why a download waits.
+public enum WaitingReason: Sendable, Hashable {
+    /// For one of the downloads that run to end.
+    case slot
+    /// For the time of the next attempt, on the clock of the manager.
+    case retry(at: Duration)
+    /// For a network that may be used.
+    case network
+    /// For space on the disk; looked at again at that time, on the clock of the manager.
+    case disk(until: Duration)
+}
+
+/// Why an event was ignored.
+package enum IgnoredReason: Sendable, Hashable {
+    /// The download has left the machine.
+    case unknownDownload
+    /// It came from an attempt that is over.
+    case olderAttempt(Attempt)
+    /// It came from an exchange that is over.
+    case unknownExchange(ExchangeNumber)
+    /// It can come late, and does not matter in the state the download is in.
+    case late(String)
+}

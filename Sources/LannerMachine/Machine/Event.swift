@@ -1,0 +1,134 @@
+/// What the machine is told.
+package enum Event: Sendable, Equatable {
+    // From the user.
+    /// A download to keep: new ones, and those restored from the store.
+    case add([NewDownload])
+    /// Verbs over any number of downloads; the ticket is answered once, when all have come to rest.
+    case user(Verb, [DownloadID], Ticket?)
+    /// Another place in the order.
+    case reorder([DownloadID: Int64])
+    /// Another expected digest, or none.
+    case expectDigest(DownloadID, Bool)
+    /// Other settings; they hold from the next decision on.
+    case settings(Settings)
+
+    // From the file.
+    /// The partial file is open and holds this much of what was claimed.
+    case opened(DownloadID, Attempt, held: ByteRanges)
+    /// Bytes are with the kernel.
+    case wrote(DownloadID, Attempt, Range<Int64>)
+    /// Bytes are with the device.
+    case synced(DownloadID, Attempt, ByteRanges)
+    /// The file is complete and its digest compared.
+    case verified(DownloadID, Attempt, Verification)
+    /// The file is in its final place, and its name is with the device.
+    case published(DownloadID, Attempt)
+    /// A file operation of the attempt failed; the file takes no more bytes.
+    case fileFailed(DownloadID, Attempt, Failure)
+    /// The file is closed and nothing more comes from it.
+    case closed(DownloadID, Attempt, written: ByteRanges, synced: ByteRanges)
+    /// The files of a download that ends are gone (or could not be removed, which was logged).
+    case discarded(DownloadID)
+
+    // From the store.
+    /// A record asked to be confirmed is kept.
+    case recorded(DownloadID, Attempt)
+    /// It is not.
+    case recordFailed(DownloadID, Attempt, Failure)
+
+    // From the transport.
+    /// The header of a response.
+    case head(DownloadID, ExchangeNumber, ResponseHead)
+    /// A redirect was looked at and can be followed.
+    case redirected(DownloadID, ExchangeNumber)
+    /// How many bytes of the body have come in all.
+    case received(DownloadID, ExchangeNumber, Int64)
+    /// The body is complete.
+    case ended(DownloadID, ExchangeNumber, received: Int64)
+    /// The exchange is over without a complete body.
+    case exchangeFailed(DownloadID, ExchangeNumber, Failure)
+
+    // From elsewhere.
+    /// The time asked for by ``Action/wake(at:)`` has come.
+    case timer
+    /// Whether there is a network that may be used.
+    case network(available: Bool)
+}
+
+/// What a user asks of a download.
+package enum Verb: Sendable, Hashable {
+    /// Run, as soon as there is a slot.
+    case start
+    /// Stop and keep the bytes.
+    case suspend
+    /// Stop, forget the download and its bytes; a finished download is left alone.
+    case cancel
+    /// Forget the download and its bytes; `completely`: the finished file too.
+    case remove(completely: Bool)
+}
+
+/// A download as it enters the machine.
+package struct NewDownload: Sendable, Equatable {
+    package var id: DownloadID
+    /// Its place in the order: less is sooner.
+    package var rank: Int64
+    /// Whether a digest of the whole file is known and compared at the end.
+    package var hasDigest: Bool
+    /// What the store remembered, or a blank for a new one.
+    package var saved: Saved
+
+    package init(id: DownloadID, rank: Int64, hasDigest: Bool = false, saved: Saved = Saved(status: .suspended)) {
+        self.id = id
+        self.rank = rank
+        self.hasDigest = hasDigest
+        self.saved = saved
+    }
+}
+
+/// The part of a download's record that the machine answers for.
+package struct Saved: Sendable, Hashable {
+    /// Where a download stands, as it is remembered. There is no running: who finds one was interrupted.
+    package enum Status: Sendable, Hashable {
+        /// Was to run: waiting or under way.
+        case active
+        case suspended
+        case failed(Failure)
+        /// Verified; being moved to its place.
+        case publishing
+        case succeeded
+    }
+
+    package var status: Status
+    /// The version of the remote file that the bytes belong to.
+    package var version: Version?
+    /// Which partial file holds the bytes; a new one begins with each start from zero.
+    package var generation: UInt32
+    /// Bytes with the kernel: they survive the death of the process.
+    package var written: ByteRanges
+    /// Bytes with the device: they survive the death of the machine.
+    package var synced: ByteRanges
+    /// The size of the whole file, where it is known.
+    package var total: Int64?
+
+    package init(
+        status: Status, version: Version? = nil, generation: UInt32 = 0, written: ByteRanges = ByteRanges(),
+        synced: ByteRanges = ByteRanges(), total: Int64? = nil
+    ) {
+        self.status = status
+        self.version = version
+        self.generation = generation
+        self.written = written
+        self.synced = synced
+        self.total = total
+    }
+}
+
+/// The outcome of looking at a complete file.
+package enum Verification: Sendable, Hashable {
+    /// The size is right and no digest was expected.
+    case sizeOnly
+    /// The digest is the expected one.
+    case correct
+    /// It is not; a sentence with both.
+    case mismatch(String)
+}

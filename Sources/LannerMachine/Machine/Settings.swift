@@ -1,0 +1,56 @@
+/// What the machine decides by and a user may change.
+package struct Settings: Sendable, Hashable {
+    /// How many downloads run at once.
+    package var maximumRunning = 6
+    /// How a body arrives, by the transport's traits.
+    package var delivery = Delivery.whole
+    package var watchdog = Watchdog()
+    package var retry = RetryPolicy()
+    /// Whether a download that finds no space waits for it; else it fails.
+    package var waitsForDiskSpace = false
+
+    package init() {}
+
+    /// How many bytes one exchange is asked for.
+    package enum Delivery: Sendable, Hashable {
+        /// All that is missing.
+        case whole
+        /// A slice, of which at most `inFlight` are under way.
+        case sliced(ClosedRange<Int64>, inFlight: Int)
+    }
+}
+
+/// How slow is too slow. Time is counted by the manager's clock.
+package struct Watchdog: Sendable, Hashable {
+    /// From the request to the header of the answer, and between two advances of the body.
+    package var silence: Duration = .seconds(60)
+    /// Fewer bytes a second than this over `speedWindow` end the attempt; 0 for no bound.
+    package var minimumSpeed: Int64 = 0
+    package var speedWindow: Duration = .seconds(30)
+    /// The longest one attempt may take; nil for no bound.
+    package var total: Duration?
+
+    package init() {}
+}
+
+/// Times and amounts that are fixed.
+package enum Pace {
+    /// How often a running transfer is looked at: progress, marks, watchdogs.
+    package static let tick: Duration = .milliseconds(250)
+    /// The written mark is recorded after so many bytes, or after so long.
+    package static let markBytes: Int64 = 8 << 20
+    package static let markTime: Duration = .seconds(1)
+    /// The durable mark follows this often.
+    package static let syncTime: Duration = .seconds(5)
+    /// Bytes that are asked for or received, and not yet written, of one download.
+    package static let window: Int64 = 32 << 20
+    /// The least that is still to come when the next slice is asked for.
+    package static let lookAhead: Int64 = 2 << 20
+    /// How long a full disk is left alone.
+    package static let diskWait: Duration = .seconds(30)
+    /// How often the record of a published file is tried again, and how long apart.
+    package static let recordTries = 3
+    package static let recordWait: Duration = .seconds(1)
+    /// The most redirects of one request (RFC 9110, 15.4 asks for a limit).
+    package static let redirects = 20
+}
