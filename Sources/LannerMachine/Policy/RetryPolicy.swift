@@ -59,7 +59,7 @@ extension RetryPolicy {
     private func backoff(failures: Int) -> Int64 {
         let most = Self.nanoseconds(maximumDelay)
         var delay = min(Self.nanoseconds(baseDelay), most)
-        var doublings = failures - 1
+        var doublings = max(failures, 1) - 1
         // Ends after 55 rounds at most: what is not zero has reached a year by then.
         while doublings > 0, delay > 0, delay < most {
             delay = min(delay * 2, most)

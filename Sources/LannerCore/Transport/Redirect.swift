@@ -1,0 +1,102 @@
+import Foundation
+import LannerMachine
+
+/// Where the next exchange of a download goes, and which of the caller's header fields it may carry there.
+///
+/// Begins at the URL that the caller gave, and follows redirects from there. Credentials stay with the origin they
+/// were given for; what was dropped on the way does not come back, not even when the way leads back.
+package struct Destination: Sendable, Hashable {
+    /// Where to: http or https, with a host, without user info and without a fragment.
+    package private(set) var url: URL
+    /// The caller's fields, as far as they may go there.
+    package private(set) var fields: HeaderFields
+    /// How many redirects led here.
+    package private(set) var redirects = 0
+
+    private var address: WebAddress
+
+    /// As many as are common among clients; real chains are much shorter.
+    package static let maximumRedirects = 20
+
+    /// Checks a URL and header fields that a caller gave.
+    ///
+    /// User info in the URL becomes `Authorization: Basic`, unless the fields have an `Authorization` already.
+    package init(url: URL, fields: HeaderFields) throws(Failure) {
+        try RequestCheck.check(fields)
+        do throws(WebAddress.Refusal) {
+            address = try WebAddress(url.absoluteString)
+        } catch {
+            throw Self.unacceptable("The URL \(Self.redacted(url.absoluteString)) \(error.reason).")
+        }
+        self.url = try Self.url(of: address)
+        self.fields = fields
+        if let userInfo = address.userInfo, fields["Authorization"] == nil {
+            self.fields["Authorization"] = try Self.basicCredentials(userInfo)
+        }
+    }
+
+    /// Goes on to where a response's `Location` points. User info in it is dropped: a server has no credentials to give.
+    package mutating func follow(_ location: String) throws(Failure) {
+        guard redirects < Self.maximumRedirects else {
+            throw Failure(
+                .redirect, "\(Self.redacted(address.text)): more than \(Self.maximumRedirects) redirects in a row.")
+        }
+        let next: WebAddress
+        do throws(WebAddress.Refusal) {
+            next = try address.resolving(location)
+        } catch {
+            let (here, there) = (Self.redacted(address.text), Self.redacted(location))
+            throw Failure(.redirect, "\(here) redirects to \(there), which \(error.reason).")
+        }
+        url = try Self.url(of: next)
+        fields = Self.fields(fields, from: address.origin, to: next.origin)
+        address = next
+        redirects += 1
+    }
+
+    /// The fields that may follow a redirect.
+    ///
+    /// Within an origin all of them. To another one (a change from https to http, or back, is one too) only those that
+    /// describe the client and what it can read: any other may hold a key under a name of its own.
+    private static func fields(_ fields: HeaderFields, from old: Origin, to new: Origin) -> HeaderFields {
+        if old == new { return fields }
+        return HeaderFields(fields.fields.filter { field in harmless.contains { HeaderFields.same($0, field.name) } })
+    }
+
+    private static let harmless = ["Accept", "Accept-Language", "User-Agent"]
+}
+
+extension Destination {
+    private static func url(of address: WebAddress) throws(Failure) -> URL {
+        guard let url = address.url else { throw unacceptable("The URL \(redacted(address.text)) is not valid.") }
+        return url
+    }
+
+    private static func unacceptable(_ detail: String) -> Failure {
+        Failure(.transport(.unacceptableRequest), detail)
+    }
+
+    /// The value of `Authorization` for the user info of a URL (RFC 7617, 2).
+    private static func basicCredentials(_ userInfo: String) throws(Failure) -> String {
+        let parts = userInfo.split(separator: ":", maxSplits: 1, omittingEmptySubsequences: false).map(String.init)
+        let decoded = parts.map { $0.removingPercentEncoding ?? $0 }
+        let user = decoded.first ?? ""
+        guard !user.utf8.contains(UInt8(ascii: ":")) else {
+            throw unacceptable("The user name in the URL has a colon, which Basic authentication cannot carry.")
+        }
+        let password = decoded.count > 1 ? decoded[1] : ""
+        return "Basic " + Data("\(user):\(password)".utf8).base64EncodedString()
+    }
+
+    /// A URL that may be anything, safe to show: without user info, query and control characters, and not too long.
+    private static func redacted(_ text: String) -> String {
+        var reference = URIReference(text)
+        reference.authority = reference.authority.map { authority in
+            authority.utf8.lastIndex(of: UInt8(ascii: "@")).map { String(authority[$0...].dropFirst()) } ?? authority
+        }
+        reference.query = reference.query.map { _ in "…" }
+        let scalars = reference.text.unicodeScalars.prefix(200)
+        return scalars.map { $0.properties.generalCategory == .control ? $0.escaped(asASCII: true) : String($0) }
+            .joined()
+    }
+}

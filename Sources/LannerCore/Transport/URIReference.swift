@@ -1,0 +1,109 @@
+import LannerMachine
+
+/// A URI or a relative reference in its five parts, and the resolution of one against another (RFC 3986, 3 and 5.2).
+///
+/// Written out because Foundation resolves some references wrongly on Linux and stops the process on others. Every
+/// string is a reference; whether it is a good one is for ``WebAddress`` to say.
+package struct URIReference: Sendable, Hashable {
+    package var scheme: String?
+    package var authority: String?
+    package var path: String
+    package var query: String?
+    package var fragment: String?
+
+    /// Takes a string apart; joined again, the parts give the same string.
+    package init(_ text: String) {
+        var rest = Substring(text).utf8
+        fragment = Self.cut(&rest, after: UInt8(ascii: "#"))
+        query = Self.cut(&rest, after: UInt8(ascii: "?"))
+        if let colon = rest.firstIndex(of: UInt8(ascii: ":")), Self.isScheme(rest[..<colon]) {
+            scheme = String(Substring(rest[..<colon]))
+            rest = rest[rest.index(after: colon)...]
+        }
+        if rest.starts(with: "//".utf8) {
+            rest = rest.dropFirst(2)
+            let end = rest.firstIndex(of: UInt8(ascii: "/")) ?? rest.endIndex
+            authority = String(Substring(rest[..<end]))
+            rest = rest[end...]
+        }
+        path = String(Substring(rest))
+    }
+
+    /// Removes everything from the first such byte on; what stood behind it is the result.
+    private static func cut(_ rest: inout Substring.UTF8View, after mark: UInt8) -> String? {
+        guard let index = rest.firstIndex(of: mark) else { return nil }
+        defer { rest = rest[..<index] }
+        return String(Substring(rest[rest.index(after: index)...]))
+    }
+
+    private static func isScheme(_ bytes: Substring.UTF8View) -> Bool {
+        guard let first = bytes.first, FieldText.isLetter(first) else { return false }
+        return bytes.allSatisfy { FieldText.isLetter($0) || FieldText.isDigit($0) || "+-.".utf8.contains($0) }
+    }
+
+    /// The parts joined (5.3).
+    package var text: String {
+        (scheme.map { $0 + ":" } ?? "") + (authority.map { "//" + $0 } ?? "") + path
+            + (query.map { "?" + $0 } ?? "") + (fragment.map { "#" + $0 } ?? "")
+    }
+}
+
+extension URIReference {
+    /// What this reference means in a document at `base` (5.2.2, strict).
+    package func resolved(against base: URIReference) -> URIReference {
+        var target = self
+        if scheme == nil {
+            target.scheme = base.scheme
+            if authority == nil {
+                target.authority = base.authority
+                if path.isEmpty {
+                    target.path = base.path
+                    target.query = query ?? base.query
+                    return target
+                }
+                if !path.utf8.starts(with: "/".utf8) { target.path = base.merging(path) }
+            }
+        }
+        target.path = Self.removingDotSegments(target.path)
+        return target
+    }
+
+    /// A relative path in the place of this path's last segment (5.2.3).
+    private func merging(_ relative: String) -> String {
+        if authority != nil, path.isEmpty { return "/" + relative }
+        guard let slash = path.utf8.lastIndex(of: UInt8(ascii: "/")) else { return relative }
+        return String(path[...slash]) + relative
+    }
+
+    /// The path without its `.` and `..` (5.2.4).
+    package static func removingDotSegments(_ path: String) -> String {
+        var input = Array(path.utf8)[...]
+        var output: [UInt8] = []
+        while !input.isEmpty {
+            if input.starts(with: "../".utf8) {
+                input.removeFirst(3)
+            } else if input.starts(with: "./".utf8) || input.starts(with: "/./".utf8) {
+                input.removeFirst(2)
+            } else if input.starts(with: "/../".utf8) {
+                input.removeFirst(3)
+                removeLastSegment(&output)
+            } else if input.elementsEqual("/.".utf8) {
+                input.removeLast()
+            } else if input.elementsEqual("/..".utf8) {
+                input.removeLast(2)
+                removeLastSegment(&output)
+            } else if input.elementsEqual(".".utf8) || input.elementsEqual("..".utf8) {
+                input = []
+            } else {
+                let end = input.dropFirst().firstIndex(of: UInt8(ascii: "/")) ?? input.endIndex
+                output += input[..<end]
+                input = input[end...]
+            }
+        }
+        return String(decoding: output, as: UTF8.self)
+    }
+
+    private static func removeLastSegment(_ output: inout [UInt8]) {
+        output.removeSubrange((output.lastIndex(of: UInt8(ascii: "/")) ?? 0)...)
+    }
+}

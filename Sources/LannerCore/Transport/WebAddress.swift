@@ -1,0 +1,154 @@
+import Foundation
+import LannerMachine
+
+/// Whom credentials may be sent to: two addresses of the same origin are the same server (RFC 6454, 4).
+package struct Origin: Sendable, Hashable {
+    package var scheme: String
+    package var host: String
+    package var port: Int
+}
+
+/// An http or https URL that is fit to be requested: with a host that can be one, ASCII throughout, without a fragment.
+package struct WebAddress: Sendable, Hashable {
+    /// `http` or `https`.
+    package let scheme: String
+    /// In lower case, an IPv6 address in its brackets.
+    package let host: String
+    /// Where it is told, and not the scheme's own.
+    package let port: Int?
+    /// Path and query; never empty.
+    package let target: String
+    /// What stood before the `@`, with its percent-encoding.
+    package let userInfo: String?
+
+    /// Longer ones are refused by many servers (RFC 9110, 4.1, asks for 8000 bytes).
+    package static let longest = 8192
+
+    package var origin: Origin {
+        Origin(scheme: scheme, host: host, port: port ?? Self.defaultPort(scheme))
+    }
+
+    /// The address, without the user info.
+    package var text: String {
+        "\(scheme)://\(host)\(port.map { ":\($0)" } ?? "")\(target)"
+    }
+
+    /// The same as Foundation has it; nil should it not agree that this is a URL.
+    package var url: URL? { URL(string: text) }
+
+    private static func defaultPort(_ scheme: String) -> Int { scheme == "https" ? 443 : 80 }
+}
+
+extension WebAddress {
+    /// Why a reference is no such address, in words that follow on "it".
+    package struct Refusal: Error, Sendable, Hashable {
+        package var reason: String
+    }
+
+    /// Reads an absolute URL.
+    package init(_ text: String) throws(Refusal) {
+        try self.init(Self.reference(text))
+    }
+
+    /// Reads a reference as it came in `Location`, relative to this address.
+    package func resolving(_ location: String) throws(Refusal) -> WebAddress {
+        try WebAddress(Self.reference(location).resolved(against: URIReference(text)))
+    }
+
+    private init(_ reference: URIReference) throws(Refusal) {
+        guard let scheme = reference.scheme?.lowercased() else { throw Refusal(reason: "has no scheme") }
+        guard scheme == "http" || scheme == "https" else {
+            throw Refusal(reason: "has the scheme “\(scheme)”; only http and https can be downloaded")
+        }
+        let authority = try Authority(reference.authority ?? "")
+        self.scheme = scheme
+        self.host = authority.host
+        self.port = authority.port == Self.defaultPort(scheme) ? nil : authority.port
+        self.userInfo = authority.userInfo
+        let path = reference.path.utf8.starts(with: "/".utf8) ? reference.path : "/" + reference.path
+        self.target = Self.encoded(path) + (reference.query.map { "?" + Self.encoded($0) } ?? "")
+        guard self.text.utf8.count <= Self.longest else { throw Self.tooLong }
+    }
+
+    private static func reference(_ text: String) throws(Refusal) -> URIReference {
+        let bytes = FieldText.trimmed(text)
+        guard bytes.count <= longest else { throw tooLong }
+        guard bytes.allSatisfy({ $0 >= 0x20 && $0 != 0x7F }) else { throw Refusal(reason: "has a control character") }
+        return URIReference(String(decoding: bytes, as: UTF8.self))
+    }
+
+    private static let tooLong = Refusal(reason: "is longer than \(longest) bytes")
+
+    /// Percent-encodes what may not stand in a path or a query; servers do send spaces and UTF-8 (RFC 3986, 3.3, 3.4).
+    private static func encoded(_ part: String) -> String {
+        var result: [UInt8] = []
+        let bytes = Array(part.utf8)
+        for (index, byte) in bytes.enumerated() {
+            if allowed.contains(byte) || byte == UInt8(ascii: "%") && isEscape(bytes[index...]) {
+                result.append(byte)
+            } else {
+                result += [UInt8(ascii: "%"), hexDigits[Int(byte >> 4)], hexDigits[Int(byte & 15)]]
+            }
+        }
+        return String(decoding: result, as: UTF8.self)
+    }
+
+    private static func isEscape(_ bytes: ArraySlice<UInt8>) -> Bool {
+        bytes.count >= 3 && bytes.dropFirst().prefix(2).allSatisfy(isHexDigit)
+    }
+
+    private static let hexDigits = Array("0123456789ABCDEF".utf8)
+    private static let allowed = Set(
+        "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-._~!$&'()*+,;=:@/?".utf8)
+
+    fileprivate static func isHexDigit(_ byte: UInt8) -> Bool {
+        FieldText.isDigit(byte) || (UInt8(ascii: "a")...UInt8(ascii: "f")).contains(FieldText.lowercased(byte))
+    }
+}
+
+/// The part between `//` and the path (RFC 3986, 3.2).
+private struct Authority {
+    var userInfo: String?
+    var host: String
+    var port: Int?
+
+    init(_ text: String) throws(WebAddress.Refusal) {
+        var bytes = Array(text.utf8)[...]
+        // The last `@`: an earlier one can only be part of a password that was not encoded.
+        if let at = bytes.lastIndex(of: UInt8(ascii: "@")) {
+            userInfo = String(decoding: bytes[..<at], as: UTF8.self)
+            bytes = bytes[(at + 1)...]
+        }
+        let hostEnd = Self.hostEnd(bytes)
+        host = String(decoding: bytes[..<hostEnd].map(FieldText.lowercased), as: UTF8.self)
+        guard !host.isEmpty else { throw WebAddress.Refusal(reason: "has no host") }
+        guard Self.isHost(bytes[..<hostEnd]) else {
+            throw WebAddress.Refusal(reason: "has a host that cannot be one")
+        }
+        port = try Self.port(bytes[hostEnd...])
+    }
+
+    private static func hostEnd(_ bytes: ArraySlice<UInt8>) -> Int {
+        let bracket = bytes.first == UInt8(ascii: "[") ? bytes.firstIndex(of: UInt8(ascii: "]")) : nil
+        return bytes[(bracket ?? bytes.startIndex)...].firstIndex(of: UInt8(ascii: ":")) ?? bytes.endIndex
+    }
+
+    /// Names of letters, digits, `-`, `.`, `_`, and bracketed addresses. The grammar allows more, percent-encoding
+    /// too, but no such name exists, and some parsers read it as another host than the one that is asked in the end.
+    private static func isHost(_ bytes: ArraySlice<UInt8>) -> Bool {
+        if bytes.first == UInt8(ascii: "[") {
+            return bytes.count > 2 && bytes.last == UInt8(ascii: "]")
+                && bytes.dropFirst().dropLast().allSatisfy { WebAddress.isHexDigit($0) || ":.".utf8.contains($0) }
+        }
+        return bytes.allSatisfy { FieldText.isLetter($0) || FieldText.isDigit($0) || "-._".utf8.contains($0) }
+    }
+
+    private static func port(_ bytes: ArraySlice<UInt8>) throws(WebAddress.Refusal) -> Int? {
+        let digits = bytes.dropFirst()
+        if digits.isEmpty { return nil }
+        guard let port = FieldText.decimal(digits), (1...65535).contains(port) else {
+            throw WebAddress.Refusal(reason: "has a port that is not a number from 1 to 65535")
+        }
+        return Int(port)
+    }
+}
