@@ -24,6 +24,7 @@ let package = Package(
         // Fakes for tests of code that downloads.
         .target(name: "LannerTesting", dependencies: ["LannerCore", "LannerLoopback"]),
         .executableTarget(name: "LannerCLI", dependencies: ["Lanner", "LannerLoopback"]),
+        .testTarget(name: "LannerMachineTests", dependencies: ["LannerMachine"]),
         .testTarget(name: "LannerCoreTests", dependencies: ["LannerCore", "LannerMachine"]),
     ],
     swiftLanguageModes: [.v6]

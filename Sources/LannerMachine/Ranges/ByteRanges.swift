@@ -24,7 +24,7 @@ package struct ByteRanges: Sendable, Hashable {
         return first.upperBound
     }
 
-    /// Adds a range and joins it with its neighbours.
+    /// Adds a range and joins it with its neighbors.
     package mutating func insert(_ range: Range<Int64>) {
         guard range.lowerBound >= 0, !range.isEmpty else { return }
         let first = firstIndex(endingAtOrAfter: range.lowerBound)

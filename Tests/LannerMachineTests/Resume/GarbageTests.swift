@@ -1,0 +1,89 @@
+import LannerMachine
+import Testing
+
+/// Heads put together at random from words that mean something to the parsers: whatever comes of it, nothing traps, and a
+/// verdict promises nothing that was not asked for.
+@Suite struct GarbageTests {
+    static let names = [
+        "ETag", "etag", "Last-Modified", "Date", "Content-Range", "Content-Length", "Content-Encoding", "Content-Type",
+        "Transfer-Encoding", "Retry-After", "Location",
+    ]
+    static let words = [
+        "\"a\"", "W/\"a\"", "\"", "W/", "bytes ", "bytes", "*", "/", "-", "0", "1", "399", "400", "499", "999", "1000",
+        "9223372036854775807", "9223372036854775808", "99999999999999999999", "0-", "400-999/1000", "*/400", ",", ", ",
+        " ",
+        "\t", "\r\n", "\0", "é", "\u{301}", "🕰", "gzip", "identity", "chunked", "multipart/byteranges", ";", "GMT",
+        Heads.date, Heads.dayBefore, "Sunday, 06-Nov-94 08:49:37 GMT", "Sun Nov  6 08:49:37 1994", "bytes 400-999/1000",
+        "bytes */400", "bytes 400-499/*", "+1", "-1", "٣", "",
+    ]
+    static let statuses = [200, 203, 204, 206, 206, 206, 301, 304, 412, 416, 416, 503, 0, -7, Int.max]
+
+    static func head(_ generator: inout SeededGenerator) -> ResponseHead {
+        var head = ResponseHead(status: statuses.randomElement(using: &generator) ?? 200)
+        for _ in 0..<Int.random(in: 0...6, using: &generator) {
+            let value = (0..<Int.random(in: 1...3, using: &generator)).compactMap { _ in
+                words.randomElement(using: &generator)
+            }
+            head.fields.append(names.randomElement(using: &generator) ?? "ETag", value.joined())
+        }
+        return head
+    }
+
+    static func ask(_ generator: inout SeededGenerator) -> Ask {
+        let first = Int64.random(in: 0...400, using: &generator)
+        let end = ([400, 500, 1000, .max] as [Int64]).randomElement(using: &generator) ?? 0
+        return Ask.next(
+            range: first..<end, isOpenEnded: .random(using: &generator),
+            held: Bool.random(using: &generator) ? Version(head(&generator)) : nil,
+            from: Rung.allCases.randomElement(using: &generator) ?? .strongTag, hasDigest: .random(using: &generator))
+            ?? .whole
+    }
+
+    @Test(arguments: 0..<40)
+    func nothingTraps(_ seed: Int) {
+        var generator = SeededGenerator(seed: UInt64(seed))
+        for _ in 0..<250 {
+            let (head, ask) = (Self.head(&generator), Self.ask(&generator))
+            let held = ([0, 400, 1000, .max] as [Int64]).randomElement(using: &generator) ?? 0
+            let wall = ([0, 784_111_777, .min, .max] as [Int64]).randomElement(using: &generator) ?? 0
+            check(judge(head, for: ask, held: held, wallSeconds: wall), of: head, for: ask, held: held)
+        }
+    }
+
+    private func check(_ verdict: Verdict, of head: ResponseHead, for ask: Ask, held: Int64) {
+        let context = Comment("\(head) for \(ask)")
+        switch verdict {
+        case .part(let version, let body):
+            #expect(head.status == 206 && !body.isEmpty && body.lowerBound == ask.range?.lowerBound, context)
+            #expect(ask.isOpenEnded || body.upperBound <= ask.range?.upperBound ?? 0, context)
+            #expect(body.upperBound <= version.total ?? .max && !version.isEncoded, context)
+        case .whole(let version):
+            #expect(ask.held == nil && version.total ?? 0 >= 0, context)
+        case .restart, .fromZero(.contentChanged):
+            #expect(ask.held != nil || head.status == 416, context)
+        case .complete(let total): #expect(head.status == 416 && total == held, context)
+        case .refused(_, let delay): #expect((.zero)...(.seconds(86_400)) ~= delay ?? .zero, context)
+        case .fromZero: #expect(head.status == 416, context)
+        case .unusable: #expect([200, 203, 206].contains(head.status), context)
+        case .redirect: #expect(head.status == 301, context)
+        }
+    }
+
+    static let bytes = Array("\0\t\r\n \"*,-/09:AaW".utf8) + [0x7F, 0x80, 0xFF]
+
+    /// Single bytes changed in values that are right.
+    @Test(arguments: ["\"abc\"", Heads.date, "bytes 400-999/1000", "bytes */400", "Sun Nov  6 08:49:37 1994", "3600"])
+    func changedBytesDoNotTrap(_ value: String) {
+        for index in value.utf8.indices {
+            for byte in Self.bytes {
+                var bytes = Array(value.utf8)
+                bytes[value.utf8.distance(from: value.utf8.startIndex, to: index)] = byte
+                let text = String(decoding: bytes, as: UTF8.self)
+                let fields = HeaderFields(Self.names.map { .init(name: $0, value: text) })
+                let version = Version(ResponseHead(status: 206, fields: fields))
+                #expect(version.total ?? 0 >= 0 && (version.entityTag?.text.isEmpty != true))
+                #expect(RetryAfter.delay(fields: fields, wallSeconds: 0) ?? .zero >= .zero)
+            }
+        }
+    }
+}

@@ -1,0 +1,132 @@
+import LannerMachine
+import Testing
+
+@Suite struct VersionTests {
+    @Test func takesTheSizeFromWhereTheStatusPutsIt() {
+        #expect(Version(Heads.whole()).total == 1000)
+        #expect(Version(Heads.whole(length: nil)).total == nil)
+        #expect(Version(Heads.part(10..<20)).total == 1000)
+        #expect(Version(Heads.part(10..<20, of: nil)).total == nil)
+        #expect(Version(Heads.status(416, ["Content-Range": "bytes */7"])).total == 7)
+        #expect(Version(Heads.status(416, ["Content-Length": "153"])).total == nil)
+        #expect(Version(Heads.whole(["Content-Encoding": "gzip"])).total == nil)
+        #expect(Version(Heads.whole(["Content-Encoding": "gzip"])).isEncoded)
+        #expect(!Version(Heads.whole(["Content-Encoding": "identity"])).isEncoded)
+    }
+
+    @Test(arguments: [
+        (Heads.dayBefore, Heads.date, true), (Heads.secondBefore, Heads.date, true), (Heads.date, Heads.date, false),
+        (Heads.date, Heads.dayBefore, false), (Heads.dayBefore, nil, false), (Heads.dayBefore, "yesterday", false),
+    ])
+    func aDateIsStrongWhenItIsASecondOld(_ modified: String, _ date: String?, _ isStrong: Bool) {
+        var head = Heads.whole(modified: modified)
+        head.fields["Date"] = date
+        #expect(Version(head).isLastModifiedStrong == isStrong)
+        #expect(Version(head).lastModified == modified)
+    }
+
+    @Test(arguments: ["0", "-1", "yesterday", "", "Thu, 01 Jan 1970 00:00:00 GMT", "Thu, 01 Jan 1970 00:00:01 GMT"])
+    func whatIsNoDateOfTheFileIsNoValidator(_ modified: String) {
+        let version = Version(Heads.whole(tag: nil, modified: modified))
+        #expect(version.lastModified == nil && version.lastModifiedSeconds == nil && !version.isLastModifiedStrong)
+        #expect(version.rung(hasDigest: false) == .none)
+    }
+
+    @Test func aRecordThatMakesNoSenseIsReadAsFarAsItDoes() {
+        let version = Version(entityTag: nil, lastModified: "x\r\ny", isLastModifiedStrong: true, total: -5)
+        #expect(version == Version(entityTag: nil, lastModified: nil, isLastModifiedStrong: false, total: nil))
+        let held = Version(Heads.whole())
+        let record = Version(
+            entityTag: held.entityTag, lastModified: held.lastModified, isLastModifiedStrong: held.isLastModifiedStrong,
+            total: held.total)
+        #expect(record == held)
+    }
+
+    @Test(arguments: [
+        (Heads.whole(), Rung.strongTag), (Heads.whole(tag: "W/\"a\""), .strongDate),
+        (Heads.whole(tag: nil), .strongDate),
+        (Heads.whole(tag: "a"), .strongDate), (Heads.whole(tag: nil, modified: Heads.date), .weak),
+        (Heads.whole(tag: "W/\"a\"", modified: nil), .weak),
+        (Heads.whole(tag: "W/\"a\"", modified: nil, length: nil), .none),
+        (Heads.whole(tag: nil, modified: nil), .none), (Heads.whole(length: nil), .strongTag),
+        (Heads.whole(["Content-Encoding": "gzip"]), .none),
+    ])
+    func standsOnTheFirstRungThatHolds(_ head: ResponseHead, _ rung: Rung) {
+        let version = Version(head)
+        #expect(version.rung(hasDigest: false) == rung)
+        let digestHelps = rung == .none && !version.isEncoded
+        #expect(version.rung(hasDigest: true) == (digestHelps ? .digestOnly : rung))
+    }
+
+    @Test func fallsNoHigherThanItIsTold() {
+        let version = Version(Heads.whole())
+        let rungs: [Rung] = [.strongTag, .strongDate, .weak, .none, .none]
+        #expect(Rung.allCases.map { version.rung(from: $0, hasDigest: false) } == rungs)
+        #expect(Rung.allCases.map { version.rung(from: $0, hasDigest: true) } == Rung.allCases)
+    }
+
+    /// What a 206 says beside what is held, and on which rungs it passes.
+    @Test(
+        arguments: [
+            ("all the same", Heads.part(5..<9), [.strongTag, .strongDate, .weak, .digestOnly]),
+            ("other tag", Heads.part(5..<9, tag: "\"b\""), [.digestOnly]),
+            ("other tag, weak", Heads.part(5..<9, tag: "W/\"b\""), [.digestOnly]),
+            ("same tag, weak", Heads.part(5..<9, tag: "W/\"a\""), [.strongDate, .weak, .digestOnly]),
+            ("no tag", Heads.part(5..<9, tag: nil), [.strongTag, .strongDate, .digestOnly]),
+            ("no tag, other date", Heads.part(5..<9, tag: nil, modified: Heads.otherDay), [.digestOnly]),
+            // The strong tag outweighs the date.
+            ("other date", Heads.part(5..<9, modified: Heads.otherDay), [.strongTag, .strongDate, .weak, .digestOnly]),
+            ("same tag, weak, other date", Heads.part(5..<9, tag: "W/\"a\"", modified: Heads.otherDay), [.digestOnly]),
+            ("no date", Heads.part(5..<9, modified: nil), [.strongTag, .strongDate, .digestOnly]),
+            ("nothing", Heads.part(5..<9, tag: nil, modified: nil), [.strongTag, .strongDate, .digestOnly]),
+            ("no total", Heads.part(5..<9, of: nil), [.strongTag, .strongDate, .digestOnly]),
+            ("other total", Heads.part(5..<9, of: 999), []),
+        ] as [(String, ResponseHead, Set<Rung>)])
+    func eachRungHasItsChecks(_ what: String, _ head: ResponseHead, _ passing: Set<Rung>) {
+        let held = Version(Heads.whole())
+        let passed = Rung.allCases.filter { held.isSame(as: Version(head), on: $0) }
+        #expect(Set(passed) == passing, "\(what)")
+    }
+
+    @Test func aSizeIsLearnedOnceAndNotForEncodedBodies() {
+        let unsized = Version(Heads.whole(length: nil))
+        #expect(unsized.knowing(total: 7).total == 7)
+        #expect(Version(Heads.whole()).knowing(total: 7).total == 1000)
+        #expect(Version(Heads.whole(["Content-Encoding": "br"])).knowing(total: 7).total == nil)
+    }
+}
+
+@Suite struct RungLadderTests {
+    @Test func givesARungUpOnlyAfterAStartOverWithoutGain() {
+        var ladder = RungLadder()
+        #expect(ladder.top == .strongTag)
+        ladder.startedOver(losing: 100, askedOn: .strongTag)
+        #expect(ladder.top == .strongTag)
+        ladder.startedOver(losing: 100, askedOn: .strongTag)
+        #expect(ladder.top == .strongDate)
+        // Asked lower than it had to: all above is given up with it.
+        ladder.startedOver(losing: 30, askedOn: .weak)
+        #expect(ladder.top == .digestOnly)
+        ladder.startedOver(losing: 0, askedOn: .strongTag)
+        #expect(ladder.top == .digestOnly)
+        ladder.startedOver(losing: 101, askedOn: .digestOnly)
+        #expect(ladder.top == .strongTag && ladder.mark == 101)
+    }
+
+    /// A server that never lets a download go on: whatever the order of its losses, it is asked for whole soon.
+    @Test(arguments: 0..<50)
+    func neverLoops(_ seed: Int) {
+        var generator = SeededGenerator(seed: UInt64(seed))
+        var ladder = RungLadder()
+        let version = Version(Heads.whole())
+        var asks = 0
+        while true {
+            let rung = version.rung(from: ladder.top, hasDigest: true)
+            if rung == .none { break }
+            asks += 1
+            ladder.startedOver(losing: Int64.random(in: 0...8, using: &generator), askedOn: rung)
+        }
+        // At most four rungs for each of the eight times that it comes farther.
+        #expect(asks <= 4 * 9)
+    }
+}
