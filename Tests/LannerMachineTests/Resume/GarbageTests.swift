@@ -50,6 +50,18 @@ import Testing
         }
     }
 
+    /// The garbage is good enough to reach every verdict.
+    @Test func everyVerdictIsReached() {
+        var generator = SeededGenerator(seed: 5)
+        var kinds: Set<String> = []
+        for _ in 0..<10_000 {
+            let (head, ask) = (Self.head(&generator), Self.ask(&generator))
+            let verdict = judge(head, for: ask, held: 400, wallSeconds: 0)
+            kinds.insert(String(String(describing: verdict).prefix { $0 != "(" }))
+        }
+        #expect(kinds == ["part", "whole", "restart", "fromZero", "complete", "unusable", "redirect", "refused"])
+    }
+
     private func check(_ verdict: Verdict, of head: ResponseHead, for ask: Ask, held: Int64) {
         let context = Comment("\(head) for \(ask)")
         switch verdict {
