@@ -31,12 +31,13 @@ package struct RungLadder: Sendable, Hashable {
 
     package init() {}
 
-    /// Notes that a download starts over and throws `held` bytes away, after an answer that was asked for on a rung.
+    /// Notes that a download starts over and throws `held` bytes away, after an answer that was asked for on a rung;
+    /// `none` says that nothing was tied to the answer, and gives nothing up.
     package mutating func startedOver(losing held: Int64, askedOn rung: Rung) {
         if held > mark {
             mark = held
             top = .strongTag
-        } else {
+        } else if rung != .none {
             top = max(top, rung.next)
         }
     }

@@ -100,6 +100,8 @@ import Testing
     @Test func givesARungUpOnlyAfterAStartOverWithoutGain() {
         var ladder = RungLadder()
         #expect(ladder.top == .strongTag)
+        ladder.startedOver(losing: 0, askedOn: .none)
+        #expect(ladder.top == .strongTag)
         ladder.startedOver(losing: 100, askedOn: .strongTag)
         #expect(ladder.top == .strongTag)
         ladder.startedOver(losing: 100, askedOn: .strongTag)
