@@ -151,6 +151,9 @@ import Testing
         #expect(verdict(unsized, answer(nil)) == .fromZero(.unusableAnswer))
         #expect(verdict(unsized, answer("bytes */400"), held: 300) == .fromZero(.contentChanged))
         #expect(verdict(Self.rest, answer("bytes */400")) == .fromZero(.contentChanged))
+        #expect(verdict(Self.rest, answer("bytes */400", ["Content-Encoding": "br"])) == .fromZero(.contentChanged))
+        let digest = Self.ask(400..<1000, isOpenEnded: true, Self.held, from: .digestOnly)
+        #expect(verdict(digest, answer("bytes */400", ["ETag": "\"b\""])) == .fromZero(.contentChanged))
         #expect(verdict(.whole, answer("bytes */0")) == .refused(status: 416, retryAfter: nil))
     }
 
