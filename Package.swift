@@ -26,6 +26,7 @@ let package = Package(
         .executableTarget(name: "LannerCLI", dependencies: ["Lanner", "LannerLoopback"]),
         .testTarget(name: "LannerMachineTests", dependencies: ["LannerMachine"]),
         .testTarget(name: "LannerCoreTests", dependencies: ["LannerCore", "LannerMachine"]),
+        .testTarget(name: "LannerLoopbackTests", dependencies: ["LannerLoopback"]),
     ],
     swiftLanguageModes: [.v6]
 )

@@ -1,0 +1,15 @@
+import Foundation
+
+extension LoopbackServer {
+    /// Why the server could not do what it was asked for.
+    public enum Failure: Error, Sendable, Hashable {
+        /// A system call failed: its name and `errno`.
+        case system(call: String, code: Int32)
+        /// The server was stopped while someone waited for it.
+        case stopped
+
+        static func system(_ call: String) -> Failure {
+            .system(call: call, code: errno)
+        }
+    }
+}
