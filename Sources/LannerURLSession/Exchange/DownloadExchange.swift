@@ -1,0 +1,130 @@
+import Foundation
+import LannerCore
+
+#if canImport(FoundationNetworking)
+import FoundationNetworking
+#endif
+
+/// One GET carried out by a download task.
+final class DownloadExchange: TransportExchange, SessionExchange {
+    private struct State {
+        /// Why the owner or the transport gave the exchange up; its report waits for the resume data.
+        var givenUp: TransportFailure?
+        var isHeadReported = false
+        /// The body, moved to where it survives the callback; deleted once the receiver is through.
+        var file: URL?
+    }
+
+    let host: String
+    private let request: URLRequest
+    private let resumeData: Data?
+    private let mailbox: Mailbox
+    private let control: SessionControl
+    private let state = Locked(State())
+
+    init(_ request: URLRequest, resumeData: Data?, mailbox: Mailbox, control: SessionControl) {
+        host = request.hostAndPort
+        self.request = request
+        self.resumeData = resumeData
+        self.mailbox = mailbox
+        self.control = control
+    }
+
+    deinit {
+        if let file = state.withLock({ $0.file }) { try? FileManager.default.removeItem(at: file) }
+    }
+
+    // MARK: The owner's side
+
+    func cancel() {
+        abandon(TransportFailure(.canceled, "The exchange was canceled."))
+    }
+
+    // Resume data is what pauses a download task.
+    func pause() {}
+    func resume() {}
+
+    // MARK: The control queue's side
+
+    var isOver: Bool {
+        mailbox.isClosed || state.withLock { $0.givenUp != nil }
+    }
+
+    func makeTask(in session: URLSession) -> URLSessionTask {
+        if let resumeData { session.downloadTask(withResumeData: resumeData) } else { session.downloadTask(with: request) }
+    }
+
+    func stop(_ task: URLSessionTask?) {
+        guard let failure = state.withLock({ $0.givenUp }) else { return }
+        guard let task = task as? URLSessionDownloadTask else { return abandon(failure, with: resumeData) }
+        task.cancel { data in self.abandon(failure, with: data) }
+    }
+
+    private func abandon(_ failure: TransportFailure, with resumeData: Data?) {
+        mailbox.abandon(TransportFailure(failure.fault, failure.message, resumeData: resumeData))
+    }
+
+    func abandon(_ failure: TransportFailure) {
+        let isFirst = state.withLock { state in
+            defer { state.givenUp = state.givenUp ?? failure }
+            return state.givenUp == nil
+        }
+        if isFirst { control.stop(self) }
+    }
+
+    // MARK: URLSession's side
+
+    func took(response: HTTPURLResponse) {
+        report(ResponseHead(response))
+    }
+
+    func took(data: Data) {}
+
+    func took(file: URL, response: HTTPURLResponse?) {
+        guard let head = response.map(ResponseHead.init), !head.isRedirect else { return }
+        if let failure = lengthFault(of: file, under: head) { return abandon(failure) }
+        let kept = file.deletingLastPathComponent().appendingPathComponent("lanner-\(UUID().uuidString)")
+        do {
+            try FileManager.default.moveItem(at: file, to: kept)
+        } catch {
+            return abandon(TransportFailure(.diskFull, "The finished file could not be moved: \(error)"))
+        }
+        state.withLock { $0.file = kept }
+        report(head)
+        mailbox.post(.file(kept))
+    }
+
+    func ended(_ error: (any Error)?, response: HTTPURLResponse?) {
+        if let error {
+            let data = (error as NSError).userInfo[NSURLSessionDownloadTaskResumeData] as? Data
+            mailbox.finish(.failure(TransportFailure(error, for: request.url, resumeData: data)))
+        } else if let response {
+            report(ResponseHead(response))
+            mailbox.finish(.end)
+        } else {
+            mailbox.finish(.failure(TransportFailure(.connectionLost, "The connection ended without a response.")))
+        }
+        control.ended(self)
+    }
+
+    private func report(_ head: ResponseHead) {
+        let isFirst = state.withLock { state in
+            defer { state.isHeadReported = true }
+            return !state.isHeadReported
+        }
+        if isFirst { mailbox.post(.head(head)) }
+    }
+
+    /// A resumed file is longer than the response that completed it.
+    private func lengthFault(of file: URL, under head: ResponseHead) -> TransportFailure? {
+        guard resumeData == nil, case .announced(let length) = BodyLength(of: head) else { return nil }
+        let size = (try? file.resourceValues(forKeys: [.fileSizeKey]))?.fileSize
+        guard let size, Int64(size) != length else { return nil }
+        return .length(announced: length, received: Int64(size))
+    }
+}
+
+#if !canImport(Darwin)
+/// Linux spells the key otherwise and never uses it.
+private let NSURLSessionDownloadTaskResumeData = URLSessionDownloadTaskResumeData
+#endif

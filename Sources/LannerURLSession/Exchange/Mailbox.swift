@@ -1,0 +1,145 @@
+import Dispatch
+import LannerCore
+
+/// Hands the events of one exchange to its receiver: in order, one at a time, and as the last one exactly one of
+/// `end` and `failure`.
+///
+/// URLSession calls its delegate on the one queue that carries all URLSession traffic of the process, so nothing may
+/// wait there for a receiver. Events are put down here and handed over elsewhere. A receiver that lags behind by
+/// more than `capacity` bytes slows the poster down, for at most `brake` per piece: long enough to keep memory small
+/// while the receiver stands still, short enough that other exchanges, timers and calls get their turn in between.
+final class Mailbox: Sendable {
+    typealias Receiver = @Sendable (TransportEvent) -> Void
+
+    fileprivate struct State {
+        /// Given up with the last event, so that what the receiver holds is freed.
+        var receive: Receiver?
+        var waiting: [TransportEvent] = []
+        /// How many of `waiting` have been handed over.
+        var handed = 0
+        var waitingBytes = 0
+        /// The terminal event was accepted; what is posted later is dropped.
+        var isClosed = false
+        /// Somebody hands over; he takes what comes in meanwhile along.
+        var isDraining = false
+        var posterWaits = false
+    }
+
+    /// Bytes that may wait before the poster is slowed down.
+    static let capacity = 1 << 20
+    /// How long one piece may hold up the poster.
+    static let brake = DispatchTimeInterval.milliseconds(50)
+
+    // Concurrent, because a receiver may block; each mailbox has at most one block on it.
+    private static let deliveries = DispatchQueue(label: "lanner.transport.deliveries", attributes: .concurrent)
+
+    private let state: Locked<State>
+    private let room = DispatchSemaphore(value: 0)
+
+    init(receive: @escaping Receiver) {
+        state = Locked(State(receive: receive))
+    }
+
+    /// Whether the last event was accepted.
+    var isClosed: Bool {
+        state.withLock { $0.isClosed }
+    }
+
+    /// Adds an event that is not the last one. May block for `brake`.
+    func post(_ event: TransportEvent) {
+        let (drains, waits) = state.withLock { state -> (Bool, Bool) in
+            guard !state.isClosed else { return (false, false) }
+            state.waiting.append(event)
+            state.waitingBytes += event.byteCount
+            state.posterWaits = state.waitingBytes > Self.capacity
+            return (state.takeOver(), state.posterWaits)
+        }
+        if drains { startDraining() }
+        if waits { _ = room.wait(timeout: .now() + Self.brake) }
+    }
+
+    /// Adds the last event behind all that waits. Only the first call counts; returns whether it was this one.
+    @discardableResult
+    func finish(_ event: TransportEvent) -> Bool {
+        close(with: event, dropping: false)
+    }
+
+    /// Adds the last event in place of all that waits. Only the first call counts; returns whether it was this one.
+    @discardableResult
+    func abandon(_ failure: TransportFailure) -> Bool {
+        close(with: .failure(failure), dropping: true)
+    }
+
+    private func close(with event: TransportEvent, dropping: Bool) -> Bool {
+        let (closes, drains) = state.withLock { state -> (Bool, Bool) in
+            guard !state.isClosed else { return (false, false) }
+            state.isClosed = true
+            if dropping { state.empty() }
+            state.waiting.append(event)
+            return (true, state.takeOver())
+        }
+        if drains { startDraining() }
+        return closes
+    }
+
+    private func startDraining() {
+        Self.deliveries.async { self.drain() }
+    }
+
+    private func drain() {
+        while let (event, receive) = next() {
+            receive(event)
+        }
+    }
+
+    private func next() -> (TransportEvent, Receiver)? {
+        let (delivery, frees) = state.withLock { state in
+            let delivery = state.next()
+            let frees = state.posterWaits && state.waitingBytes <= Self.capacity / 2
+            if frees { state.posterWaits = false }
+            return (delivery, frees)
+        }
+        if frees { room.signal() }
+        return delivery
+    }
+}
+
+extension Mailbox.State {
+    /// Makes the caller the one who hands over, unless somebody does already.
+    mutating func takeOver() -> Bool {
+        defer { isDraining = true }
+        return !isDraining
+    }
+
+    /// The next event to hand over; nil ends the handing over.
+    mutating func next() -> (TransportEvent, Mailbox.Receiver)? {
+        guard handed < waiting.count, let receive else {
+            empty()
+            isDraining = false
+            return nil
+        }
+        let event = waiting[handed]
+        handed += 1
+        waitingBytes -= event.byteCount
+        if handed == waiting.count {
+            empty()
+            if isClosed { self.receive = nil }
+        }
+        return (event, receive)
+    }
+
+    mutating func empty() {
+        waiting.removeAll(keepingCapacity: true)
+        handed = 0
+        waitingBytes = 0
+    }
+}
+
+extension TransportEvent {
+    fileprivate var byteCount: Int {
+        switch self {
+        case .bytes(let data): data.count
+        case .head, .file, .end, .failure: 0
+        }
+    }
+}

@@ -1,0 +1,165 @@
+import Foundation
+import LannerCore
+
+#if canImport(FoundationNetworking)
+import FoundationNetworking
+#endif
+
+/// What URLSession's errors mean.
+///
+/// On Linux almost every error has the code −1, and −1004 sticks to a transfer whose first address refused and whose
+/// second one failed otherwise: there libcurl's own words decide, the code only where they say nothing.
+enum FaultTable {
+    static func fault(code: Int, text: String) -> TransportFault {
+        if codesDecidedByText.contains(code), let fault = fault(text: text) { return fault }
+        return fault(code: code)
+    }
+
+    private static let codesDecidedByText: Set<Int> = [
+        NSURLErrorUnknown, NSURLErrorCannotConnectToHost, NSURLErrorUnsupportedURL, NSURLErrorBadServerResponse,
+        NSURLErrorNetworkConnectionLost,
+    ]
+
+    /// The first row whose words occur decides.
+    static func fault(text: String) -> TransportFault? {
+        let text = text.lowercased()
+        return texts.first { text.contains($0.words) }?.fault
+    }
+
+    /// Words of libcurl's messages, in small letters. What may occur inside another kind of message comes first: a
+    /// connection lost below TLS is reported by the TLS library.
+    static let texts: [(words: String, fault: TransportFault)] = [
+        // The connection broke. With TLS, the library that noticed is named in the same message.
+        ("connection reset", .connectionLost),
+        ("broken pipe", .connectionLost),
+        ("unexpected eof", .connectionLost),
+        ("ssl_error_syscall", .connectionLost),
+        ("non-properly terminated", .connectionLost),
+        ("ssl_read", .connectionLost),
+        ("ssl_write", .connectionLost),
+        ("gnutls recv", .connectionLost),
+        ("recv failure", .connectionLost),
+        ("send failure", .connectionLost),
+        ("failure when receiving", .connectionLost),
+        ("failed sending data", .connectionLost),
+        ("connection died", .connectionLost),
+        ("empty reply", .connectionLost),
+        ("returned nothing", .connectionLost),
+        // The body is short.
+        ("transfer closed with", .connectionLost),
+        ("bytes missing", .connectionLost),
+        ("partial file", .connectionLost),
+        ("not closed cleanly", .connectionLost),
+        ("http/2 framing layer", .connectionLost),
+        // Nothing came in time.
+        ("timed out", .timedOut),
+        ("timeout", .timedOut),
+        // No connection.
+        ("network is unreachable", .notConnected),
+        ("could not resolve", .cannotFindHost),
+        ("couldn't resolve", .cannotFindHost),
+        ("from proxy after connect", .cannotConnect),
+        ("connect tunnel failed", .cannotConnect),
+        ("proxy connect aborted", .cannotConnect),
+        ("failed to connect", .cannotConnect),
+        ("couldn't connect", .cannotConnect),
+        ("connection refused", .cannotConnect),
+        ("no route to host", .cannotConnect),
+        // TLS.
+        ("certificate", .secureConnectionFailed),
+        ("ssl", .secureConnectionFailed),
+        ("tls", .secureConnectionFailed),
+        ("handshake", .secureConnectionFailed),
+        // Not HTTP, or HTTP that libcurl or Foundation refuses.
+        ("http/0.9", .malformedResponse),
+        ("unsupported http", .malformedResponse),
+        ("weird server reply", .malformedResponse),
+        ("invalid status line", .malformedResponse),
+        ("content-length", .malformedResponse),
+        ("header", .malformedResponse),
+        ("chunk", .malformedResponse),
+        ("hexadecimal", .malformedResponse),
+        ("content encoding", .malformedResponse),
+        ("content unencoding", .malformedResponse),
+        ("transfer encoding", .malformedResponse),
+        ("maximum file size", .malformedResponse),
+        // Foundation's parser stops libcurl when it cannot read a header: there is no other writer here.
+        ("failed writing", .malformedResponse),
+        ("failure writing", .malformedResponse),
+        ("failed writing received data", .malformedResponse),
+        // The URL.
+        ("malformed", .unacceptableRequest),
+    ]
+
+    static func fault(code: Int) -> TransportFault {
+        codes[code] ?? (secureCodes.contains(code) ? .secureConnectionFailed : .other)
+    }
+
+    /// Certificates and TLS, −1200 to −1206.
+    private static let secureCodes = -1206 ... -1200
+
+    private static let codes: [Int: TransportFault] = [
+        // A cancellation nobody asked for: the owner's own is reported before URLSession hears of it.
+        NSURLErrorCancelled: .unavailable,
+        NSURLErrorBadURL: .unacceptableRequest,
+        NSURLErrorTimedOut: .timedOut,
+        NSURLErrorUnsupportedURL: .unacceptableRequest,
+        NSURLErrorCannotFindHost: .cannotFindHost,
+        NSURLErrorCannotConnectToHost: .cannotConnect,
+        NSURLErrorNetworkConnectionLost: .connectionLost,
+        NSURLErrorDNSLookupFailed: .cannotFindHost,
+        NSURLErrorHTTPTooManyRedirects: .malformedResponse,
+        NSURLErrorResourceUnavailable: .other,
+        NSURLErrorNotConnectedToInternet: .notConnected,
+        NSURLErrorRedirectToNonExistentLocation: .malformedResponse,
+        NSURLErrorBadServerResponse: .malformedResponse,
+        NSURLErrorUserCancelledAuthentication: .other,
+        NSURLErrorUserAuthenticationRequired: .other,
+        NSURLErrorZeroByteResource: .malformedResponse,
+        NSURLErrorCannotDecodeRawData: .malformedResponse,
+        NSURLErrorCannotDecodeContentData: .malformedResponse,
+        NSURLErrorCannotParseResponse: .malformedResponse,
+        NSURLErrorInternationalRoamingOff: .networkNotAllowed,
+        NSURLErrorCallIsActive: .notConnected,
+        NSURLErrorDataNotAllowed: .networkNotAllowed,
+        NSURLErrorRequestBodyStreamExhausted: .other,
+        appTransportSecurity: .unacceptableRequest,
+        NSURLErrorFileDoesNotExist: .other,
+        NSURLErrorFileIsDirectory: .other,
+        NSURLErrorNoPermissionsToReadFile: .other,
+        NSURLErrorDataLengthExceedsMaximum: .malformedResponse,
+        NSURLErrorCannotLoadFromNetwork: .other,
+        NSURLErrorCannotCreateFile: .diskFull,
+        NSURLErrorCannotOpenFile: .diskFull,
+        NSURLErrorCannotCloseFile: .diskFull,
+        NSURLErrorCannotWriteToFile: .diskFull,
+        NSURLErrorCannotRemoveFile: .other,
+        NSURLErrorCannotMoveFile: .diskFull,
+        NSURLErrorDownloadDecodingFailedMidStream: .malformedResponse,
+        NSURLErrorDownloadDecodingFailedToComplete: .malformedResponse,
+    ]
+
+    /// `NSURLErrorAppTransportSecurityRequiresSecureConnection`, which has no name on Linux.
+    private static let appTransportSecurity = -1022
+}
+
+extension TransportFailure {
+    /// What URLSession said when it ended a task.
+    init(_ error: any Error, for url: URL?, resumeData: Data? = nil) {
+        let error = error as NSError
+        let cause = error.userInfo[NSUnderlyingErrorKey] as? NSError
+        let text = cause?.localizedDescription ?? error.localizedDescription
+        self.init(Self.fault(of: error, text: text), "\(url?.host ?? "The server"): \(text)", resumeData: resumeData)
+    }
+
+    private static func fault(of error: NSError, text: String) -> TransportFault {
+        #if canImport(Darwin)
+        if let error = error as? URLError, error.networkUnavailableReason != nil { return .networkNotAllowed }
+        #endif
+        switch error.domain {
+        case NSURLErrorDomain: return FaultTable.fault(code: error.code, text: text)
+        case NSPOSIXErrorDomain where error.code == Int(ENOSPC): return .diskFull
+        default: return .other
+        }
+    }
+}

@@ -1,0 +1,28 @@
+import Foundation
+
+#if canImport(FoundationNetworking)
+import FoundationNetworking
+#endif
+
+extension URLSessionConfiguration {
+    /// A configuration that keeps nothing, sends nothing of its own and decides nothing.
+    static func quiet(connectionsPerHost: Int) -> URLSessionConfiguration {
+        let configuration = URLSessionConfiguration.ephemeral
+        // Cookies are not the transport's; on Linux certain names in a Set-Cookie also kill the process.
+        configuration.httpCookieStorage = nil
+        configuration.httpCookieAcceptPolicy = .never
+        configuration.httpShouldSetCookies = false
+        // No stored answers to requests or challenges, and no files in the user's home.
+        configuration.urlCache = nil
+        configuration.requestCachePolicy = .reloadIgnoringLocalCacheData
+        configuration.urlCredentialStorage = nil
+        #if canImport(Darwin)
+        configuration.httpMaximumConnectionsPerHost = connectionsPerHost
+        #else
+        // The gate limits per host. libcurl's own limit counts a proxy as the host of everything behind it, and what
+        // waits for it times out: keep it out of reach.
+        configuration.httpMaximumConnectionsPerHost = 10_000
+        #endif
+        return configuration
+    }
+}

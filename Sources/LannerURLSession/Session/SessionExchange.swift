@@ -1,0 +1,52 @@
+import Foundation
+import LannerCore
+
+#if canImport(FoundationNetworking)
+import FoundationNetworking
+#endif
+
+/// What ``SessionControl`` and ``SessionRelay`` know of an exchange.
+protocol SessionExchange: AnyObject, Sendable {
+    /// Host and port, for the limit on connections.
+    var host: String { get }
+
+    /// Whether nobody waits for the exchange any more. Asked on the control queue.
+    var isOver: Bool { get }
+
+    /// Makes the task, not resumed. Called once at most, on the control queue.
+    func makeTask(in session: URLSession) -> URLSessionTask
+
+    /// Ends the task, or says that there was and will be none. Called on the control queue, once at most, after
+    /// ``SessionControl/stop(_:)``; the task's callbacks no longer arrive.
+    func stop(_ task: URLSessionTask?)
+
+    /// Ends the exchange with a failure, from any thread; does nothing after its end.
+    func abandon(_ failure: TransportFailure)
+
+    // From URLSession's delegate, one at a time. They may neither wait nor call back into URLSession.
+    func took(response: HTTPURLResponse)
+    func took(data: Data)
+    /// The file is gone when this returns.
+    func took(file: URL, response: HTTPURLResponse?)
+    func ended(_ error: (any Error)?, response: HTTPURLResponse?)
+}
+
+extension ResponseHead {
+    /// What URLSession says of a response. It keeps no order, so the names are sorted; lines of one name have been
+    /// joined by commas, and of lines whose names differ in case one was chosen at random.
+    init(_ response: HTTPURLResponse) {
+        let lines = response.allHeaderFields.compactMap { name, value -> HeaderFields.Field? in
+            guard let name = name as? String, let value = value as? String else { return nil }
+            return HeaderFields.Field(name: name, value: value)
+        }
+        self.init(status: response.statusCode, fields: HeaderFields(lines.sorted { $0.name < $1.name }))
+    }
+}
+
+extension URLRequest {
+    var hostAndPort: String {
+        let scheme = url?.scheme ?? ""
+        let port = url?.port.map(String.init) ?? ""
+        return "\(scheme)://\(url?.host ?? ""):\(port)"
+    }
+}

@@ -1,0 +1,112 @@
+import Foundation
+import LannerCore
+
+#if canImport(FoundationNetworking)
+import FoundationNetworking
+#endif
+
+/// The delegate of a session: passes what happens to a task on to its exchange.
+///
+/// On Linux it is called on the queue that carries all URLSession traffic of the process. It looks at the task, and
+/// calls nothing of URLSession that waits for that queue.
+final class SessionRelay: NSObject, Sendable {
+    private let exchanges = Locked<[Int: any SessionExchange]>([:])
+
+    /// Must precede the task's first `resume()`.
+    func connect(_ task: URLSessionTask, to exchange: any SessionExchange) {
+        exchanges.withLock { $0[task.taskIdentifier] = exchange }
+    }
+
+    /// What comes for the task later is ignored.
+    func disconnect(_ task: URLSessionTask) {
+        exchanges.withLock { $0[task.taskIdentifier] = nil }
+    }
+
+    private func exchange(of task: URLSessionTask) -> (any SessionExchange)? {
+        exchanges.withLock { $0[task.taskIdentifier] }
+    }
+}
+
+extension SessionRelay: URLSessionDataDelegate {
+    func urlSession(
+        _ session: URLSession, dataTask: URLSessionDataTask, didReceive response: URLResponse,
+        completionHandler: @escaping @Sendable (URLSession.ResponseDisposition) -> Void
+    ) {
+        if let response = response as? HTTPURLResponse { exchange(of: dataTask)?.took(response: response) }
+        // Linux ignores the answer, so a response nobody wants is stopped by canceling the task.
+        completionHandler(.allow)
+    }
+
+    func urlSession(_ session: URLSession, dataTask: URLSessionDataTask, didReceive data: Data) {
+        exchange(of: dataTask)?.took(data: data)
+    }
+
+    func urlSession(
+        _ session: URLSession, task: URLSessionTask, willPerformHTTPRedirection response: HTTPURLResponse,
+        newRequest request: URLRequest, completionHandler: @escaping @Sendable (URLRequest?) -> Void
+    ) {
+        // nil makes the 3xx the response. The proposed request is not used: on Linux its relative locations are
+        // resolved wrongly, everywhere it carries all header fields to any host.
+        #if canImport(Darwin)
+        completionHandler(nil)
+        #else
+        // An answer after a cancellation or a timeout kills the process; before one it cannot be overtaken, because
+        // both need the queue this runs on.
+        if task.state == .running { completionHandler(nil) }
+        #endif
+    }
+
+    func urlSession(_ session: URLSession, task: URLSessionTask, didCompleteWithError error: (any Error)?) {
+        exchange(of: task)?.ended(error, response: task.response as? HTTPURLResponse)
+    }
+
+    func urlSession(_ session: URLSession, didBecomeInvalidWithError error: (any Error)?) {
+        let orphans = exchanges.withLock { exchanges in
+            defer { exchanges = [:] }
+            return Array(exchanges.values)
+        }
+        for exchange in orphans { exchange.abandon(.invalidated) }
+    }
+}
+
+extension SessionRelay: URLSessionDownloadDelegate {
+    func urlSession(
+        _ session: URLSession, downloadTask: URLSessionDownloadTask, didFinishDownloadingTo location: URL
+    ) {
+        exchange(of: downloadTask)?.took(file: location, response: downloadTask.response as? HTTPURLResponse)
+    }
+
+    func urlSession(
+        _ session: URLSession, downloadTask: URLSessionDownloadTask, didWriteData bytesWritten: Int64,
+        totalBytesWritten: Int64, totalBytesExpectedToWrite: Int64
+    ) {
+        guard let response = downloadTask.response as? HTTPURLResponse else { return }
+        exchange(of: downloadTask)?.took(response: response)
+    }
+}
+
+extension OperationQueue {
+    /// The queue a session calls its delegate on.
+    static func delivery() -> OperationQueue {
+        #if canImport(Darwin)
+        let queue = OperationQueue()
+        queue.name = "lanner.transport.delegate"
+        queue.maxConcurrentOperationCount = 1
+        return queue
+        #else
+        return InlineQueue()
+        #endif
+    }
+}
+
+#if !canImport(Darwin)
+/// Calls the delegate where URLSession stands.
+///
+/// An ordinary queue costs half the throughput, holds any number of pieces, and opens a gap between a task's end and
+/// its last callback in which canceling it kills the process. Here that end and a cancellation exclude each other.
+final class InlineQueue: OperationQueue, @unchecked Sendable {
+    override func addOperation(_ block: @escaping @Sendable () -> Void) {
+        block()
+    }
+}
+#endif

@@ -1,0 +1,51 @@
+import Foundation
+import LannerCore
+
+/// Carries out exchanges with URLSession's download tasks. The default on Apple platforms.
+///
+/// The body is handed over as a file, and a canceled or broken exchange leaves resume data, where the server allows
+/// it, that a later ``TransportRequest/resumeData`` takes.
+///
+/// ### On Linux
+/// It compiles and fetches whole files, and is unfit for more: there is no resume data, requests that carry some
+/// fail, every 16 KiB open and close the file anew, and a full disk ends the process. Nothing uses it there
+/// by default.
+public final class URLSessionDownloadTransport: Transport {
+    /// Whole files, and resume data.
+    public let traits = TransportTraits(delivery: .file, hasResumeData: true)
+
+    private let rules: RequestRules
+    private let control: SessionControl
+
+    /// Makes a transport for the time the process runs.
+    public init(configuration: URLSessionTransport.Options = URLSessionTransport.Options()) {
+        rules = RequestRules(userAgent: configuration.userAgent)
+        control = SessionControl(connectionsPerHost: configuration.connectionsPerHost)
+    }
+
+    deinit {
+        control.invalidate()
+    }
+
+    /// Begins one GET; see ``Transport/begin(_:receive:)``. With resume data the request's fields are those of the
+    /// exchange it comes from.
+    public func begin(
+        _ request: TransportRequest, receive: @escaping @Sendable (TransportEvent) -> Void
+    ) -> any TransportExchange {
+        let mailbox = Mailbox(receive: receive)
+        do {
+            let exchange = DownloadExchange(
+                try rules.request(for: request), resumeData: request.resumeData, mailbox: mailbox, control: control)
+            control.begin(exchange)
+            return exchange
+        } catch {
+            mailbox.abandon(error)
+            return RefusedExchange()
+        }
+    }
+
+    /// Ends every exchange with ``TransportFault/unavailable``, with resume data where there is some.
+    public func invalidate() {
+        control.invalidate()
+    }
+}
