@@ -70,6 +70,11 @@ final class DataExchange: TransportExchange, SessionExchange {
 
     func took(file: URL, response: HTTPURLResponse?) {}
 
+    func challenged(by response: HTTPURLResponse?) {
+        finish(with: response.map(ResponseHead.init))
+        control.stop(self)
+    }
+
     func ended(_ error: (any Error)?, response: HTTPURLResponse?) {
         if let error {
             mailbox.finish(.failure(TransportFailure(error, for: request.url)))

@@ -55,7 +55,10 @@ final class DownloadExchange: TransportExchange, SessionExchange {
     }
 
     func stop(_ task: URLSessionTask?) {
-        guard let failure = state.withLock({ $0.givenUp }) else { return }
+        guard let failure = state.withLock({ $0.givenUp }) else { 
+            task?.cancel()
+            return
+        }
         guard let task = task as? URLSessionDownloadTask else { return abandon(failure, with: resumeData) }
         task.cancel { data in self.abandon(failure, with: data) }
     }
@@ -94,17 +97,28 @@ final class DownloadExchange: TransportExchange, SessionExchange {
         mailbox.post(.file(kept))
     }
 
+    func challenged(by response: HTTPURLResponse?) {
+        finish(with: response)
+        control.stop(self)
+    }
+
     func ended(_ error: (any Error)?, response: HTTPURLResponse?) {
         if let error {
             let data = (error as NSError).userInfo[NSURLSessionDownloadTaskResumeData] as? Data
             mailbox.finish(.failure(TransportFailure(error, for: request.url, resumeData: data)))
-        } else if let response {
-            report(ResponseHead(response))
-            mailbox.finish(.end)
         } else {
-            mailbox.finish(.failure(TransportFailure(.connectionLost, "The connection ended without a response.")))
+            finish(with: response)
         }
         control.ended(self)
+    }
+
+    private func finish(with response: HTTPURLResponse?) {
+        guard let response else {
+            mailbox.finish(.failure(.noResponse))
+            return
+        }
+        report(ResponseHead(response))
+        mailbox.finish(.end)
     }
 
     private func report(_ head: ResponseHead) {

@@ -5,26 +5,34 @@ import LannerCore
 /// `end` and `failure`.
 ///
 /// URLSession calls its delegate on the one queue that carries all URLSession traffic of the process, so nothing may
-/// wait there for a receiver. Events are put down here and handed over elsewhere. A receiver that lags behind by
-/// more than `capacity` bytes slows the poster down, for at most `brake` per piece: long enough to keep memory small
-/// while the receiver stands still, short enough that other exchanges, timers and calls get their turn in between.
+/// wait there for a receiver. Events are put down here and handed over elsewhere: in batches, because a thread woken
+/// for each piece of 16 KiB costs more than receiving it. A receiver that lags behind by more than `capacity` bytes
+/// slows the poster down, for at most `brake` per piece: long enough to keep memory small while the receiver stands
+/// still, short enough that other exchanges, timers and calls get their turn in between.
 final class Mailbox: Sendable {
     typealias Receiver = @Sendable (TransportEvent) -> Void
 
     fileprivate struct State {
         /// Given up with the last event, so that what the receiver holds is freed.
         var receive: Receiver?
-        var waiting: [TransportEvent] = []
+        /// In order; nil where one was handed over, so that its bytes are freed at once.
+        var waiting: [TransportEvent?] = []
         /// How many of `waiting` have been handed over.
         var handed = 0
         var waitingBytes = 0
         /// The terminal event was accepted; what is posted later is dropped.
         var isClosed = false
-        /// Somebody hands over; he takes what comes in meanwhile along.
+        /// Handing over is under way, or about to be; what comes in meanwhile is taken along.
         var isDraining = false
+        /// A look at what waits is due within `delay`.
+        var isLookDue = false
         var posterWaits = false
     }
 
+    /// Bytes that are worth a wake-up.
+    static let batch = 256 << 10
+    /// How long fewer bytes may wait.
+    static let delay = DispatchTimeInterval.milliseconds(5)
     /// Bytes that may wait before the poster is slowed down.
     static let capacity = 1 << 20
     /// How long one piece may hold up the poster.
@@ -47,14 +55,12 @@ final class Mailbox: Sendable {
 
     /// Adds an event that is not the last one. May block for `brake`.
     func post(_ event: TransportEvent) {
-        let (drains, waits) = state.withLock { state -> (Bool, Bool) in
-            guard !state.isClosed else { return (false, false) }
-            state.waiting.append(event)
-            state.waitingBytes += event.byteCount
-            state.posterWaits = state.waitingBytes > Self.capacity
-            return (state.takeOver(), state.posterWaits)
+        let (wake, waits) = state.withLock { $0.post(event) }
+        switch wake {
+        case .none: break
+        case .now: startDraining()
+        case .later: Self.deliveries.asyncAfter(deadline: .now() + Self.delay) { self.look() }
         }
-        if drains { startDraining() }
         if waits { _ = room.wait(timeout: .now() + Self.brake) }
     }
 
@@ -86,6 +92,14 @@ final class Mailbox: Sendable {
         Self.deliveries.async { self.drain() }
     }
 
+    private func look() {
+        let drains = state.withLock { state in
+            state.isLookDue = false
+            return state.takeOver()
+        }
+        if drains { drain() }
+    }
+
     private func drain() {
         while let (event, receive) = next() {
             receive(event)
@@ -104,7 +118,27 @@ final class Mailbox: Sendable {
     }
 }
 
+/// Who is to come for what was posted.
+private enum Wake {
+    case none, now, later
+}
+
 extension Mailbox.State {
+    fileprivate mutating func post(_ event: TransportEvent) -> (Wake, posterWaits: Bool) {
+        guard !isClosed else { return (.none, false) }
+        waiting.append(event)
+        waitingBytes += event.byteCount
+        posterWaits = waitingBytes > Mailbox.capacity
+        return (wake(), posterWaits)
+    }
+
+    private mutating func wake() -> Wake {
+        if waitingBytes >= Mailbox.batch { return takeOver() ? .now : .none }
+        guard !isDraining, !isLookDue else { return .none }
+        isLookDue = true
+        return .later
+    }
+
     /// Makes the caller the one who hands over, unless somebody does already.
     mutating func takeOver() -> Bool {
         defer { isDraining = true }
@@ -113,19 +147,23 @@ extension Mailbox.State {
 
     /// The next event to hand over; nil ends the handing over.
     mutating func next() -> (TransportEvent, Mailbox.Receiver)? {
-        guard handed < waiting.count, let receive else {
-            empty()
+        guard handed < waiting.count, let event = waiting[handed], let receive else {
             isDraining = false
             return nil
         }
-        let event = waiting[handed]
+        waiting[handed] = nil
         handed += 1
         waitingBytes -= event.byteCount
-        if handed == waiting.count {
-            empty()
-            if isClosed { self.receive = nil }
-        }
+        compact()
+        if isClosed, waiting.isEmpty { self.receive = nil }
         return (event, receive)
+    }
+
+    /// Amortized: what is handed over is cut off when it is the larger part.
+    private mutating func compact() {
+        guard handed * 2 >= waiting.count else { return }
+        waiting.removeFirst(handed)
+        handed = 0
     }
 
     mutating func empty() {

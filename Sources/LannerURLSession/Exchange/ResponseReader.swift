@@ -61,7 +61,7 @@ struct ResponseReader {
         switch state {
         case .open(let latest):
             guard let head = last ?? latest else {
-                return .refuse(TransportFailure(.connectionLost, "The connection ended without a response."))
+                return .refuse(.noResponse)
             }
             return decide(head)
         case .decided(_, let length, let received):
@@ -160,6 +160,8 @@ extension Substring {
 }
 
 extension TransportFailure {
+    static let noResponse = TransportFailure(.connectionLost, "The connection ended without a response.")
+
     static func length(announced: Int64, received: Int64) -> TransportFailure {
         TransportFailure(.lengthMismatch, "The server announced \(announced) bytes and sent \(received).")
     }

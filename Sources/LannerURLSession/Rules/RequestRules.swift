@@ -15,8 +15,9 @@ struct RequestRules {
 
     func request(for asked: TransportRequest) throws(TransportFailure) -> URLRequest {
         let url = try Self.url(asked.url)
-        var request = URLRequest(
-            url: url, cachePolicy: .reloadIgnoringLocalCacheData, timeoutInterval: Self.seconds(asked.timeout))
+        var request = URLRequest(url: url, cachePolicy: .reloadIgnoringLocalCacheData)
+        // By the property: on Linux the initializer's argument counts for nothing.
+        request.timeoutInterval = Self.seconds(asked.timeout)
         request.httpMethod = "GET"
         request.httpShouldHandleCookies = false
         #if canImport(Darwin)

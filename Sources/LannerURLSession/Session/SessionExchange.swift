@@ -28,6 +28,8 @@ protocol SessionExchange: AnyObject, Sendable {
     func took(data: Data)
     /// The file is gone when this returns.
     func took(file: URL, response: HTTPURLResponse?)
+    /// The response is complete, and the task will not end by itself.
+    func challenged(by response: HTTPURLResponse?)
     func ended(_ error: (any Error)?, response: HTTPURLResponse?)
 }
 

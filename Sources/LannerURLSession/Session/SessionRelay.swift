@@ -56,6 +56,20 @@ extension SessionRelay: URLSessionDataDelegate {
         #endif
     }
 
+    func urlSession(
+        _ session: URLSession, task: URLSessionTask, didReceive challenge: URLAuthenticationChallenge,
+        completionHandler: @escaping @Sendable (URLSession.AuthChallengeDisposition, URLCredential?) -> Void
+    ) {
+        #if canImport(Darwin)
+        // The system judges certificates; without a credential, a 401 or 407 becomes the response.
+        completionHandler(.performDefaultHandling, nil)
+        #else
+        // The default handling never ends, and canceling from here deadlocks. But a challenge comes behind the last
+        // byte of its response: take that as the end, and have the task stopped from elsewhere.
+        exchange(of: task)?.challenged(by: challenge.failureResponse as? HTTPURLResponse)
+        #endif
+    }
+
     func urlSession(_ session: URLSession, task: URLSessionTask, didCompleteWithError error: (any Error)?) {
         exchange(of: task)?.ended(error, response: task.response as? HTTPURLResponse)
     }
