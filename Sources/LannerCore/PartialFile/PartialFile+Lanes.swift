@@ -133,10 +133,11 @@ extension PartialFile {
 extension PartialFile {
     private func syncNow() {
         guard let (file, ranges) = state.withLock({ $0.beginSync() }) else { return }
-        guard sync(file, ranges) else { return }
+        guard state.withLock({ $0.synced == ranges }) || sync(file, ranges) else { return }
         update { $0.emit(.synced($0.synced)) }
     }
 
+    /// Always syncs, also when all bytes are known to be on the device: the cut is not.
     private func syncToFinish() {
         guard let (file, ranges) = state.withLock({ $0.beginSync() }), sync(file, ranges) else { return }
         update { $0.finishPart() }
@@ -151,7 +152,7 @@ extension PartialFile {
     /// Syncs what was written before; false after a failure.
     private func sync(_ file: any OpenFile, _ ranges: ByteRanges) -> Bool {
         do throws(FileError) {
-            if state.withLock({ $0.synced != ranges }) { try file.sync() }
+            try file.sync()
             state.withLock { $0.didSync(ranges) }
             return true
         } catch {

@@ -115,10 +115,10 @@ extension PartialFileState {
         return wantedFile.map { ($0, written) }
     }
 
-    /// The same for the sync before closing, which is worth it after failures, too; but not after a failed sync,
+    /// What is left for the sync before closing, which is worth it after failures, too; but not after a failed sync,
     /// since the kernel may tell of lost pages once and then forget them.
     func beginLastSync() -> (any OpenFile, ByteRanges)? {
-        distrustsSync ? nil : file.map { ($0, written) }
+        distrustsSync || synced == written ? nil : file.map { ($0, written) }
     }
 
     /// What was written when a sync began is on the device.

@@ -1,0 +1,97 @@
+import LannerCore
+
+/// Lanes that run only when told to, all of them on the thread that tells: tests without threads, the same every time.
+package final class ManualLanes: LaneFactory {
+    private struct Queued {
+        var lane: Int
+        var work: @Sendable () -> Void
+    }
+
+    /// Everything queued, in order; what lies before `head` has run.
+    private struct Queue {
+        var entries: [Queued?] = []
+        var head = 0
+        var lanes = 0
+
+        mutating func take(at index: Int) -> Queued? {
+            entries.remove(at: index)
+        }
+
+        mutating func takeFirst() -> Queued? {
+            guard head < entries.count else { return nil }
+            let first = entries[head]
+            entries[head] = nil
+            head += 1
+            // Now and then, so that taking stays cheap.
+            if head >= 1024, head * 2 >= entries.count {
+                entries.removeFirst(head)
+                head = 0
+            }
+            return first
+        }
+
+        /// The first entry of the lane that has the entry at `index`: a lane never overtakes itself.
+        func first(ofLaneAt index: Int) -> Int {
+            let lane = entries[index]?.lane
+            return entries[head...].firstIndex { $0?.lane == lane } ?? index
+        }
+    }
+
+    private let queue = Locked(Queue())
+
+    /// No lanes, nothing queued.
+    package init() {}
+
+    /// A lane that shares the queue of all others.
+    package func makeLane(_ label: String) -> any Lane {
+        let number = queue.withLock { queue in
+            queue.lanes += 1
+            return queue.lanes
+        }
+        return ManualLane(number: number, lanes: self)
+    }
+
+    /// How much is queued.
+    package var count: Int { queue.withLock { $0.entries.count - $0.head } }
+
+    /// Runs what was queued first; false when nothing is.
+    @discardableResult
+    package func runNext() -> Bool {
+        guard let next = queue.withLock({ $0.takeFirst() }) else { return false }
+        next.work()
+        return true
+    }
+
+    /// Runs what was queued first on a lane picked at random, as threads might; false when nothing is queued.
+    @discardableResult
+    package func runAny(using generator: inout some RandomNumberGenerator) -> Bool {
+        let next: Queued? = queue.withLock { queue in
+            guard queue.head < queue.entries.count else { return nil }
+            let picked = Int.random(in: queue.head..<queue.entries.count, using: &generator)
+            return queue.take(at: queue.first(ofLaneAt: picked))
+        }
+        next?.work()
+        return next != nil
+    }
+
+    /// Runs until nothing is queued, and says how many pieces of work that were.
+    @discardableResult
+    package func runAll() -> Int {
+        var count = 0
+        while runNext() { count += 1 }
+        return count
+    }
+
+    fileprivate func append(_ work: @escaping @Sendable () -> Void, to lane: Int) {
+        queue.withLock { $0.entries.append(Queued(lane: lane, work: work)) }
+    }
+}
+
+private struct ManualLane: Lane {
+    let number: Int
+    let lanes: ManualLanes
+
+    func run(_ work: @escaping @Sendable () -> Void) {
+        lanes.append(work, to: number)
+    }
+}

@@ -1,0 +1,242 @@
+import LannerCore
+
+extension MemoryDisk: FileSystem {
+    package func open(_ path: String, _ mode: FileMode) throws(FileError) -> any OpenFile {
+        let path = MemoryDiskState.normal(path)
+        let file = try perform(.open, path) { state throws(Refusal) in try state.open(path, mode) }
+        return MemoryOpenFile(file, path: path, disk: self)
+    }
+
+    package func makeDirectory(_ path: String) throws(FileError) {
+        let path = MemoryDiskState.normal(path)
+        try perform(.makeDirectory, path) { state throws(Refusal) in
+            guard state.makeDirectory(path) else { throw Refusal(.inTheWay) }
+        }
+    }
+
+    package func list(_ path: String) throws(FileError) -> [String] {
+        let path = MemoryDiskState.normal(path)
+        return try perform(.list, path) { state throws(Refusal) in
+            guard let names = state.names(in: path) else {
+                throw Refusal(state.file(at: path) == nil ? .notFound : .inTheWay)
+            }
+            return Array(names)
+        }
+    }
+
+    package func size(of path: String) throws(FileError) -> Int64? {
+        let path = MemoryDiskState.normal(path)
+        return try perform(.size, path) { state throws(Refusal) in
+            guard state.names(in: path) == nil else { throw Refusal(.inTheWay) }
+            return state.file(at: path)?.bytes.size
+        }
+    }
+
+    package func remove(_ path: String) throws(FileError) {
+        let path = MemoryDiskState.normal(path)
+        try perform(.remove, path) { state throws(Refusal) in
+            guard state.names(in: path) == nil else { throw Refusal(.inTheWay) }
+            state.take(path)
+        }
+    }
+
+    package func rename(_ path: String, to target: String) throws(FileError) {
+        let path = MemoryDiskState.normal(path)
+        let target = MemoryDiskState.normal(target)
+        try perform(.rename, path) { state throws(Refusal) in
+            guard let file = state.file(at: path) else {
+                throw Refusal(state.names(in: path) == nil ? .notFound : .inTheWay)
+            }
+            if let obstacle = state.obstacle(at: target) { throw Refusal(obstacle) }
+            if path == target { return }
+            // Open for a moment, so that losing the old name does not lose the bytes.
+            file.handles += 1
+            state.take(path)
+            state.put(file, at: target)
+            state.closeHandle(of: file)
+        }
+    }
+
+    package func syncDirectory(_ path: String) throws(FileError) {
+        let path = MemoryDiskState.normal(path)
+        try perform(.syncDirectory, path) { state throws(Refusal) in
+            if state.names(in: path) == nil { throw Refusal(.notFound) }
+        }
+    }
+
+    package func freeSpace(_ directory: String) -> Int64? {
+        state.withLock { $0.claimedFreeSpace ?? $0.free }
+    }
+
+    package func lock(_ path: String) throws(FileError) -> any FileLock {
+        let path = MemoryDiskState.normal(path)
+        try perform(.lock, path) { state throws(Refusal) in
+            if let obstacle = state.obstacle(at: path) { throw Refusal(obstacle) }
+            guard state.locks.insert(path).inserted else { throw Refusal(.locked) }
+            if state.file(at: path) == nil { state.put(MemoryDiskState.File(), at: path) }
+        }
+        return MemoryLock(path: path, disk: self)
+    }
+
+    package func bootIdentifier() -> String? {
+        boot
+    }
+
+    /// Waits where operations are held back, then does one thing under the lock, unless a fault is due.
+    fileprivate func perform<Result>(
+        _ operation: Operation, _ path: String, _ body: (inout MemoryDiskState) throws(Refusal) -> Result
+    ) throws(FileError) -> Result {
+        state.withLock { $0.holds[operation] }?.wait()
+        let result: Swift.Result<Result, Refusal> = state.withLock { state in
+            if let fault = state.begin(operation, path) { return .failure(Refusal(fault)) }
+            do throws(Refusal) { return .success(try body(&state)) } catch { return .failure(error) }
+        }
+        switch result {
+        case .success(let value): return value
+        case .failure(let refusal): throw FileError(fault: refusal.fault, operation: operation.rawValue, path: path)
+        }
+    }
+}
+
+/// What goes wrong inside the disk, before it is known as an operation's failure.
+private struct Refusal: Error {
+    let fault: DiskFault
+
+    init(_ fault: DiskFault) {
+        self.fault = fault
+    }
+}
+
+extension MemoryDiskState {
+    fileprivate mutating func open(_ path: String, _ mode: FileMode) throws(Refusal) -> File {
+        if let obstacle = obstacle(at: path) { throw Refusal(obstacle) }
+        let existing = file(at: path)
+        switch mode {
+        case .read:
+            guard existing != nil else { throw Refusal(.notFound) }
+        case .readWrite:
+            break
+        case .create:
+            if let existing { change(existing) { $0 = MemoryBytes() } }
+        }
+        let file = existing ?? File()
+        if existing == nil { put(file, at: path) }
+        file.handles += 1
+        return file
+    }
+}
+
+// MARK: Open files
+
+private final class MemoryOpenFile: OpenFile {
+    private let file: MemoryDiskState.File
+    private let path: String
+    private let disk: MemoryDisk
+    private let isOpen = Locked(true)
+
+    init(_ file: MemoryDiskState.File, path: String, disk: MemoryDisk) {
+        self.file = file
+        self.path = path
+        self.disk = disk
+    }
+
+    deinit {
+        close()
+    }
+
+    func write(_ bytes: UnsafeRawBufferPointer, at offset: Int64) throws(FileError) {
+        try perform(.write) { state throws(Refusal) in
+            try Self.check(offset, bytes.count)
+            for piece in MemoryBytes.pieces(of: bytes.count, at: offset) {
+                let position = offset + Int64(piece.start)
+                let cost = file.bytes.cost(ofWriting: piece.count, at: position)
+                guard cost <= state.free else { throw Refusal(.noSpace) }
+                let part = UnsafeRawBufferPointer(rebasing: bytes[piece.start..<(piece.start + piece.count)])
+                state.change(file) { $0.write(part, at: position) }
+                state.counters.bytesWritten += Int64(piece.count)
+            }
+        }
+    }
+
+    func read(into buffer: UnsafeMutableRawBufferPointer, at offset: Int64) throws(FileError) -> Int {
+        try perform(.read) { state throws(Refusal) in
+            try Self.check(offset, buffer.count)
+            let count = Int(max(0, min(Int64(buffer.count), file.bytes.size - offset)))
+            for piece in MemoryBytes.pieces(of: count, at: offset) {
+                let part = UnsafeMutableRawBufferPointer(
+                    rebasing: buffer[piece.start..<(piece.start + piece.count)])
+                file.bytes.read(into: part, at: offset + Int64(piece.start))
+            }
+            state.counters.bytesRead += Int64(count)
+            return count
+        }
+    }
+
+    func allocate(_ size: Int64) throws(FileError) {
+        try perform(.allocate) { state throws(Refusal) in
+            try Self.check(size, 0)
+            guard file.bytes.cost(ofReserving: size) <= state.free else { throw Refusal(.noSpace) }
+            state.change(file) { $0.reserve(size) }
+        }
+    }
+
+    func truncate(to size: Int64) throws(FileError) {
+        try perform(.truncate) { state throws(Refusal) in
+            try Self.check(size, 0)
+            state.change(file) { $0.truncate(to: size) }
+        }
+    }
+
+    func sync() throws(FileError) {
+        try perform(.sync) { _ in }
+    }
+
+    func size() throws(FileError) -> Int64 {
+        try perform(.size) { _ in file.bytes.size }
+    }
+
+    func close() {
+        let wasOpen = isOpen.withLock { isOpen in
+            defer { isOpen = false }
+            return isOpen
+        }
+        if wasOpen { disk.state.withLock { $0.closeHandle(of: file) } }
+    }
+
+    private static func check(_ offset: Int64, _ count: Int) throws(Refusal) {
+        if offset < 0 { throw Refusal(.other) }
+        if offset.addingReportingOverflow(Int64(count)).overflow { throw Refusal(.tooLarge) }
+    }
+
+    private func perform<Result>(
+        _ operation: MemoryDisk.Operation, _ body: (inout MemoryDiskState) throws(Refusal) -> Result
+    ) throws(FileError) -> Result {
+        try disk.perform(operation, path) { state throws(Refusal) in
+            guard isOpen.withLock({ $0 }) else { throw Refusal(.other) }
+            return try body(&state)
+        }
+    }
+}
+
+private final class MemoryLock: FileLock {
+    private let path: String
+    private let disk: MemoryDisk
+    private let isHeld = Locked(true)
+
+    init(path: String, disk: MemoryDisk) {
+        self.path = path
+        self.disk = disk
+    }
+
+    deinit {
+        release()
+    }
+
+    func release() {
+        let wasHeld = isHeld.withLock { isHeld in
+            defer { isHeld = false }
+            return isHeld
+        }
+        if wasHeld { disk.state.withLock { _ = $0.locks.remove(path) } }
+    }
+}

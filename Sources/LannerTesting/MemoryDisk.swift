@@ -1,0 +1,128 @@
+import LannerCore
+
+/// A disk in memory, for tests that need full and failing disks, or that should not touch a real one.
+///
+/// It behaves as a disk of one file system: directories have to be there, a removed file stays readable for those who
+/// have it open, a write that does not fit leaves what did. Every method may be called on any thread.
+public final class MemoryDisk: Sendable {
+    /// What can be made to fail.
+    public enum Operation: String, Sendable, Hashable, CaseIterable {
+        /// Opening or making a file.
+        case open
+        /// Writing bytes.
+        case write
+        /// Reading bytes.
+        case read
+        /// Setting space aside.
+        case allocate
+        /// Cutting or extending a file.
+        case truncate
+        /// Waiting for the device to have a file's bytes.
+        case sync
+        /// Asking for a size.
+        case size
+        /// Making a directory.
+        case makeDirectory
+        /// Reading the names in a directory.
+        case list
+        /// Removing a file.
+        case remove
+        /// Renaming a file.
+        case rename
+        /// Waiting for the device to have a directory's names.
+        case syncDirectory
+        /// Taking a lock.
+        case lock
+    }
+
+    let state: Locked<MemoryDiskState>
+
+    /// An empty disk that holds `capacity` bytes of files; nil for no limit.
+    public init(capacity: Int64? = nil) {
+        state = Locked(MemoryDiskState(capacity: capacity))
+    }
+
+    /// How many bytes of files the disk holds; nil for no limit. A disk that holds more already keeps it.
+    public var capacity: Int64? {
+        get { state.withLock { $0.capacity } }
+        set { state.withLock { $0.capacity = newValue } }
+    }
+
+    /// The bytes of a file; nil when no file is there.
+    public func contents(of path: String) -> [UInt8]? {
+        state.withLock { $0.file(at: path)?.bytes.contents }
+    }
+
+    /// Makes an operation fail: the next `times` of it, after letting `skipping` of it pass.
+    ///
+    /// With a `path` only operations on that file or directory count, for a rename those from it. Several faults may
+    /// be set; the one set first that applies is used up first.
+    public func fail(
+        _ operation: Operation, with fault: DiskFault, path: String? = nil, skipping: Int = 0, times: Int = 1
+    ) {
+        let planned = MemoryDiskState.Planned(
+            operation: operation, fault: fault, path: path.map(MemoryDiskState.normal), skipping: skipping,
+            times: times)
+        state.withLock { $0.planned.append(planned) }
+    }
+
+    /// Takes back every fault that was set and has not happened.
+    public func failNothing() {
+        state.withLock { $0.planned = [] }
+    }
+}
+
+// MARK: For this package's tests
+
+extension MemoryDisk {
+    /// What the disk was asked to do, successful or not.
+    package struct Counters: Sendable, Hashable {
+        package var operations: [Operation: Int] = [:]
+        package var bytesWritten: Int64 = 0
+        package var bytesRead: Int64 = 0
+
+        package subscript(operation: Operation) -> Int { operations[operation, default: 0] }
+    }
+
+    package var counters: Counters { state.withLock { $0.counters } }
+
+    /// The paths of all files, sorted.
+    package var files: [String] {
+        state.withLock { state in state.files.keys.sorted() }
+    }
+
+    /// How many bytes of the disk are in use.
+    package var used: Int64 { state.withLock { $0.used } }
+
+    /// What ``freeSpace(_:)`` answers instead of the truth; nil for the truth.
+    package var claimedFreeSpace: Int64? {
+        get { state.withLock { $0.claimedFreeSpace } }
+        set { state.withLock { $0.claimedFreeSpace = newValue } }
+    }
+
+    /// The boot the machine is in.
+    package var boot: String? {
+        get { state.withLock { $0.boot } }
+        set { state.withLock { $0.boot = newValue } }
+    }
+
+    /// Puts a file in place, with the directories above it. Counts as no operation, and no fault applies.
+    package func place(_ contents: [UInt8], at path: String) {
+        let path = MemoryDiskState.normal(path)
+        state.withLock { state in
+            let isPossible = state.makeDirectory(MemoryDiskState.parent(of: path)) && state.obstacle(at: path) == nil
+            precondition(isPossible, "something else is in the place of \(path)")
+            let file = MemoryDiskState.File()
+            state.put(file, at: path)
+            state.change(file) { $0.write(contents) }
+        }
+    }
+
+    /// Holds back every operation of a kind, from now until it is released. `reached` is called whenever one arrives,
+    /// on its thread. What is held blocks its thread, so that lanes need threads of their own.
+    package func hold(_ operation: Operation, reached: @escaping @Sendable () -> Void = {}) -> Hold {
+        let hold = Hold(reached: reached)
+        state.withLock { $0.holds[operation] = hold }
+        return hold
+    }
+}
