@@ -25,7 +25,7 @@ let package = Package(
         .target(name: "LannerTesting", dependencies: ["LannerCore", "LannerLoopback"]),
         .executableTarget(name: "LannerCLI", dependencies: ["Lanner", "LannerLoopback"]),
         .testTarget(name: "LannerMachineTests", dependencies: ["LannerMachine"]),
-        .testTarget(name: "LannerCoreTests", dependencies: ["LannerCore", "LannerMachine"]),
+        .testTarget(name: "LannerCoreTests", dependencies: ["LannerCore", "LannerMachine", "LannerTesting"]),
         .testTarget(name: "LannerLoopbackTests", dependencies: ["LannerLoopback"]),
     ],
     swiftLanguageModes: [.v6]

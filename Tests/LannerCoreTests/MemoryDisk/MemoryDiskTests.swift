@@ -1,0 +1,159 @@
+import LannerCore
+import LannerTesting
+import Testing
+
+@Suite struct MemoryDiskTests {
+    private func disk(capacity: Int64? = nil) throws -> MemoryDisk {
+        let disk = MemoryDisk(capacity: capacity)
+        try disk.makeDirectory("/a/b")
+        return disk
+    }
+
+    private func write(_ bytes: [UInt8], at offset: Int64 = 0, to file: any OpenFile) throws {
+        try bytes.withUnsafeBytes { try file.write($0, at: offset) }
+    }
+
+    private func fault(_ body: () throws -> Void) -> DiskFault? {
+        do {
+            try body()
+            return nil
+        } catch {
+            return (error as? FileError)?.fault
+        }
+    }
+
+    @Test func keepsBytesHolesAndSizes() throws {
+        let disk = try disk()
+        let file = try disk.open("/a/b/f", .create)
+        try write([1, 2, 3], at: 70_000, to: file)
+        try write([9], at: 65_535, to: file)
+        try write([7, 7], at: 70_001, to: file)
+        var expected = [UInt8](repeating: 0, count: 70_003)
+        expected.replaceSubrange(70_000..., with: [1, 7, 7])
+        expected[65_535] = 9
+        #expect(disk.contents(of: "/a/b/f") == expected)
+        #expect(try file.size() == 70_003)
+        var buffer = [UInt8](repeating: 0xFF, count: 10)
+        let count = try buffer.withUnsafeMutableBytes { try file.read(into: $0, at: 69_999) }
+        #expect(count == 4)
+        #expect(buffer == [0, 1, 7, 7] + [UInt8](repeating: 0xFF, count: 6))
+        try file.truncate(to: 65_536)
+        try file.truncate(to: 70_001)
+        expected.replaceSubrange(65_536..., with: [UInt8](repeating: 0, count: 4465))
+        #expect(disk.contents(of: "/a/b/f") == expected)
+    }
+
+    @Test func hugeHolesCostNothing() throws {
+        let disk = try disk(capacity: 100_000)
+        let file = try disk.open("/a/f", .create)
+        try write([1], at: 1 << 40, to: file)
+        #expect(try file.size() == (1 << 40) + 1)
+        #expect(disk.used == 1)
+    }
+
+    @Test func aFullDiskTakesWhatFits() throws {
+        let disk = try disk(capacity: 150_000)
+        let file = try disk.open("/a/f", .create)
+        #expect(fault { try write([UInt8](repeating: 1, count: 200_000), to: file) } == .noSpace)
+        #expect(try file.size() == 131_072)
+        #expect(fault { try file.allocate(150_001) } == .noSpace)
+        try file.allocate(150_000)
+        #expect(disk.freeSpace("/a") == 0)
+        try write([UInt8](repeating: 2, count: 150_000), to: file)
+        try disk.remove("/a/f")
+        #expect(disk.used == 150_000, "it is open")
+        file.close()
+        #expect(disk.used == 0)
+    }
+
+    @Test func renamesAndRemoves() throws {
+        let disk = try disk()
+        disk.place([1], at: "/a/one")
+        disk.place([2, 2], at: "/a/two")
+        try disk.rename("/a/one", to: "/a/two")
+        #expect(disk.files == ["/a/two"])
+        #expect(disk.contents(of: "/a//two/") == [1])
+        #expect(disk.used == 1)
+        #expect(try disk.list("/a").sorted() == ["b", "two"])
+        #expect(fault { try disk.rename("/a/one", to: "/a/x") } == .notFound)
+        #expect(fault { try disk.rename("/a/two", to: "/a/b") } == .inTheWay)
+        #expect(fault { try disk.rename("/a/two", to: "/c/x") } == .notFound)
+        try disk.remove("/a/two")
+        try disk.remove("/a/two")
+        #expect(try disk.size(of: "/a/two") == nil)
+        #expect(fault { _ = try disk.open("/a/two", .read) } == .notFound)
+        #expect(fault { _ = try disk.open("/a/b", .create) } == .inTheWay)
+        #expect(fault { _ = try disk.list("/c") } == .notFound)
+        #expect(disk.used == 0)
+    }
+
+    @Test func failsAsPlanned() throws {
+        let disk = try disk()
+        let file = try disk.open("/a/f", .create)
+        let other = try disk.open("/a/g", .create)
+        disk.fail(.write, with: .inputOutput, path: "/a/f", skipping: 1, times: 2)
+        try write([1], to: other)
+        let faults = (0..<4).map { _ in fault { try write([1], to: file) } }
+        #expect(faults == [nil, .inputOutput, .inputOutput, nil])
+        disk.fail(.sync, with: .noSpace)
+        disk.failNothing()
+        try file.sync()
+        #expect(disk.counters[.write] == 5)
+        #expect(disk.counters.bytesWritten == 3)
+    }
+
+    @Test func locksOnce() throws {
+        let disk = try disk()
+        let lock = try disk.lock("/a/lock")
+        #expect(fault { _ = try disk.lock("/a/lock") } == .locked)
+        lock.release()
+        lock.release()
+        _ = try disk.lock("/a/lock")
+    }
+
+    @Test func holdsManySmallFiles() throws {
+        let disk = try disk()
+        for number in 0..<20_000 { disk.place([UInt8(truncatingIfNeeded: number)], at: "/a/\(number)") }
+        #expect(disk.used == 20_000)
+        for number in 0..<20_000 { try disk.rename("/a/\(number)", to: "/a/b/\(number)") }
+        #expect(try disk.list("/a/b").count == 20_000)
+        #expect(disk.contents(of: "/a/b/300") == [44])
+    }
+}
+
+@Suite struct ManualLanesTests {
+    @Test func runsInOrderAndNeverInside() {
+        let lanes = ManualLanes()
+        let (left, right) = (lanes.makeLane("left"), lanes.makeLane("right"))
+        let seen = Locked<[Int]>([])
+        left.run {
+            right.run { seen.withLock { $0.append(3) } }
+            seen.withLock { $0.append(1) }
+        }
+        right.run { seen.withLock { $0.append(2) } }
+        #expect(seen.withLock { $0 } == [])
+        #expect(lanes.count == 2)
+        #expect(lanes.runAll() == 3)
+        #expect(seen.withLock { $0 } == [1, 2, 3])
+        #expect(!lanes.runNext())
+    }
+
+    @Test func aLaneNeverOvertakesItself() {
+        var random = SplitMix(1)
+        let lanes = ManualLanes()
+        let two = (0..<2).map { lanes.makeLane("\($0)") }
+        let seen = Locked<[[Int]]>([[], []])
+        let order = Locked<[Int]>([])
+        for number in 0..<100 {
+            for (index, lane) in two.enumerated() {
+                lane.run {
+                    seen.withLock { $0[index].append(number) }
+                    order.withLock { $0.append(index) }
+                }
+            }
+        }
+        while lanes.runAny(using: &random) {}
+        #expect(seen.withLock { $0 } == [Array(0..<100), Array(0..<100)])
+        #expect(order.withLock { $0 } != (0..<200).map { $0 % 2 }, "lanes overtake each other")
+    }
+}

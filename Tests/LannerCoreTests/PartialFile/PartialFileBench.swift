@@ -1,0 +1,86 @@
+import LannerCore
+import LannerMachine
+import LannerTesting
+import Testing
+
+/// FNV-1a of 64 bits: enough to tell whether every byte came once and in order.
+struct FNV64: Checksum.Hasher {
+    private var value: UInt64 = 0xcbf2_9ce4_8422_2325
+
+    mutating func update(_ bytes: UnsafeRawBufferPointer) {
+        for byte in bytes { value = (value ^ UInt64(byte)) &* 0x100_0000_01b3 }
+    }
+
+    func digest() -> [UInt8] {
+        stride(from: 56, through: 0, by: -8).map { UInt8(truncatingIfNeeded: value >> UInt64($0)) }
+    }
+
+    static func digest(of bytes: some Collection<UInt8>) -> [UInt8] {
+        var hasher = FNV64()
+        Array(bytes).withUnsafeBytes { hasher.update($0) }
+        return hasher.digest()
+    }
+}
+
+/// A file on the server: every byte tells where it belongs, as far as a byte can.
+enum Sample {
+    static func bytes(_ range: Range<Int64>) -> [UInt8] {
+        range.map { UInt8(truncatingIfNeeded: ($0 &* 31) ^ ($0 >> 8) ^ ($0 >> 16)) }
+    }
+
+    static func bytes(_ count: Int64) -> [UInt8] {
+        bytes(0..<count)
+    }
+
+    static func chunk(_ range: Range<Int64>, from pool: ChunkPool? = nil) -> Chunk {
+        let chunk = pool?.take() ?? Chunk(capacity: Int(range.count))
+        let appended = bytes(range).withUnsafeBytes { chunk.append(contentsOf: $0) }
+        #expect(appended == Int(range.count))
+        return chunk
+    }
+}
+
+/// A partial file on a disk in memory, its lanes run by hand.
+final class PartialFileBench {
+    static let path = "/Tmp/file.part"
+
+    let disk: MemoryDisk
+    let lanes = ManualLanes()
+    let file: PartialFile
+    private let recorded = Locked<[PartialFileEvent]>([])
+
+    init(
+        disk: MemoryDisk = MemoryDisk(), holding: ByteRanges = ByteRanges(), durable: ByteRanges = ByteRanges(),
+        hasher: (any Checksum.Hasher)? = FNV64(), backlogLimit: Int = 8 << 20
+    ) {
+        self.disk = disk
+        if disk.contents(of: "/Tmp/.here") == nil { disk.place([], at: "/Tmp/.here") }
+        file = PartialFile(
+            path: Self.path, fileSystem: disk, lanes: PartialFile.Lanes(lanes), hasher: hasher, claimed: holding,
+            durable: durable, backlogLimit: backlogLimit
+        ) { [recorded] event in
+            recorded.withLock { $0.append(event) }
+        }
+    }
+
+    /// What was reported since the last time this was asked, after everything has run.
+    func events() -> [PartialFileEvent] {
+        lanes.runAll()
+        return recorded.withLock { events in
+            defer { events = [] }
+            return events
+        }
+    }
+
+    func write(_ range: Range<Int64>) {
+        file.write(Sample.chunk(range), at: range.lowerBound)
+    }
+
+    var contents: [UInt8]? { disk.contents(of: Self.path) }
+}
+
+extension ByteRanges: ExpressibleByArrayLiteral {
+    package init(arrayLiteral ranges: Range<Int64>...) {
+        self.init(ranges)
+    }
+}

@@ -1,0 +1,165 @@
+import LannerCore
+import LannerMachine
+import LannerTesting
+import Testing
+
+@Suite struct PartialFileFailureTests {
+    private func failure(_ fault: DiskFault, _ operation: String) -> PartialFileEvent {
+        .failed(FileError(fault: fault, operation: operation, path: PartialFileBench.path))
+    }
+
+    @Test func fullDiskInMidWrite() {
+        let bench = PartialFileBench(disk: MemoryDisk(capacity: 2500))
+        bench.file.open(total: nil)
+        for start: Int64 in [0, 1000, 2000, 3000] { bench.write(start..<(start + 1000)) }
+        bench.file.checkpoint()
+        bench.file.finish(total: 4000)
+        let expected = [.opened(held: []), .wrote(0..<1000), .wrote(1000..<2000), failure(.noSpace, "write")]
+        #expect(bench.events() == expected)
+        #expect(bench.file.outstanding == 0)
+        bench.file.close(sync: true)
+        #expect(bench.events() == [.closed(written: [0..<2000], synced: [0..<2000])])
+    }
+
+    @Test func fullDiskAtOpen() {
+        let disk = MemoryDisk(capacity: 1000)
+        disk.place(Sample.bytes(500), at: PartialFileBench.path)
+        let bench = PartialFileBench(disk: disk, holding: [0..<500], durable: [0..<200])
+        bench.file.open(total: 2000)
+        bench.write(500..<600)
+        bench.file.close(sync: false)
+        let closed = PartialFileEvent.closed(written: [0..<500], synced: [0..<200])
+        #expect(bench.events() == [failure(.noSpace, "allocate"), closed])
+    }
+
+    @Test func fullDiskWhenTheSizeIsKnown() {
+        let bench = PartialFileBench(disk: MemoryDisk(capacity: 1000))
+        bench.file.open(total: nil)
+        bench.file.setTotal(2000)
+        #expect(bench.events() == [.opened(held: []), failure(.noSpace, "allocate")])
+    }
+
+    @Test func whatCannotBeOpenedKeepsItsClaim() {
+        let bench = PartialFileBench(holding: [0..<500])
+        bench.disk.fail(.open, with: .tooManyFiles)
+        bench.file.open(total: nil)
+        bench.file.close(sync: true)
+        #expect(bench.events() == [failure(.tooManyFiles, "open"), .closed(written: [0..<500], synced: [])])
+    }
+
+    @Test func shortFileHoldsLess() {
+        let disk = MemoryDisk()
+        disk.place(Sample.bytes(300), at: PartialFileBench.path)
+        let bench = PartialFileBench(disk: disk, holding: [0..<200, 250..<400, 500..<600], durable: [0..<350])
+        bench.file.open(total: nil)
+        bench.file.close(sync: false)
+        let held: ByteRanges = [0..<300]
+        #expect(bench.events() == [.opened(held: held), .closed(written: held, synced: held)])
+    }
+
+    @Test func missingFileHoldsNothing() {
+        let bench = PartialFileBench(holding: [0..<200])
+        bench.file.open(total: nil)
+        #expect(bench.events() == [.opened(held: [])])
+    }
+
+    @Test func failedSyncLeavesOnlyWhatWasSyncedBefore() {
+        let bench = PartialFileBench()
+        bench.file.open(total: nil)
+        bench.write(0..<100)
+        bench.file.checkpoint()
+        _ = bench.events()
+        bench.disk.fail(.sync, with: .inputOutput)
+        bench.write(100..<200)
+        bench.file.checkpoint()
+        #expect(bench.events() == [.wrote(100..<200), failure(.inputOutput, "sync")])
+        bench.file.close(sync: true)
+        #expect(bench.events() == [.closed(written: [0..<100], synced: [0..<100])])
+        #expect(bench.disk.counters[.sync] == 2, "a later sync that succeeds would prove nothing")
+    }
+
+    @Test func failedSyncAtClose() {
+        let bench = PartialFileBench()
+        bench.file.open(total: nil)
+        bench.write(0..<100)
+        bench.disk.fail(.sync, with: .inputOutput)
+        bench.file.close(sync: true)
+        let end = [failure(.inputOutput, "sync"), .closed(written: [], synced: [])]
+        #expect(bench.events() == [.opened(held: []), .wrote(0..<100)] + end)
+    }
+
+    @Test func failedSyncAtFinish() {
+        let bench = PartialFileBench()
+        bench.file.open(total: nil)
+        bench.write(0..<100)
+        bench.disk.fail(.sync, with: .inputOutput)
+        bench.file.finish(total: 100)
+        #expect(bench.events().last == failure(.inputOutput, "sync"))
+    }
+
+    @Test func unreadableBytesAreNotHeld() {
+        let disk = MemoryDisk()
+        disk.place(Sample.bytes(3 << 20), at: PartialFileBench.path)
+        let whole: ByteRanges = [0..<(3 << 20)]
+        let bench = PartialFileBench(disk: disk, holding: whole, durable: whole)
+        disk.fail(.read, with: .inputOutput, skipping: 1)
+        bench.file.open(total: nil)
+        #expect(bench.events() == [.opened(held: whole), failure(.inputOutput, "read")])
+        bench.file.close(sync: true)
+        let readable: ByteRanges = [0..<(1 << 20)]
+        #expect(bench.events() == [.closed(written: readable, synced: readable)])
+    }
+
+    @Test func fileThatWasCutBehindOurBack() throws {
+        let bench = PartialFileBench()
+        bench.file.open(total: nil)
+        bench.write(100..<200)
+        _ = bench.events()
+        let other = try bench.disk.open(PartialFileBench.path, .create)
+        bench.write(0..<100)
+        other.close()
+        #expect(bench.events() == [.wrote(0..<100), failure(.inputOutput, "read")])
+    }
+
+    @Test(arguments: [[0..<100, 200..<300], [1..<300], [0..<299], [0..<301]] as [ByteRanges])
+    func finishNeedsExactlyTheWholeFile(written: ByteRanges) {
+        let bench = PartialFileBench()
+        bench.file.open(total: 300)
+        for range in written.ranges { bench.write(range) }
+        bench.file.finish(total: 300)
+        #expect(bench.events().last == failure(.other, "finish"))
+        bench.file.close(sync: false)
+        #expect(bench.events() == [.closed(written: written, synced: [])])
+    }
+
+    @Test(arguments: [-1, Int64.min, Int64.max, Int64.max - 99])
+    func impossiblePlacesAreFailures(offset: Int64) {
+        let bench = PartialFileBench()
+        bench.file.open(total: nil)
+        bench.file.write(Sample.chunk(0..<100), at: offset)
+        #expect(bench.events() == [.opened(held: []), failure(.tooLarge, "write")])
+        #expect(bench.file.outstanding == 0)
+    }
+
+    @Test func impossibleTotalsAreFailures() {
+        for total in [-1, Int64.min] {
+            let bench = PartialFileBench()
+            bench.file.open(total: total)
+            bench.file.finish(total: total)
+            #expect(bench.events() == [.opened(held: []), failure(.other, "finish")])
+        }
+        let huge = PartialFileBench(disk: MemoryDisk(capacity: 1000))
+        huge.file.open(total: .max)
+        #expect(huge.events() == [failure(.noSpace, "allocate")])
+    }
+
+    @Test func callsBeforeOpenAreFailures() {
+        let bench = PartialFileBench()
+        bench.write(0..<10)
+        bench.file.checkpoint()
+        bench.file.open(total: nil)
+        bench.file.close(sync: true)
+        #expect(bench.events() == [failure(.other, "write"), .closed(written: [], synced: [])])
+        #expect(bench.file.outstanding == 0)
+    }
+}

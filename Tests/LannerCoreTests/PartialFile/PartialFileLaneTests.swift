@@ -1,0 +1,175 @@
+import Foundation
+import LannerCore
+import LannerMachine
+import LannerTesting
+import Testing
+
+/// With threads: that the lanes do not wait for each other, and that a real disk behaves like the one in memory.
+@Suite(.timeLimit(.minutes(1))) struct PartialFileLaneTests {
+    /// A partial file on lanes with threads, its events as a sequence.
+    private struct Threaded {
+        let file: PartialFile
+        private let stream: AsyncStream<PartialFileEvent>
+
+        init(
+            _ path: String, on disk: any FileSystem, holding: ByteRanges = [], hasher: (any Checksum.Hasher)? = FNV64(),
+            backlogLimit: Int = 8 << 20
+        ) {
+            let (stream, continuation) = AsyncStream.makeStream(of: PartialFileEvent.self)
+            self.stream = stream
+            file = PartialFile(
+                path: path, fileSystem: disk, lanes: PartialFile.Lanes(DispatchLaneFactory()), hasher: hasher,
+                claimed: holding, backlogLimit: backlogLimit
+            ) { continuation.yield($0) }
+        }
+
+        /// The events up to one that fits.
+        func events(until isLast: (PartialFileEvent) -> Bool) async -> [PartialFileEvent] {
+            var events: [PartialFileEvent] = []
+            for await event in stream {
+                events.append(event)
+                if isLast(event) { break }
+            }
+            return events
+        }
+
+        func write(_ range: Range<Int64>) {
+            file.write(Sample.chunk(range), at: range.lowerBound)
+        }
+    }
+
+    private static func memoryDisk() -> MemoryDisk {
+        let disk = MemoryDisk()
+        disk.place([], at: "/Tmp/.here")
+        return disk
+    }
+
+    private static func isEnd(_ event: PartialFileEvent) -> Bool {
+        switch event {
+        case .finished, .failed, .closed: true
+        case .opened, .wrote, .synced: false
+        }
+    }
+
+    /// Holds back an operation of a disk; `reached` returns when one has arrived.
+    private struct Stop {
+        let hold: MemoryDisk.Hold
+        private let stream: AsyncStream<Void>
+
+        init(_ operation: MemoryDisk.Operation, of disk: MemoryDisk) {
+            let (stream, continuation) = AsyncStream.makeStream(of: Void.self)
+            self.stream = stream
+            hold = disk.hold(operation) { continuation.yield() }
+        }
+
+        func reached() async {
+            for await _ in stream { return }
+        }
+    }
+
+    @Test(arguments: [0, 8 << 20]) func fillsARealFileFromManyThreads(backlogLimit: Int) async throws {
+        let directory = try TemporaryDirectory()
+        let path = directory("file.part")
+        let total: Int64 = 3_000_001
+        let threaded = Threaded(path, on: PosixFileSystem(), backlogLimit: backlogLimit)
+        threaded.file.open(total: total)
+        await withTaskGroup(of: Void.self) { group in
+            for writer in 0..<4 as Range<Int64> {
+                group.addTask {
+                    for start in stride(from: writer * 10_000, to: total, by: 40_000) {
+                        threaded.write(start..<min(start + 10_000, total))
+                        if start % 400_000 == 0 { threaded.file.checkpoint() }
+                    }
+                }
+            }
+        }
+        threaded.file.finish(total: total)
+        let finished = await threaded.events(until: Self.isEnd)
+        #expect(finished.last == .finished(digest: FNV64.digest(of: Sample.bytes(total))))
+        threaded.file.close(sync: false)
+        let whole: ByteRanges = [0..<total]
+        #expect(await threaded.events(until: Self.isEnd).last == .closed(written: whole, synced: whole))
+        #expect(try Data(contentsOf: URL(fileURLWithPath: path)) == Data(Sample.bytes(total)))
+    }
+
+    @Test func resumesARealFile() async throws {
+        let directory = try TemporaryDirectory()
+        let path = directory("file.part")
+        let first = Threaded(path, on: PosixFileSystem())
+        first.file.open(total: 3_000_000)
+        first.write(0..<1_500_000)
+        first.write(2_000_000..<2_500_000)
+        first.file.close(sync: true)
+        let held: ByteRanges = [0..<1_500_000, 2_000_000..<2_500_000]
+        #expect(await first.events(until: Self.isEnd).last == .closed(written: held, synced: held))
+
+        let second = Threaded(path, on: PosixFileSystem(), holding: held)
+        second.file.open(total: 3_000_000)
+        second.write(2_500_000..<3_000_000)
+        second.write(1_500_000..<2_000_000)
+        second.file.finish(total: 3_000_000)
+        let events = await second.events(until: Self.isEnd)
+        #expect(events.first == .opened(held: held))
+        #expect(events.last == .finished(digest: FNV64.digest(of: Sample.bytes(3_000_000))))
+    }
+
+    @Test func aFileWithoutADirectoryFails() async throws {
+        let directory = try TemporaryDirectory()
+        let threaded = Threaded(directory("missing/file.part"), on: PosixFileSystem())
+        threaded.file.open(total: 10)
+        guard case .failed(let error) = await threaded.events(until: Self.isEnd).last else {
+            Issue.record("did not fail")
+            return
+        }
+        #expect(error.fault == .notFound)
+    }
+
+    @Test func writesDoNotWaitForASync() async {
+        let disk = Self.memoryDisk()
+        let stop = Stop(.sync, of: disk)
+        let threaded = Threaded(PartialFileBench.path, on: disk)
+        threaded.file.open(total: nil)
+        threaded.write(0..<10)
+        threaded.file.checkpoint()
+        await stop.reached()
+        threaded.write(10..<20)
+        let meanwhile = await threaded.events { $0 == .wrote(10..<20) }
+        #expect(meanwhile == [.opened(held: []), .wrote(0..<10), .wrote(10..<20)])
+        stop.hold.release()
+        threaded.file.close(sync: false)
+        let end = await threaded.events(until: Self.isEnd)
+        #expect(end == [.synced([0..<10]), .closed(written: [0..<20], synced: [0..<10])])
+    }
+
+    @Test func writesDoNotWaitForTheHasher() async {
+        let disk = Self.memoryDisk()
+        disk.place(Sample.bytes(10), at: PartialFileBench.path)
+        let stop = Stop(.read, of: disk)
+        let threaded = Threaded(PartialFileBench.path, on: disk, holding: [0..<10])
+        threaded.file.open(total: nil)
+        await stop.reached()
+        threaded.write(10..<20)
+        threaded.file.checkpoint()
+        let meanwhile = await threaded.events { $0 == .synced([0..<20]) }
+        #expect(meanwhile == [.opened(held: [0..<10]), .wrote(10..<20), .synced([0..<20])])
+        threaded.file.finish(total: 20)
+        stop.hold.release()
+        #expect(
+            await threaded.events(until: Self.isEnd) == [.finished(digest: FNV64.digest(of: Sample.bytes(20)))])
+    }
+
+    @Test func closeWaitsForAWriteUnderWay() async {
+        let disk = Self.memoryDisk()
+        let stop = Stop(.write, of: disk)
+        let threaded = Threaded(PartialFileBench.path, on: disk)
+        threaded.file.open(total: nil)
+        threaded.write(0..<10)
+        await stop.reached()
+        #expect(threaded.file.outstanding == 10)
+        threaded.file.close(sync: true)
+        stop.hold.release()
+        let whole: ByteRanges = [0..<10]
+        let events = await threaded.events(until: Self.isEnd)
+        #expect(events == [.opened(held: []), .wrote(0..<10), .closed(written: whole, synced: whole)])
+    }
+}

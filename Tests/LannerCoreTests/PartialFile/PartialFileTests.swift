@@ -1,0 +1,214 @@
+import LannerCore
+import LannerMachine
+import LannerTesting
+import Testing
+
+@Suite struct PartialFileTests {
+    @Test func writesInOrder() {
+        let bench = PartialFileBench()
+        bench.file.open(total: 3000)
+        bench.write(0..<1000)
+        bench.write(1000..<2000)
+        bench.write(2000..<3000)
+        #expect(bench.file.outstanding == 3000)
+        #expect(bench.events() == [.opened(held: []), .wrote(0..<1000), .wrote(1000..<2000), .wrote(2000..<3000)])
+        #expect(bench.file.outstanding == 0)
+        bench.file.finish(total: 3000)
+        #expect(bench.events() == [.finished(digest: FNV64.digest(of: Sample.bytes(3000)))])
+        #expect(bench.contents == Sample.bytes(3000))
+        #expect(bench.disk.counters.bytesRead == 0, "all of it was hashed from memory")
+        bench.file.close(sync: true)
+        #expect(bench.events() == [.closed(written: [0..<3000], synced: [0..<3000])])
+        #expect(bench.disk.counters[.sync] == 1)
+    }
+
+    @Test func writesOutOfOrder() {
+        let bench = PartialFileBench()
+        bench.file.open(total: 4000)
+        for range: Range<Int64> in [3000..<4000, 1000..<2000, 0..<1000] { bench.write(range) }
+        _ = bench.events()
+        bench.write(2000..<3000)
+        bench.file.finish(total: 4000)
+        #expect(bench.events().last == .finished(digest: FNV64.digest(of: Sample.bytes(4000))))
+        #expect(bench.contents == Sample.bytes(4000))
+        #expect(bench.disk.counters.bytesRead == 2000, "what came early is read back, nothing else")
+    }
+
+    @Test func finishesAnEmptyFile() {
+        let bench = PartialFileBench()
+        bench.file.open(total: 0)
+        bench.file.finish(total: 0)
+        #expect(bench.events() == [.opened(held: []), .finished(digest: FNV64.digest(of: []))])
+        #expect(bench.contents == [])
+    }
+
+    @Test func finishesWithoutHasher() {
+        let bench = PartialFileBench(hasher: nil)
+        bench.file.open(total: nil)
+        bench.write(0..<10)
+        bench.file.finish(total: 10)
+        #expect(bench.events() == [.opened(held: []), .wrote(0..<10), .finished(digest: nil)])
+        #expect(bench.disk.counters.bytesRead == 0)
+    }
+
+    @Test func hashesWhatIsHeldBeforeTheRest() {
+        let disk = MemoryDisk()
+        disk.place(Sample.bytes(2_500_000), at: PartialFileBench.path)
+        let bench = PartialFileBench(disk: disk, holding: [0..<2_500_000])
+        bench.file.open(total: 2_600_000)
+        #expect(bench.events() == [.opened(held: [0..<2_500_000])])
+        #expect(disk.counters.bytesRead == 2_500_000, "the prefix is read as soon as the file is open")
+        bench.write(2_500_000..<2_600_000)
+        bench.file.finish(total: 2_600_000)
+        #expect(bench.events().last == .finished(digest: FNV64.digest(of: Sample.bytes(2_600_000))))
+        #expect(disk.counters.bytesRead == 2_500_000)
+    }
+
+    @Test func startsOverWhenNothingIsClaimed() {
+        let disk = MemoryDisk()
+        disk.place([1, 2, 3], at: PartialFileBench.path)
+        let bench = PartialFileBench(disk: disk)
+        bench.file.open(total: nil)
+        #expect(bench.events() == [.opened(held: [])])
+        #expect(bench.contents == [])
+    }
+
+    @Test func cutsWhatLiesBeyondTheTotal() {
+        let disk = MemoryDisk()
+        disk.place(Sample.bytes(500), at: PartialFileBench.path)
+        let bench = PartialFileBench(disk: disk, holding: [0..<100], durable: [0..<100])
+        bench.file.open(total: nil)
+        bench.file.finish(total: 100)
+        #expect(bench.events().last == .finished(digest: FNV64.digest(of: Sample.bytes(100))))
+        #expect(bench.contents == Sample.bytes(100))
+        #expect(disk.counters[.sync] == 1, "the bytes are on the device, the cut is not")
+    }
+
+    @Test func bytesWrittenTwiceCountOnce() {
+        let bench = PartialFileBench()
+        bench.file.open(total: nil)
+        bench.write(100..<200)
+        let wrong = Chunk(capacity: 300)
+        let junk = [UInt8](repeating: 0xAA, count: 300)
+        _ = junk.withUnsafeBytes { wrong.append(contentsOf: $0) }
+        bench.file.write(wrong, at: 0)
+        #expect(bench.events() == [.opened(held: []), .wrote(100..<200), .wrote(0..<300)])
+        #expect(bench.contents == junk[..<100] + Sample.bytes(100..<200) + junk[200...])
+        bench.file.finish(total: 300)
+        #expect(bench.events() == [.finished(digest: FNV64.digest(of: bench.contents ?? []))])
+    }
+
+    @Test func reservesWhenTheSizeIsKnown() {
+        let bench = PartialFileBench()
+        bench.file.open(total: nil)
+        bench.file.setTotal(1 << 20)
+        #expect(bench.events() == [.opened(held: [])])
+        #expect(bench.disk.used == 1 << 20)
+        #expect(bench.contents == [])
+    }
+
+    @Test func checkpointCoversWhatWasHandedOverBefore() {
+        let bench = PartialFileBench()
+        bench.file.open(total: nil)
+        bench.write(0..<100)
+        bench.file.checkpoint()
+        bench.file.checkpoint()
+        #expect(bench.events() == [.opened(held: []), .wrote(0..<100), .synced([0..<100])])
+        bench.file.checkpoint()
+        #expect(bench.events() == [.synced([0..<100])])
+        #expect(bench.disk.counters[.sync] == 1, "nothing was written since")
+        bench.write(200..<300)
+        bench.file.close(sync: false)
+        #expect(bench.events() == [.wrote(200..<300), .closed(written: [0..<100, 200..<300], synced: [0..<100])])
+    }
+
+    @Test func closeWritesWhatWasAccepted() {
+        let bench = PartialFileBench()
+        bench.file.open(total: nil)
+        bench.write(0..<100)
+        bench.file.checkpoint()
+        bench.file.close(sync: true)
+        bench.file.close(sync: false)
+        bench.write(100..<200)
+        bench.file.checkpoint()
+        bench.file.finish(total: 100)
+        let whole: ByteRanges = [0..<100]
+        #expect(bench.events() == [.opened(held: []), .wrote(0..<100), .closed(written: whole, synced: whole)])
+        #expect(bench.file.outstanding == 0)
+        #expect(bench.contents == Sample.bytes(100))
+    }
+
+    @Test func closeGivesUpAFinish() {
+        let bench = PartialFileBench()
+        bench.file.open(total: nil)
+        bench.write(0..<100)
+        bench.file.finish(total: 100)
+        bench.file.close(sync: false)
+        #expect(bench.events() == [.opened(held: []), .wrote(0..<100), .closed(written: [0..<100], synced: [])])
+    }
+
+    @Test func closesWhatWasNeverOpened() {
+        let bench = PartialFileBench(holding: [0..<50, 60..<70], durable: [0..<40])
+        bench.file.close(sync: true)
+        #expect(bench.events() == [.closed(written: [0..<50, 60..<70], synced: [0..<40])])
+        #expect(bench.contents == nil)
+    }
+
+    @Test func aHasherThatFallsBehindKeepsLittleMemory() {
+        let disk = MemoryDisk()
+        disk.place([], at: "/Tmp/.here")
+        let pool = ChunkPool(chunkCapacity: 1000)
+        let (writing, hashing) = (ManualLanes(), ManualLanes())
+        let lanes = PartialFile.Lanes(
+            write: writing.makeLane("write"), hash: hashing.makeLane("hash"), sync: writing.makeLane("sync"))
+        let last = Locked<PartialFileEvent?>(nil)
+        let file = PartialFile(
+            path: PartialFileBench.path, fileSystem: disk, lanes: lanes, hasher: FNV64(), backlogLimit: 3000
+        ) { event in
+            last.withLock { $0 = event }
+        }
+        file.open(total: nil)
+        for start in stride(from: Int64(0), to: 100_000, by: 1000) {
+            file.write(Sample.chunk(start..<(start + 1000), from: pool), at: start)
+            writing.runAll()
+            #expect(pool.inUse <= 3)
+        }
+        file.finish(total: 100_000)
+        writing.runAll()
+        hashing.runAll()
+        #expect(last.withLock { $0 } == .finished(digest: FNV64.digest(of: Sample.bytes(100_000))))
+        #expect(disk.counters.bytesRead == 97_000)
+        #expect(pool.inUse == 0)
+    }
+
+    @Test func everyMethodMayBeCalledFromAReport() {
+        let disk = MemoryDisk()
+        disk.place([], at: "/Tmp/.here")
+        let lanes = ManualLanes()
+        let events = Locked<[PartialFileEvent]>([])
+        let own = Locked<PartialFile?>(nil)
+        let file = PartialFile(
+            path: PartialFileBench.path, fileSystem: disk, lanes: PartialFile.Lanes(lanes), hasher: nil
+        ) { event in
+            events.withLock { $0.append(event) }
+            guard let file = own.withLock({ $0 }) else { return }
+            switch event {
+            case .opened: file.write(Sample.chunk(0..<10), at: 0)
+            case .wrote: file.checkpoint()
+            case .synced: file.finish(total: 10)
+            case .finished: file.close(sync: true)
+            case .failed, .closed: break
+            }
+        }
+        own.withLock { $0 = file }
+        file.open(total: nil)
+        lanes.runAll()
+        own.withLock { $0 = nil }
+        let whole: ByteRanges = [0..<10]
+        let expected: [PartialFileEvent] = [
+            .opened(held: []), .wrote(0..<10), .synced(whole), .finished(digest: nil),
+            .closed(written: whole, synced: whole),
+        ]
+        #expect(events.withLock { $0 } == expected)
+    }
+}
