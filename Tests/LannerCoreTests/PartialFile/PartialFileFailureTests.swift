@@ -99,7 +99,7 @@ import Testing
 
     @Test func unreadableBytesAreNotHeld() {
         let disk = MemoryDisk()
-        disk.place(Sample.bytes(3 << 20), at: PartialFileBench.path)
+        disk.place([UInt8](repeating: 0, count: 3 << 20), at: PartialFileBench.path)
         let whole: ByteRanges = [0..<(3 << 20)]
         let bench = PartialFileBench(disk: disk, holding: whole, durable: whole)
         disk.fail(.read, with: .inputOutput, skipping: 1)

@@ -67,18 +67,18 @@ import Testing
         }
     }
 
-    @Test(arguments: [0, 8 << 20]) func fillsARealFileFromManyThreads(backlogLimit: Int) async throws {
+    @Test(arguments: [0, 8000, 8 << 20]) func fillsARealFileFromManyThreads(backlogLimit: Int) async throws {
         let directory = try TemporaryDirectory()
         let path = directory("file.part")
-        let total: Int64 = 3_000_001
+        let total: Int64 = 300_001
         let threaded = Threaded(path, on: PosixFileSystem(), backlogLimit: backlogLimit)
         threaded.file.open(total: total)
         await withTaskGroup(of: Void.self) { group in
             for writer in 0..<4 as Range<Int64> {
                 group.addTask {
-                    for start in stride(from: writer * 10_000, to: total, by: 40_000) {
-                        threaded.write(start..<min(start + 10_000, total))
-                        if start % 400_000 == 0 { threaded.file.checkpoint() }
+                    for start in stride(from: writer * 1000, to: total, by: 4000) {
+                        threaded.write(start..<min(start + 1000, total))
+                        if start % 40_000 == 0 { threaded.file.checkpoint() }
                     }
                 }
             }
@@ -96,21 +96,21 @@ import Testing
         let directory = try TemporaryDirectory()
         let path = directory("file.part")
         let first = Threaded(path, on: PosixFileSystem())
-        first.file.open(total: 3_000_000)
-        first.write(0..<1_500_000)
-        first.write(2_000_000..<2_500_000)
+        first.file.open(total: 1_300_000)
+        first.write(0..<1_100_000)
+        first.write(1_200_000..<1_250_000)
         first.file.close(sync: true)
-        let held: ByteRanges = [0..<1_500_000, 2_000_000..<2_500_000]
+        let held: ByteRanges = [0..<1_100_000, 1_200_000..<1_250_000]
         #expect(await first.events(until: Self.isEnd).last == .closed(written: held, synced: held))
 
         let second = Threaded(path, on: PosixFileSystem(), holding: held)
-        second.file.open(total: 3_000_000)
-        second.write(2_500_000..<3_000_000)
-        second.write(1_500_000..<2_000_000)
-        second.file.finish(total: 3_000_000)
+        second.file.open(total: 1_300_000)
+        second.write(1_250_000..<1_300_000)
+        second.write(1_100_000..<1_200_000)
+        second.file.finish(total: 1_300_000)
         let events = await second.events(until: Self.isEnd)
         #expect(events.first == .opened(held: held))
-        #expect(events.last == .finished(digest: FNV64.digest(of: Sample.bytes(3_000_000))))
+        #expect(events.last == .finished(digest: FNV64.digest(of: Sample.bytes(1_300_000))))
     }
 
     @Test func aFileWithoutADirectoryFails() async throws {
