@@ -172,4 +172,75 @@ import Testing
         let events = await threaded.events(until: Self.isEnd)
         #expect(events == [.opened(held: []), .wrote(0..<10), .closed(written: whole, synced: whole)])
     }
+
+    // MARK: What is under way when something else ends
+
+    @Test func aSyncUnderWayWhenAWriteFails() async {
+        let disk = Self.memoryDisk()
+        let stop = Stop(.sync, of: disk)
+        let threaded = Threaded(PartialFileBench.path, on: disk)
+        threaded.file.open(total: nil)
+        threaded.write(0..<10)
+        threaded.file.checkpoint()
+        await stop.reached()
+        disk.fail(.write, with: .noSpace)
+        threaded.write(10..<20)
+        _ = await threaded.events(until: Self.isEnd)
+        threaded.file.close(sync: false)
+        stop.hold.release()
+        let end = await threaded.events(until: Self.isEnd)
+        #expect(end == [.closed(written: [0..<10], synced: [0..<10])], "the sync counts, but is not told")
+    }
+
+    @Test func aSyncUnderWayWhenBytesCannotBeRead() async {
+        let disk = Self.memoryDisk()
+        disk.place(Sample.bytes(10), at: PartialFileBench.path)
+        let (read, sync) = (Stop(.read, of: disk), Stop(.sync, of: disk))
+        let threaded = Threaded(PartialFileBench.path, on: disk, holding: [0..<10])
+        threaded.file.open(total: nil)
+        threaded.file.checkpoint()
+        await read.reached()
+        await sync.reached()
+        disk.fail(.read, with: .inputOutput)
+        read.hold.release()
+        _ = await threaded.events(until: Self.isEnd)
+        threaded.file.close(sync: false)
+        sync.hold.release()
+        #expect(await threaded.events(until: Self.isEnd) == [.closed(written: [], synced: [])])
+    }
+
+    @Test func aWriteUnderWayWhenASyncFails() async {
+        let disk = Self.memoryDisk()
+        let (write, sync) = (Stop(.write, of: disk), Stop(.sync, of: disk))
+        disk.place(Sample.bytes(10), at: PartialFileBench.path)
+        let threaded = Threaded(PartialFileBench.path, on: disk, holding: [0..<10], hasher: nil)
+        threaded.file.open(total: nil)
+        threaded.file.checkpoint()
+        threaded.write(10..<20)
+        await sync.reached()
+        await write.reached()
+        disk.fail(.sync, with: .inputOutput)
+        sync.hold.release()
+        _ = await threaded.events(until: Self.isEnd)
+        threaded.file.close(sync: true)
+        write.hold.release()
+        let end = await threaded.events(until: Self.isEnd)
+        #expect(end == [.closed(written: [], synced: [])], "no one knows what the kernel still has")
+        #expect(threaded.file.outstanding == 0)
+    }
+
+    @Test func closeDuringTheLastSync() async {
+        let disk = Self.memoryDisk()
+        let stop = Stop(.sync, of: disk)
+        let threaded = Threaded(PartialFileBench.path, on: disk, hasher: nil)
+        threaded.file.open(total: nil)
+        threaded.write(0..<10)
+        threaded.file.finish(total: 10)
+        await stop.reached()
+        threaded.file.close(sync: false)
+        stop.hold.release()
+        let whole: ByteRanges = [0..<10]
+        let events = await threaded.events(until: Self.isEnd)
+        #expect(events == [.opened(held: []), .wrote(0..<10), .closed(written: whole, synced: whole)])
+    }
 }
