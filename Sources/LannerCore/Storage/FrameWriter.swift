@@ -1,0 +1,67 @@
+/// Writes frames to the end of a file, gathered into few calls.
+struct FrameWriter {
+    private static let pieceSize = 1 << 20
+
+    private let file: any OpenFile
+    private var buffer = FrameBuffer()
+    /// Behind what was written.
+    private(set) var end: Int64
+
+    init(_ file: any OpenFile, at end: Int64) {
+        self.file = file
+        self.end = end
+    }
+
+    mutating func appendHeader(_ kind: StoreFileKind, base: UInt64) {
+        buffer.appendHeader(kind, base: base)
+    }
+
+    mutating func append(_ changes: some Collection<StoreChange>, sequence: UInt64) throws(FileError) {
+        buffer.appendFrame(changes, sequence: sequence)
+        if buffer.bytes.count >= Self.pieceSize { try flush() }
+    }
+
+    /// Hands what was gathered to the kernel.
+    mutating func flush() throws(FileError) {
+        if buffer.bytes.isEmpty { return }
+        try file.write(buffer.bytes, at: end)
+        end += Int64(buffer.bytes.count)
+        buffer.removeAll()
+    }
+}
+
+extension OpenFile {
+    /// Writes all bytes at a position.
+    func write(_ bytes: [UInt8], at offset: Int64) throws(FileError) {
+        try bytes.withUnsafeBytes { bytes in
+            Result { () throws(FileError) in try write(bytes, at: offset) }
+        }.get()
+    }
+
+    /// Reads the whole file.
+    func readAll() throws(FileError) -> [UInt8] {
+        guard let size = Int(exactly: try size()) else {
+            throw FileError(fault: .tooLarge, operation: "read", path: "")
+        }
+        var failure: FileError?
+        let bytes = [UInt8](unsafeUninitializedCapacity: size) { buffer, count in
+            do throws(FileError) {
+                count = try fill(UnsafeMutableRawBufferPointer(buffer))
+            } catch {
+                failure = error
+            }
+        }
+        if let failure { throw failure }
+        return bytes
+    }
+
+    private func fill(_ buffer: UnsafeMutableRawBufferPointer) throws(FileError) -> Int {
+        var done = 0
+        while done < buffer.count {
+            let count = try read(into: UnsafeMutableRawBufferPointer(rebasing: buffer[done...]), at: Int64(done))
+            if count == 0 { break }
+            done += count
+        }
+        return done
+    }
+}

@@ -1,0 +1,67 @@
+import Foundation
+
+/// A store that forgets everything with the process: for tests, and for downloads that need not be remembered.
+///
+/// A test restarts a manager by giving the ``contents`` of the closed store to a new one.
+public final class MemoryStore: Store {
+    private struct State {
+        var values: [String: Data]
+        var isClosed = false
+    }
+
+    private let state: Locked<State>
+    private let outbox: Outbox
+
+    /// Makes a store that holds some values.
+    public convenience init(_ contents: [String: Data] = [:]) {
+        self.init(contents, lanes: DispatchLaneFactory())
+    }
+
+    /// Makes a store whose completions run on a lane of the factory's.
+    package init(_ contents: [String: Data] = [:], lanes: any LaneFactory) {
+        state = Locked(State(values: contents))
+        outbox = Outbox(lanes.makeLane("store"))
+    }
+
+    /// What is kept now, with every commit that was made.
+    public var contents: [String: Data] {
+        state.withLock { $0.values }
+    }
+
+    /// Everything that is kept; see ``Store/load()``.
+    public func load() throws -> StoreContents {
+        try state.withLock { state in
+            if state.isClosed { throw Self.closed }
+            return StoreContents(values: state.values)
+        }
+    }
+
+    /// Makes changes at once; `completion` is called soon after. See ``Store/commit(_:durability:completion:)``.
+    public func commit(
+        _ changes: [StoreChange], durability: StoreDurability,
+        completion: @escaping @Sendable (Result<Void, StoreError>) -> Void
+    ) {
+        state.withLock { state in
+            outbox.add(completion, state.isClosed ? .failure(Self.closed) : .success(()))
+            if !state.isClosed { for change in changes { state.values.apply(change) } }
+        }
+        outbox.send()
+    }
+
+    /// Makes later commits fail; ``contents`` stay.
+    public func close() {
+        state.withLock { $0.isClosed = true }
+    }
+
+    private static let closed = StoreError(.closed, "The store in memory is closed; make a new one.")
+}
+
+extension [String: Data] {
+    /// Makes one change of a store.
+    mutating func apply(_ change: StoreChange) {
+        switch change {
+        case .put(let key, let value): self[key] = value
+        case .remove(let key): self[key] = nil
+        }
+    }
+}

@@ -1,0 +1,90 @@
+import Foundation
+
+extension StoreFiles {
+    /// Writes a snapshot of all that is kept and opens a new journal beside it.
+    ///
+    /// When it fails while the snapshot is written, the old journal is as good as before. From the rename on it is not:
+    /// after a crash the new snapshot may count, and the old journal not. Then the next try makes another generation.
+    mutating func beginGeneration() throws(FileError) {
+        try setAside()
+        let next = generation + 1
+        let unfinished = path(StoreFileName.unfinished(next))
+        try writeSnapshot(unfinished)
+        journal?.file.close()
+        journal = nil
+        owesGeneration = true
+        generation = next
+        try disk.rename(unfinished, to: path(StoreFileName.name(.snapshot, next)))
+        try disk.syncDirectory(directory)
+        journal = try makeJournal(path(StoreFileName.name(.journal, next)))
+        owesGeneration = false
+        removeLeftovers()
+    }
+
+    /// Copies damaged bytes to a file beside; the directory is synced with the snapshot's name.
+    private mutating func setAside() throws(FileError) {
+        guard let damage else { return }
+        if !damage.bytes.isEmpty {
+            let file = try disk.open(path(damage.target), .create)
+            defer { file.close() }
+            try file.write(damage.bytes, at: 0)
+            try file.sync()
+        }
+        self.damage = nil
+    }
+
+    /// Removes what belongs to earlier generations, and what a crash left half written.
+    func removeLeftovers() {
+        guard let names = try? disk.list(directory) else { return }
+        for name in names where isLeftover(name) {
+            // What stays is removed the next time, and counts for nothing until then.
+            try? disk.remove(path(name))
+        }
+    }
+
+    private func isLeftover(_ name: String) -> Bool {
+        let kinds: [StoreFileKind] = [.snapshot, .journal]
+        return StoreFileName.isUnfinished(name)
+            || kinds.contains { StoreFileName.generation(of: name, $0).map { $0 < generation } ?? false }
+    }
+
+    private func writeSnapshot(_ path: String) throws(FileError) {
+        do throws(FileError) {
+            let file = try disk.open(path, .create)
+            defer { file.close() }
+            try writeFrames(to: file)
+            try file.sync()
+        } catch {
+            // The space may be what the commits need.
+            try? disk.remove(path)
+            throw error
+        }
+    }
+
+    private func writeFrames(to file: any OpenFile) throws(FileError) {
+        var writer = FrameWriter(file, at: 0)
+        writer.appendHeader(.snapshot, base: sequence)
+        var number = sequence
+        for (key, value) in image.values {
+            number += 1
+            try writer.append(CollectionOfOne(.put(key: key, value: value)), sequence: number)
+        }
+        try writer.append(EmptyCollection(), sequence: number + 1)
+        try writer.flush()
+    }
+
+    private func makeJournal(_ path: String) throws(FileError) -> Journal {
+        let file = try disk.open(path, .create)
+        do throws(FileError) {
+            var writer = FrameWriter(file, at: 0)
+            writer.appendHeader(.journal, base: sequence)
+            try writer.flush()
+            try file.sync()
+            try disk.syncDirectory(directory)
+            return Journal(file: file, end: writer.end)
+        } catch {
+            file.close()
+            throw error
+        }
+    }
+}

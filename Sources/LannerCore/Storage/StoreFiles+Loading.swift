@@ -1,0 +1,138 @@
+import Foundation
+
+extension StoreFiles {
+    /// Takes the lock and reads what is kept. Nothing on the disk is changed when it fails.
+    mutating func load() throws(StoreError) -> StoreContents {
+        switch phase {
+        case .new: break
+        case .open: return StoreContents(values: image.values)
+        case .closed: throw notOpen
+        }
+        let lock = try takeLock()
+        do throws(StoreError) {
+            let problems = try restore()
+            self.lock = lock
+            phase = .open
+            return StoreContents(values: image.values, problems: problems)
+        } catch {
+            lock.release()
+            throw error
+        }
+    }
+
+    private func takeLock() throws(StoreError) -> any FileLock {
+        do throws(FileError) {
+            try disk.makeDirectory(directory)
+            return try disk.lock(path(StoreFileName.lock))
+        } catch {
+            if error.fault != .locked { throw unreadable(error) }
+            throw StoreError(
+                .inUse,
+                "The directory \(directory) is in use by another session manager, in this process or another; "
+                    + "close that one or use another directory.")
+        }
+    }
+
+    /// Reads the files, puts them in order, and says what was wrong with them.
+    private mutating func restore() throws(StoreError) -> [String] {
+        let inventory = StoreInventory(try names())
+        var restoration = StoreRestoration(Damage(directory: directory, target: inventory.nextCorrupt))
+        for (kind, generation) in inventory.current {
+            try read(StoreFileName.name(kind, generation), kind, &restoration)
+        }
+        if let missing = inventory.missing { restoration.noteMissing(missing) }
+        image = restoration.image
+        sequence = restoration.sequence
+        generation = inventory.highest
+        if restoration.damage.isEmpty {
+            openJournal(cutTo: restoration.journalEnd)
+            removeLeftovers()
+            return []
+        }
+        return repair(restoration.damage)
+    }
+
+    private func names() throws(StoreError) -> [String] {
+        do throws(FileError) {
+            return try disk.list(directory)
+        } catch {
+            throw unreadable(error)
+        }
+    }
+
+    private func read(
+        _ name: String, _ kind: StoreFileKind, _ restoration: inout StoreRestoration
+    ) throws(StoreError) {
+        let bytes = try contents(of: name)
+        do throws(FrameScanner.UnknownVersion) {
+            try restoration.read(bytes, kind, name)
+        } catch {
+            throw StoreError(
+                .unknownVersion,
+                "\(path(name)) has format \(error.version) of a later version of this library, which reads up to "
+                    + "\(StoreFormat.version); update the program or use another directory.")
+        }
+    }
+
+    private func contents(of name: String) throws(StoreError) -> [UInt8] {
+        do throws(FileError) {
+            let file = try disk.open(path(name), .read)
+            defer { file.close() }
+            return try file.readAll()
+        } catch {
+            throw unreadable(error)
+        }
+    }
+
+    /// Goes on with the journal that is there. When that cannot be done, the next commit begins a generation.
+    private mutating func openJournal(cutTo end: Int64) {
+        guard end > 0 else { return }
+        do throws(FileError) {
+            let file = try disk.open(path(StoreFileName.name(.journal, generation)), .readWrite)
+            if try file.size() > end {
+                try file.truncate(to: end)
+                try file.sync()
+            }
+            journal = Journal(file: file, end: end)
+        } catch {
+            journal = nil
+        }
+    }
+
+    /// Sets the damaged bytes aside and leaves the damaged files behind.
+    private mutating func repair(_ damage: Damage) -> [String] {
+        self.damage = damage
+        do throws(FileError) {
+            try beginGeneration()
+        } catch {
+            // Tried again before anything is written; the damaged files stay until then.
+            return damage.sentences(self.damage == nil ? nil : error)
+        }
+        return damage.sentences(nil)
+    }
+
+    private func unreadable(_ error: FileError) -> StoreError {
+        StoreError(.disk(error.fault), "The store in \(directory) could not be read: \(error).")
+    }
+}
+
+/// Which of the files in a store's directory count.
+private struct StoreInventory {
+    /// In the order they are read.
+    private(set) var current: [(kind: StoreFileKind, generation: UInt64)] = []
+    /// The snapshot that should be there and is not.
+    private(set) var missing: String?
+    private(set) var highest: UInt64 = 0
+    let nextCorrupt: String
+
+    init(_ names: [String]) {
+        let snapshot = names.compactMap { StoreFileName.generation(of: $0, .snapshot) }.max()
+        let journals = names.compactMap { StoreFileName.generation(of: $0, .journal) }
+            .filter { $0 >= snapshot ?? 0 }.sorted()
+        nextCorrupt = StoreFileName.corrupt((names.compactMap(StoreFileName.corruptNumber).max() ?? 0) + 1)
+        if let snapshot { current.append((.snapshot, snapshot)) }
+        current += journals.map { (.journal, $0) }
+        highest = journals.last ?? snapshot ?? 0
+        if let last = journals.last, last != snapshot { missing = StoreFileName.name(.snapshot, last) }
+    }
+}

@@ -1,0 +1,165 @@
+import Foundation
+
+/// A commit on its way to the disk.
+struct StoreCommit: Sendable {
+    var changes: [StoreChange]
+    var durability: StoreDurability
+    var completion: Outbox.Completion
+}
+
+/// The files of a ``FileStore``: how they are written. One caller at a time.
+///
+/// There are generations: `snapshot-N` is everything there was when it was made, `journal-N` the commits since. A new
+/// generation is begun when the journal has grown large, and when the old one cannot be trusted any more. The
+/// highest snapshot counts; a file gets its final name only when it is durable, and a journal is written to only
+/// when its snapshot's name is durable.
+struct StoreFiles {
+    /// The life of a store, in this order.
+    enum Phase {
+        case new, open, closed
+    }
+
+    /// The journal that is written to.
+    struct Journal {
+        var file: any OpenFile
+        /// Behind the last commit that was reported as done.
+        var end: Int64
+        /// Where the next try to compact is due, after one that failed.
+        var retry: Int64 = 0
+    }
+
+    let directory: String
+    let disk: any FileSystem
+    /// A journal smaller than this is never compacted.
+    let smallestCompaction: Int64
+
+    var phase = Phase.new
+    var lock: (any FileLock)?
+    /// What is reported as kept.
+    var image = StoreImage()
+    /// nil: a generation has to be begun before anything is written.
+    var journal: Journal?
+    /// The highest in use; 0 when there is none.
+    var generation: UInt64 = 0
+    /// The highest sequence number that was ever given out.
+    var sequence: UInt64 = 0
+    /// Damaged bytes that are not yet set aside.
+    var damage: Damage?
+    /// Whether what was reported as kept may be on no disk until a new generation is begun.
+    var owesGeneration = false
+
+    init(directory: String, disk: any FileSystem, smallestCompaction: Int64) {
+        self.directory = directory
+        self.disk = disk
+        self.smallestCompaction = smallestCompaction
+    }
+
+    func path(_ name: String) -> String {
+        directory + "/" + name
+    }
+}
+
+extension StoreFiles {
+    /// Writes commits together, and syncs if one of them asks for it. The results are in the order of the commits.
+    mutating func write(_ commits: [StoreCommit]) -> [Result<Void, StoreError>] {
+        guard phase == .open else { return commits.map { _ in .failure(notOpen) } }
+        let fitting = commits.filter { StoreFormat.frameSize($0.changes) != nil }
+        let result = record(fitting)
+        if fitting.count == commits.count { return commits.map { _ in result } }
+        return commits.map { StoreFormat.frameSize($0.changes) == nil ? .failure(tooLarge) : result }
+    }
+
+    /// Begins a new generation when the journal holds much more than what is kept.
+    mutating func compactIfNeeded() {
+        guard let journal, journal.end > max(smallestCompaction, 2 * image.size, journal.retry) else { return }
+        do throws(FileError) {
+            try beginGeneration()
+        } catch {
+            // Nothing is lost: the journal goes on, or the next commit begins a generation first.
+            self.journal?.retry = 2 * journal.end
+        }
+    }
+
+    /// Gives everything back.
+    mutating func close() {
+        // A failure was reported when the debt was made; there is no one left to tell about this one.
+        if phase == .open, owesGeneration { try? beginGeneration() }
+        phase = .closed
+        journal?.file.close()
+        journal = nil
+        image = StoreImage()
+        lock?.release()
+        lock = nil
+    }
+
+    private mutating func record(_ commits: [StoreCommit]) -> Result<Void, StoreError> {
+        do throws(FileError) {
+            if journal == nil { try beginGeneration() }
+            try append(commits)
+        } catch {
+            return .failure(StoreError(.disk(error.fault), "The store in \(directory) could not be written: \(error)."))
+        }
+        for change in commits.lazy.flatMap(\.changes) { image.apply(change) }
+        return .success(())
+    }
+
+    private mutating func append(_ commits: [StoreCommit]) throws(FileError) {
+        guard let journal else { return }
+        var writer = FrameWriter(journal.file, at: journal.end)
+        do throws(FileError) {
+            for commit in commits where !commit.changes.isEmpty {
+                sequence += 1
+                try writer.append(commit.changes, sequence: sequence)
+            }
+            try writer.flush()
+        } catch {
+            cut(journal)
+            throw error
+        }
+        try sync(journal, for: commits)
+        self.journal?.end = writer.end
+    }
+
+    private mutating func sync(_ journal: Journal, for commits: [StoreCommit]) throws(FileError) {
+        guard commits.contains(where: { $0.durability == .machine }) else { return }
+        do throws(FileError) {
+            try journal.file.sync()
+        } catch {
+            // The kernel may have dropped what it could not write, and say yes the next time: this file is done with.
+            cut(journal)
+            abandonJournal()
+            throw error
+        }
+    }
+
+    /// Takes back what was written behind the last good commit.
+    private mutating func cut(_ journal: Journal) {
+        do throws(FileError) {
+            try journal.file.truncate(to: journal.end)
+        } catch {
+            abandonJournal()
+        }
+    }
+
+    private mutating func abandonJournal() {
+        journal?.file.close()
+        journal = nil
+        owesGeneration = true
+    }
+}
+
+extension StoreFiles {
+    var notOpen: StoreError {
+        switch phase {
+        case .new: StoreError(.closed, "The store in \(directory) has to be loaded before anything is committed to it.")
+        case .open, .closed: StoreError(.closed, "The store in \(directory) is closed; make a new one.")
+        }
+    }
+
+    private var tooLarge: StoreError {
+        StoreError(
+            .disk(.tooLarge),
+            "A commit to the store in \(directory) is larger than \(StoreFormat.largestPayload) bytes; commit less at once."
+        )
+    }
+}

@@ -1,0 +1,25 @@
+import Foundation
+
+/// What a store holds, and how large a snapshot of it is.
+///
+/// Kept whole in memory: after a failed sync nothing on the disk, nor in the kernel's cache, can be trusted to be what
+/// was written, and the snapshot that takes its place has to come from somewhere.
+struct StoreImage {
+    private(set) var values: [String: Data] = [:]
+    /// The bytes of the frames of all values.
+    private(set) var size: Int64 = 0
+
+    mutating func apply(_ change: StoreChange) {
+        switch change {
+        case .put(let key, let value):
+            if let old = values.updateValue(value, forKey: key) { size -= Self.size(key, old) }
+            size += Self.size(key, value)
+        case .remove(let key):
+            if let old = values.removeValue(forKey: key) { size -= Self.size(key, old) }
+        }
+    }
+
+    private static func size(_ key: String, _ value: Data) -> Int64 {
+        Int64(StoreFormat.frameHeaderSize + StoreFormat.changeHeaderSize + key.utf8.count + value.count)
+    }
+}

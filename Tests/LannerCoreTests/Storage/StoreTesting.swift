@@ -1,0 +1,119 @@
+import Foundation
+import LannerCore
+import LannerMachine
+
+/// A generator with a seed (Steele, Lea, Flood: SplitMix64).
+struct SplitMix: RandomNumberGenerator {
+    private var state: UInt64
+
+    init(_ seed: UInt64) {
+        state = seed
+    }
+
+    mutating func next() -> UInt64 {
+        state &+= 0x9E37_79B9_7F4A_7C15
+        var mixed = (state ^ (state >> 30)) &* 0xBF58_476D_1CE4_E5B9
+        mixed = (mixed ^ (mixed >> 27)) &* 0x94D0_49BB_1331_11EB
+        return mixed ^ (mixed >> 31)
+    }
+
+    mutating func below(_ bound: Int) -> Int {
+        Int.random(in: 0..<bound, using: &self)
+    }
+}
+
+/// Lanes that run when the test says so, on its thread.
+final class SteppedLanes: LaneFactory, Lane {
+    private let waiting = Locked<[@Sendable () -> Void]>([])
+
+    func makeLane(_ label: String) -> any Lane { self }
+
+    func run(_ work: @escaping @Sendable () -> Void) {
+        waiting.withLock { $0.append(work) }
+    }
+
+    /// Runs the work that waits, and what it queues, to the end.
+    func runAll() {
+        while let work = waiting.withLock({ $0.isEmpty ? nil : $0.removeFirst() }) { work() }
+    }
+}
+
+/// Commits and the outcomes that were reported for them, in order.
+final class Reports: Sendable {
+    typealias Report = (id: Int, reason: StoreError.Reason?)
+    private let reports = Locked<[Report]>([])
+
+    var all: [Report] { reports.withLock { $0 } }
+    var ids: [Int] { all.map(\.id) }
+    var reasons: [StoreError.Reason?] { all.map(\.reason) }
+
+    func report(_ id: Int, _ result: Result<Void, StoreError>) {
+        reports.withLock { $0.append((id, result.reason)) }
+    }
+}
+
+extension Result where Success == Void, Failure == StoreError {
+    var reason: StoreError.Reason? {
+        switch self {
+        case .success: nil
+        case .failure(let error): error.reason
+        }
+    }
+}
+
+/// A store over a ``MemoryDisk`` whose lane runs when the test says so.
+struct SteppedStore {
+    let disk: MemoryDisk
+    let lanes = SteppedLanes()
+    let reports = Reports()
+    let store: FileStore
+
+    init(_ disk: MemoryDisk = MemoryDisk(), smallestCompaction: Int64 = 1 << 20) {
+        self.disk = disk
+        store = FileStore(directory: "/store", disk: disk, lanes: lanes, smallestCompaction: smallestCompaction)
+    }
+
+    /// A store that is loaded, and what it had.
+    static func opened(
+        _ disk: MemoryDisk = MemoryDisk(), smallestCompaction: Int64 = 1 << 20
+    ) throws -> (SteppedStore, StoreContents) {
+        let stepped = SteppedStore(disk, smallestCompaction: smallestCompaction)
+        return (stepped, try stepped.store.load())
+    }
+
+    func commit(_ id: Int, _ changes: [StoreChange], _ durability: StoreDurability = .process) {
+        store.commit(changes, durability: durability) { [reports] in reports.report(id, $0) }
+    }
+
+    /// Commits and waits; nil when it is done.
+    func commitNow(_ changes: [StoreChange], _ durability: StoreDurability = .process) -> StoreError.Reason? {
+        commit(0, changes, durability)
+        lanes.runAll()
+        return reports.all.last?.reason
+    }
+}
+
+extension StoreChange {
+    static func put(_ key: String, _ value: String) -> StoreChange {
+        .put(key: key, value: Data(value.utf8))
+    }
+
+    static func remove(_ key: String) -> StoreChange {
+        .remove(key: key)
+    }
+}
+
+extension [String: Data] {
+    mutating func make(_ changes: [StoreChange]) {
+        for change in changes {
+            switch change {
+            case .put(let key, let value): self[key] = value
+            case .remove(let key): self[key] = nil
+            }
+        }
+    }
+
+    var texts: [String: String] {
+        mapValues { String(decoding: $0, as: UTF8.self) }
+    }
+}
