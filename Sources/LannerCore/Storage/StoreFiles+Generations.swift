@@ -12,7 +12,6 @@ extension StoreFiles {
         try writeSnapshot(unfinished)
         journal?.file.close()
         journal = nil
-        owesGeneration = true
         generation = next
         try disk.rename(unfinished, to: path(StoreFileName.name(.snapshot, next)))
         try disk.syncDirectory(directory)
@@ -79,7 +78,6 @@ extension StoreFiles {
             var writer = FrameWriter(file, at: 0)
             writer.appendHeader(.journal, base: sequence)
             try writer.flush()
-            try file.sync()
             try disk.syncDirectory(directory)
             return Journal(file: file, end: writer.end)
         } catch {

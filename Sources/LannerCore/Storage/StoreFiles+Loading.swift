@@ -91,6 +91,7 @@ extension StoreFiles {
             let file = try disk.open(path(StoreFileName.name(.journal, generation)), .readWrite)
             if try file.size() > end {
                 try file.truncate(to: end)
+                // Or a crash could bring the end back behind newer commits, where it would pass for damage.
                 try file.sync()
             }
             journal = Journal(file: file, end: end)

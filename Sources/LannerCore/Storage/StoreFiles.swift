@@ -45,7 +45,7 @@ struct StoreFiles {
     var sequence: UInt64 = 0
     /// Damaged bytes that are not yet set aside.
     var damage: Damage?
-    /// Whether what was reported as kept may be on no disk until a new generation is begun.
+    /// Whether the disk may hold something else than what was reported, until a new generation is begun.
     var owesGeneration = false
 
     init(directory: String, disk: any FileSystem, smallestCompaction: Int64) {

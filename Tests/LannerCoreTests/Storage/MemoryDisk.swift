@@ -14,6 +14,7 @@ final class MemoryDisk: FileSystem {
     enum NameEdit {
         case set(String, File)
         case remove(String)
+        case rename(String, to: String, File)
     }
 
     // @unchecked Sendable: only touched under the lock of the disk's state.
@@ -90,12 +91,12 @@ extension MemoryDisk {
         MemoryDisk(files)
     }
 
-    /// What is found after the machine died: the names as of some moment since they were synced, and of each unsynced
-    /// write of a file nothing, a part or all.
+    /// What is found after the machine died: any of the unsynced changes of names, and of each unsynced write of a file
+    /// nothing, a part or all.
     func afterMachineDeath(_ random: inout SplitMix) -> MemoryDisk {
         state.withLock { state in
             var names = state.durableNames
-            for edit in state.pendingNames.prefix(random.below(state.pendingNames.count + 1)) { names.apply(edit) }
+            for edit in state.pendingNames where random.below(2) == 0 { names.apply(edit) }
             return MemoryDisk(names.mapValues { $0.survivors(&random) })
         }
     }
@@ -135,9 +136,7 @@ extension MemoryDisk {
     func rename(_ path: String, to target: String) throws(FileError) {
         try operation("rename", path) { state, fault in
             guard fault == nil, let file = state.names[Self.last(path)] else { return }
-            // Two edits: a crash between them leaves both names, as some file systems do.
-            state.edit(.set(Self.last(target), file))
-            state.edit(.remove(Self.last(path)))
+            state.edit(.rename(Self.last(path), to: Self.last(target), file))
         }
     }
 
@@ -180,6 +179,7 @@ private final class Opened: OpenFile {
     private let file: MemoryDisk.File
     private let path: String
     private let disk: MemoryDisk
+    private let isClosed = Locked(false)
 
     init(_ file: MemoryDisk.File, _ path: String, _ disk: MemoryDisk) {
         self.file = file
@@ -188,7 +188,7 @@ private final class Opened: OpenFile {
     }
 
     func write(_ bytes: UnsafeRawBufferPointer, at offset: Int64) throws(FileError) {
-        try disk.operation("write", path) { _, fault in
+        try operation("write") { fault in
             let written = fault == nil ? bytes.count : bytes.count / 2
             file.apply(.write(Array(bytes.prefix(written)), at: Int(offset)))
         }
@@ -205,13 +205,13 @@ private final class Opened: OpenFile {
     func allocate(_ size: Int64) throws(FileError) {}
 
     func truncate(to size: Int64) throws(FileError) {
-        try disk.operation("truncate", path) { _, fault in
+        try operation("truncate") { fault in
             if fault == nil { file.apply(.truncate(Int(size))) }
         }
     }
 
     func sync() throws(FileError) {
-        try disk.operation("sync", path) { _, fault in
+        try operation("sync") { fault in
             // After a failed sync the kernel calls the bytes clean; they never get to the device.
             if fault == nil { file.durable = file.bytes }
             file.pending = []
@@ -222,7 +222,14 @@ private final class Opened: OpenFile {
         disk.state.withLock { _ in Int64(file.bytes.count) }
     }
 
-    func close() {}
+    func close() {
+        isClosed.withLock { $0 = true }
+    }
+
+    private func operation(_ name: String, _ body: (DiskFault?) -> Void) throws(FileError) {
+        if isClosed.withLock({ $0 }) { throw FileError(fault: .other, operation: name, path: path) }
+        try disk.operation(name, path) { _, fault in body(fault) }
+    }
 }
 
 extension MemoryDisk.State {
@@ -237,6 +244,9 @@ extension [String: MemoryDisk.File] {
         switch edit {
         case .set(let name, let file): self[name] = file
         case .remove(let name): self[name] = nil
+        case .rename(let name, let target, let file):
+            self[target] = file
+            if self[name] === file { self[name] = nil }
         }
     }
 }
