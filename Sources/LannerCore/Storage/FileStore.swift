@@ -55,8 +55,6 @@ public final class FileStore: Store {
     }
 
     /// Finishes what was committed and gives the directory back; see ``Store/close()``.
-    ///
-    /// The completions are called soon after, still in order.
     public func close() {
         files.use { files in
             writeWaiting(&files)

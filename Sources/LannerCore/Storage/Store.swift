@@ -25,7 +25,8 @@ public protocol Store: AnyObject, Sendable {
         completion: @escaping @Sendable (Result<Void, StoreError>) -> Void)
 
     /// Finishes what was committed and gives everything back, so that another store may be opened on the same place
-    /// at once. Blocks until that is done. Later commits fail. Calling it twice does nothing.
+    /// at once. Blocks until that is done; completions may come a little later, still in order. Later commits fail.
+    /// May be called inside a completion. Calling it twice does nothing.
     func close()
 }
 
