@@ -27,6 +27,8 @@ let package = Package(
         .testTarget(name: "LannerMachineTests", dependencies: ["LannerMachine"]),
         .testTarget(name: "LannerCoreTests", dependencies: ["LannerCore", "LannerMachine", "LannerTesting"]),
         .testTarget(name: "LannerLoopbackTests", dependencies: ["LannerLoopback"]),
+        .testTarget(
+            name: "LannerURLSessionTests", dependencies: ["LannerURLSession", "LannerLoopback", "LannerCore"]),
     ],
     swiftLanguageModes: [.v6]
 )

@@ -20,7 +20,7 @@ public final class URLSessionDownloadTransport: Transport {
     /// Makes a transport for the time the process runs.
     public init(configuration: URLSessionTransport.Options = URLSessionTransport.Options()) {
         rules = RequestRules(userAgent: configuration.userAgent)
-        control = SessionControl(connectionsPerHost: configuration.connectionsPerHost)
+        control = SessionControl(relay: DownloadRelay(), connectionsPerHost: configuration.connectionsPerHost)
     }
 
     deinit {
@@ -32,15 +32,13 @@ public final class URLSessionDownloadTransport: Transport {
     public func begin(
         _ request: TransportRequest, receive: @escaping @Sendable (TransportEvent) -> Void
     ) -> any TransportExchange {
-        let mailbox = Mailbox(receive: receive)
         do {
             let exchange = DownloadExchange(
-                try rules.request(for: request), resumeData: request.resumeData, mailbox: mailbox, control: control)
+                try rules.request(for: request), resumeData: request.resumeData, control: control, receive: receive)
             control.begin(exchange)
             return exchange
         } catch {
-            mailbox.abandon(error)
-            return RefusedExchange()
+            return RefusedExchange(error, receive: receive)
         }
     }
 

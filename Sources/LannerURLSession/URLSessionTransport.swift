@@ -55,7 +55,7 @@ public final class URLSessionTransport: Transport {
     /// Makes a transport. Nothing is opened before the first exchange.
     public init(configuration: Options = Options()) {
         rules = RequestRules(userAgent: configuration.userAgent)
-        control = SessionControl(connectionsPerHost: configuration.connectionsPerHost)
+        control = SessionControl(relay: DataRelay(), connectionsPerHost: configuration.connectionsPerHost)
     }
 
     deinit {
@@ -70,14 +70,12 @@ public final class URLSessionTransport: Transport {
     public func begin(
         _ request: TransportRequest, receive: @escaping @Sendable (TransportEvent) -> Void
     ) -> any TransportExchange {
-        let mailbox = Mailbox(receive: receive)
         do {
-            let exchange = DataExchange(try rules.request(for: request), mailbox: mailbox, control: control)
+            let exchange = DataExchange(try rules.request(for: request), control: control, receive: receive)
             control.begin(exchange)
             return exchange
         } catch {
-            mailbox.abandon(error)
-            return RefusedExchange()
+            return RefusedExchange(error, receive: receive)
         }
     }
 
@@ -86,11 +84,4 @@ public final class URLSessionTransport: Transport {
     public func invalidate() {
         control.invalidate()
     }
-}
-
-/// The exchange of a request that was never sent.
-final class RefusedExchange: TransportExchange {
-    func cancel() {}
-    func pause() {}
-    func resume() {}
 }

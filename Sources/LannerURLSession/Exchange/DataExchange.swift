@@ -14,11 +14,13 @@ final class DataExchange: TransportExchange, SessionExchange {
     // Only URLSession's own queue comes here; the lock costs nothing then.
     private let reader = Locked(ResponseReader())
 
-    init(_ request: URLRequest, mailbox: Mailbox, control: SessionControl) {
+    init(
+        _ request: URLRequest, control: SessionControl, receive: @escaping @Sendable (TransportEvent) -> Void
+    ) {
         host = request.hostAndPort
         self.request = request
-        self.mailbox = mailbox
         self.control = control
+        mailbox = Mailbox(receive: receive)
     }
 
     // MARK: The owner's side

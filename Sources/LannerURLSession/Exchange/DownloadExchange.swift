@@ -11,8 +11,6 @@ final class DownloadExchange: TransportExchange, SessionExchange {
         /// Why the owner or the transport gave the exchange up; its report waits for the resume data.
         var givenUp: TransportFailure?
         var isHeadReported = false
-        /// The body, moved to where it survives the callback; deleted once the receiver is through.
-        var file: URL?
     }
 
     let host: String
@@ -20,18 +18,23 @@ final class DownloadExchange: TransportExchange, SessionExchange {
     private let resumeData: Data?
     private let mailbox: Mailbox
     private let control: SessionControl
+    private let keeper: FileKeeper
     private let state = Locked(State())
 
-    init(_ request: URLRequest, resumeData: Data?, mailbox: Mailbox, control: SessionControl) {
+    init(
+        _ request: URLRequest, resumeData: Data?, control: SessionControl,
+        receive: @escaping @Sendable (TransportEvent) -> Void
+    ) {
+        let keeper = FileKeeper()
         host = request.hostAndPort
         self.request = request
         self.resumeData = resumeData
-        self.mailbox = mailbox
         self.control = control
-    }
-
-    deinit {
-        if let file = state.withLock({ $0.file }) { try? FileManager.default.removeItem(at: file) }
+        self.keeper = keeper
+        mailbox = Mailbox { event in
+            receive(event)
+            if case .file = event { keeper.delete() }
+        }
     }
 
     // MARK: The owner's side
@@ -51,11 +54,15 @@ final class DownloadExchange: TransportExchange, SessionExchange {
     }
 
     func makeTask(in session: URLSession) -> URLSessionTask {
-        if let resumeData { session.downloadTask(withResumeData: resumeData) } else { session.downloadTask(with: request) }
+        if let resumeData {
+            session.downloadTask(withResumeData: resumeData)
+        } else {
+            session.downloadTask(with: request)
+        }
     }
 
     func stop(_ task: URLSessionTask?) {
-        guard let failure = state.withLock({ $0.givenUp }) else { 
+        guard let failure = state.withLock({ $0.givenUp }) else {
             task?.cancel()
             return
         }
@@ -86,15 +93,13 @@ final class DownloadExchange: TransportExchange, SessionExchange {
     func took(file: URL, response: HTTPURLResponse?) {
         guard let head = response.map(ResponseHead.init), !head.isRedirect else { return }
         if let failure = lengthFault(of: file, under: head) { return abandon(failure) }
-        let kept = file.deletingLastPathComponent().appendingPathComponent("lanner-\(UUID().uuidString)")
         do {
-            try FileManager.default.moveItem(at: file, to: kept)
+            let kept = try keeper.keep(file)
+            report(head)
+            mailbox.post(.file(kept))
         } catch {
-            return abandon(TransportFailure(.diskFull, "The finished file could not be moved: \(error)"))
+            abandon(TransportFailure(.diskFull, "The finished file could not be kept: \(error)"))
         }
-        state.withLock { $0.file = kept }
-        report(head)
-        mailbox.post(.file(kept))
     }
 
     func challenged(by response: HTTPURLResponse?) {
@@ -135,6 +140,33 @@ final class DownloadExchange: TransportExchange, SessionExchange {
         let size = (try? file.resourceValues(forKeys: [.fileSizeKey]))?.fileSize
         guard let size, Int64(size) != length else { return nil }
         return .length(announced: length, received: Int64(size))
+    }
+}
+
+/// Holds the file of a finished download, which URLSession deletes when its callback returns, until the receiver is
+/// through with it or nobody will take it any more.
+private final class FileKeeper: Sendable {
+    private let file = Locked<URL?>(nil)
+
+    deinit {
+        delete()
+    }
+
+    /// Moves the file to another name beside the old one.
+    func keep(_ given: URL) throws -> URL {
+        let kept = given.deletingLastPathComponent().appendingPathComponent("lanner-\(UUID().uuidString)")
+        try FileManager.default.moveItem(at: given, to: kept)
+        file.withLock { $0 = kept }
+        return kept
+    }
+
+    /// Deletes the file, unless the receiver has moved it away.
+    func delete() {
+        let kept = file.withLock { file in
+            defer { file = nil }
+            return file
+        }
+        if let kept { try? FileManager.default.removeItem(at: kept) }
     }
 }
 

@@ -7,8 +7,8 @@ import LannerCore
 /// URLSession calls its delegate on the one queue that carries all URLSession traffic of the process, so nothing may
 /// wait there for a receiver. Events are put down here and handed over elsewhere: in batches, because a thread woken
 /// for each piece of 16 KiB costs more than receiving it. A receiver that lags behind by more than `capacity` bytes
-/// slows the poster down, for at most `brake` per piece: long enough to keep memory small while the receiver stands
-/// still, short enough that other exchanges, timers and calls get their turn in between.
+/// slows the poster down: the further behind, the longer each piece is held up, which keeps memory small while the
+/// receiver stands still; but never for long, so that other exchanges, timers and calls get their turn in between.
 final class Mailbox: Sendable {
     typealias Receiver = @Sendable (TransportEvent) -> Void
 
@@ -35,8 +35,8 @@ final class Mailbox: Sendable {
     static let delay = DispatchTimeInterval.milliseconds(5)
     /// Bytes that may wait before the poster is slowed down.
     static let capacity = 1 << 20
-    /// How long one piece may hold up the poster.
-    static let brake = DispatchTimeInterval.milliseconds(50)
+    /// How long one piece is held up for each `capacity` that waits, and at most.
+    static let brake = (step: 5, longest: 50)
 
     // Concurrent, because a receiver may block; each mailbox has at most one block on it.
     private static let deliveries = DispatchQueue(label: "lanner.transport.deliveries", attributes: .concurrent)
@@ -53,15 +53,18 @@ final class Mailbox: Sendable {
         state.withLock { $0.isClosed }
     }
 
-    /// Adds an event that is not the last one. May block for `brake`.
+    /// Adds an event that is not the last one. May block for some milliseconds.
     func post(_ event: TransportEvent) {
-        let (wake, waits) = state.withLock { $0.post(event) }
+        let (wake, backlog) = state.withLock { $0.post(event) }
         switch wake {
         case .none: break
         case .now: startDraining()
         case .later: Self.deliveries.asyncAfter(deadline: .now() + Self.delay) { self.look() }
         }
-        if waits { _ = room.wait(timeout: .now() + Self.brake) }
+        if backlog > 0 {
+            let milliseconds = min(backlog * Self.brake.step, Self.brake.longest)
+            _ = room.wait(timeout: .now() + .milliseconds(milliseconds))
+        }
     }
 
     /// Adds the last event behind all that waits. Only the first call counts; returns whether it was this one.
@@ -124,12 +127,14 @@ private enum Wake {
 }
 
 extension Mailbox.State {
-    fileprivate mutating func post(_ event: TransportEvent) -> (Wake, posterWaits: Bool) {
-        guard !isClosed else { return (.none, false) }
+    /// Returns how many times `capacity` waits now, as well.
+    fileprivate mutating func post(_ event: TransportEvent) -> (Wake, backlog: Int) {
+        guard !isClosed else { return (.none, 0) }
         waiting.append(event)
         waitingBytes += event.byteCount
-        posterWaits = waitingBytes > Mailbox.capacity
-        return (wake(), posterWaits)
+        let backlog = waitingBytes / Mailbox.capacity
+        posterWaits = backlog > 0
+        return (wake(), backlog)
     }
 
     private mutating func wake() -> Wake {

@@ -123,7 +123,8 @@ extension RequestRules {
 
     private static func check(_ field: HeaderFields.Field) throws(TransportFailure) {
         guard !field.name.isEmpty, field.name.utf8.allSatisfy(isTokenByte) else {
-            throw .unacceptable("A header field's name holds characters that none may have: \(field.name.debugDescription)")
+            throw .unacceptable(
+                "A header field's name holds characters that none may have: \(field.name.debugDescription)")
         }
         guard !refusedFields.contains(where: { HeaderFields.same($0, field.name) }) else {
             throw .unacceptable("The header field \(field.name) is the connection's and cannot be set.")

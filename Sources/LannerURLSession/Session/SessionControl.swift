@@ -33,7 +33,7 @@ final class SessionControl: @unchecked Sendable {
     }
 
     private let queue = DispatchQueue(label: "lanner.transport.control")
-    private let relay = SessionRelay()
+    private let relay: SessionRelay
     private let connectionsPerHost: Int
     private let live = Locked(Live())
 
@@ -41,7 +41,8 @@ final class SessionControl: @unchecked Sendable {
     private var running: [ObjectIdentifier: Running] = [:]
     private var gate: HostGate<any SessionExchange>
 
-    init(connectionsPerHost: Int) {
+    init(relay: SessionRelay, connectionsPerHost: Int) {
+        self.relay = relay
         self.connectionsPerHost = max(1, connectionsPerHost)
         gate = HostGate(limit: self.connectionsPerHost)
     }

@@ -9,7 +9,11 @@ import FoundationNetworking
 ///
 /// On Linux it is called on the queue that carries all URLSession traffic of the process. It looks at the task, and
 /// calls nothing of URLSession that waits for that queue.
-final class SessionRelay: NSObject, Sendable {
+///
+/// There is one kind for each kind of task: on Linux a delegate that takes both is handed a redirect's body as that of
+/// a data task when it is a download task's, which ends the process.
+// @unchecked Sendable: the only property is a lock. It is a class to inherit from, which the compiler does not check.
+class SessionRelay: NSObject, @unchecked Sendable {
     private let exchanges = Locked<[Int: any SessionExchange]>([:])
 
     /// Must precede the task's first `resume()`.
@@ -22,25 +26,12 @@ final class SessionRelay: NSObject, Sendable {
         exchanges.withLock { $0[task.taskIdentifier] = nil }
     }
 
-    private func exchange(of task: URLSessionTask) -> (any SessionExchange)? {
+    fileprivate func exchange(of task: URLSessionTask) -> (any SessionExchange)? {
         exchanges.withLock { $0[task.taskIdentifier] }
     }
 }
 
-extension SessionRelay: URLSessionDataDelegate {
-    func urlSession(
-        _ session: URLSession, dataTask: URLSessionDataTask, didReceive response: URLResponse,
-        completionHandler: @escaping @Sendable (URLSession.ResponseDisposition) -> Void
-    ) {
-        if let response = response as? HTTPURLResponse { exchange(of: dataTask)?.took(response: response) }
-        // Linux ignores the answer, so a response nobody wants is stopped by canceling the task.
-        completionHandler(.allow)
-    }
-
-    func urlSession(_ session: URLSession, dataTask: URLSessionDataTask, didReceive data: Data) {
-        exchange(of: dataTask)?.took(data: data)
-    }
-
+extension SessionRelay: URLSessionTaskDelegate {
     func urlSession(
         _ session: URLSession, task: URLSessionTask, willPerformHTTPRedirection response: HTTPURLResponse,
         newRequest request: URLRequest, completionHandler: @escaping @Sendable (URLRequest?) -> Void
@@ -83,7 +74,24 @@ extension SessionRelay: URLSessionDataDelegate {
     }
 }
 
-extension SessionRelay: URLSessionDownloadDelegate {
+/// The delegate of data tasks.
+final class DataRelay: SessionRelay, URLSessionDataDelegate, @unchecked Sendable {
+    func urlSession(
+        _ session: URLSession, dataTask: URLSessionDataTask, didReceive response: URLResponse,
+        completionHandler: @escaping @Sendable (URLSession.ResponseDisposition) -> Void
+    ) {
+        if let response = response as? HTTPURLResponse { exchange(of: dataTask)?.took(response: response) }
+        // Linux ignores the answer, so a response nobody wants is stopped by canceling the task.
+        completionHandler(.allow)
+    }
+
+    func urlSession(_ session: URLSession, dataTask: URLSessionDataTask, didReceive data: Data) {
+        exchange(of: dataTask)?.took(data: data)
+    }
+}
+
+/// The delegate of download tasks.
+final class DownloadRelay: SessionRelay, URLSessionDownloadDelegate, @unchecked Sendable {
     func urlSession(
         _ session: URLSession, downloadTask: URLSessionDownloadTask, didFinishDownloadingTo location: URL
     ) {

@@ -1,0 +1,64 @@
+import Foundation
+import LannerCore
+import LannerLoopback
+import LannerURLSession
+import Testing
+
+/// The download transport as far as it can be tried on every platform: without resume data.
+@Suite(.timeLimit(.minutes(2)))
+struct DownloadTransportTests {
+    let server: LoopbackServer
+    let transport = URLSessionDownloadTransport()
+    let resource = LoopbackServer.Resource(.generated(seed: 9, length: 200_000))
+
+    init() throws {
+        server = try LoopbackServer()
+        server.put("/file", resource)
+    }
+
+    @Test func theBodyArrivesAsAFile() async {
+        let log = await transport.fetch(server.url("/file"))
+        #expect(log.breaches == [])
+        #expect(log.head?.status == 200)
+        #expect(log.hasFile(resource.bytes))
+        #expect(log.isComplete)
+    }
+
+    @Test func aRedirectIsTheResponse() async {
+        server.script("/file", [.redirect(to: "/other")])
+        let log = await transport.fetch(server.url("/file"))
+        #expect(log.head?.status == 302)
+        #expect(log.file == nil)
+        #expect(log.isComplete)
+    }
+
+    @Test func aShortBodyIsAFailure() async {
+        server.script("/file", [.cut(afterBytes: 1000)])
+        let log = await transport.fetch(server.url("/file"))
+        #expect(log.failure?.fault == .connectionLost)
+        #expect(log.file == nil)
+    }
+
+    @Test func cancelingAndInvalidating() async throws {
+        server.always("/file", .stall(afterBytes: 1000))
+        let (first, second) = (Recorder(), Recorder())
+        let exchange = transport.start(server.url("/file"), first)
+        _ = transport.start(server.url("/file"), second)
+        try await server.waitForStalls(2)
+        exchange.cancel()
+        #expect(await first.end().failure?.fault == .canceled)
+        transport.invalidate()
+        #expect(await second.end().failure?.fault == .unavailable)
+        #expect(await transport.fetch(server.url("/file")).failure?.fault == .unavailable)
+        try server.release()
+    }
+
+    @Test func theTraitsSayWhatEachIs() {
+        #expect(transport.traits == TransportTraits(delivery: .file, hasResumeData: true))
+        let sliced = TransportTraits(delivery: .sliced((4 << 20)...(8 << 20), inFlight: 4))
+        #expect(URLSessionTransport().traits == sliced)
+        #if !canImport(Darwin)
+        #expect(DefaultTransport.make() is URLSessionTransport)
+        #endif
+    }
+}

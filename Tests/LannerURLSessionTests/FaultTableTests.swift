@@ -1,0 +1,81 @@
+import Foundation
+import LannerCore
+import Testing
+
+@testable import LannerURLSession
+
+struct FaultTableTests {
+    @Test(arguments: [
+        // The body is short, the connection gone.
+        ("transfer closed with 45 bytes remaining to read", TransportFault.connectionLost),
+        ("transfer closed with outstanding read data remaining", .connectionLost),
+        ("end of response with 12 bytes missing", .connectionLost),
+        ("Recv failure: Connection reset by peer", .connectionLost),
+        ("Send failure: Broken pipe", .connectionLost),
+        ("Empty reply from server", .connectionLost),
+        ("HTTP/2 stream 1 was not closed cleanly: INTERNAL_ERROR (err 2)", .connectionLost),
+        ("OpenSSL SSL_read: error:0A000126:SSL routines::unexpected eof while reading, errno 0", .connectionLost),
+        ("OpenSSL SSL_connect: SSL_ERROR_SYSCALL in connection to host:443", .connectionLost),
+        ("OpenSSL SSL_connect: Connection reset by peer in connection to host:443", .connectionLost),
+        ("GnuTLS recv error (-110): The TLS connection was non-properly terminated.", .connectionLost),
+        // TLS.
+        ("SSL certificate problem: self-signed certificate", .secureConnectionFailed),
+        ("SSL certificate problem: certificate has expired", .secureConnectionFailed),
+        ("SSL: no alternative certificate subject name matches target host name 'a'", .secureConnectionFailed),
+        ("OpenSSL/3.0.19: error:0A00010B:SSL routines::wrong version number", .secureConnectionFailed),
+        ("TLS connect error: error:0A000438:SSL routines::tlsv1 alert internal error", .secureConnectionFailed),
+        ("gnutls_handshake() failed: The TLS handshake was refused", .secureConnectionFailed),
+        // Not HTTP.
+        ("Received HTTP/0.9 when not allowed", .malformedResponse),
+        ("Illegal or missing hexadecimal sequence in chunked-encoding", .malformedResponse),
+        ("Invalid Content-Length: value", .malformedResponse),
+        ("Header without colon", .malformedResponse),
+        ("Failed writing header", .malformedResponse),
+        ("Too large response headers: 307221 > 307200", .malformedResponse),
+        ("Error while processing content unencoding: incorrect header check", .malformedResponse),
+        ("Unrecognized content encoding type. libcurl understands deflate, gzip", .malformedResponse),
+        // No connection.
+        ("Failed to connect to a port 1 after 0 ms: Couldn't connect to server", .cannotConnect),
+        ("Received HTTP code 407 from proxy after CONNECT", .cannotConnect),
+        ("Could not resolve proxy: nowhere", .cannotFindHost),
+        ("Failed to connect to a port 1 after 0 ms: Network is unreachable", .notConnected),
+        ("Connection timed out after 1001 milliseconds", .timedOut),
+    ])
+    func wordsDecide(text: String, fault: TransportFault) {
+        #expect(FaultTable.fault(code: NSURLErrorUnknown, text: text) == fault)
+    }
+
+    @Test(arguments: [
+        (NSURLErrorUnknown, TransportFault.other), (NSURLErrorCancelled, .unavailable),
+        (NSURLErrorBadURL, .unacceptableRequest), (NSURLErrorTimedOut, .timedOut),
+        (NSURLErrorUnsupportedURL, .unacceptableRequest), (NSURLErrorCannotFindHost, .cannotFindHost),
+        (NSURLErrorCannotConnectToHost, .cannotConnect), (NSURLErrorNetworkConnectionLost, .connectionLost),
+        (NSURLErrorHTTPTooManyRedirects, .malformedResponse), (NSURLErrorNotConnectedToInternet, .notConnected),
+        (NSURLErrorBadServerResponse, .malformedResponse), (NSURLErrorDataNotAllowed, .networkNotAllowed),
+        (NSURLErrorSecureConnectionFailed, .secureConnectionFailed),
+        (NSURLErrorServerCertificateUntrusted, .secureConnectionFailed), (-1206, .secureConnectionFailed),
+        (NSURLErrorCannotWriteToFile, .diskFull), (-98765, .other), (Int.min, .other),
+    ])
+    func codesDecideWhereWordsSayNothing(code: Int, fault: TransportFault) {
+        #expect(FaultTable.fault(code: code, text: "") == fault)
+    }
+
+    @Test func aCodeThatStuckToAnotherErrorGivesWay() {
+        let text = "transfer closed with 45 bytes remaining to read"
+        #expect(FaultTable.fault(code: NSURLErrorCannotConnectToHost, text: text) == .connectionLost)
+    }
+
+    @Test func aCodeThatIsCertainDoesNotGiveWay() {
+        #expect(FaultTable.fault(code: NSURLErrorTimedOut, text: "SSL connection reset") == .timedOut)
+    }
+
+    @Test func theInnermostWordsAreTaken() throws {
+        let cause = NSError(
+            domain: NSURLErrorDomain, code: -1, userInfo: [NSLocalizedDescriptionKey: "Recv failure: Broken pipe"])
+        let error = NSError(domain: NSURLErrorDomain, code: -1, userInfo: [NSUnderlyingErrorKey: cause])
+        let failure = TransportFailure(error, for: URL(string: "http://host/"))
+        #expect(failure.fault == .connectionLost)
+        #expect(failure.message == "host: Recv failure: Broken pipe")
+        #expect(TransportFailure(NSError(domain: "elsewhere", code: 1), for: nil).fault == .other)
+    }
+}

@@ -1,0 +1,89 @@
+import Dispatch
+import Foundation
+import LannerCore
+import Testing
+
+@testable import LannerURLSession
+
+@Suite(.timeLimit(.minutes(1)))
+struct MailboxTests {
+    @Test func eventsKeepTheirOrder() async {
+        let recorder = Recorder()
+        let mailbox = Mailbox(receive: recorder.receive)
+        mailbox.post(.head(ResponseHead(status: 200)))
+        for number in 0..<2000 { mailbox.post(.bytes(Data(repeating: UInt8(number & 0xff), count: 1000))) }
+        #expect(mailbox.finish(.end))
+        let log = await recorder.end()
+        #expect(log.breaches == [])
+        #expect(log.bytes == (0..<2000).flatMap { Array(repeating: UInt8($0 & 0xff), count: 1000) })
+    }
+
+    @Test func aLonePieceIsHandedOverWithoutTheNext() async {
+        let recorder = Recorder()
+        let mailbox = Mailbox(receive: recorder.receive)
+        mailbox.post(.head(ResponseHead(status: 200)))
+        mailbox.post(.bytes(Data([1])))
+        await recorder.wait { $0.bytes == [1] }
+        mailbox.post(.bytes(Data([2])))
+        await recorder.wait { $0.bytes == [1, 2] }
+        #expect(!mailbox.isClosed)
+        mailbox.finish(.end)
+    }
+
+    @Test func onlyTheFirstEndCounts() async {
+        let recorder = Recorder()
+        let mailbox = Mailbox(receive: recorder.receive)
+        mailbox.post(.head(ResponseHead(status: 200)))
+        #expect(mailbox.finish(.end))
+        #expect(!mailbox.abandon(TransportFailure(.canceled, "late")))
+        #expect(!mailbox.finish(.failure(TransportFailure(.other, "late"))))
+        mailbox.post(.bytes(Data([1])))
+        #expect(await recorder.end().isComplete)
+        #expect(recorder.log.breaches == [])
+    }
+
+    @Test func abandoningDropsWhatWaits() async {
+        let gate = DispatchSemaphore(value: 0)
+        let recorder = Recorder { event in
+            if case .head = event { gate.wait() }
+        }
+        let mailbox = Mailbox(receive: recorder.receive)
+        mailbox.post(.head(ResponseHead(status: 200)))
+        mailbox.post(.bytes(Data([1])))
+        await recorder.wait { $0.head != nil }
+        #expect(mailbox.abandon(TransportFailure(.canceled, "enough")))
+        gate.signal()
+        let log = await recorder.end()
+        #expect(log.bytes == [])
+        #expect(log.failure?.fault == .canceled)
+    }
+
+    @Test func theReceiverIsFreedAfterTheEnd() async {
+        let mailbox: Mailbox
+        weak var weakRecorder: Recorder?
+        do {
+            let recorder = Recorder()
+            weakRecorder = recorder
+            mailbox = Mailbox(receive: recorder.receive)
+            mailbox.finish(.failure(TransportFailure(.other, "over")))
+            _ = await recorder.end()
+        }
+        // The thread that handed over lets go when it has found nothing more.
+        while weakRecorder != nil { await Task.yield() }
+        #expect(mailbox.isClosed)
+    }
+
+    @Test func aPosterIsNotHeldForGood() async {
+        let gate = DispatchSemaphore(value: 0)
+        let recorder = Recorder { event in
+            if case .head = event { gate.wait() }
+        }
+        let mailbox = Mailbox(receive: recorder.receive)
+        mailbox.post(.head(ResponseHead(status: 200)))
+        // Returns although nothing is taken; a poster that waits without end runs into the time limit.
+        for _ in 0..<4 { mailbox.post(.bytes(Data(count: Mailbox.capacity))) }
+        gate.signal()
+        mailbox.finish(.end)
+        #expect(await recorder.end().bytes.count == 4 * Mailbox.capacity)
+    }
+}
