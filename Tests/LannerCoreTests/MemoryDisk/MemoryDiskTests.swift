@@ -1,4 +1,5 @@
 import LannerCore
+import LannerMachine
 import LannerTesting
 import Testing
 
@@ -139,7 +140,7 @@ import Testing
     }
 
     @Test func aLaneNeverOvertakesItself() {
-        var random = SplitMix(1)
+        var random = SeededGenerator(seed: 1)
         let lanes = ManualLanes()
         let two = (0..<2).map { lanes.makeLane("\($0)") }
         let seen = Locked<[[Int]]>([[], []])

@@ -24,13 +24,13 @@ private struct World {
     private let pool = ChunkPool(chunkCapacity: 1000, keeping: 2)
     private let seed: UInt64
     private let backlogLimit: Int
-    private var random: SplitMix
+    private var random: SeededGenerator
     private var written = ByteRanges()
     private var synced = ByteRanges()
 
     init(seed: UInt64) {
         self.seed = seed
-        random = SplitMix(seed)
+        random = SeededGenerator(seed: seed)
         total = Int64.random(in: 0...20_000, using: &random)
         backlogLimit = Int.random(in: 0...5, using: &random) * 1000
         truth = TruthfulDisk(disk)
@@ -141,21 +141,5 @@ private struct World {
 extension ByteRanges {
     fileprivate func contains(all other: ByteRanges) -> Bool {
         other.ranges.allSatisfy(contains)
-    }
-}
-
-/// A generator with a seed (SplitMix64).
-struct SplitMix: RandomNumberGenerator {
-    private var state: UInt64
-
-    init(_ seed: UInt64) {
-        state = seed
-    }
-
-    mutating func next() -> UInt64 {
-        state &+= 0x9e37_79b9_7f4a_7c15
-        var mixed = (state ^ (state >> 30)) &* 0xbf58_476d_1ce4_e5b9
-        mixed = (mixed ^ (mixed >> 27)) &* 0x94d0_49bb_1331_11eb
-        return mixed ^ (mixed >> 31)
     }
 }

@@ -1,4 +1,5 @@
 import LannerCore
+import LannerMachine
 import Testing
 
 @Suite struct CRC32CTests {
@@ -17,7 +18,7 @@ import Testing
 
     /// The polynomial bit by bit, at every length up to a few words and every alignment.
     @Test func everyLengthAndAlignment() {
-        var random = SplitMix(1)
+        var random = SeededGenerator(seed: 1)
         let bytes = (0..<80).map { _ in UInt8.random(in: 0...255, using: &random) }
         for start in 0..<8 {
             for end in start..<bytes.count {

@@ -91,7 +91,7 @@ import Testing
         var files = stepped.disk.files
         files[name] = files[name].map { Self.header($0, version: 2) + $0.dropFirst(16) }
         files["snapshot-0"] = [1]
-        let disk = MemoryDisk(files)
+        let disk = CrashDisk(files)
         let later = SteppedStore(disk)
         let error = #expect(throws: StoreError.self) { try later.store.load() }
         #expect(error?.reason == .unknownVersion)
@@ -136,7 +136,7 @@ import Testing
         #expect(contents.values.texts == expected)
     }
 
-    private static func generation(_ disk: MemoryDisk) -> Int {
+    private static func generation(_ disk: CrashDisk) -> Int {
         disk.files.keys.compactMap { Int($0.drop { $0 != "-" }.dropFirst()) }.max() ?? 0
     }
 

@@ -1,5 +1,6 @@
 import Foundation
 import LannerCore
+import LannerMachine
 import Testing
 
 /// A kind of store, and how the same place is opened again.
@@ -150,7 +151,7 @@ extension Store {
 
     @Test(arguments: StoreKind.all, [1, 2, 3] as [UInt64])
     func agreesWithADictionary(kind: StoreKind, seed: UInt64) async throws {
-        var random = SplitMix(seed)
+        var random = SeededGenerator(seed: seed)
         let open = try kind.place()
         var model: [String: Data] = [:]
         for _ in 0..<12 {
@@ -165,7 +166,7 @@ extension Store {
         }
     }
 
-    private static func changes(_ random: inout SplitMix) -> [StoreChange] {
+    private static func changes(_ random: inout SeededGenerator) -> [StoreChange] {
         (0..<random.below(5)).map { _ in
             let key = "key \(random.below(40))"
             if random.below(3) == 0 { return .remove(key: key) }

@@ -7,7 +7,7 @@ import Testing
 @Suite struct StoreCrashTests {
     /// A run that was cut short.
     private struct Run {
-        var disk: MemoryDisk
+        var disk: CrashDisk
         /// What there was after each commit, before the first one first.
         var states: [[String: Data]] = [[:]]
         /// How many commits were reported as done; the process's death does not harm them.
@@ -22,7 +22,7 @@ import Testing
 
     /// The commits of a run, some of which have to survive the death of the machine.
     private static func script(_ seed: UInt64) -> Script {
-        var random = SplitMix(seed)
+        var random = SeededGenerator(seed: seed)
         return (1...25).map { count in
             let key = "\(random.below(4))"
             let change = random.below(4) == 0 ? StoreChange.remove(key) : .put(key, "value \(count)")
@@ -32,7 +32,7 @@ import Testing
 
     /// Commits one after the other until the disk fails; from then on it fails for good.
     private static func run(failingAt limit: Int, seed: UInt64) throws -> Run {
-        var run = Run(disk: MemoryDisk())
+        var run = Run(disk: CrashDisk())
         run.disk.fail { _, count in count >= limit ? .inputOutput : nil }
         let (stepped, _) = try SteppedStore.opened(run.disk, smallestCompaction: smallestCompaction)
         for (changes, durability) in script(seed) {
@@ -54,11 +54,11 @@ import Testing
     /// One operation fails, the store goes on: what was reported as kept is there, what failed is not.
     @Test(arguments: [1, 2, 3] as [UInt64])
     func oneFailure(seed: UInt64) throws {
-        var random = SplitMix(seed)
+        var random = SeededGenerator(seed: seed)
         var failing = 0
         var isReached = true
         while isReached {
-            let disk = MemoryDisk()
+            let disk = CrashDisk()
             disk.fail { [failing] _, count in count == failing ? .inputOutput : nil }
             try Self.check(Self.script(seed), on: disk, "seed \(seed), operation \(failing)", &random)
             isReached = disk.log.count > failing
@@ -67,7 +67,7 @@ import Testing
         #expect(failing > 40)
     }
 
-    private static func check(_ script: Script, on disk: MemoryDisk, _ place: Comment, _ random: inout SplitMix) throws
+    private static func check(_ script: Script, on disk: CrashDisk, _ place: Comment, _ random: inout SeededGenerator) throws
     {
         let (stepped, _) = try SteppedStore.opened(disk, smallestCompaction: smallestCompaction)
         var model: [String: Data] = [:]
@@ -99,7 +99,7 @@ import Testing
 
     @Test(arguments: [1, 2, 3] as [UInt64])
     func deathOfTheMachine(seed: UInt64) throws {
-        var random = SplitMix(seed)
+        var random = SeededGenerator(seed: seed)
         try Self.forEachEnd(seed) { run, place in
             for _ in 0..<4 {
                 let (stepped, contents) = try SteppedStore.opened(run.disk.afterMachineDeath(&random))
@@ -128,7 +128,7 @@ import Testing
     /// A store that was opened after a crash works.
     private static func goOn(_ stepped: SteppedStore, _ contents: StoreContents, _ place: Comment) throws {
         #expect(stepped.commitNow([.put("new", "one")], .machine) == nil, place)
-        var random = SplitMix(0)
+        var random = SeededGenerator(seed: 0)
         let (_, after) = try SteppedStore.opened(stepped.disk.afterMachineDeath(&random))
         #expect(after.values == contents.values.merging(["new": Data("one".utf8)]) { $1 }, place)
         #expect(after.problems == [], place)

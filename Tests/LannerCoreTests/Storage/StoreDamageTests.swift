@@ -1,5 +1,6 @@
 import Foundation
 import LannerCore
+import LannerMachine
 import Testing
 
 /// Stores whose files were cut or changed at every place.
@@ -48,8 +49,8 @@ import Testing
     }
 
     /// Loads, checks that the store goes on well, and returns what it had.
-    private static func load(_ files: [String: [UInt8]]) throws -> (contents: StoreContents, disk: MemoryDisk) {
-        let disk = MemoryDisk(files)
+    private static func load(_ files: [String: [UInt8]]) throws -> (contents: StoreContents, disk: CrashDisk) {
+        let disk = CrashDisk(files)
         let (stepped, contents) = try SteppedStore.opened(disk)
         #expect(stepped.commitNow([.put("new", "one")], .machine) == nil)
         stepped.store.close()
@@ -164,7 +165,7 @@ import Testing
     }
 
     @Test func filesOfNoise() throws {
-        var random = SplitMix(1)
+        var random = SeededGenerator(seed: 1)
         for size in [1, 27, 28, 29, 100, 5000] {
             let noise = (0..<size).map { _ in UInt8.random(in: 0...255, using: &random) }
             let (contents, _) = try Self.load(["snapshot-7": noise, "journal-7": noise, "corrupt-3.bin": [1]])
@@ -188,7 +189,7 @@ import Testing
         let (files, starts) = try Self.journal()
         var damaged = files
         damaged["journal-1"]?[starts[1]] ^= 1
-        let disk = MemoryDisk(damaged)
+        let disk = CrashDisk(damaged)
         disk.fail { operation, _ in operation.contains("corrupt") ? .noSpace : nil }
         let (stepped, contents) = try SteppedStore.opened(disk)
         #expect(contents.values == Self.state(Self.commits[..<1] + Self.commits[2...]))

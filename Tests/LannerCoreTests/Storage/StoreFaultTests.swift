@@ -5,7 +5,7 @@ import Testing
 
 /// Stores on disks that refuse, and stores whose process or machine dies.
 @Suite struct StoreFaultTests {
-    private static func reopened(_ disk: MemoryDisk) throws -> StoreContents {
+    private static func reopened(_ disk: CrashDisk) throws -> StoreContents {
         let (stepped, contents) = try SteppedStore.opened(disk)
         stepped.store.close()
         return contents
@@ -46,7 +46,7 @@ import Testing
         #expect(stepped.commitNow([.put("c", "3")], .machine) == nil)
         #expect(!stepped.disk.log[before...].contains("write journal-1"))
         for seed in 0..<20 as Range<UInt64> {
-            var random = SplitMix(seed)
+            var random = SeededGenerator(seed: seed)
             let contents = try Self.reopened(stepped.disk.afterMachineDeath(&random))
             #expect(contents.values.texts == ["a": "1", "c": "3"])
         }
@@ -87,7 +87,7 @@ import Testing
         #expect(stepped.commitNow([.remove("b")]) == nil)
         var files = stepped.disk.files
         files["journal-1"]?.append(contentsOf: old)
-        let contents = try Self.reopened(MemoryDisk(files))
+        let contents = try Self.reopened(CrashDisk(files))
         #expect(contents == StoreContents(values: ["a": Data("1".utf8)]))
     }
 
@@ -99,9 +99,9 @@ import Testing
         var files = stepped.disk.files
         files["journal-1"]?.removeLast()
         for seed in 0..<20 as Range<UInt64> {
-            let (second, _) = try SteppedStore.opened(MemoryDisk(files))
+            let (second, _) = try SteppedStore.opened(CrashDisk(files))
             #expect(second.commitNow([.put("c", "3")]) == nil)
-            var random = SplitMix(seed)
+            var random = SeededGenerator(seed: seed)
             #expect(try Self.reopened(second.disk.afterMachineDeath(&random)).problems == [])
         }
     }

@@ -2,21 +2,7 @@ import Foundation
 import LannerCore
 import LannerMachine
 
-/// A generator with a seed (Steele, Lea, Flood: SplitMix64).
-struct SplitMix: RandomNumberGenerator {
-    private var state: UInt64
-
-    init(_ seed: UInt64) {
-        state = seed
-    }
-
-    mutating func next() -> UInt64 {
-        state &+= 0x9E37_79B9_7F4A_7C15
-        var mixed = (state ^ (state >> 30)) &* 0xBF58_476D_1CE4_E5B9
-        mixed = (mixed ^ (mixed >> 27)) &* 0x94D0_49BB_1331_11EB
-        return mixed ^ (mixed >> 31)
-    }
-
+extension SeededGenerator {
     mutating func below(_ bound: Int) -> Int {
         Int.random(in: 0..<bound, using: &self)
     }
@@ -61,21 +47,21 @@ extension Result where Success == Void, Failure == StoreError {
     }
 }
 
-/// A store over a ``MemoryDisk`` whose lane runs when the test says so.
+/// A store over a ``CrashDisk`` whose lane runs when the test says so.
 struct SteppedStore {
-    let disk: MemoryDisk
+    let disk: CrashDisk
     let lanes = SteppedLanes()
     let reports = Reports()
     let store: FileStore
 
-    init(_ disk: MemoryDisk = MemoryDisk(), smallestCompaction: Int64 = 1 << 20) {
+    init(_ disk: CrashDisk = CrashDisk(), smallestCompaction: Int64 = 1 << 20) {
         self.disk = disk
         store = FileStore(directory: "/store", disk: disk, lanes: lanes, smallestCompaction: smallestCompaction)
     }
 
     /// A store that is loaded, and what it had.
     static func opened(
-        _ disk: MemoryDisk = MemoryDisk(), smallestCompaction: Int64 = 1 << 20
+        _ disk: CrashDisk = CrashDisk(), smallestCompaction: Int64 = 1 << 20
     ) throws -> (SteppedStore, StoreContents) {
         let stepped = SteppedStore(disk, smallestCompaction: smallestCompaction)
         return (stepped, try stepped.store.load())

@@ -3,7 +3,7 @@ import LannerCore
 import LannerMachine
 
 /// A disk in memory with one directory that counts. It loses what was not synced when the machine dies, and fails when told to.
-final class MemoryDisk: FileSystem {
+final class CrashDisk: FileSystem {
     /// A change of a file that a crash may lose.
     enum Edit {
         case write([UInt8], at: Int)
@@ -85,24 +85,24 @@ final class MemoryDisk: FileSystem {
     }
 }
 
-extension MemoryDisk {
+extension CrashDisk {
     /// What the next process finds after this one died.
-    func afterProcessDeath() -> MemoryDisk {
-        MemoryDisk(files)
+    func afterProcessDeath() -> CrashDisk {
+        CrashDisk(files)
     }
 
     /// What is found after the machine died: any of the unsynced changes of names, and of each unsynced write of a file
     /// nothing, a part or all.
-    func afterMachineDeath(_ random: inout SplitMix) -> MemoryDisk {
+    func afterMachineDeath(_ random: inout SeededGenerator) -> CrashDisk {
         state.withLock { state in
             var names = state.durableNames
             for edit in state.pendingNames where random.below(2) == 0 { names.apply(edit) }
-            return MemoryDisk(names.mapValues { $0.survivors(&random) })
+            return CrashDisk(names.mapValues { $0.survivors(&random) })
         }
     }
 }
 
-extension MemoryDisk {
+extension CrashDisk {
     func open(_ path: String, _ mode: FileMode) throws(FileError) -> any OpenFile {
         let name = Self.last(path)
         let file = state.withLock { $0.names[name] }
@@ -161,9 +161,9 @@ extension MemoryDisk {
 
     private final class Held: FileLock {
         private let path: String
-        private let disk: MemoryDisk
+        private let disk: CrashDisk
 
-        init(_ path: String, _ disk: MemoryDisk) {
+        init(_ path: String, _ disk: CrashDisk) {
             self.path = path
             self.disk = disk
         }
@@ -174,14 +174,14 @@ extension MemoryDisk {
     }
 }
 
-/// An open file of a ``MemoryDisk``.
+/// An open file of a ``CrashDisk``.
 private final class Opened: OpenFile {
-    private let file: MemoryDisk.File
+    private let file: CrashDisk.File
     private let path: String
-    private let disk: MemoryDisk
+    private let disk: CrashDisk
     private let isClosed = Locked(false)
 
-    init(_ file: MemoryDisk.File, _ path: String, _ disk: MemoryDisk) {
+    init(_ file: CrashDisk.File, _ path: String, _ disk: CrashDisk) {
         self.file = file
         self.path = path
         self.disk = disk
@@ -232,15 +232,15 @@ private final class Opened: OpenFile {
     }
 }
 
-extension MemoryDisk.State {
-    mutating func edit(_ edit: MemoryDisk.NameEdit) {
+extension CrashDisk.State {
+    mutating func edit(_ edit: CrashDisk.NameEdit) {
         names.apply(edit)
         pendingNames.append(edit)
     }
 }
 
-extension [String: MemoryDisk.File] {
-    fileprivate mutating func apply(_ edit: MemoryDisk.NameEdit) {
+extension [String: CrashDisk.File] {
+    fileprivate mutating func apply(_ edit: CrashDisk.NameEdit) {
         switch edit {
         case .set(let name, let file): self[name] = file
         case .remove(let name): self[name] = nil
@@ -251,8 +251,8 @@ extension [String: MemoryDisk.File] {
     }
 }
 
-extension MemoryDisk.File {
-    fileprivate func survivors(_ random: inout SplitMix) -> [UInt8] {
+extension CrashDisk.File {
+    fileprivate func survivors(_ random: inout SeededGenerator) -> [UInt8] {
         var bytes = durable
         for edit in pending {
             switch edit {
@@ -267,7 +267,7 @@ extension MemoryDisk.File {
 }
 
 extension [UInt8] {
-    fileprivate mutating func apply(_ edit: MemoryDisk.Edit) {
+    fileprivate mutating func apply(_ edit: CrashDisk.Edit) {
         switch edit {
         case .truncate(let size): resize(to: size)
         case .write(let bytes, let offset):
