@@ -36,35 +36,44 @@ public final class LoopbackServer: Sendable {
 
     /// Starts again after ``stop()``, on the same port, with the same content and records. Does nothing while running.
     ///
+    /// Not for the observer of ``onRequest(_:)``, which runs on a thread that must have ended by then.
+    ///
     /// - Throws: ``Failure/system(call:code:)`` when the port was taken by someone else meanwhile.
     public func start() throws {
+        if listener.withLock({ $0 })?.isStopping == true { stop() }
         try listener.withLock { listener in
-            if listener == nil { listener = try Listener(port: port, limit: limit, host: host) }
+            if listener != nil { return }
+            host.ledger.start()
+            listener = try Listener(port: port, limit: limit, host: host)
         }
     }
 
     /// Closes all connections and the port, and returns when nothing of it runs any more. Twice does nothing.
     ///
-    /// Waits that are under way fail with ``Failure/stopped``. Called on a thread of the server's (by the observer
-    /// of ``onRequest(_:)``) it does not wait for that thread.
+    /// Waits fail with ``Failure/stopped`` until the next start, unless what they wait for has happened. Called on a
+    /// thread of the server's (by the observer of ``onRequest(_:)``) it returns at once; the next call from elsewhere
+    /// waits.
     public func stop() {
-        let stopping = listener.withLock { $0 }
-        stopping?.stop()
-        listener.withLock { if $0 === stopping { $0 = nil } }
-        if stopping != nil { host.ledger.failAll() }
+        guard let stopping = listener.withLock({ $0 }) else { return }
+        let isDone = stopping.stop()
+        listener.withLock { current in
+            guard current === stopping else { return }
+            host.ledger.stop()
+            if isDone { current = nil }
+        }
     }
 
     /// The URL of the root, `http://127.0.0.1:port/`.
     public var baseURL: URL { url("/") }
 
-    /// The URL of a path, percent-encoded, with a query where one is given (as it is).
+    /// The URL of a path, with a query where one is given; what has to be percent-encoded in them is.
     public func url(_ path: String, query: String? = nil) -> URL {
         var parts = URLComponents()
         parts.scheme = "http"
         parts.host = "127.0.0.1"
         parts.port = Int(port)
         parts.path = Site.normalized(path)
-        parts.percentEncodedQuery = query.flatMap { $0.addingPercentEncoding(withAllowedCharacters: .urlQueryAllowed) }
+        parts.query = query
         // Made of parts that are each valid, so that there is always a URL.
         return parts.url ?? URL(fileURLWithPath: "/")
     }

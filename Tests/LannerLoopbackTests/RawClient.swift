@@ -48,6 +48,10 @@ final class RawClient {
         // A server that says nothing fails the test instead of holding it.
         var limit = timeval(tv_sec: 20, tv_usec: 0)
         setsockopt(descriptor, SOL_SOCKET, SO_RCVTIMEO, &limit, socklen_t(MemoryLayout<timeval>.size))
+        #if canImport(Darwin)
+        var yes: Int32 = 1
+        setsockopt(descriptor, SOL_SOCKET, SO_NOSIGPIPE, &yes, socklen_t(MemoryLayout<Int32>.size))
+        #endif
         var address = sockaddr_in()
         address.sin_family = sa_family_t(AF_INET)
         address.sin_port = port.bigEndian
@@ -57,11 +61,7 @@ final class RawClient {
                 connect(descriptor, $0, socklen_t(MemoryLayout<sockaddr_in>.size))
             }
         }
-        guard connected == 0 else {
-            let code = errno
-            close(descriptor)
-            throw Failed(call: "connect", code: code)
-        }
+        guard connected == 0 else { throw Failed(call: "connect", code: errno) }
     }
 
     deinit {

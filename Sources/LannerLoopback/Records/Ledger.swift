@@ -12,6 +12,7 @@ final class Ledger: Sendable {
         var activity = Activity()
         var waiters: [Int: Waiter] = [:]
         var nextWaiter = 0
+        var isStopped = false
 
         mutating func takeSatisfied() -> [(CheckedContinuation<Activity, any Error>, Activity)] {
             let met = waiters.filter { $0.value.condition(activity) }
@@ -50,22 +51,29 @@ final class Ledger: Sendable {
         }
     }
 
-    /// Ends all waits.
-    func failAll() {
+    /// The server runs again: waits make sense.
+    func start() {
+        state.withLock { $0.isStopped = false }
+    }
+
+    /// Ends all waits, also those to come until the start: nothing happens any more.
+    func stop() {
         let waiters = state.withLock { state in
             defer { state.waiters = [:] }
+            state.isStopped = true
             return state.waiters.values
         }
         for waiter in waiters { waiter.continuation.resume(throwing: LoopbackServer.Failure.stopped) }
     }
 
     private func add(_ waiter: Waiter, _ key: Int) {
-        let met: Activity? = state.withLock { state in
-            if waiter.condition(state.activity) { return state.activity }
+        let outcome: Result<Activity, any Error>? = state.withLock { state in
+            if waiter.condition(state.activity) { return .success(state.activity) }
+            if state.isStopped { return .failure(LoopbackServer.Failure.stopped) }
             state.waiters[key] = waiter
             return nil
         }
-        if let met { waiter.continuation.resume(returning: met) }
+        if let outcome { waiter.continuation.resume(with: outcome) }
         // A cancellation that came before the waiter was there found nothing to end.
         if Task.isCancelled { fail(key) }
     }

@@ -49,12 +49,16 @@ final class Connection {
 
     private func serveOne() throws(Ended) {
         let head = try nextHead()
+        try answer(head)
+        try skip(head.bodyLength)
+    }
+
+    private func answer(_ head: RequestHead) throws(Ended) {
         let now = Date()
         let (number, answer) = host.answer(head, connection: self.number, now: now)
         defer { host.ledger.record { $0.update(number) { $0.isFinished = true } } }
         let sender = AnswerSender(connection: self, request: head, number: number, answer: answer, now: now)
         try sender.send()
-        try skip(head.bodyLength)
     }
 
     private func finish(_ end: Ended) {

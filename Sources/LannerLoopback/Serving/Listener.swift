@@ -20,11 +20,16 @@ final class Listener: Sendable {
         spawn { $0.acceptAll() }
     }
 
-    /// Closes everything and waits for the threads; not for them when one of them is calling.
-    func stop() {
+    /// Whether `stop` was called.
+    var isStopping: Bool { stopGate.isOpen }
+
+    /// Closes everything and waits for the threads. On one of them it does not wait, and says false.
+    func stop() -> Bool {
         stopGate.open()
         slots.open()
-        if !Listener.isOwnThread { threads.wait() }
+        if Listener.isOwnThread { return false }
+        threads.wait()
+        return true
     }
 
     private func acceptAll() {

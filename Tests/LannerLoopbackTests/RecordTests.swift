@@ -1,0 +1,194 @@
+import Foundation
+import LannerLoopback
+import Testing
+
+@Suite struct RecordTests {
+    let server: LoopbackServer
+
+    init() throws {
+        server = try LoopbackServer()
+        server.put("/a", .init([UInt8](repeating: 1, count: 1000)))
+        server.put("/b", .init([UInt8](repeating: 2, count: 500)))
+    }
+
+    @Test func recordsWhatWasAskedAndSent() async throws {
+        let client = try RawClient(port: server.port)
+        _ = try client.get("/a?q=1", ["X-Test:  one ", "x-test: two", "Range: bytes=0-9"])
+        _ = try RawClient(port: server.port).get("/b")
+        let activity = try await server.wait { $0.requests.count == 2 && $0.requests.allSatisfy(\.isFinished) }
+        let request = activity.requests[0]
+        #expect(request.number == 1)
+        #expect(request.connection == 1)
+        #expect(request.method == "GET")
+        #expect(request.target == "/a?q=1")
+        #expect(request.path == "/a")
+        #expect(request.fields["RANGE"] == "bytes=0-9")
+        #expect(request.fields.values(of: "X-Test") == ["one", "two"])
+        #expect(request.status == 206)
+        #expect(request.bodyBytesSent == 10)
+        #expect(activity.requests[1].connection == 2)
+        #expect(server.bytesSent("a") == 10)
+        #expect(server.bytesSent == 510)
+        #expect(server.requests("b").map(\.number) == [2])
+    }
+
+    @Test func forgetsRequestsButNotBytes() throws {
+        let client = try RawClient(port: server.port)
+        _ = try client.get("/a")
+        server.forgetRequests()
+        #expect(server.requests.isEmpty)
+        #expect(server.bytesSent("/a") == 1000)
+        _ = try client.get("/b")
+        #expect(server.requests.map(\.number) == [2])
+        #expect(server.requests[0].bodyBytesSent == 500)
+    }
+
+    @Test func countsOnlyWhatTheKernelTook() async throws {
+        server.put("/huge", .init(.generated(seed: 1, length: 1 << 40)))
+        var client: RawClient? = try RawClient(port: server.port)
+        try client?.ask("/huge")
+        _ = try client?.readHead()
+        client = nil
+        let activity = try await server.wait { $0.openConnections == 0 }
+        #expect(activity.requests[0].isFinished)
+        #expect(activity.bytesSent("/huge") == activity.requests[0].bodyBytesSent)
+        #expect(activity.bytesSent("/huge") < 1 << 30)
+    }
+
+    @Test func waitsForRequests() async throws {
+        async let waited = server.waitForRequests(2, path: "/b")
+        let client = try RawClient(port: server.port)
+        for path in ["/a", "/b", "/a", "/b"] { _ = try client.get(path) }
+        #expect(try await waited.map(\.path) == ["/b", "/b"])
+        #expect(try await server.waitForRequests(4).count == 4)
+    }
+
+    @Test func aCanceledWaitEnds() async throws {
+        let server = server
+        let waiting = Task { try await server.waitForRequests(1) }
+        waiting.cancel()
+        await #expect(throws: CancellationError.self) { try await waiting.value }
+    }
+
+    @Test func aWaitEndsWithTheServer() async throws {
+        let server = server
+        let waiting = Task { try await server.waitForRequests(1) }
+        server.stop()
+        await #expect(throws: LoopbackServer.Failure.stopped) { try await waiting.value }
+        // What has happened is still found.
+        #expect(try await server.waitForRequests(0).isEmpty)
+    }
+
+    @Test func theObserverDecidesBeforeTheAnswer() throws {
+        server.onRequest { [weak server] request in
+            guard request.number == 2 else { return }
+            server?.put("/a", .init("changed".utf8))
+            server?.script("/a", [.fields(["X-Observer": "yes"])])
+        }
+        let client = try RawClient(port: server.port)
+        #expect(try client.get("/a").body.count == 1000)
+        let second = try client.get("/a")
+        #expect(second.text == "changed")
+        #expect(second["X-Observer"] == "yes")
+        server.onRequest(nil)
+        #expect(try client.get("/a")["X-Observer"] == nil)
+    }
+}
+
+@Suite struct LifeTests {
+    @Test func stopsAndStartsOnTheSamePort() throws {
+        let server = try LoopbackServer()
+        server.put("/a", .init("a".utf8))
+        let port = server.port
+        let client = try RawClient(port: port)
+        #expect(try client.get("/a").text == "a")
+        server.stop()
+        server.stop()
+        #expect(try client.readToEnd() == ([], .closed))
+        #expect(throws: RawClient.Failed.self) { try RawClient(port: port) }
+        try server.start()
+        try server.start()
+        #expect(try RawClient(port: port).get("/a").text == "a")
+        #expect(server.requests.count == 2)
+    }
+
+    @Test func stopsWhenItGoes() throws {
+        var server: LoopbackServer? = try LoopbackServer()
+        let port = try #require(server?.port)
+        let client = try RawClient(port: port)
+        #expect(try client.get("/").status == 404)
+        server = nil
+        #expect(try client.readToEnd() == ([], .closed))
+        #expect(throws: RawClient.Failed.self) { try RawClient(port: port) }
+    }
+
+    @Test func anObserverMayStopIt() throws {
+        let server = try LoopbackServer()
+        server.onRequest { [weak server] _ in server?.stop() }
+        let client = try RawClient(port: server.port)
+        try client.ask("/")
+        _ = try client.readToEnd()
+        server.stop()
+        #expect(server.activity.openConnections == 0)
+    }
+
+    @Test func saysWhenThePortIsTaken() throws {
+        let server = try LoopbackServer()
+        #expect { try LoopbackServer(port: server.port) } throws: { error in
+            error as? LoopbackServer.Failure == .system(call: "bind", code: EADDRINUSE)
+        }
+    }
+
+    @Test func leavesNoDescriptors() throws {
+        func serveOnce() throws {
+            let server = try LoopbackServer()
+            server.put("/a", .init("a".utf8))
+            _ = try RawClient(port: server.port).get("/a")
+            try server.release()
+            server.stop()
+        }
+        func count() throws -> Int { try FileManager.default.contentsOfDirectory(atPath: "/dev/fd").count }
+        let before = try count()
+        for _ in 0..<400 { try serveOnce() }
+        // Other tests have theirs at the same time, but not one for each of these servers.
+        #expect(try count() < before + 300)
+    }
+}
+
+@Suite struct GeneratedBytesTests {
+    typealias Resource = LoopbackServer.Resource
+
+    @Test func anyRangeIsTheSliceOfTheWhole() {
+        let file = Resource(.generated(seed: 42, length: 100))
+        let whole = file.bytes
+        #expect(whole.count == 100)
+        for start in 0...100 {
+            for end in start...100 {
+                #expect(file.bytes(in: Int64(start)..<Int64(end)) == Array(whole[start..<end]))
+            }
+        }
+        #expect(file.bytes(in: 90..<200) == Array(whole[90...]))
+        #expect(file.bytes(in: 200..<300).isEmpty)
+    }
+
+    @Test func theFirstWordsAreSplitMix64() {
+        // The reference sequence of the seed 1234567.
+        let expected: [UInt64] = [6_457_827_717_110_365_317, 3_203_168_211_198_807_973, 9_817_491_932_198_370_423]
+        let bytes = Resource(.generated(seed: 1_234_567, length: 24)).bytes
+        let words = (0..<3).map { word in
+            (0..<8).reduce(UInt64(0)) { $0 | UInt64(bytes[word * 8 + $1]) << UInt64(8 * $1) }
+        }
+        #expect(words == expected)
+    }
+
+    @Test func piecesMakeTheWhole() {
+        let file = Resource(.generated(seed: 1, length: 600_001))
+        var joined: [UInt8] = []
+        file.forEachPiece { joined += $0 }
+        #expect(joined == file.bytes)
+    }
+
+    @Test func seedsDiffer() {
+        #expect(Resource(.generated(seed: 1, length: 64)).bytes != Resource(.generated(seed: 2, length: 64)).bytes)
+    }
+}
