@@ -29,6 +29,7 @@ let package = Package(
         .testTarget(name: "LannerLoopbackTests", dependencies: ["LannerLoopback"]),
         .testTarget(
             name: "LannerURLSessionTests", dependencies: ["LannerURLSession", "LannerLoopback", "LannerCore"]),
+        .testTarget(name: "InteropTests", dependencies: ["Lanner", "LannerLoopback"]),
     ],
     swiftLanguageModes: [.v6]
 )

@@ -1,0 +1,235 @@
+import Foundation
+import LannerLoopback
+
+/// A server program of the system that serves a directory of its own on 127.0.0.1, until it is stopped.
+///
+/// A test that needs one is marked `.enabled(if: RealServer.isThere(.nginx))`: where the program is missing, the test
+/// is skipped, but with `CI=true` in the environment it runs and fails.
+final class RealServer {
+    /// The programs that are known.
+    enum Program: String, CaseIterable, Sendable {
+        /// Ranges, ETag, Last-Modified, keep-alive, an access log.
+        case nginx
+        /// Ranges, ETag, Last-Modified, keep-alive.
+        case lighttpd
+        /// `http.server`: no ranges, no ETag, HTTP/1.0.
+        case python3
+    }
+
+    struct Failed: Error, CustomStringConvertible {
+        var description: String
+    }
+
+    /// The port it listens on.
+    let port: UInt16
+    /// What it serves.
+    let root: URL
+    private let directory: URL
+    private let process: Process
+
+    /// Starts a program and returns when it accepts connections.
+    ///
+    /// - Parameters:
+    ///   - program: What to start.
+    ///   - bytesPerSecond: The most each connection is sent in a second; nothing for `python3`, which cannot.
+    /// - Throws: ``Failed`` when the program is missing or does not start, with what it said.
+    init(_ program: Program, bytesPerSecond: Int? = nil) throws {
+        directory = FileManager.default.temporaryDirectory.appendingPathComponent("lanner-\(UUID().uuidString)")
+        root = directory.appendingPathComponent("root")
+        try FileManager.default.createDirectory(at: root, withIntermediateDirectories: true)
+        let setup = Setup(program: program, directory: directory, root: root, bytesPerSecond: bytesPerSecond)
+        (process, port) = try setup.run()
+    }
+
+    deinit {
+        stop()
+    }
+
+    /// Ends the program and removes its directory, the files it served included. Twice does nothing.
+    func stop() {
+        process.end()
+        try? FileManager.default.removeItem(at: directory)
+    }
+
+    /// The URL of a file in the root.
+    func url(_ name: String) -> URL {
+        URL(fileURLWithPath: "/" + name).path.addingPercentEncoding(withAllowedCharacters: .urlPathAllowed)
+            .flatMap { URL(string: "http://127.0.0.1:\(port)\($0)") } ?? root
+    }
+
+    /// Puts a file into the root, in the place of one that is there, in one step.
+    func put(_ name: String, _ content: LoopbackServer.Resource) throws {
+        let new = directory.appendingPathComponent("new")
+        try Data().write(to: new)
+        let file = try FileHandle(forWritingTo: new)
+        try content.forEachPiece { try file.write(contentsOf: Data($0)) }
+        try file.close()
+        if let date = content.lastModified {
+            try FileManager.default.setAttributes([.modificationDate: date], ofItemAtPath: new.path)
+        }
+        let place = root.appendingPathComponent(name)
+        guard rename(new.path, place.path) == 0 else { throw Failed(description: "cannot put \(name): \(errno)") }
+    }
+}
+
+// The access log of nginx.
+extension RealServer {
+    /// A line of nginx's access log: one request that is over.
+    struct LogEntry: Equatable {
+        var status: Int
+        /// Bytes of body handed to the kernel.
+        var bodyBytes: Int64
+        /// Bytes handed to the kernel, the header included.
+        var bytes: Int64
+        var method: String
+        var path: String
+        /// The `Range` field, "-" for none.
+        var range: String
+    }
+
+    static let logFormat = "$status $body_bytes_sent $bytes_sent $request_method $uri $http_range"
+
+    /// The access log, as soon as it has `count` lines; nginx writes a line when it is done with a request.
+    func accessLog(atLeast count: Int = 0) throws -> [LogEntry] {
+        var entries: [LogEntry] = []
+        let isThere = try Patience.tries { _ in
+            entries = try readLog()
+            return entries.count >= count
+        }
+        guard isThere else { throw Failed(description: "\(entries.count) of \(count) requests in the log") }
+        return entries
+    }
+
+    private func readLog() throws -> [LogEntry] {
+        let text = try String(contentsOf: directory.appendingPathComponent("access.log"), encoding: .utf8)
+        return text.split(separator: "\n").compactMap { line in
+            let words = line.split(separator: " ", maxSplits: 5)
+            guard words.count == 6, let status = Int(words[0]), let body = Int64(words[1]), let all = Int64(words[2])
+            else { return nil }
+            return LogEntry(
+                status: status, bodyBytes: body, bytes: all, method: String(words[3]), path: String(words[4]),
+                range: String(words[5]))
+        }
+    }
+}
+
+// Finding the programs.
+extension RealServer {
+    /// Whether a test with the program is to be run: it is installed, or its absence is a failure.
+    static func isThere(_ program: Program) -> Bool {
+        executable(program) != nil || ProcessInfo.processInfo.environment["CI"] == "true"
+    }
+
+    /// Where the program is; nil when it is not installed.
+    static func executable(_ program: Program) -> URL? {
+        let path = ProcessInfo.processInfo.environment["PATH"] ?? ""
+        // Servers are often outside the path of users.
+        let directories =
+            path.split(separator: ":").map(String.init) + ["/usr/sbin", "/usr/local/sbin", "/opt/homebrew/bin"]
+        return directories.map { URL(fileURLWithPath: $0).appendingPathComponent(program.rawValue) }
+            .first { FileManager.default.isExecutableFile(atPath: $0.path) }
+    }
+}
+
+extension Process {
+    /// Ends the program and returns when it is gone.
+    ///
+    /// Not by SIGTERM: a child inherits the signals that the thread which starts it has blocked, and the threads that
+    /// run tests on Linux have blocked nearly all.
+    fileprivate func end() {
+        if isRunning { kill(processIdentifier, SIGKILL) }
+        waitUntilExit()
+    }
+}
+
+/// Starts one program: its configuration, its port, and waiting for it.
+private struct Setup {
+    var program: RealServer.Program
+    var directory: URL
+    var root: URL
+    var bytesPerSecond: Int?
+
+    /// Starts the program on a free port. Someone else may take the port just before; then another is tried.
+    func run() throws -> (Process, UInt16) {
+        guard let executable = RealServer.executable(program) else {
+            throw RealServer.Failed(description: "\(program.rawValue) is not installed")
+        }
+        for _ in 0..<5 {
+            let port = try freePort()
+            let process = Process()
+            process.executableURL = executable
+            process.arguments = try arguments(port)
+            process.standardInput = FileHandle.nullDevice
+            process.standardOutput = FileHandle.nullDevice
+            process.standardError = try output()
+            try process.run()
+            let accepts = Patience.tries { _ in !process.isRunning || LocalConnection(port: port) != nil }
+            if accepts, process.isRunning { return (process, port) }
+            process.end()
+        }
+        let said = try? String(contentsOf: directory.appendingPathComponent("output"), encoding: .utf8)
+        throw RealServer.Failed(description: "\(program.rawValue) does not start: \(said ?? "")")
+    }
+
+    private func freePort() throws -> UInt16 {
+        let server = try LoopbackServer()
+        defer { server.stop() }
+        return server.port
+    }
+
+    private func output() throws -> FileHandle {
+        let file = directory.appendingPathComponent("output")
+        try Data().write(to: file)
+        return try FileHandle(forWritingTo: file)
+    }
+
+    /// Writes the configuration and makes the arguments for the foreground.
+    private func arguments(_ port: UInt16) throws -> [String] {
+        let file = directory.appendingPathComponent("configuration")
+        switch program {
+        case .nginx:
+            try nginx(port).write(to: file, atomically: true, encoding: .utf8)
+            return ["-p", directory.path, "-c", file.path, "-e", directory.path + "/error.log"]
+        case .lighttpd:
+            try lighttpd(port).write(to: file, atomically: true, encoding: .utf8)
+            return ["-D", "-f", file.path]
+        case .python3:
+            return ["-m", "http.server", String(port), "--bind", "127.0.0.1", "--directory", root.path]
+        }
+    }
+
+    private func nginx(_ port: UInt16) -> String {
+        let temporary = ["client_body", "proxy", "fastcgi", "uwsgi", "scgi"].map { "\($0)_temp_path \($0);" }
+        return """
+            # One process in the foreground: nothing stays when it is killed.
+            daemon off;
+            master_process off;
+            pid nginx.pid;
+            error_log error.log;
+            events { worker_connections 512; }
+            http {
+                log_format entries '\(RealServer.logFormat)';
+                access_log access.log entries;
+                \(temporary.joined(separator: "\n    "))
+                default_type application/octet-stream;
+                sendfile on;
+                tcp_nopush on;
+                server {
+                    listen 127.0.0.1:\(port);
+                    root "\(root.path)";
+                    limit_rate \(bytesPerSecond ?? 0);
+                }
+            }
+            """
+    }
+
+    private func lighttpd(_ port: UInt16) -> String {
+        """
+        server.document-root = "\(root.path)"
+        server.bind = "127.0.0.1"
+        server.port = \(port)
+        mimetype.assign = ( "" => "application/octet-stream" )
+        connection.kbytes-per-second = \((bytesPerSecond ?? 0) / 1024)
+        """
+    }
+}
