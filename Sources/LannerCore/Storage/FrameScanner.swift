@@ -117,12 +117,17 @@ struct FrameScanner {
         markDamaged(start..<position)
     }
 
-    /// Where a header of a newer frame begins; the end of the file when there is none.
+    /// Where a newer frame begins; the end of the file when there is none. One that does not fit into the file is none
+    /// here: in damaged bytes it is more likely a part of a value than a torn end.
     private func nextFrame(after start: Int) -> Int {
         let first = UInt8(truncatingIfNeeded: StoreFormat.mark)
         var candidate = start + 1
         while let found = bytes[candidate...].firstIndex(of: first) {
-            if let frame = frame(at: found), frame.sequence > sequence { return found }
+            if let frame = frame(at: found), frame.sequence > sequence,
+                frame.length <= bytes.count - found - StoreFormat.frameHeaderSize
+            {
+                return found
+            }
             candidate = found + 1
         }
         return bytes.count

@@ -156,6 +156,24 @@ import Testing
         #expect(contents.problems.count == 1, place)
     }
 
+    /// What looks like the header of a longer frame, in a value whose own header is damaged, hides nothing behind it.
+    @Test func valueThatLooksLikeAFrame() throws {
+        let (donor, _) = try SteppedStore.opened()
+        for key in ["1", "2", "3"] {
+            #expect(donor.commitNow([.put(key, String(repeating: "long ", count: 1000))]) == nil)
+        }
+        let journal = try #require(donor.disk.files["journal-1"])
+        let header = journal[(journal.count - (journal.count - Self.headerSize) / 3)...].prefix(24)
+        let (stepped, _) = try SteppedStore.opened()
+        #expect(stepped.commitNow([.put(key: "a", value: Data(header))]) == nil)
+        #expect(stepped.commitNow([.put("b", "behind")]) == nil)
+        var files = stepped.disk.files
+        files["journal-1"]?[Self.headerSize] ^= 1
+        let (contents, _) = try Self.load(files)
+        #expect(contents.values.texts == ["b": "behind"])
+        #expect(contents.problems.count == 1)
+    }
+
     @Test func snapshotThatIsGone() throws {
         var (files, _) = try Self.snapshot()
         files["snapshot-2"] = nil
