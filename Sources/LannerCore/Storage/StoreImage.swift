@@ -9,6 +9,12 @@ struct StoreImage {
     /// The bytes of the frames of all values.
     private(set) var size: Int64 = 0
 
+    /// Makes room for what a file holds, unless its records are smaller than usual: growing step by step takes a
+    /// third of the time of loading.
+    mutating func reserve(forBytes count: Int) {
+        values.reserveCapacity(count / 256)
+    }
+
     mutating func apply(_ change: StoreChange) {
         switch change {
         case .put(let key, let value):

@@ -24,6 +24,7 @@ struct StoreRestoration {
         _ bytes: UnsafeRawBufferPointer, _ kind: StoreFileKind, _ name: String
     ) throws(FrameScanner.UnknownVersion) {
         var scanner = try FrameScanner(bytes, kind)
+        image.reserve(forBytes: bytes.count)
         while let changes = scanner.next() {
             for change in changes { image.apply(change) }
         }
