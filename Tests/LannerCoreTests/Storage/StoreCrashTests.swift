@@ -67,8 +67,9 @@ import Testing
         #expect(failing > 40)
     }
 
-    private static func check(_ script: Script, on disk: CrashDisk, _ place: Comment, _ random: inout SeededGenerator) throws
-    {
+    private static func check(
+        _ script: Script, on disk: CrashDisk, _ place: Comment, _ random: inout SeededGenerator
+    ) throws {
         let (stepped, _) = try SteppedStore.opened(disk, smallestCompaction: smallestCompaction)
         var model: [String: Data] = [:]
         for (changes, durability) in script {

@@ -1,26 +1,11 @@
 import Foundation
 import LannerCore
 import LannerMachine
+import LannerTesting
 
 extension SeededGenerator {
     mutating func below(_ bound: Int) -> Int {
         Int.random(in: 0..<bound, using: &self)
-    }
-}
-
-/// Lanes that run when the test says so, on its thread.
-final class SteppedLanes: LaneFactory, Lane {
-    private let waiting = Locked<[@Sendable () -> Void]>([])
-
-    func makeLane(_ label: String) -> any Lane { self }
-
-    func run(_ work: @escaping @Sendable () -> Void) {
-        waiting.withLock { $0.append(work) }
-    }
-
-    /// Runs the work that waits, and what it queues, to the end.
-    func runAll() {
-        while let work = waiting.withLock({ $0.isEmpty ? nil : $0.removeFirst() }) { work() }
     }
 }
 
@@ -50,7 +35,7 @@ extension Result where Success == Void, Failure == StoreError {
 /// A store over a ``CrashDisk`` whose lane runs when the test says so.
 struct SteppedStore {
     let disk: CrashDisk
-    let lanes = SteppedLanes()
+    let lanes = ManualLanes()
     let reports = Reports()
     let store: FileStore
 
