@@ -1,0 +1,107 @@
+/// What one algorithm adds to the common shape of MD5 and the SHA family: a state, and how blocks are mixed into it.
+///
+/// A block is sixteen words in all of them.
+protocol BlockFunction: Sendable {
+    /// The word the algorithm computes with: `UInt32` or `UInt64`.
+    associatedtype Word: FixedWidthInteger
+
+    /// The state before the first block.
+    init()
+    /// Mixes `count` whole blocks into the state, in order.
+    mutating func compress(_ blocks: UnsafePointer<Word>, count: Int)
+    /// The state as the words of the digest.
+    var words: [Word] { get }
+    /// Whether the message's length and the digest are written most significant byte first.
+    static var isBigEndian: Bool { get }
+}
+
+/// Cuts a message into blocks and pads its end (RFC 1321, 3.1–3.2; FIPS 180-4, 5.1).
+///
+/// Whole blocks are read where they are; only what is left over, or not aligned, is copied. Nothing is allocated
+/// until `digest`. All storage is inline, so a copy is independent.
+struct BlockStream<Function: BlockFunction>: Sendable {
+    /// Room for the largest block, aligned for the largest word.
+    private typealias Storage = (
+        UInt64, UInt64, UInt64, UInt64, UInt64, UInt64, UInt64, UInt64,
+        UInt64, UInt64, UInt64, UInt64, UInt64, UInt64, UInt64, UInt64
+    )
+
+    private static var wordSize: Int { MemoryLayout<Function.Word>.size }
+    private static var blockSize: Int { 16 * wordSize }
+
+    private var function = Function()
+    /// The bytes of the unfinished block, `filled` of them.
+    private var storage: Storage = (0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0)
+    private var filled = 0
+    /// Bytes so far.
+    private var length: UInt64 = 0
+
+    mutating func update(_ bytes: UnsafeRawBufferPointer) {
+        length &+= UInt64(bytes.count)
+        var rest = bytes
+        if filled > 0 {
+            store(&rest)
+        }
+        compressInPlace(&rest)
+        while !rest.isEmpty {
+            store(&rest)
+        }
+    }
+
+    func digest() -> [UInt8] {
+        var padded = self
+        padding.withUnsafeBytes { padded.update($0) }
+        return padded.function.words.flatMap(Self.bytes)
+    }
+
+    /// Compresses the whole blocks at the front, unless a word there would not be aligned.
+    private mutating func compressInPlace(_ rest: inout UnsafeRawBufferPointer) {
+        let count = rest.count / Self.blockSize
+        guard filled == 0, count > 0, let start = rest.baseAddress,
+            Int(bitPattern: start) % MemoryLayout<Function.Word>.alignment == 0
+        else { return }
+        start.withMemoryRebound(to: Function.Word.self, capacity: 16 * count) {
+            function.compress($0, count: count)
+        }
+        rest = UnsafeRawBufferPointer(rebasing: rest.dropFirst(count * Self.blockSize))
+    }
+
+    /// Takes bytes from the front until the unfinished block is full, which is then compressed, or none are left.
+    private mutating func store(_ rest: inout UnsafeRawBufferPointer) {
+        let taken = UnsafeRawBufferPointer(rebasing: rest.prefix(Self.blockSize - filled))
+        withUnsafeMutableBytes(of: &storage) { [filled] block in
+            UnsafeMutableRawBufferPointer(rebasing: block[filled...]).copyMemory(from: taken)
+        }
+        filled += taken.count
+        rest = UnsafeRawBufferPointer(rebasing: rest.dropFirst(taken.count))
+        if filled == Self.blockSize {
+            compressStorage()
+        }
+    }
+
+    private mutating func compressStorage() {
+        filled = 0
+        withUnsafePointer(to: storage) { block in
+            block.withMemoryRebound(to: Function.Word.self, capacity: 16) { function.compress($0, count: 1) }
+        }
+    }
+
+    /// A one bit, zeros up to a length field of two words at the end of a block, and the length in bits.
+    private var padding: [UInt8] {
+        let used = filled + 1 + 2 * Self.wordSize
+        let zeros = (Self.blockSize - used % Self.blockSize) % Self.blockSize
+        return [0x80] + [UInt8](repeating: 0, count: zeros) + lengthField
+    }
+
+    /// The length in bits over two words. Both halves are cut from 128 bits, so that no length overflows.
+    private var lengthField: [UInt8] {
+        let low = length << 3
+        let high = length >> 61
+        let bits = Function.isBigEndian ? Self.bytes(high) + Self.bytes(low) : Self.bytes(low) + Self.bytes(high)
+        return Function.isBigEndian ? bits.suffix(2 * Self.wordSize) : Array(bits.prefix(2 * Self.wordSize))
+    }
+
+    private static func bytes<Integer: FixedWidthInteger>(_ word: Integer) -> [UInt8] {
+        withUnsafeBytes(of: Function.isBigEndian ? word.bigEndian : word.littleEndian, Array.init)
+    }
+}

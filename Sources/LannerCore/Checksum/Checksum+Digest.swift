@@ -1,0 +1,122 @@
+import Foundation
+
+extension Checksum {
+    /// A digest and the algorithm it was computed with.
+    ///
+    /// Written and read as "sha256:HEX", also by `Codable`.
+    public struct Digest: Hashable, Sendable {
+        /// The algorithm.
+        public let algorithm: Algorithm
+        /// The digest, most significant byte first; always ``Algorithm/digestLength`` of them.
+        public let bytes: [UInt8]
+
+        /// The digest of the bytes a hasher has taken. `algorithm` must be the one the hasher was made by.
+        init(algorithm: Algorithm, of hasher: any Checksum.Hasher) {
+            self.algorithm = algorithm
+            bytes = hasher.digest()
+        }
+
+        /// A digest from its bytes; fails when there are not ``Algorithm/digestLength`` of them.
+        public init(algorithm: Algorithm, bytes: some Sequence<UInt8>) throws(ParseError) {
+            let bytes = Array(bytes)
+            guard bytes.count == algorithm.digestLength else {
+                throw .wrongLength(algorithm, digits: 2 * bytes.count)
+            }
+            self.algorithm = algorithm
+            self.bytes = bytes
+        }
+
+        /// A digest from hexadecimal digits in either case. White space around them is ignored.
+        public init(algorithm: Algorithm, hexadecimal: String) throws(ParseError) {
+            let text = hexadecimal.trimmingCharacters(in: .whitespacesAndNewlines)
+            var digits: [UInt8] = []
+            for character in text {
+                guard let digit = character.hexDigitValue, character.isASCII else {
+                    throw .badCharacter(character)
+                }
+                digits.append(UInt8(digit))
+            }
+            guard digits.count == 2 * algorithm.digestLength else {
+                throw .wrongLength(algorithm, digits: digits.count)
+            }
+            self.algorithm = algorithm
+            bytes = stride(from: 0, to: digits.count, by: 2).map { digits[$0] << 4 | digits[$0 + 1] }
+        }
+
+        /// A digest from "ALGORITHM:HEX". White space around either part is ignored.
+        public init(parsing text: String) throws(ParseError) {
+            let parts = text.split(separator: ":", maxSplits: 1, omittingEmptySubsequences: false)
+            guard parts.count == 2 else {
+                throw .missingAlgorithm(text)
+            }
+            let name = parts[0].trimmingCharacters(in: .whitespacesAndNewlines)
+            guard let algorithm = Algorithm(name: name) else {
+                throw .unknownAlgorithm(name)
+            }
+            try self.init(algorithm: algorithm, hexadecimal: String(parts[1]))
+        }
+
+        /// The digest in lowercase hexadecimal digits.
+        public var hexadecimal: String {
+            let digits = Array("0123456789abcdef".utf8)
+            return String(decoding: bytes.flatMap { [digits[Int($0 >> 4)], digits[Int($0 & 15)]] }, as: UTF8.self)
+        }
+    }
+}
+
+extension Checksum.Digest: CustomStringConvertible {
+    /// The digest as "sha256:HEX", which ``init(parsing:)`` reads.
+    public var description: String {
+        "\(algorithm.rawValue):\(hexadecimal)"
+    }
+}
+
+extension Checksum.Digest: Codable {
+    /// Reads the form that ``description`` writes.
+    public init(from decoder: any Decoder) throws {
+        try self.init(parsing: decoder.singleValueContainer().decode(String.self))
+    }
+
+    /// Writes ``description``.
+    public func encode(to encoder: any Encoder) throws {
+        var container = encoder.singleValueContainer()
+        try container.encode(description)
+    }
+}
+
+extension Checksum {
+    /// Why a text is not a digest.
+    public enum ParseError: Error, Hashable, Sendable {
+        /// There is no colon between an algorithm and a digest in this text.
+        case missingAlgorithm(String)
+        /// There is no algorithm of this name.
+        case unknownAlgorithm(String)
+        /// The digest has another number of hexadecimal digits than the algorithm's digests have.
+        case wrongLength(Algorithm, digits: Int)
+        /// The digest contains something else than hexadecimal digits.
+        case badCharacter(Character)
+    }
+}
+
+extension Checksum.ParseError: LocalizedError, CustomStringConvertible {
+    /// One sentence for people.
+    public var description: String {
+        switch self {
+        case .missingAlgorithm(let text):
+            "\"\(text)\" does not name its algorithm; write ALGORITHM:HEX, for example sha256:HEX."
+        case .unknownAlgorithm(let name):
+            "\"\(name)\" is not a known checksum algorithm; \(Self.knownNames) are."
+        case .wrongLength(let algorithm, let digits):
+            "A \(algorithm.rawValue) checksum has \(2 * algorithm.digestLength) hexadecimal digits, this one \(digits)."
+        case .badCharacter(let character):
+            "A checksum consists of hexadecimal digits, this one contains \(String(character).debugDescription)."
+        }
+    }
+
+    /// The same as ``description``.
+    public var errorDescription: String? { description }
+
+    private static var knownNames: String {
+        Checksum.Algorithm.allCases.map(\.rawValue).joined(separator: ", ")
+    }
+}
