@@ -19,6 +19,9 @@ extension FileError: CustomStringConvertible {
         self.init(fault: DiskFault(errno: code), operation: operation, path: path, code: code)
     }
 
+    /// Whether a rename failed because its two ends are on two file systems.
+    package var isAcrossDevices: Bool { code == EXDEV }
+
     private var phrase: String {
         switch operation {
         case "write": "write to"

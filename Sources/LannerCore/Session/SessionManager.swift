@@ -1,6 +1,138 @@
+import Dispatch
 import Foundation
+import LannerMachine
 
-/// Downloads files.
+/// Downloads files: queues, pauses, resumes, verifies and remembers them.
+///
+/// Managers with different identifiers never touch each other. One directory has one manager at a time, in this
+/// process and in others: a second one cannot be used, and says so in ``unavailable``.
+///
+/// Every method may be called on any thread, also from inside any callback. Callbacks run on the main queue or on
+/// ``operationQueue``, as each was asked for.
 public final class SessionManager: Sendable {
-    init() {}
+    /// The name that tells this manager's downloads from those of others.
+    public let identifier: String
+    /// The queue of callbacks that did not ask for the main queue.
+    public let operationQueue: DispatchQueue
+    /// The directories.
+    public let cache: Cache
+    /// Why the manager cannot be used: its directory is in use, its records cannot be read, or a directory cannot be
+    /// made. Nil when all is well. Nothing on the disk is changed by a manager that cannot be used.
+    public let unavailable: LannerError?
+
+    let engine: Engine
+    let state: Locked<ManagerState>
+
+    /// Makes a manager over a transport, and restores the downloads of its records.
+    ///
+    /// - Parameters:
+    ///   - identifier: Names the manager; the default cache and log lines go by it.
+    ///   - configuration: May be changed later.
+    ///   - transport: Carries out the exchanges; the manager invalidates it in the end.
+    ///   - store: Keeps the records; a ``FileStore`` in the cache's `downloadPath` when nil. With a ``MemoryStore``
+    ///     nothing is remembered.
+    ///   - clock: Where time comes from.
+    ///   - logger: Takes log lines; standard error when nil.
+    ///   - cache: The directories; the defaults for the identifier when nil.
+    ///   - operationQueue: The queue of callbacks that do not ask for the main queue. A serial one keeps their order.
+    public convenience init(
+        _ identifier: String, configuration: SessionConfiguration = SessionConfiguration(),
+        transport: any Transport, store: (any Store)? = nil, clock: (any Clock)? = nil, logger: (any Logable)? = nil,
+        cache: Cache? = nil, operationQueue: DispatchQueue = DispatchQueue(label: "lanner.operationQueue")
+    ) {
+        self.init(
+            identifier, configuration: configuration, transport: transport, store: store, logger: logger, cache: cache,
+            operationQueue: operationQueue, environment: clock.map { Environment(clock: $0) } ?? Environment())
+    }
+
+    package init(
+        _ identifier: String, configuration: SessionConfiguration, transport: any Transport, store: (any Store)?,
+        logger: (any Logable)?, cache: Cache?, operationQueue: DispatchQueue, environment: Environment
+    ) {
+        self.identifier = identifier
+        self.operationQueue = operationQueue
+        let cache = cache ?? Cache(identifier)
+        self.cache = cache
+        let startup = Startup(cache: cache, environment: environment, store: store)
+        unavailable = startup.error
+        engine = Engine(
+            environment: environment, transport: transport, store: startup.store, cache: cache,
+            operationLane: environment.operationLane ?? DispatchLane(operationQueue),
+            settings: configuration.settings(transport.traits), logger: logger ?? ConsoleLogger(identifier: identifier))
+        state = Locked(ManagerState(configuration: configuration, lock: startup.lock))
+        engine.begin(self, configuration, startup)
+    }
+
+    deinit {
+        engine.invalidate()
+        state.withLock { $0.lock }?.release()
+    }
+
+    // MARK: Properties
+
+    /// What the manager works by. A change applies at once.
+    public var configuration: SessionConfiguration {
+        get { state.withLock { $0.configuration } }
+        set {
+            state.withLock { $0.configuration = newValue }
+            engine.apply(newValue)
+        }
+    }
+
+    /// Takes the log lines.
+    public var logger: any Logable {
+        get { engine.state.withLock { $0.logger } }
+        set { engine.state.withLock { $0.logger = newValue } }
+    }
+
+    /// Where the tasks stand as a whole: running while any runs or waits; else suspended, failed or succeeded, the
+    /// first that any task is; canceled or removed when the last task went that way; waiting before the first.
+    public var status: Status { engine.state.withLock { $0.totals.status } }
+
+    /// Every task, in order. O(n log n).
+    public var tasks: [DownloadTask] { engine.tasks { _ in true } }
+
+    /// The tasks whose file is there, in order. O(n log n).
+    public var succeededTasks: [DownloadTask] { engine.tasks { $0.status == .succeeded } }
+
+    /// The progress of all tasks in bytes, as far as sizes are known. The same object every time.
+    public var progress: Progress {
+        let totals = engine.state.withLock { $0.totals }
+        return state.withLock { state in
+            state.progress.totalUnitCount = totals.total
+            state.progress.completedUnitCount = totals.completed
+            return state.progress
+        }
+    }
+
+    /// Bytes a second of all running tasks.
+    public var speed: Int64 { engine.running.reduce(0) { $0 &+ $1.speed } }
+
+    /// Seconds until all tasks are done at the present speed; 0 when that cannot be told.
+    public var timeRemaining: Int64 {
+        let totals = engine.state.withLock { $0.totals }
+        let speed = speed
+        return speed > 0 ? max(0, totals.total - totals.completed) / speed : 0
+    }
+
+    /// Ends everything: running downloads stop with their bytes kept, handlers that wait are called, the transport and
+    /// the store are closed, and the directory is free for another manager when this returns. The manager cannot be
+    /// used afterwards.
+    public func invalidate() {
+        engine.invalidate()
+        state.withLock { $0.lock }?.release()
+    }
+}
+
+/// What a manager's lock guards.
+struct ManagerState {
+    var configuration: SessionConfiguration
+    let lock: (any FileLock)?
+    let progress = Progress(totalUnitCount: 0)
+    var callbacks = Callbacks<SessionManager>()
+
+    init(configuration: SessionConfiguration, lock: (any FileLock)?) {
+        self.configuration = configuration
+        self.lock = lock
+    }
 }

@@ -5,6 +5,7 @@ extension Download {
     mutating func user(_ verb: Verb, _ ticket: Ticket?, _ context: inout Context) {
         switch verb {
         case .start: start(ticket, &context)
+        case .downloadAgain: downloadAgain(ticket, &context)
         case .suspend: pause(for: .suspend, ticket, &context)
         case .cancel: pause(for: .cancel, ticket, &context)
         case .remove(let completely): pause(for: .remove(finished: completely), ticket, &context)
@@ -31,6 +32,16 @@ extension Download {
             case .restart, .cancel, .remove: break
             }
         case .opening, .transferring, .verifying, .publishing, .succeeded: break
+        }
+        answer(ticket, &context)
+    }
+
+    private mutating func downloadAgain(_ ticket: Ticket?, _ context: inout Context) {
+        if state == .succeeded {
+            giveUpBytes(.bytesLost, &context)
+            failures = 0
+            wait(&context)
+            record(.status, &context)
         }
         answer(ticket, &context)
     }

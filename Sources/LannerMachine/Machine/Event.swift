@@ -59,6 +59,8 @@ package enum Event: Sendable, Equatable {
 package enum Verb: Sendable, Hashable {
     /// Run, as soon as there is a slot.
     case start
+    /// Run from the beginning though it has succeeded: its file is gone. Else nothing.
+    case downloadAgain
     /// Stop and keep the bytes.
     case suspend
     /// Stop, forget the download and its bytes; a finished download is left alone.

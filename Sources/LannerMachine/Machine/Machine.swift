@@ -8,7 +8,8 @@ package struct Machine: Sendable {
     private var queue = IndexedHeap<DownloadID, Place>()
     private var deadlines = IndexedHeap<DownloadID, Duration>()
     private var armed: Duration?
-    private var running: Set<DownloadID> = []
+    /// Who holds a slot.
+    package private(set) var running: Set<DownloadID> = []
     /// How many downloads have yet to come to rest for a ticket.
     private var tickets: [Ticket: Int] = [:]
     private var isNetworkAvailable = true

@@ -1,0 +1,18 @@
+import Dispatch
+@_exported import LannerCore
+@_exported import LannerURLSession
+
+extension SessionManager {
+    /// Makes a manager over the default transport, and restores the downloads of its records.
+    ///
+    /// The same as the initializer with a `transport`, which describes the parameters, over URLSession.
+    public convenience init(
+        _ identifier: String, configuration: SessionConfiguration = SessionConfiguration(),
+        logger: (any Logable)? = nil, cache: Cache? = nil,
+        operationQueue: DispatchQueue = DispatchQueue(label: "lanner.operationQueue")
+    ) {
+        self.init(
+            identifier, configuration: configuration, transport: DefaultTransport.make(), logger: logger, cache: cache,
+            operationQueue: operationQueue)
+    }
+}

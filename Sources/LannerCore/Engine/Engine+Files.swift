@@ -1,0 +1,152 @@
+import Foundation
+import LannerMachine
+
+// What the machine wants of partial and finished files.
+
+extension Engine {
+    func file(_ id: DownloadID) -> PartialFile? { job(id)?.state.withLock { $0.file } }
+
+    func partialPath(_ id: DownloadID, _ generation: UInt32) -> String {
+        "\(cache.downloadTmpPath)/\(id.number)-\(generation).part"
+    }
+
+    func open(_ id: DownloadID, _ attempt: Attempt, _ generation: UInt32, _ claimed: ByteRanges, _ total: Int64?) {
+        guard let job = job(id) else { return }
+        let file = makeFile(job, attempt, generation, claimed)
+        job.state.withLock { state in
+            state.file = file
+            state.generations.insert(generation)
+            state.destination = nil
+        }
+        file.open(total: total)
+    }
+
+    func startOver(_ id: DownloadID, _ attempt: Attempt, _ generation: UInt32, _ total: Int64?) {
+        guard let job = job(id) else { return }
+        let file = makeFile(job, attempt, generation, ByteRanges())
+        let old = job.state.withLock { state in
+            defer { state.file = file }
+            state.generations.insert(generation)
+            return state.file
+        }
+        old?.close(sync: false)
+        file.open(total: total)
+    }
+
+    private func makeFile(
+        _ job: Job, _ attempt: Attempt, _ generation: UInt32, _ claimed: ByteRanges
+    ) -> PartialFile {
+        let (digest, synced) = job.state.withLock { ($0.digest, $0.saved.synced) }
+        return PartialFile(
+            path: partialPath(job.id, generation), fileSystem: environment.fileSystem,
+            lanes: PartialFile.Lanes(environment.lanes), hasher: digest?.algorithm.makeHasher(), claimed: claimed,
+            durable: synced.intersection(claimed)
+        ) { [weak self] event in
+            self?.report(event, of: job, attempt, digest)
+        }
+    }
+
+    private func report(_ event: PartialFileEvent, of job: Job, _ attempt: Attempt, _ digest: Checksum.Digest?) {
+        let id = job.id
+        switch event {
+        case .opened(let held): handle(.opened(id, attempt, held: held))
+        case .wrote(let range):
+            relieve(job)
+            handle(.wrote(id, attempt, range))
+        case .synced(let ranges): handle(.synced(id, attempt, ranges))
+        case .finished(let actual): handle(.verified(id, attempt, Self.compare(actual, digest)))
+        case .failed(let error):
+            relieve(job)
+            handle(.fileFailed(id, attempt, Failure(error)))
+        case .closed(let written, let synced):
+            handle(.closed(id, attempt, written: written, synced: synced))
+        }
+    }
+
+    private func relieve(_ job: Job) {
+        for sink in job.state.withLock({ Array($0.sinks.values) }) { sink.relieve() }
+    }
+
+    private static func compare(_ actual: [UInt8]?, _ expected: Checksum.Digest?) -> Verification {
+        guard let expected, let actual else { return .sizeOnly }
+        if actual == expected.bytes { return .correct }
+        let found =
+            (try? Checksum.Digest(algorithm: expected.algorithm, bytes: actual).hexadecimal) ?? "of another length"
+        return .mismatch(
+            "The file's \(expected.algorithm.rawValue) is \(found), not the expected \(expected.hexadecimal); check "
+                + "the checksum, or download again.")
+    }
+
+    func close(_ id: DownloadID, _ attempt: Attempt, sync: Bool) {
+        guard let job = job(id) else { return }
+        let file = job.state.withLock { state in
+            defer { state.file = nil }
+            return state.file
+        }
+        file?.close(sync: sync)
+    }
+
+    // MARK: Publishing
+
+    func publish(_ id: DownloadID, _ attempt: Attempt) {
+        guard let job = job(id) else { return }
+        let generation = job.state.withLock { $0.saved.generation }
+        close(id, attempt, sync: false)
+        let source = partialPath(id, generation)
+        let target = job.task.filePath
+        fileLane.run { [self] in
+            do throws(FileError) {
+                try environment.fileSystem.makeDirectory(cache.downloadFilePath)
+                try Publisher(fileSystem: environment.fileSystem).move(source, to: target)
+                handle(.published(id, attempt))
+            } catch {
+                handle(.fileFailed(id, attempt, Failure(error)))
+            }
+        }
+    }
+
+    func discard(_ id: DownloadID, finished: Bool) {
+        guard let job = job(id) else { return }
+        let generations = job.state.withLock { $0.generations }
+        var paths = generations.sorted().map { partialPath(id, $0) }
+        if finished { paths.append(job.task.filePath) }
+        remove(paths) { [self] in handle(.discarded(id)) }
+    }
+
+    /// Removes files on the file lane; what cannot be removed is logged.
+    func remove(_ paths: [String], then done: @escaping @Sendable () -> Void = {}) {
+        fileLane.run { [self] in
+            for path in paths {
+                do throws(FileError) {
+                    try environment.fileSystem.remove(path)
+                } catch {
+                    log { .error("could not remove a file", error: LannerError.failed(Failure(error))) }
+                }
+            }
+            done()
+        }
+    }
+}
+
+extension Failure {
+    /// The disk refused: what, where, and what to do.
+    init(_ error: FileError) {
+        self.init(.disk(error.fault), "\(error)" + error.fault.advice)
+    }
+}
+
+extension DiskFault {
+    fileprivate var advice: String {
+        switch self {
+        case .noSpace: "; free some space and start again"
+        case .notPermitted: "; choose a directory you may write in, or change its permissions"
+        case .inputOutput: "; the device may be failing"
+        case .notFound: "; the directory may have been removed"
+        case .inTheWay: "; move away what is there, or choose another name"
+        case .tooLarge: "; choose a file system that holds files of this size"
+        case .tooManyFiles: "; let fewer downloads run at once"
+        case .locked: "; let the other one end first, or choose another directory"
+        case .other: ""
+        }
+    }
+}

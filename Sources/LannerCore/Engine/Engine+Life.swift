@@ -1,0 +1,122 @@
+import Foundation
+import LannerMachine
+
+// The beginning and the end of an engine.
+
+extension Engine {
+    func begin(_ manager: SessionManager, _ configuration: SessionConfiguration, _ startup: Startup) {
+        state.withLock { state in
+            state.manager = manager
+            state.isInvalidated = startup.error != nil
+        }
+        if let error = startup.error { return log { .error("the manager cannot be used", error: error) } }
+        for problem in startup.problems {
+            log { .error("restored with a loss", error: LannerError.storeError(StoreError(.disk(.other), problem))) }
+        }
+        apply(configuration)
+        restore(startup.records, resuming: configuration.resumesAtLaunch)
+    }
+
+    func apply(_ configuration: SessionConfiguration) {
+        let settings = configuration.settings(transport.traits)
+        enter { state in
+            state.networkAccess = configuration.networkAccess
+            state.timeout = settings.watchdog.silence
+            return .settings(settings)
+        }
+    }
+
+    private func restore(_ records: [DownloadRecord], resuming: Bool) {
+        let jobs = records.compactMap(restoredJob)
+        var new: [NewDownload] = []
+        var interrupted: [DownloadID] = []
+        for job in jobs {
+            let (saved, rank, hasDigest) = job.state.withLock { ($0.saved, $0.rank, $0.digest != nil) }
+            new.append(NewDownload(id: job.id, rank: rank, hasDigest: hasDigest, saved: saved))
+            if saved.status == .active || saved.status == .publishing { interrupted.append(job.id) }
+        }
+        enter { state in
+            for job in jobs { state.keep(job) }
+            return .add(new)
+        }
+        if resuming, !interrupted.isEmpty { handle(.user(.start, interrupted, nil)) }
+    }
+
+    private func restoredJob(_ record: DownloadRecord) -> Job? {
+        guard let url = URL(string: record.url) else { return nil }
+        var saved = record.saved
+        // After another boot only what was synced is sure to be there.
+        if record.boot == nil || record.boot != boot { saved.written = saved.synced }
+        if saved.status == .publishing, isPublished(record) { saved.status = .succeeded }
+        var taskState = TaskState(engine: self, status: saved.status.restored, fileName: record.fileName)
+        if case .failed(let failure) = saved.status { taskState.error = LannerError(failure) }
+        taskState.validation = record.validation
+        taskState.startDate = record.startDate
+        taskState.endDate = record.endDate
+        let completed = saved.status == .succeeded ? saved.total ?? 0 : saved.written.count
+        taskState.setProgress(completed: completed, total: saved.total)
+        let task = DownloadTask(id: record.id, url: url, cache: cache, state: taskState)
+        var state = JobState(
+            fields: record.fields, digest: record.digest.flatMap { try? Checksum.Digest(parsing: $0) },
+            rank: record.rank, saved: saved)
+        state.resumeData = record.resumeData
+        return Job(id: record.id, task: task, state: state)
+    }
+
+    /// Whether the process ended between the move of the file and the record of it.
+    private func isPublished(_ record: DownloadRecord) -> Bool {
+        let files = environment.fileSystem
+        let partial = try? files.size(of: partialPath(record.id, record.saved.generation))
+        let finished = try? files.size(of: cache.downloadFilePath + "/" + record.fileName)
+        return partial == .some(nil) && finished == .some(record.saved.total)
+    }
+
+    // MARK: The end
+
+    func invalidate() {
+        let (jobs, handlers) = state.withLock { state -> ([Job], [@Sendable () -> Void]) in
+            guard !state.isInvalidated else { return ([], []) }
+            state.isInvalidated = true
+            state.actions = []
+            defer { state.tickets = [:] }
+            return (Array(state.jobs.values), state.tickets.sorted { $0.key < $1.key }.map(\.value))
+        }
+        for job in jobs {
+            let (sinks, file) = job.state.withLock { state in
+                defer {
+                    state.sinks = [:]
+                    state.file = nil
+                }
+                return (Array(state.sinks.values), state.file)
+            }
+            sinks.forEach { $0.stop(keepBytes: true) }
+            file?.close(sync: false)
+            job.task.hub.finish()
+        }
+        transport.invalidate()
+        store.close()
+        handlers.forEach { $0() }
+    }
+}
+
+extension EngineState {
+    /// Takes a job in; of two with one URL the later one is found by it.
+    mutating func keep(_ job: Job) {
+        jobs[job.id] = job
+        ids[job.task.url.absoluteString] = job.id
+        lastID = max(lastID, job.id.number)
+        lastRank = max(lastRank, job.state.withLock { $0.rank })
+        totals.add(job.task.state.withLock { $0.figures })
+    }
+}
+
+extension Saved.Status {
+    /// How a download comes back: what was under way is suspended until it is started.
+    fileprivate var restored: Status {
+        switch self {
+        case .active, .suspended, .publishing: .suspended
+        case .failed: .failed
+        case .succeeded: .succeeded
+        }
+    }
+}

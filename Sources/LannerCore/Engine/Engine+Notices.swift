@@ -1,0 +1,200 @@
+import Foundation
+import LannerMachine
+
+// What a user may see: the state of tasks, callbacks, events, the log.
+
+extension Engine {
+    func tell(_ id: DownloadID, _ notice: Notice) {
+        guard let job = job(id) else { return }
+        let task = job.task
+        switch notice {
+        case .status(let phase): tellStatus(job, phase)
+        case .progress(let completed, let total): tellProgress(task, completed, total)
+        case .restarted(let reason):
+            log { .downloadTask("starts over (\(reason.rawValue))", task: task) }
+            task.hub.send(.restarted(reason))
+        case .head(let head):
+            task.state.withLock { $0.response = head }
+            task.hub.send(.response(head))
+        case .retrying(let failure, let time):
+            let error = LannerError(failure)
+            task.state.withLock { $0.error = error }
+            let delay = max(.zero, time - environment.clock.now)
+            log { .error("\(task.url.absoluteString): tries again in \(delay)", error: error) }
+            task.hub.send(.retrying(error, after: delay))
+        case .verified(let result):
+            task.state.withLock { $0.validation = Validation(result) }
+        }
+    }
+
+    // MARK: Status
+
+    private func tellStatus(_ job: Job, _ phase: Phase) {
+        let task = job.task
+        let now = environment.clock.date.timeIntervalSince1970
+        let (before, after) = task.state.withLock { state in
+            let before = state.figures
+            state.enter(phase, at: now)
+            return (before, state.figures)
+        }
+        guard before.status != after.status else { return count(before, after) }
+        log { .downloadTask("is \(after.status.rawValue)", task: task) }
+        if after.status == .failed, let error = task.error {
+            log { .error("\(task.url.absoluteString) failed", error: error) }
+        }
+        task.hub.send(.status(after.status))
+        if after.status.isAtRest { tellEnd(task, after.status) }
+        count(before, after)
+    }
+
+    private func tellEnd(_ task: DownloadTask, _ status: Status) {
+        if let callback = task.state.withLock({ $0.callbacks.ended(succeeded: status == .succeeded) }) {
+            dispatch(callback, task)
+        }
+        if status == .canceled || status == .removed { task.hub.finish() }
+        if status == .succeeded { validateIfAsked(task) }
+    }
+
+    // MARK: Progress
+
+    private func tellProgress(_ task: DownloadTask, _ completed: Int64, _ total: Int64?) {
+        let now = environment.clock.now
+        let (before, after, callback) = task.state.withLock { state in
+            let before = state.figures
+            state.setProgress(completed: completed, total: total)
+            if state.status == .running { state.speed.note(completed, at: now) }
+            return (before, state.figures, state.dueProgress())
+        }
+        task.hub.send(.progress(completed: completed, total: total))
+        if let callback {
+            lane(callback).run {
+                task.state.withLock { $0.callbacks.isProgressPending = false }
+                callback.handler(task)
+            }
+        }
+        count(before, after)
+    }
+
+    // MARK: The manager as a whole
+
+    private func count(_ before: TaskFigures, _ after: TaskFigures) {
+        guard before != after else { return }
+        let (old, new, manager) = state.withLock { state in
+            let old = state.totals.status
+            state.totals.replace(before, by: after)
+            return (old, state.totals.status, state.manager)
+        }
+        guard let manager else { return }
+        if new == .running, before.completed != after.completed { manager.tellProgress() }
+        if new != old, new.isAtRest { manager.tellEnd(new) }
+    }
+
+    // MARK: Callbacks
+
+    /// Calls back on the queue that was asked for; never here and now.
+    func dispatch<Sender: Sendable>(_ callback: Callback<Sender>, _ sender: Sender) {
+        lane(callback).run { callback.handler(sender) }
+    }
+
+    func lane<Sender>(_ callback: Callback<Sender>) -> any Lane {
+        callback.onMainQueue ? environment.mainLane : operationLane
+    }
+}
+
+extension TaskState {
+    fileprivate mutating func enter(_ phase: Phase, at now: TimeInterval) {
+        waitingReason = nil
+        switch phase {
+        case .waiting(let reason):
+            waitingReason = reason
+            status = .waiting
+        case .running:
+            status = .running
+            if startDate == 0 { startDate = now }
+        case .willSuspend: status = .willSuspend
+        case .willCancel: status = .willCancel
+        case .willRemove: status = .willRemove
+        case .suspended: status = .suspended
+        case .failed(let failure):
+            status = .failed
+            error = LannerError(failure)
+        case .canceled: status = .canceled
+        case .removed: status = .removed
+        case .succeeded:
+            status = .succeeded
+            error = nil
+        }
+        if status != .running { speed.stop() }
+        if status == .succeeded || status == .failed { endDate = now }
+    }
+
+    /// The progress callback, if one is set and none is on its way.
+    fileprivate mutating func dueProgress() -> Callback<DownloadTask>? {
+        guard status == .running, let callback = callbacks.progress, !callbacks.isProgressPending else { return nil }
+        callbacks.isProgressPending = true
+        return callback
+    }
+
+    var figures: TaskFigures {
+        TaskFigures(status: status, completed: completed, total: total ?? 0)
+    }
+}
+
+extension Validation {
+    fileprivate init(_ result: Verification) {
+        switch result {
+        case .sizeOnly: self = .unknown
+        case .correct: self = .correct
+        case .mismatch: self = .incorrect
+        }
+    }
+}
+
+/// What of a task counts in its manager's totals.
+struct TaskFigures: Equatable {
+    var status: Status
+    var completed: Int64
+    var total: Int64
+}
+
+/// Sums over all tasks, kept as they change.
+struct Totals {
+    private(set) var completed: Int64 = 0
+    private(set) var total: Int64 = 0
+    private var counts: [Status: Int] = [:]
+    /// What the manager is when it has no task left.
+    private var lastEnd = Status.waiting
+
+    func count(_ status: Status) -> Int { counts[status] ?? 0 }
+
+    mutating func add(_ figures: TaskFigures) {
+        completed &+= figures.completed
+        total &+= figures.total
+        counts[figures.status, default: 0] += 1
+    }
+
+    mutating func replace(_ before: TaskFigures, by after: TaskFigures) {
+        remove(before)
+        if after.status == .canceled || after.status == .removed {
+            lastEnd = after.status
+        } else {
+            add(after)
+        }
+    }
+
+    private mutating func remove(_ figures: TaskFigures) {
+        completed &-= figures.completed
+        total &-= figures.total
+        counts[figures.status, default: 0] -= 1
+    }
+
+    /// The status of the manager: running while anything runs, waits or is about to end.
+    var status: Status {
+        if [.running, .waiting, .willSuspend, .willCancel, .willRemove].contains(where: { count($0) > 0 }) {
+            return .running
+        }
+        if count(.suspended) > 0 { return .suspended }
+        if count(.failed) > 0 { return .failed }
+        return count(.succeeded) > 0 ? .succeeded : lastEnd
+    }
+}

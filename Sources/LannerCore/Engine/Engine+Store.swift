@@ -1,0 +1,83 @@
+import Foundation
+import LannerMachine
+
+/// The changes of the store that one batch of actions asks for: they become one commit.
+struct PendingChanges {
+    struct Confirmation: Sendable {
+        var id: DownloadID
+        var attempt: Attempt
+    }
+
+    var changes: [StoreChange] = []
+    var durability = StoreDurability.process
+    var confirmations: [Confirmation] = []
+    /// Partial files that no record names any more once this is kept.
+    var obsolete: [String] = []
+}
+
+extension Engine {
+    func record(
+        _ id: DownloadID, _ attempt: Attempt, _ saved: Saved, _ need: RecordNeed, _ pending: inout PendingChanges
+    ) {
+        guard let job = job(id) else { return }
+        let obsolete = job.state.withLock { state in
+            state.saved = saved
+            let obsolete = state.generations.filter { $0 < saved.generation }
+            state.generations.subtract(obsolete)
+            return obsolete
+        }
+        pending.obsolete += obsolete.sorted().map { partialPath(id, $0) }
+        pending.changes.append(.put(key: DownloadRecord.key(id), value: makeRecord(job).encoded))
+        switch need {
+        case .marks: break
+        case .status: pending.durability = .machine
+        case .confirmed:
+            pending.durability = .machine
+            pending.confirmations.append(.init(id: id, attempt: attempt))
+        }
+    }
+
+    func unrecord(_ id: DownloadID, _ attempt: Attempt, _ pending: inout PendingChanges) {
+        pending.changes.append(.remove(key: DownloadRecord.key(id)))
+        pending.durability = .machine
+        pending.confirmations.append(.init(id: id, attempt: attempt))
+    }
+
+    func makeRecord(_ job: Job) -> DownloadRecord {
+        let task = job.task.state.withLock { $0 }
+        return job.state.withLock { state in
+            DownloadRecord(
+                id: job.id, url: job.task.url.absoluteString, fields: state.fields, fileName: task.fileName,
+                rank: state.rank, digest: state.digest?.description, resumeData: state.resumeData,
+                startDate: task.startDate, endDate: task.endDate, validation: task.validation, boot: boot,
+                saved: state.saved)
+        }
+    }
+
+    /// Records what the user changed of a download, the machine knowing nothing of it.
+    func recordAnew(_ jobs: [Job]) {
+        var pending = PendingChanges()
+        pending.durability = .machine
+        pending.changes = jobs.map { .put(key: DownloadRecord.key($0.id), value: makeRecord($0).encoded) }
+        commit(pending)
+    }
+
+    func commit(_ pending: PendingChanges) {
+        guard !pending.changes.isEmpty else { return }
+        store.commit(pending.changes, durability: pending.durability) { [weak self] result in
+            self?.committed(pending, result)
+        }
+    }
+
+    private func committed(_ pending: PendingChanges, _ result: Result<Void, StoreError>) {
+        switch result {
+        case .success:
+            if !pending.obsolete.isEmpty { remove(pending.obsolete) }
+            for entry in pending.confirmations { handle(.recorded(entry.id, entry.attempt)) }
+        case .failure(let error):
+            log { .error("could not keep records", error: LannerError.storeError(error)) }
+            let failure = Failure(.store, error.message)
+            for entry in pending.confirmations { handle(.recordFailed(entry.id, entry.attempt, failure)) }
+        }
+    }
+}

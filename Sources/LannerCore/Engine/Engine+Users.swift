@@ -1,0 +1,114 @@
+import Foundation
+import LannerMachine
+
+// What a user asks for.
+
+extension Engine {
+    /// Adds and starts downloads; those that are there already are updated.
+    func download(_ requests: [DownloadRequest], _ callback: Callback<DownloadTask>? = nil) -> [DownloadTask] {
+        guard !state.withLock({ $0.isInvalidated }) else {
+            log { .error("could not add a download", error: manager?.unavailable ?? LannerError.invalidated) }
+            return []
+        }
+        var jobs: [Job] = []
+        var new: [NewDownload] = []
+        enter { state in
+            for request in requests {
+                if let job = state.livingJob(request.url.absoluteString) {
+                    job.update(request)
+                    jobs.append(job)
+                } else {
+                    let job = makeJob(request, &state)
+                    jobs.append(job)
+                    new.append(NewDownload(id: job.id, rank: state.lastRank, hasDigest: request.checksum != nil))
+                }
+            }
+            return .add(new)
+        }
+        start(jobs, callback)
+        return jobs.map(\.task)
+    }
+
+    private func makeJob(_ request: DownloadRequest, _ state: inout EngineState) -> Job {
+        let id = state.makeID()
+        let name = request.fileName ?? FileName.standard(for: request.url)
+        let task = DownloadTask(
+            id: id, url: request.url, cache: cache, state: TaskState(engine: self, status: .suspended, fileName: name))
+        let job = Job(
+            id: id, task: task,
+            state: JobState(
+                fields: request.fields, digest: request.checksum, rank: state.makeRank(),
+                saved: Saved(status: .suspended)))
+        state.keep(job)
+        return job
+    }
+
+    private func start(_ jobs: [Job], _ callback: Callback<DownloadTask>?) {
+        for job in jobs {
+            handle(.expectDigest(job.id, job.state.withLock { $0.digest != nil }))
+        }
+        let ids = jobs.map { job in
+            let isLost = job.task.status == .succeeded && !fileExists(job.task.filePath)
+            return (job.id, isLost)
+        }
+        let lost = ids.filter(\.1).map(\.0)
+        if !lost.isEmpty { handle(.user(.downloadAgain, lost, nil)) }
+        let task = jobs.first?.task
+        user(.start, ids.map(\.0)) { [self] in
+            if let callback, let task { dispatch(callback, task) }
+        }
+    }
+
+    private func fileExists(_ path: String) -> Bool {
+        (try? environment.fileSystem.size(of: path)) != .some(nil)
+    }
+
+    /// A verb over any number of downloads; `done` is called exactly once, when all have come to rest, also when there
+    /// was nothing to do.
+    func user(_ verb: Verb, _ ids: [DownloadID], _ done: (@Sendable () -> Void)?) {
+        var isTaken = false
+        enter { state in
+            isTaken = true
+            return .user(verb, ids, state.makeTicket(done))
+        }
+        if !isTaken { done?() }
+    }
+
+    // MARK: Queries
+
+    func task(_ url: String) -> DownloadTask? {
+        state.withLock { state in state.ids[url].flatMap { state.jobs[$0]?.task } }
+    }
+
+    func tasks(where isWanted: (DownloadTask) -> Bool) -> [DownloadTask] {
+        let jobs = state.withLock { Array($0.jobs.values) }
+        return jobs.map { ($0.state.withLock { $0.rank }, $0) }
+            .sorted { ($0.0, $0.1.id) < ($1.0, $1.1.id) }.map(\.1.task).filter(isWanted)
+    }
+
+    var running: [DownloadTask] {
+        state.withLock { state in state.machine.running.compactMap { state.jobs[$0]?.task } }
+    }
+}
+
+extension EngineState {
+    /// The download of a URL, unless it is on its way out.
+    func livingJob(_ url: String) -> Job? {
+        guard let id = ids[url], let job = jobs[id] else { return nil }
+        switch machine[id]?.phase {
+        case .willCancel, .willRemove, .canceled, .removed, nil: return nil
+        case .waiting, .running, .willSuspend, .suspended, .failed, .succeeded: return job
+        }
+    }
+}
+
+extension Job {
+    /// The user asks for the same URL again, in other words.
+    func update(_ request: DownloadRequest) {
+        state.withLock { state in
+            if !request.fields.fields.isEmpty { state.fields = request.fields }
+            if let checksum = request.checksum { state.digest = checksum }
+        }
+        if let name = request.fileName { task.state.withLock { $0.fileName = name } }
+    }
+}

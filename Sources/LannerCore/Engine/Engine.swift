@@ -1,0 +1,188 @@
+import Foundation
+import LannerMachine
+
+/// Carries out what the machine decides.
+///
+/// Every event goes to the machine under the lock; the actions it answers with join one queue there, in order, and one
+/// thread at a time (the drainer, whoever came first) runs them outside the lock. So actions run in the order of
+/// events, no foreign code runs under a lock, and what an action reports at once is simply the next event.
+final class Engine: Sendable {
+    let environment: Environment
+    let transport: any Transport
+    let store: any Store
+    let cache: Cache
+    let operationLane: any Lane
+    /// Renames, removals and directory syncs.
+    let fileLane: any Lane
+    let pool = ChunkPool()
+    let boot: String?
+    let state: Locked<EngineState>
+
+    init(
+        environment: Environment, transport: any Transport, store: any Store, cache: Cache, operationLane: any Lane,
+        settings: Settings, logger: any Logable
+    ) {
+        self.environment = environment
+        self.transport = transport
+        self.store = store
+        self.cache = cache
+        self.operationLane = operationLane
+        fileLane = environment.lanes.makeLane("files")
+        boot = environment.fileSystem.bootIdentifier()
+        state = Locked(EngineState(machine: Machine(settings: settings, seed: environment.seed), logger: logger))
+    }
+
+    /// The manager, while there is one.
+    var manager: SessionManager? { state.withLock { $0.manager } }
+
+    func job(_ id: DownloadID) -> Job? { state.withLock { $0.jobs[id] } }
+
+    // MARK: Events
+
+    /// Tells the machine of an event, and sees to it that its actions are run.
+    func handle(_ event: Event) {
+        enter { _ in event }
+    }
+
+    /// The same with an event that is made under the lock from what stands there; nil for none.
+    func enter(_ makeEvent: (inout EngineState) -> Event?) {
+        let now = environment.clock.now
+        let wallSeconds = Int64(clamping: Int(environment.clock.date.timeIntervalSince1970))
+        let isDrainer = state.withLock { state -> Bool in
+            guard !state.isInvalidated, let event = makeEvent(&state) else { return false }
+            state.actions += state.machine.handle(event, now: now, wallSeconds: wallSeconds)
+            defer { state.isDraining = true }
+            return !state.isDraining
+        }
+        if isDrainer { drain() }
+    }
+
+    private func drain() {
+        while let batch = nextBatch() {
+            var changes = PendingChanges()
+            for action in batch { run(action, &changes) }
+            commit(changes)
+        }
+    }
+
+    private func nextBatch() -> [Action]? {
+        state.withLock { state in
+            guard !state.actions.isEmpty else {
+                state.isDraining = false
+                return nil
+            }
+            defer { state.actions = [] }
+            return state.actions
+        }
+    }
+
+    // MARK: Actions
+
+    private func run(_ action: Action, _ changes: inout PendingChanges) {
+        switch action {
+        case .open, .startOver, .setTotal, .sync, .verify, .publish, .close, .discard: runFile(action)
+        case .begin, .accept, .follow, .stop, .flush: runTransport(action)
+        case .record(let id, let attempt, let saved, let need): record(id, attempt, saved, need, &changes)
+        case .unrecord(let id, let attempt): unrecord(id, attempt, &changes)
+        case .wake(let time):
+            environment.clock.schedule(at: time) { [weak self] in self?.handle(.timer) }
+        case .tell(let id, let notice): tell(id, notice)
+        case .answer(let ticket): state.withLock { $0.tickets.removeValue(forKey: ticket) }?()
+        case .forget(let id): forget(id)
+        case .ignored(let id, let reason): logIgnored(id, reason)
+        }
+    }
+
+    private func runFile(_ action: Action) {
+        switch action {
+        case .open(let id, let attempt, let generation, let claimed, let total):
+            open(id, attempt, generation, claimed, total)
+        case .startOver(let id, let attempt, let generation, let total): startOver(id, attempt, generation, total)
+        case .setTotal(let id, _, let total): file(id)?.setTotal(total)
+        case .sync(let id, _): file(id)?.checkpoint()
+        case .verify(let id, _, let total): file(id)?.finish(total: total)
+        case .publish(let id, let attempt): publish(id, attempt)
+        case .close(let id, let attempt, let sync): close(id, attempt, sync: sync)
+        case .discard(let id, let finished): discard(id, finished: finished)
+        case .begin, .accept, .follow, .stop, .flush, .record, .unrecord, .wake, .tell, .answer, .forget, .ignored:
+            break
+        }
+    }
+
+    private func runTransport(_ action: Action) {
+        switch action {
+        case .begin(let id, let number, let ask): begin(id, number, ask)
+        case .accept(let id, let number, let body): accept(id, number, body)
+        case .follow(let id, let number, let location): follow(id, number, location)
+        case .stop(let id, let number, let keepBytes): stop(id, number, keepBytes: keepBytes)
+        case .flush(let id): sinks(id).forEach { $0.flush() }
+        case .open, .startOver, .setTotal, .sync, .verify, .publish, .close, .discard, .record, .unrecord, .wake,
+            .tell, .answer, .forget, .ignored:
+            break
+        }
+    }
+
+    private func forget(_ id: DownloadID) {
+        state.withLock { state in
+            guard let job = state.jobs.removeValue(forKey: id) else { return }
+            let key = job.task.url.absoluteString
+            if state.ids[key] == id { state.ids[key] = nil }
+        }
+    }
+
+    private func logIgnored(_ id: DownloadID, _ reason: IgnoredReason) {
+        guard let task = job(id)?.task else { return }
+        log { .downloadTask("ignored a late event: \(reason)", task: task) }
+    }
+
+    /// Logs, unless the logger is silent.
+    func log(_ type: () -> LogType) {
+        let logger = state.withLock { $0.logger }
+        if logger.option != .none { logger.log(type()) }
+    }
+}
+
+/// What the engine's lock guards.
+struct EngineState {
+    var machine: Machine
+    /// Actions that wait for the drainer.
+    var actions: [Action] = []
+    var isDraining = false
+    var jobs: [DownloadID: Job] = [:]
+    /// Downloads by URL.
+    var ids: [String: DownloadID] = [:]
+    /// What to call when a ticket is answered.
+    var tickets: [Ticket: @Sendable () -> Void] = [:]
+    var lastID: UInt64 = 0
+    var lastTicket: Ticket = 0
+    var lastRank: Int64 = 0
+    var isInvalidated = false
+    var logger: any Logable
+    var networkAccess = NetworkAccess()
+    var timeout: Duration = .seconds(60)
+    var totals = Totals()
+    weak var manager: SessionManager?
+
+    init(machine: Machine, logger: any Logable) {
+        self.machine = machine
+        self.logger = logger
+    }
+
+    mutating func makeID() -> DownloadID {
+        lastID += 1
+        return DownloadID(lastID)
+    }
+
+    /// Far enough apart that others fit between.
+    mutating func makeRank() -> Int64 {
+        lastRank += 1 << 20
+        return lastRank
+    }
+
+    mutating func makeTicket(_ handler: (@Sendable () -> Void)?) -> Ticket? {
+        guard let handler else { return nil }
+        lastTicket += 1
+        tickets[lastTicket] = handler
+        return lastTicket
+    }
+}

@@ -1,0 +1,71 @@
+import Foundation
+import LannerMachine
+
+/// What the engine keeps of one download: what never changes, and what is under way.
+final class Job: Sendable {
+    let id: DownloadID
+    let task: DownloadTask
+    let state: Locked<JobState>
+
+    init(id: DownloadID, task: DownloadTask, state: JobState) {
+        self.id = id
+        self.task = task
+        self.state = Locked(state)
+    }
+}
+
+/// The part of a job that changes.
+struct JobState {
+    /// The caller's header fields.
+    var fields: HeaderFields
+    var digest: Checksum.Digest?
+    var rank: Int64
+    var resumeData: Data?
+    /// What the machine last wanted remembered.
+    var saved: Saved
+    var startDate: TimeInterval = 0
+    var endDate: TimeInterval = 0
+
+    /// Where the next request goes; made anew for each attempt.
+    var destination: Destination?
+    var file: PartialFile?
+    var sinks: [ExchangeNumber: Sink] = [:]
+    /// The partial files that may be there: the one in use, and those that were given up and are removed once the
+    /// record no longer names them.
+    var generations: Set<UInt32> = []
+
+    init(fields: HeaderFields, digest: Checksum.Digest?, rank: Int64, saved: Saved) {
+        self.fields = fields
+        self.digest = digest
+        self.rank = rank
+        self.saved = saved
+        if saved.generation > 0 { generations = [saved.generation] }
+    }
+}
+
+/// The seams a manager works over, besides transport and store.
+package struct Environment: Sendable {
+    package var clock: any SessionManager.Clock
+    package var fileSystem: any FileSystem
+    package var lanes: any LaneFactory
+    /// The lane of callbacks that asked for the main queue.
+    package var mainLane: any Lane
+    /// The lane of the other callbacks; nil for the manager's operation queue.
+    package var operationLane: (any Lane)?
+    /// Decides the jitter of retries.
+    package var seed: UInt64
+
+    /// Everything real, unless said otherwise.
+    package init(
+        clock: any SessionManager.Clock = SystemClock(), fileSystem: any FileSystem = PosixFileSystem(),
+        lanes: any LaneFactory = DispatchLaneFactory(), mainLane: any Lane = DispatchLane(.main),
+        operationLane: (any Lane)? = nil, seed: UInt64 = .random(in: 0 ... .max)
+    ) {
+        self.clock = clock
+        self.fileSystem = fileSystem
+        self.lanes = lanes
+        self.mainLane = mainLane
+        self.operationLane = operationLane
+        self.seed = seed
+    }
+}

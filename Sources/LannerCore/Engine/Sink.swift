@@ -1,0 +1,277 @@
+import Foundation
+import LannerMachine
+
+/// The receiving side of one exchange: gathers the pieces a transport delivers into chunks, and hands them to the
+/// partial file once it is known where they belong.
+///
+/// Called by the transport (one call at a time) and by the engine (any time). What comes before the answer is judged
+/// waits; when the disk cannot keep up, the transport is paused, or its delivery blocks.
+final class Sink: Sendable {
+    /// What the engine is told.
+    enum Report: Sendable {
+        case head(ResponseHead)
+        case received(Int64)
+        case ended(Int64)
+        case failed(TransportFailure)
+    }
+
+    /// Bytes on their way to the disk at which a transport is held back, and at which it may go on.
+    private static let highWater = 16 << 20
+    private static let lowWater = 8 << 20
+
+    private enum Phase {
+        /// The answer is not judged yet: what it brings waits.
+        case undecided(pieces: [Data], ending: Report?)
+        /// Bytes go into the file.
+        case open(Target)
+        /// Nothing is taken any more.
+        case closed
+    }
+
+    private struct Target {
+        var file: PartialFile
+        /// Where the next byte belongs, and the first position that is not the body's.
+        var position: Int64
+        var end: Int64
+        var chunk: Chunk?
+    }
+
+    private struct State {
+        var phase = Phase.undecided(pieces: [], ending: nil)
+        var hasHead = false
+        var received: Int64 = 0
+        var reported: Int64 = 0
+        var isPaused = false
+        var exchange: (any TransportExchange)?
+    }
+
+    private let state = Locked(State())
+    private let room = NSCondition()
+    private let pool: ChunkPool
+    private let isPausable: Bool
+    private let report: @Sendable (Report) -> Void
+
+    init(pool: ChunkPool, isPausable: Bool, report: @escaping @Sendable (Report) -> Void) {
+        self.pool = pool
+        self.isPausable = isPausable
+        self.report = report
+    }
+
+    // MARK: The transport's side
+
+    /// The exchange that delivers here; canceled at once when nothing is wanted any more.
+    func attach(_ exchange: any TransportExchange) {
+        let isClosed = state.withLock { state in
+            if case .closed = state.phase { return true }
+            state.exchange = exchange
+            return false
+        }
+        if isClosed { exchange.cancel() }
+    }
+
+    func receive(_ event: TransportEvent) {
+        switch event {
+        case .head(let head):
+            let isOpen = state.withLock { state in
+                if case .closed = state.phase { return false }
+                state.hasHead = true
+                return true
+            }
+            if isOpen { report(.head(head)) }
+        case .bytes(let data): take(data)
+        case .file(let url): take(fileAt: url)
+        case .end: end(nil)
+        case .failure(let failure): end(failure)
+        }
+    }
+
+    private func take(_ data: Data) {
+        let news = state.withLock { state -> [Report] in
+            switch state.phase {
+            case .closed: return []
+            case .undecided(let pieces, let ending):
+                state.phase = .undecided(pieces: pieces + [data], ending: ending)
+                return []
+            case .open(var target):
+                let overflow = Self.write(data, to: &target, &state.received, pool)
+                state.phase = overflow ? .closed : .open(target)
+                return Self.progress(&state) + (overflow ? [.failed(Self.tooLong)] : [])
+            }
+        }
+        news.forEach(report)
+        holdBackIfFull()
+    }
+
+    private static let tooLong = TransportFailure(
+        .lengthMismatch, "The server sent more bytes than it had announced.")
+
+    /// Gathers the bytes and hands over full chunks; true when there are more than belong to the body.
+    private static func write(
+        _ data: Data, to target: inout Target, _ received: inout Int64, _ pool: ChunkPool
+    ) -> Bool {
+        let fitting = Int(min(Int64(data.count), target.end - target.position))
+        data.withUnsafeBytes { bytes in
+            var rest = UnsafeRawBufferPointer(rebasing: bytes.prefix(fitting))
+            while !rest.isEmpty {
+                let chunk = target.chunk ?? pool.take()
+                let count = chunk.append(contentsOf: rest)
+                target.chunk = chunk
+                rest = UnsafeRawBufferPointer(rebasing: rest.dropFirst(count))
+                if chunk.isFull { handOver(&target) }
+            }
+        }
+        received += Int64(fitting)
+        return fitting < data.count
+    }
+
+    private static func handOver(_ target: inout Target) {
+        guard let chunk = target.chunk, chunk.count > 0 else { return }
+        target.file.write(chunk, at: target.position)
+        target.position += Int64(chunk.count)
+        target.chunk = nil
+    }
+
+    /// What has come since the last report, when it is worth one.
+    private static func progress(_ state: inout State) -> [Report] {
+        guard state.received - state.reported >= Int64(Chunk.standardCapacity) else { return [] }
+        state.reported = state.received
+        return [.received(state.received)]
+    }
+
+    private func take(fileAt url: URL) {
+        guard let handle = try? FileHandle(forReadingFrom: url) else {
+            return end(TransportFailure(.other, "The file that the transport made at \(url.path) cannot be read."))
+        }
+        defer { try? handle.close() }
+        while let piece = try? handle.read(upToCount: Chunk.standardCapacity), !piece.isEmpty { take(piece) }
+    }
+
+    private func end(_ failure: TransportFailure?) {
+        let news = state.withLock { state -> [Report] in
+            state.exchange = nil
+            switch state.phase {
+            case .closed: return []
+            case .undecided(let pieces, _):
+                let ending: Report = failure.map { .failed($0) } ?? .ended(0)
+                guard state.hasHead else {
+                    state.phase = .closed
+                    return [ending]
+                }
+                state.phase = .undecided(pieces: pieces, ending: ending)
+                return []
+            case .open(var target):
+                Self.handOver(&target)
+                state.phase = .closed
+                return [.received(state.received), failure.map { .failed($0) } ?? .ended(state.received)]
+            }
+        }
+        news.forEach(report)
+    }
+
+    // MARK: The engine's side
+
+    /// The answer was judged good: its body goes to these positions of the file.
+    func accept(_ body: Range<Int64>, into file: PartialFile) {
+        let (news, exchange) = state.withLock { state -> ([Report], (any TransportExchange)?) in
+            guard case .undecided(let pieces, let ending) = state.phase else { return ([], nil) }
+            var target = Target(file: file, position: body.lowerBound, end: body.upperBound)
+            for piece in pieces where Self.write(piece, to: &target, &state.received, pool) {
+                state.phase = .closed
+                return ([.failed(Self.tooLong)], state.exchange)
+            }
+            guard let ending else {
+                state.phase = .open(target)
+                return (Self.progress(&state), nil)
+            }
+            Self.handOver(&target)
+            state.phase = .closed
+            return ([.received(state.received), Self.completed(ending, state.received)], nil)
+        }
+        exchange?.cancel()
+        relieve()
+        news.forEach(report)
+    }
+
+    private static func completed(_ ending: Report, _ received: Int64) -> Report {
+        switch ending {
+        case .ended: .ended(received)
+        case .head, .received, .failed: ending
+        }
+    }
+
+    /// Hands over what has been gathered, however little.
+    func flush() {
+        let news = state.withLock { state -> [Report] in
+            guard case .open(var target) = state.phase else { return [] }
+            Self.handOver(&target)
+            state.phase = .open(target)
+            guard state.received > state.reported else { return [] }
+            state.reported = state.received
+            return [.received(state.received)]
+        }
+        news.forEach(report)
+    }
+
+    /// Takes nothing more, and ends the exchange.
+    func stop(keepBytes: Bool) {
+        let exchange = state.withLock { state -> (any TransportExchange)? in
+            if keepBytes, case .open(var target) = state.phase { Self.handOver(&target) }
+            state.phase = .closed
+            defer { state.exchange = nil }
+            return state.exchange
+        }
+        signalRoom()
+        exchange?.cancel()
+    }
+
+    // MARK: Back-pressure
+
+    /// Bytes that wait, here or on their way to the disk; nil when none are taken.
+    private var outstanding: Int? {
+        state.withLock { state in
+            switch state.phase {
+            case .undecided(let pieces, _): pieces.reduce(0) { $0 + $1.count }
+            case .open(let target): target.file.outstanding
+            case .closed: nil
+            }
+        }
+    }
+
+    private func holdBackIfFull() {
+        guard let outstanding, outstanding > Self.highWater else { return }
+        if isPausable {
+            let exchange = state.withLock { state -> (any TransportExchange)? in
+                defer { state.isPaused = true }
+                return state.isPaused ? nil : state.exchange
+            }
+            exchange?.pause()
+        } else {
+            waitForRoom()
+        }
+    }
+
+    /// The only way to slow such a transport down.
+    private func waitForRoom() {
+        room.lock()
+        while let outstanding, outstanding > Self.lowWater { room.wait() }
+        room.unlock()
+    }
+
+    private func signalRoom() {
+        guard !isPausable else { return }
+        room.lock()
+        room.broadcast()
+        room.unlock()
+    }
+
+    /// The file has written something, or failed: the transport may go on.
+    func relieve() {
+        signalRoom()
+        guard isPausable, (outstanding ?? 0) <= Self.lowWater else { return }
+        let exchange = state.withLock { state -> (any TransportExchange)? in
+            defer { state.isPaused = false }
+            return state.isPaused ? state.exchange : nil
+        }
+        exchange?.resume()
+    }
+}

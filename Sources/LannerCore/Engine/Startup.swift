@@ -1,0 +1,63 @@
+import Foundation
+import LannerMachine
+
+/// What is done before a manager can be used: directories, the lock, the records.
+struct Startup {
+    private(set) var store: any Store
+    private(set) var lock: (any FileLock)?
+    private(set) var records: [DownloadRecord] = []
+    /// What could not be read, though the rest could.
+    private(set) var problems: [String] = []
+    private(set) var error: LannerError?
+
+    init(cache: Cache, environment: Environment, store: (any Store)?) {
+        self.store = MemoryStore(lanes: environment.lanes)
+        do {
+            let fileSystem = environment.fileSystem
+            try fileSystem.makeDirectory(cache.downloadTmpPath)
+            lock = try fileSystem.lock(cache.downloadTmpPath + "/lock")
+            let store =
+                store
+                ?? FileStore(directory: cache.downloadPath, disk: fileSystem, lanes: environment.lanes)
+            try read(store.load())
+            self.store = store
+            try removeOrphans(fileSystem, cache.downloadTmpPath)
+        } catch {
+            lock?.release()
+            lock = nil
+            self.error = Self.describe(error, cache)
+        }
+    }
+
+    private static func describe(_ error: any Error, _ cache: Cache) -> LannerError {
+        switch error {
+        case let error as StoreError: return .storeError(error)
+        case let error as FileError where error.fault == .locked:
+            let message =
+                "\(cache.downloadPath) is in use by another manager or process; end it, or use another directory."
+            return .storeError(StoreError(.inUse, message))
+        case let error as FileError: return .cacheError(path: error.path, message: Failure(error).detail)
+        default: return .cacheError(path: cache.downloadPath, message: "\(error)")
+        }
+    }
+
+    private mutating func read(_ contents: StoreContents) {
+        problems = contents.problems
+        for (key, value) in contents.values {
+            if let record = DownloadRecord(value), record.key == key {
+                records.append(record)
+            } else {
+                problems.append("The record “\(key)” makes no sense and is left out.")
+            }
+        }
+        records.sort { ($0.rank, $0.id) < ($1.rank, $1.id) }
+    }
+
+    /// Partial files that no record names are left from a crash.
+    private func removeOrphans(_ fileSystem: any FileSystem, _ directory: String) throws {
+        let known = Set(records.map { "\($0.id.number)-\($0.saved.generation).part" })
+        for name in try fileSystem.list(directory) where name.hasSuffix(".part") && !known.contains(name) {
+            try? fileSystem.remove(directory + "/" + name)
+        }
+    }
+}

@@ -1,0 +1,206 @@
+import Foundation
+import LannerMachine
+
+/// What is remembered of a download from one launch to the next.
+struct DownloadRecord: Sendable, Equatable {
+    var id: DownloadID
+    var url: String
+    /// The caller's header fields.
+    var fields = HeaderFields()
+    var fileName: String
+    /// Its place in the order.
+    var rank: Int64
+    /// The expected digest, as "algorithm:hexadecimal".
+    var digest: String?
+    /// The transport's own resume data.
+    var resumeData: Data?
+    /// Seconds since 1970; 0 for not yet.
+    var startDate: Double = 0
+    var endDate: Double = 0
+    /// What was found when the file was last compared with a digest.
+    var validation = Validation.unknown
+    /// The boot of the machine in which the record was written.
+    var boot: String?
+    var saved: Saved
+
+    /// The key in the store.
+    var key: String { Self.key(id) }
+
+    static func key(_ id: DownloadID) -> String { String(id.number) }
+}
+
+extension DownloadRecord {
+    private enum Tag {
+        static let id: UInt8 = 1
+        static let url: UInt8 = 2
+        static let fieldName: UInt8 = 3
+        static let fieldValue: UInt8 = 4
+        static let fileName: UInt8 = 5
+        static let rank: UInt8 = 6
+        static let digest: UInt8 = 7
+        static let resumeData: UInt8 = 8
+        static let startDate: UInt8 = 9
+        static let endDate: UInt8 = 10
+        static let validation: UInt8 = 11
+        static let boot: UInt8 = 12
+        static let status: UInt8 = 13
+        static let failureReason: UInt8 = 14
+        static let failureDetail: UInt8 = 15
+        static let entityTag: UInt8 = 16
+        static let lastModified: UInt8 = 17
+        static let isLastModifiedStrong: UInt8 = 18
+        static let isEncoded: UInt8 = 19
+        static let versionTotal: UInt8 = 20
+        static let generation: UInt8 = 21
+        static let written: UInt8 = 22
+        static let synced: UInt8 = 23
+        static let total: UInt8 = 24
+    }
+
+    /// The record as the store keeps it.
+    var encoded: Data {
+        var writer = RecordWriter()
+        writer.put(Tag.id, Int64(bitPattern: id.number))
+        writer.put(Tag.url, url)
+        for field in fields.fields {
+            writer.put(Tag.fieldName, field.name)
+            writer.put(Tag.fieldValue, field.value)
+        }
+        writer.put(Tag.fileName, fileName)
+        writer.put(Tag.rank, rank)
+        writer.put(Tag.digest, digest)
+        writer.put(Tag.resumeData, resumeData)
+        writer.put(Tag.startDate, Int64(bitPattern: startDate.bitPattern))
+        writer.put(Tag.endDate, Int64(bitPattern: endDate.bitPattern))
+        if validation != .unknown { writer.put(Tag.validation, validation.rawValue) }
+        writer.put(Tag.boot, boot)
+        encode(saved, into: &writer)
+        return Data(writer.bytes)
+    }
+
+    private func encode(_ saved: Saved, into writer: inout RecordWriter) {
+        switch saved.status {
+        case .active: writer.put(Tag.status, "active")
+        case .suspended: writer.put(Tag.status, "suspended")
+        case .publishing: writer.put(Tag.status, "publishing")
+        case .succeeded: writer.put(Tag.status, "succeeded")
+        case .failed(let failure):
+            writer.put(Tag.status, "failed")
+            writer.put(Tag.failureReason, failure.reason.code)
+            writer.put(Tag.failureDetail, failure.detail)
+        }
+        writer.put(Tag.generation, Int64(saved.generation))
+        writer.put(Tag.written, saved.written.bounds)
+        writer.put(Tag.synced, saved.synced.bounds)
+        writer.put(Tag.total, saved.total)
+        guard let version = saved.version else { return }
+        writer.put(Tag.entityTag, version.entityTag?.text)
+        writer.put(Tag.lastModified, version.lastModified)
+        writer.put(Tag.isLastModifiedStrong, version.isLastModifiedStrong ? 1 : 0)
+        writer.put(Tag.isEncoded, version.isEncoded ? 1 : 0)
+        writer.put(Tag.versionTotal, version.total)
+    }
+
+    /// Reads a record; nil when what makes a download is not in it.
+    init?(_ data: Data) {
+        guard let reader = RecordReader(data), let id = reader.number(Tag.id), let url = reader.text(Tag.url),
+            let fileName = reader.text(Tag.fileName), FileName.isName(fileName),
+            let saved = Self.saved(reader)
+        else { return nil }
+        self.id = DownloadID(UInt64(bitPattern: id))
+        self.url = url
+        self.fileName = fileName
+        self.saved = saved
+        fields = HeaderFields(
+            zip(reader.texts(Tag.fieldName), reader.texts(Tag.fieldValue)).map(HeaderFields.Field.init))
+        rank = reader.number(Tag.rank) ?? 0
+        digest = reader.text(Tag.digest)
+        resumeData = reader.data(Tag.resumeData)
+        startDate = Self.date(reader.number(Tag.startDate))
+        endDate = Self.date(reader.number(Tag.endDate))
+        validation = reader.text(Tag.validation).flatMap(Validation.init) ?? .unknown
+        boot = reader.text(Tag.boot)
+    }
+
+    private static func date(_ bits: Int64?) -> Double {
+        let date = Double(bitPattern: UInt64(bitPattern: bits ?? 0))
+        return date.isFinite ? date : 0
+    }
+
+    private static func saved(_ reader: RecordReader) -> Saved? {
+        guard let status = status(reader) else { return nil }
+        let total = reader.number(Tag.total)
+        return Saved(
+            status: status, version: version(reader),
+            generation: UInt32(exactly: reader.number(Tag.generation) ?? 0) ?? 0,
+            written: ByteRanges(bounds: reader.numbers(Tag.written)),
+            synced: ByteRanges(bounds: reader.numbers(Tag.synced)), total: total.flatMap { $0 < 0 ? nil : $0 })
+    }
+
+    private static func status(_ reader: RecordReader) -> Saved.Status? {
+        switch reader.text(Tag.status) {
+        case "active": .active
+        case "suspended": .suspended
+        case "publishing": .publishing
+        case "succeeded": .succeeded
+        case "failed":
+            .failed(
+                Failure(
+                    reader.text(Tag.failureReason).flatMap(Failure.Reason.init(code:)) ?? .transport(.other),
+                    reader.text(Tag.failureDetail) ?? ""))
+        case .some, nil: nil
+        }
+    }
+
+    private static func version(_ reader: RecordReader) -> Version? {
+        guard let isStrong = reader.number(Tag.isLastModifiedStrong) else { return nil }
+        return Version(
+            entityTag: reader.text(Tag.entityTag).flatMap { EntityTag($0) },
+            lastModified: reader.text(Tag.lastModified), isLastModifiedStrong: isStrong == 1,
+            total: reader.number(Tag.versionTotal), isEncoded: reader.number(Tag.isEncoded) == 1)
+    }
+}
+
+extension ByteRanges {
+    /// The bounds of the ranges, one after the other.
+    fileprivate var bounds: [Int64] { ranges.flatMap { [$0.lowerBound, $0.upperBound] } }
+
+    /// Ranges from bounds; pairs that make no sense are left out.
+    fileprivate init(bounds: [Int64]) {
+        self.init(
+            stride(from: 0, to: bounds.count - bounds.count % 2, by: 2).compactMap {
+                bounds[$0] >= 0 && bounds[$0] <= bounds[$0 + 1] ? bounds[$0]..<bounds[$0 + 1] : nil
+            })
+    }
+}
+
+extension Failure.Reason {
+    /// A text that is the same in every version of the library.
+    var code: String {
+        switch self {
+        case .transport(let fault): "transport." + fault.rawValue
+        case .status(let status): "status.\(status)"
+        case .unusableResponse: "unusableResponse"
+        case .redirect: "redirect"
+        case .checksumMismatch: "checksumMismatch"
+        case .disk(let fault): "disk." + fault.rawValue
+        case .store: "store"
+        }
+    }
+
+    init?(code: String) {
+        let parts = code.split(separator: ".", maxSplits: 1).map(String.init)
+        switch (parts.first, parts.dropFirst().first) {
+        case ("transport", let name?): self = .transport(TransportFault(rawValue: name) ?? .other)
+        case ("disk", let name?): self = .disk(DiskFault(rawValue: name) ?? .other)
+        case ("status", let number?):
+            guard let status = Int(number) else { return nil }
+            self = .status(status)
+        case ("unusableResponse", nil): self = .unusableResponse
+        case ("redirect", nil): self = .redirect
+        case ("checksumMismatch", nil): self = .checksumMismatch
+        case ("store", nil): self = .store
+        case (_, _): return nil
+        }
+    }
+}

@@ -1,0 +1,102 @@
+import Foundation
+
+/// Writes a record: fields of a tag, a length and bytes, in any order, so that a later version can add some and an
+/// earlier one can pass over them. Numbers are little-endian, texts UTF-8.
+struct RecordWriter {
+    private(set) var bytes: [UInt8] = []
+
+    init(capacity: Int = 256) {
+        bytes.reserveCapacity(capacity)
+    }
+
+    mutating func put(_ tag: UInt8, _ text: String?) {
+        guard let text else { return }
+        head(tag, text.utf8.count)
+        bytes.append(contentsOf: text.utf8)
+    }
+
+    mutating func put(_ tag: UInt8, _ number: Int64?) {
+        guard let number else { return }
+        head(tag, 8)
+        append(UInt64(bitPattern: number))
+    }
+
+    mutating func put(_ tag: UInt8, _ data: Data?) {
+        guard let data else { return }
+        head(tag, data.count)
+        bytes.append(contentsOf: data)
+    }
+
+    mutating func put(_ tag: UInt8, _ numbers: [Int64]) {
+        guard !numbers.isEmpty else { return }
+        head(tag, numbers.count * 8)
+        for number in numbers { append(UInt64(bitPattern: number)) }
+    }
+
+    private mutating func head(_ tag: UInt8, _ count: Int) {
+        bytes.append(tag)
+        let count = UInt32(clamping: count)
+        for shift in [0, 8, 16, 24] as [UInt32] { bytes.append(UInt8(truncatingIfNeeded: count >> shift)) }
+    }
+
+    private mutating func append(_ word: UInt64) {
+        withUnsafeBytes(of: word.littleEndian) { bytes.append(contentsOf: $0) }
+    }
+}
+
+/// Reads what ``RecordWriter`` wrote. Whatever makes no sense is not there: it reads bytes from a disk.
+struct RecordReader {
+    private let data: Data
+    /// For each tag where its bytes are; a repeated tag adds a place.
+    private var places: [(tag: UInt8, range: Range<Int>)] = []
+
+    /// Nil when the bytes are not a sequence of fields.
+    init?(_ data: Data) {
+        self.data = data
+        let isWhole = data.withUnsafeBytes { bytes -> Bool in
+            var position = 0
+            while position < bytes.count {
+                guard bytes.count - position >= 5 else { return false }
+                let count = Int(
+                    UInt32(littleEndian: bytes.loadUnaligned(fromByteOffset: position + 1, as: UInt32.self)))
+                let start = position + 5
+                guard bytes.count - start >= count else { return false }
+                places.append((bytes[position], start..<start + count))
+                position = start + count
+            }
+            return true
+        }
+        guard isWhole else { return nil }
+    }
+
+    func text(_ tag: UInt8) -> String? {
+        texts(tag).first
+    }
+
+    func texts(_ tag: UInt8) -> [String] {
+        places.filter { $0.tag == tag }.map { place in
+            data.withUnsafeBytes { String(decoding: UnsafeRawBufferPointer(rebasing: $0[place.range]), as: UTF8.self) }
+        }
+    }
+
+    func number(_ tag: UInt8) -> Int64? {
+        numbers(tag).first
+    }
+
+    func numbers(_ tag: UInt8) -> [Int64] {
+        guard let range = range(tag), range.count % 8 == 0 else { return [] }
+        return data.withUnsafeBytes { bytes in
+            stride(from: range.lowerBound, to: range.upperBound, by: 8).map {
+                Int64(littleEndian: bytes.loadUnaligned(fromByteOffset: $0, as: Int64.self))
+            }
+        }
+    }
+
+    func data(_ tag: UInt8) -> Data? {
+        range(tag).map { range in data.withUnsafeBytes { Data($0[range]) } }
+    }
+
+    private func range(_ tag: UInt8) -> Range<Int>? {
+        places.first { $0.tag == tag }?.range
+    }
+}

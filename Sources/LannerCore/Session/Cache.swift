@@ -1,0 +1,69 @@
+import Foundation
+import LannerMachine
+
+/// The directories of a ``SessionManager``, and how files in them are named.
+public final class Cache: Sendable {
+    /// The name that tells the default directories of several caches apart.
+    public let identifier: String
+    /// Where the records are kept.
+    public let downloadPath: String
+    /// Where unfinished files are kept.
+    public let downloadTmpPath: String
+    /// Where finished files are kept.
+    public let downloadFilePath: String
+
+    /// Names the directories; they are made when they are first needed.
+    ///
+    /// By default they lie under the user's cache directory, one set for each identifier, the other two inside
+    /// `downloadPath`. For finished files to appear in one step, `downloadTmpPath` and `downloadFilePath` should be on
+    /// one file system.
+    public init(
+        _ identifier: String, downloadPath: String? = nil, downloadTmpPath: String? = nil,
+        downloadFilePath: String? = nil
+    ) {
+        self.identifier = identifier
+        let base = downloadPath ?? Self.defaultPath(identifier)
+        self.downloadPath = base
+        self.downloadTmpPath = downloadTmpPath ?? base + "/Tmp"
+        self.downloadFilePath = downloadFilePath ?? base + "/File"
+    }
+
+    private static func defaultPath(_ identifier: String) -> String {
+        let name = identifier.replacingOccurrences(of: "/", with: "_")
+        let directories = FileManager.default.urls(for: .cachesDirectory, in: .userDomainMask)
+        let base = directories.first?.path ?? NSTemporaryDirectory()
+        return base + "/Lanner/" + (name == "." || name == ".." || name.isEmpty ? "_" + name : name)
+    }
+
+    /// The path of a finished file; nil when it is not there.
+    public func filePath(fileName: String) -> String? {
+        let path = downloadFilePath + "/" + fileName
+        return FileManager.default.fileExists(atPath: path) ? path : nil
+    }
+
+    /// The URL of a finished file; nil when it is not there.
+    public func fileURL(fileName: String) -> URL? {
+        filePath(fileName: fileName).map { URL(fileURLWithPath: $0) }
+    }
+
+    /// Whether a finished file is there.
+    public func fileExists(fileName: String) -> Bool {
+        filePath(fileName: fileName) != nil
+    }
+
+    /// The path of the finished file of a URL that was downloaded under its default name; nil when it is not there.
+    public func filePath(url: any URLConvertible) -> String? {
+        guard let url = try? url.asURL() else { return nil }
+        return filePath(fileName: FileName.standard(for: url))
+    }
+
+    /// The URL of the finished file of a URL that was downloaded under its default name; nil when it is not there.
+    public func fileURL(url: any URLConvertible) -> URL? {
+        filePath(url: url).map { URL(fileURLWithPath: $0) }
+    }
+
+    /// Whether the finished file of a URL that was downloaded under its default name is there.
+    public func fileExists(url: any URLConvertible) -> Bool {
+        filePath(url: url) != nil
+    }
+}

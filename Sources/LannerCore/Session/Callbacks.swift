@@ -1,0 +1,25 @@
+import LannerMachine
+
+/// A closure that is told about a task or a manager.
+public typealias Handler<Sender> = @Sendable (Sender) -> Void
+
+/// A closure and whether it runs on the main queue.
+struct Callback<Sender>: Sendable {
+    var onMainQueue: Bool
+    var handler: Handler<Sender>
+}
+
+/// The callbacks of a task or a manager: one of each kind.
+struct Callbacks<Sender>: Sendable {
+    var progress: Callback<Sender>?
+    var success: Callback<Sender>?
+    var failure: Callback<Sender>?
+    var completion: Callback<Sender>?
+    /// Whether a call of `progress` is on its way: until it has run, no other is sent.
+    var isProgressPending = false
+
+    /// Whom the end is told to: `completion` takes the place of the other two.
+    func ended(succeeded: Bool) -> Callback<Sender>? {
+        completion ?? (succeeded ? success : failure)
+    }
+}

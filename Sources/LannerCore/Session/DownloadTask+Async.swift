@@ -1,0 +1,40 @@
+import Foundation
+
+extension DownloadTask {
+    /// What happens to the task, beginning with its present status; ends when the task is removed or canceled, or its
+    /// manager is invalidated. Any number may listen.
+    public var events: DownloadEvents {
+        let isOver = status == .canceled || status == .removed
+        let sequence = hub.add(first: .status(status))
+        if isOver { hub.finish() }
+        return sequence
+    }
+
+    /// Waits for the finished file.
+    ///
+    /// A task that is at rest is not started by this. Canceling the Swift task that waits suspends the download.
+    ///
+    /// - Throws: The task's ``error`` when it fails; `CancellationError` when it is suspended, canceled or removed.
+    public var file: URL {
+        get async throws {
+            try await withTaskCancellationHandler {
+                for await event in events {
+                    guard case .status(let status) = event, status.isAtRest else { continue }
+                    return try result(of: status)
+                }
+                throw CancellationError()
+            } onCancel: {
+                manager?.suspend(self)
+            }
+        }
+    }
+
+    private func result(of status: Status) throws -> URL {
+        switch status {
+        case .succeeded: return URL(fileURLWithPath: filePath)
+        case .failed: throw error ?? CancellationError()
+        case .suspended, .canceled, .removed, .waiting, .running, .willSuspend, .willCancel, .willRemove:
+            throw CancellationError()
+        }
+    }
+}

@@ -1,0 +1,45 @@
+extension DownloadTask {
+    /// Calls `handler` while the task runs, at most four times a second, and when its last byte is there; a call that
+    /// is still to come is not doubled. On the main queue, or on the manager's operation queue.
+    ///
+    /// Replaces an earlier closure of this kind. - Returns: The task.
+    @discardableResult
+    public func progress(onMainQueue: Bool = true, handler: @escaping Handler<DownloadTask>) -> Self {
+        state.withLock { $0.callbacks.progress = Callback(onMainQueue: onMainQueue, handler: handler) }
+        return self
+    }
+
+    /// Calls `handler` each time the task succeeds; once soon, when it has already. See ``progress(onMainQueue:handler:)``
+    /// for the queue. - Returns: The task.
+    @discardableResult
+    public func success(onMainQueue: Bool = true, handler: @escaping Handler<DownloadTask>) -> Self {
+        set(Callback(onMainQueue: onMainQueue, handler: handler), at: \.success) { $0 == .succeeded }
+    }
+
+    /// Calls `handler` each time the task comes to rest without success (suspended, failed, canceled, removed); once
+    /// soon, when it has already. - Returns: The task.
+    @discardableResult
+    public func failure(onMainQueue: Bool = true, handler: @escaping Handler<DownloadTask>) -> Self {
+        set(Callback(onMainQueue: onMainQueue, handler: handler), at: \.failure) { $0.isAtRest && $0 != .succeeded }
+    }
+
+    /// Calls `handler` each time the task comes to rest, however; the closures of ``success(onMainQueue:handler:)``
+    /// and ``failure(onMainQueue:handler:)`` are not called then. - Returns: The task.
+    @discardableResult
+    public func completion(onMainQueue: Bool = true, handler: @escaping Handler<DownloadTask>) -> Self {
+        set(Callback(onMainQueue: onMainQueue, handler: handler), at: \.completion, isDue: \.isAtRest)
+    }
+
+    private func set(
+        _ callback: Callback<DownloadTask>, at kind: WritableKeyPath<Callbacks<DownloadTask>, Callback<DownloadTask>?>,
+        isDue: (Status) -> Bool
+    ) -> Self {
+        let engine = state.withLock { state -> Engine? in
+            state.callbacks[keyPath: kind] = callback
+            let isReplaced = state.callbacks.completion != nil && kind != \.completion
+            return isDue(state.status) && !isReplaced ? state.engine : nil
+        }
+        engine?.dispatch(callback, self)
+        return self
+    }
+}

@@ -1,0 +1,143 @@
+import Foundation
+import LannerMachine
+
+/// One download of a ``SessionManager``, which makes it and carries it out.
+///
+/// All properties may be read on any thread; each is a snapshot of its own.
+public final class DownloadTask: Sendable {
+    /// The URL the task was asked for by: its identity, also after redirects.
+    public let url: URL
+
+    let id: DownloadID
+    let cache: Cache
+    let state: Locked<TaskState>
+    let hub = EventHub()
+
+    init(id: DownloadID, url: URL, cache: Cache, state: TaskState) {
+        self.id = id
+        self.url = url
+        self.cache = cache
+        self.state = Locked(state)
+    }
+
+    /// The manager of the task; nil once that is gone.
+    public var manager: SessionManager? { engine?.manager }
+
+    var engine: Engine? { state.withLock { $0.engine } }
+
+    /// Where the task stands.
+    public var status: Status { state.withLock { $0.status } }
+
+    /// Why the task waits; nil when it does not.
+    public var waitingReason: WaitingReason? { state.withLock { $0.waitingReason } }
+
+    /// Why the task failed, or why its last attempt did; nil when all is well.
+    public var error: (any Error)? { state.withLock { $0.error } }
+
+    /// The name of the finished file, in the manager's ``Cache/downloadFilePath``.
+    public var fileName: String { state.withLock { $0.fileName } }
+
+    /// The path of the finished file, whether or not it is there yet.
+    public var filePath: String { cache.downloadFilePath + "/" + fileName }
+
+    /// The extension of the file's name; nil when it has none.
+    public var pathExtension: String? {
+        let suffix = (fileName as NSString).pathExtension
+        return suffix.isEmpty ? nil : suffix
+    }
+
+    /// Where the last request went, after redirects.
+    public var currentURL: URL { state.withLock { $0.currentURL } ?? url }
+
+    /// The head of the last answer that was used; nil before the first.
+    public var response: ResponseHead? { state.withLock { $0.response } }
+
+    /// Whether the file was found to be what it should be.
+    public var validation: Validation { state.withLock { $0.validation } }
+
+    // MARK: Figures
+
+    /// Bytes that are safely with the kernel.
+    public var completedBytes: Int64 { state.withLock { $0.completed } }
+
+    /// The size of the file; nil while it is not known.
+    public var totalBytes: Int64? { state.withLock { $0.total } }
+
+    /// The progress in bytes; indeterminate while the size is not known. The same object every time.
+    public var progress: Progress { state.withLock { $0.progressObject } }
+
+    /// Bytes a second over the last seconds; 0 when the task does not run or has stalled.
+    public var speed: Int64 { state.withLock { $0.speed.value } }
+
+    /// Seconds until the end at the present speed; 0 when that cannot be told.
+    public var timeRemaining: Int64 { state.withLock { $0.timeRemaining } }
+
+    /// When the task was first started, in seconds since 1970; 0 before.
+    public var startDate: TimeInterval { state.withLock { $0.startDate } }
+
+    /// When the task ended, in seconds since 1970; 0 before.
+    public var endDate: TimeInterval { state.withLock { $0.endDate } }
+}
+
+extension DownloadTask: Hashable {
+    /// Whether both are the same task.
+    public static func == (left: DownloadTask, right: DownloadTask) -> Bool { left === right }
+
+    /// Hashes the identity.
+    public func hash(into hasher: inout Swift.Hasher) { hasher.combine(ObjectIdentifier(self)) }
+}
+
+/// What a task shows. Changed by the engine only, in the order of its actions.
+struct TaskState {
+    weak var engine: Engine?
+    var status: Status
+    var waitingReason: WaitingReason?
+    var error: (any Error)?
+    var fileName: String
+    var currentURL: URL?
+    var response: ResponseHead?
+    var validation = Validation.unknown
+    var completed: Int64 = 0
+    var total: Int64?
+    var speed = SpeedMeter()
+    var startDate: TimeInterval = 0
+    var endDate: TimeInterval = 0
+    var callbacks = Callbacks<DownloadTask>()
+    var validationRequest: ValidationRequest?
+
+    private var madeProgress: Progress?
+
+    init(engine: Engine?, status: Status, fileName: String) {
+        self.engine = engine
+        self.status = status
+        self.fileName = fileName
+    }
+
+    var timeRemaining: Int64 {
+        guard let total, speed.value > 0 else { return 0 }
+        return max(0, total - completed) / speed.value
+    }
+
+    /// Made when first asked for: most tasks are never asked.
+    var progressObject: Progress {
+        mutating get {
+            if let madeProgress { return madeProgress }
+            let progress = Progress(totalUnitCount: 0)
+            madeProgress = progress
+            updateProgress()
+            return progress
+        }
+    }
+
+    mutating func setProgress(completed: Int64, total: Int64?) {
+        self.completed = completed
+        self.total = total
+        updateProgress()
+    }
+
+    private func updateProgress() {
+        guard let madeProgress else { return }
+        madeProgress.totalUnitCount = total ?? -1
+        madeProgress.completedUnitCount = completed
+    }
+}

@@ -1,0 +1,63 @@
+import Foundation
+import LannerMachine
+
+/// What can go wrong, as it is thrown, logged, and kept in ``DownloadTask/error``.
+public enum LannerError: Error, Sendable {
+    /// There is no URL in what was given, or it is not http or https, or has no host.
+    case invalidURL(url: any URLConvertible)
+    /// The same URL twice in one batch; the second was skipped.
+    case duplicateURL(url: any URLConvertible)
+    /// A position that is not in the list of tasks.
+    case indexOutOfRange
+    /// No task has this URL.
+    case fetchDownloadTaskFailed(url: any URLConvertible)
+    /// A batch with another number of headers than of URLs; nothing was added.
+    case headersMatchFailed
+    /// A batch with another number of file names than of URLs; nothing was added.
+    case fileNamesMatchFailed
+    /// A file name that would not be one name inside the download directory.
+    case invalidFileName(String)
+    /// The server answered with a status that is not a file.
+    case unacceptableStatusCode(code: Int)
+    /// The download failed for another reason.
+    case failed(Failure)
+    /// A directory of the cache could not be made, read or emptied.
+    case cacheError(path: String, message: String)
+    /// The records could not be read or written.
+    case storeError(StoreError)
+    /// The manager was invalidated.
+    case invalidated
+}
+
+extension LannerError {
+    init(_ failure: Failure) {
+        switch failure.reason {
+        case .status(let code): self = .unacceptableStatusCode(code: code)
+        case .transport, .unusableResponse, .redirect, .checksumMismatch, .disk, .store: self = .failed(failure)
+        }
+    }
+}
+
+extension LannerError: LocalizedError, CustomStringConvertible {
+    /// One sentence for a person.
+    public var errorDescription: String? { description }
+
+    /// One sentence for a person: what failed, where, and what to do.
+    public var description: String {
+        switch self {
+        case .invalidURL(let url): "“\(url)” is not an http or https URL."
+        case .duplicateURL(let url): "“\(url)” is in the batch more than once; only the first counts."
+        case .indexOutOfRange: "There is no task at that position."
+        case .fetchDownloadTaskFailed(let url): "There is no task for “\(url)”."
+        case .headersMatchFailed: "The batch has another number of headers than of URLs; give one for each, or none."
+        case .fileNamesMatchFailed:
+            "The batch has another number of file names than of URLs; give one for each, or none."
+        case .invalidFileName(let name): "“\(name)” cannot be a file name: give one name without a directory."
+        case .unacceptableStatusCode(let code): "The server answered with status \(code), which is not a file."
+        case .failed(let failure): failure.detail
+        case .cacheError(let path, let message): "\(path): \(message)"
+        case .storeError(let error): error.message
+        case .invalidated: "The session manager was invalidated; make a new one."
+        }
+    }
+}

@@ -1,0 +1,60 @@
+import Foundation
+import LannerMachine
+
+/// What a ``SessionManager`` works by. A change applies at once to tasks that wait and run.
+public struct SessionConfiguration: Sendable, Hashable {
+    /// How long a server may stay silent, before its answer and within it, in seconds. At least 1.
+    public var timeoutIntervalForRequest: TimeInterval = 60
+    /// How many tasks run at once. At least 1.
+    public var maxConcurrentTasksLimit = 6
+    /// Whether mobile data may be used.
+    public var allowsCellularAccess = false
+    /// Whether networks the system calls expensive may be used.
+    public var allowsExpensiveNetworkAccess = true
+    /// Whether networks in low-data mode may be used.
+    public var allowsConstrainedNetworkAccess = true
+
+    /// When a failure is tried again.
+    public var retryPolicy = RetryPolicy()
+    /// Bytes a second below which an attempt is given up (and tried again); 0 for no bound.
+    public var minimumSpeed: Int64 = 0
+    /// The longest one attempt may take, in seconds; nil for no bound.
+    public var timeoutIntervalForResource: TimeInterval?
+    /// Whether a task that finds no space on the disk waits for it; else it fails.
+    public var waitsForDiskSpace = false
+    /// Whether tasks that were waiting or running when the process ended start by themselves; else they come back
+    /// suspended.
+    public var resumesAtLaunch = false
+
+    /// The defaults.
+    public init() {}
+}
+
+extension SessionConfiguration {
+    func settings(_ traits: TransportTraits) -> Settings {
+        var settings = Settings()
+        settings.maximumRunning = max(1, maxConcurrentTasksLimit)
+        settings.delivery =
+            switch traits.delivery {
+            case .pausable, .file: .whole
+            case .sliced(let lengths, let inFlight): .sliced(lengths, inFlight: max(1, inFlight))
+            }
+        settings.watchdog.silence = Self.duration(timeoutIntervalForRequest)
+        settings.watchdog.minimumSpeed = max(0, minimumSpeed)
+        settings.watchdog.total = timeoutIntervalForResource.map(Self.duration)
+        settings.retry = retryPolicy
+        settings.waitsForDiskSpace = waitsForDiskSpace
+        return settings
+    }
+
+    var networkAccess: NetworkAccess {
+        NetworkAccess(
+            cellular: allowsCellularAccess, expensive: allowsExpensiveNetworkAccess,
+            constrained: allowsConstrainedNetworkAccess)
+    }
+
+    /// From a second to a day, whatever was given.
+    static func duration(_ seconds: TimeInterval) -> Duration {
+        seconds.isNaN ? .seconds(60) : .milliseconds(Int64(min(max(seconds, 1), 86_400) * 1000))
+    }
+}

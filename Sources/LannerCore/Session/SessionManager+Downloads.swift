@@ -1,0 +1,102 @@
+import Foundation
+import LannerMachine
+
+extension SessionManager {
+    /// Starts a download, or finds the task that the URL already has, updates it, and starts it.
+    ///
+    /// - Parameters:
+    ///   - url: What to download, http or https. It is the identity of the task.
+    ///   - headers: Header fields for the server the URL names. They are not sent to any other.
+    ///   - fileName: The name of the finished file; the MD5 of the URL with its extension when nil.
+    ///   - checksum: What the file has to be; a file with another digest is a failure.
+    ///   - onMainQueue: Where `handler` is called.
+    ///   - handler: Called once, when the task has been started.
+    /// - Returns: The task; nil when the URL, a header field or the name cannot be used, which is logged.
+    @discardableResult
+    public func download(
+        _ url: any URLConvertible, headers: [String: String]? = nil, fileName: String? = nil,
+        checksum: Checksum.Digest? = nil, onMainQueue: Bool = true, handler: Handler<DownloadTask>? = nil
+    ) -> DownloadTask? {
+        do {
+            let request = try DownloadRequest(url, headers: headers, fileName: fileName, checksum: checksum)
+            return engine.download([request], handler.map { Callback(onMainQueue: onMainQueue, handler: $0) }).first
+        } catch {
+            engine.log { .error("could not add a download", error: error) }
+            return nil
+        }
+    }
+
+    /// Starts several downloads at the cost of one: one record, one look at the queue.
+    ///
+    /// - Parameters:
+    ///   - urls: What to download. Those that cannot be used and those that come twice are skipped, and logged.
+    ///   - headersArray: Header fields for each URL; nil for none.
+    ///   - fileNames: A name for each URL; nil for the default names.
+    ///   - onMainQueue: Where `handler` is called.
+    ///   - handler: Called once, when all have been started.
+    /// - Returns: The tasks, in the order of the URLs; none, with an error logged, when an array has the wrong length.
+    @discardableResult
+    public func multiDownload(
+        _ urls: [any URLConvertible], headersArray: [[String: String]]? = nil, fileNames: [String]? = nil,
+        onMainQueue: Bool = true, handler: Handler<SessionManager>? = nil
+    ) -> [DownloadTask] {
+        let callback = handler.map { Callback(onMainQueue: onMainQueue, handler: $0) }
+        do {
+            if let headersArray, headersArray.count != urls.count { throw LannerError.headersMatchFailed }
+            if let fileNames, fileNames.count != urls.count { throw LannerError.fileNamesMatchFailed }
+        } catch {
+            engine.log { .error("could not add a batch", error: error) }
+            if let callback { engine.dispatch(callback, self) }
+            return []
+        }
+        let tasks = engine.download(requests(urls, headersArray, fileNames))
+        if let callback { engine.dispatch(callback, self) }
+        return tasks
+    }
+
+    private func requests(
+        _ urls: [any URLConvertible], _ headersArray: [[String: String]]?, _ fileNames: [String]?
+    ) -> [DownloadRequest] {
+        var seen: Set<String> = []
+        return urls.enumerated().compactMap { index, url in
+            do {
+                let request = try DownloadRequest(url, headers: headersArray?[index], fileName: fileNames?[index])
+                guard seen.insert(request.url.absoluteString).inserted else { throw LannerError.duplicateURL(url: url) }
+                return request
+            } catch {
+                engine.log { .error("skipped a URL of a batch", error: error) }
+                return nil
+            }
+        }
+    }
+
+    /// The task of a URL; nil when there is none. O(1).
+    public func fetchTask(_ url: any URLConvertible) -> DownloadTask? {
+        guard let url = try? url.asURL() else { return nil }
+        return engine.task(url.absoluteString)
+    }
+}
+
+/// What a user asks to be downloaded, looked over.
+struct DownloadRequest {
+    var url: URL
+    var fields: HeaderFields
+    var fileName: String?
+    var checksum: Checksum.Digest?
+
+    init(
+        _ url: any URLConvertible, headers: [String: String]?, fileName: String?, checksum: Checksum.Digest? = nil
+    ) throws {
+        self.url = try url.asURL()
+        let sorted = (headers ?? [:]).sorted { $0.key < $1.key }
+        fields = HeaderFields(sorted.map { HeaderFields.Field(name: $0.key, value: $0.value) })
+        self.fileName = fileName
+        self.checksum = checksum
+        if let fileName, !FileName.isName(fileName) { throw LannerError.invalidFileName(fileName) }
+        do {
+            _ = try Destination(url: self.url, fields: fields)
+        } catch {
+            throw LannerError.failed(error)
+        }
+    }
+}

@@ -1,0 +1,30 @@
+import Foundation
+
+/// What a URL can be made of: `String`, `URL`, `URLComponents`, and types of your own.
+public protocol URLConvertible: Sendable {
+    /// The URL.
+    ///
+    /// - Throws: ``LannerError/invalidURL(url:)`` when there is none.
+    func asURL() throws -> URL
+}
+
+extension String: URLConvertible {
+    /// The URL that this string spells.
+    public func asURL() throws -> URL {
+        guard let url = URL(string: self) else { throw LannerError.invalidURL(url: self) }
+        return url
+    }
+}
+
+extension URL: URLConvertible {
+    /// Itself.
+    public func asURL() throws -> URL { self }
+}
+
+extension URLComponents: URLConvertible {
+    /// The URL of these components.
+    public func asURL() throws -> URL {
+        guard let url else { throw LannerError.invalidURL(url: self) }
+        return url
+    }
+}
