@@ -30,6 +30,11 @@ let package = Package(
         .testTarget(
             name: "LannerURLSessionTests", dependencies: ["LannerURLSession", "LannerLoopback", "LannerCore"]),
         .testTarget(name: "InteropTests", dependencies: ["Lanner", "LannerLoopback"]),
+        // Code as applications have it: no @testable, their own use of the standard names.
+        .testTarget(name: "ClientCodeTests", dependencies: ["Lanner", "LannerTesting"]),
+        .testTarget(name: "DocumentationTests", dependencies: ["Lanner"]),
+        .executableTarget(name: "LinkageProbe", dependencies: ["LannerCore"], path: "Tests/LinkageProbe"),
+        .testTarget(name: "LinkageTests", dependencies: ["LinkageProbe"]),
     ],
     swiftLanguageModes: [.v6]
 )
