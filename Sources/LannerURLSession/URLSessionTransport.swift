@@ -65,8 +65,8 @@ public final class URLSessionTransport: Transport {
     /// Begins one GET; see ``Transport/begin(_:receive:)``.
     ///
     /// Requests that cannot be sent safely fail with ``TransportFault/unacceptableRequest``: other schemes than http
-    /// and https, malformed hosts, line breaks in a field, fields that belong to the connection (`Host`,
-    /// `Content-Length`, `Transfer-Encoding`, `Connection`, `TE` and their like).
+    /// and https, malformed hosts, credentials in the URL, line breaks in a field, fields that belong to the
+    /// connection (`Host`, `Content-Length`, `Transfer-Encoding`, `Connection`, `TE` and their like).
     public func begin(
         _ request: TransportRequest, receive: @escaping @Sendable (TransportEvent) -> Void
     ) -> any TransportExchange {

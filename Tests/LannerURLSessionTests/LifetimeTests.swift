@@ -228,6 +228,8 @@ struct LifetimeTests {
 
     @Test func nothingButTheFailureFollowsACancellation() async throws {
         let transport = URLSessionTransport()
+        // The end must not be on its way already, or it counts.
+        server.always("/file", .stall(afterBytes: 1_000_000))
         let gate = DispatchSemaphore(value: 0)
         let recorder = Recorder { event in
             if case .bytes = event { gate.wait() }
@@ -240,5 +242,6 @@ struct LifetimeTests {
         #expect(log.failure?.fault == .canceled)
         #expect(log.bytes.count == seen)
         #expect(log.breaches == [])
+        try server.release()
     }
 }

@@ -17,7 +17,14 @@ final class Recorder: Sendable {
     private struct State {
         var log = Log()
         var isInside = false
-        var waiters: [(condition: @Sendable (Log) -> Bool, continuation: CheckedContinuation<Log, Never>)] = []
+        var waiters: [Waiter] = []
+        /// The time limit has run out: nobody waits any more.
+        var isCanceled = false
+    }
+
+    private struct Waiter {
+        var condition: @Sendable (Log) -> Bool
+        var continuation: CheckedContinuation<Log, Never>
     }
 
     private let state = Locked(State())
@@ -40,11 +47,15 @@ final class Recorder: Sendable {
         state.withLock { $0.isInside = false }
     }
 
-    /// The log as soon as it satisfies the condition.
+    /// The log as soon as it satisfies the condition, or when the test's time is up.
     @discardableResult
     func wait(until condition: @escaping @Sendable (Log) -> Bool) async -> Log {
-        await withCheckedContinuation { continuation in
-            wake { $0.waiters.append((condition, continuation)) }
+        await withTaskCancellationHandler {
+            await withCheckedContinuation { continuation in
+                wake { $0.waiters.append(Waiter(condition: condition, continuation: continuation)) }
+            }
+        } onCancel: {
+            wake { $0.isCanceled = true }
         }
     }
 
@@ -56,8 +67,11 @@ final class Recorder: Sendable {
     private func wake(_ change: (inout State) -> Void) {
         let (log, ready) = state.withLock { state in
             change(&state)
-            let ready = state.waiters.filter { $0.condition(state.log) }
-            state.waiters.removeAll { $0.condition(state.log) }
+            let isReady = { [log = state.log, isCanceled = state.isCanceled] (waiter: Waiter) in
+                isCanceled || waiter.condition(log)
+            }
+            let ready = state.waiters.filter(isReady)
+            state.waiters.removeAll(where: isReady)
             return (state.log, ready.map(\.continuation))
         }
         for continuation in ready { continuation.resume(returning: log) }

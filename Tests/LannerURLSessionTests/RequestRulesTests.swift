@@ -27,14 +27,16 @@ struct RequestRulesTests {
         #expect(try RequestRules.url(#require(URL(string: asked))).absoluteString == sent)
     }
 
-    @Test(arguments: ["ws://host/", "http:/path", "http://a%20b/", "http://a%00b/", "mailto:a@b"])
+    @Test(arguments: [
+        "ws://host/", "http:/path", "http://a%20b/", "http://a%00b/", "mailto:a@b", "http://me:secret@host/",
+    ])
     func otherURLsAreRefused(asked: String) throws {
         let url = try #require(URL(string: asked))
         #expect(throws: TransportFailure.self) { try RequestRules.url(url) }
     }
 
     @Test func aURLWithoutEndIsRefused() throws {
-        let url = try #require(URL(string: "http://host/" + String(repeating: "a", count: RequestRules.longestURL)))
+        let url = try #require(URL(string: "http://host/" + String(repeating: "a", count: 100_000)))
         #expect(throws: TransportFailure.self) { try RequestRules.url(url) }
     }
 

@@ -67,7 +67,7 @@ final class DownloadExchange: TransportExchange, SessionExchange {
             return
         }
         guard let task = task as? URLSessionDownloadTask else { return abandon(failure, with: resumeData) }
-        task.cancel { data in self.abandon(failure, with: data) }
+        task.cancel(byProducingResumeData: { self.abandon(failure, with: $0) })
     }
 
     private func abandon(_ failure: TransportFailure, with resumeData: Data?) {
@@ -85,17 +85,17 @@ final class DownloadExchange: TransportExchange, SessionExchange {
     // MARK: URLSession's side
 
     func took(response: HTTPURLResponse) {
-        report(ResponseHead(response))
+        report(response)
     }
 
     func took(data: Data) {}
 
     func took(file: URL, response: HTTPURLResponse?) {
-        guard let head = response.map(ResponseHead.init), !head.isRedirect else { return }
+        guard let response, case let head = ResponseHead(response), !head.isRedirect else { return }
         if let failure = lengthFault(of: file, under: head) { return abandon(failure) }
         do {
             let kept = try keeper.keep(file)
-            report(head)
+            report(response)
             mailbox.post(.file(kept))
         } catch {
             abandon(TransportFailure(.diskFull, "The finished file could not be kept: \(error)"))
@@ -122,16 +122,16 @@ final class DownloadExchange: TransportExchange, SessionExchange {
             mailbox.finish(.failure(.noResponse))
             return
         }
-        report(ResponseHead(response))
+        report(response)
         mailbox.finish(.end)
     }
 
-    private func report(_ head: ResponseHead) {
+    private func report(_ response: HTTPURLResponse) {
         let isFirst = state.withLock { state in
             defer { state.isHeadReported = true }
             return !state.isHeadReported
         }
-        if isFirst { mailbox.post(.head(head)) }
+        if isFirst { mailbox.post(.head(ResponseHead(response))) }
     }
 
     /// A resumed file is longer than the response that completed it.

@@ -125,13 +125,11 @@ enum BodyLength: Equatable {
 
     /// Several lines, or one with a list, are accepted when all say the same.
     static func parse(_ lines: [String]) -> BodyLength {
-        let values = lines.flatMap { $0.split(separator: ",", omittingEmptySubsequences: false) }
-            .map { $0.trimmed }
+        let values = FieldText.members(lines)
         guard let first = values.first else { return .unchecked }
-        guard values.allSatisfy({ $0 == first }), !first.isEmpty,
-            first.utf8.allSatisfy({ (UInt8(ascii: "0")...UInt8(ascii: "9")).contains($0) }),
-            let length = Int64(first)
-        else { return .invalid(lines.joined(separator: ", ")) }
+        guard values.allSatisfy({ $0 == first }), let length = FieldText.decimal(first) else {
+            return .invalid(lines.joined(separator: ", "))
+        }
         return .announced(length)
     }
 }
@@ -148,14 +146,6 @@ extension ResponseHead {
         case 301...303, 305...308: true
         default: false
         }
-    }
-}
-
-extension Substring {
-    fileprivate var trimmed: Substring {
-        let blank: (Character) -> Bool = { $0 == " " || $0 == "\t" }
-        let tail = drop(while: blank)
-        return tail.lastIndex { !blank($0) }.map { tail[...$0] } ?? ""
     }
 }
 

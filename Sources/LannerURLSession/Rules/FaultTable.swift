@@ -29,6 +29,17 @@ enum FaultTable {
     /// Words of libcurl's messages, in small letters. What may occur inside another kind of message comes first: a
     /// connection lost below TLS is reported by the TLS library.
     static let texts: [(words: String, fault: TransportFault)] = [
+        // No connection. These name the host, which may be called anything.
+        ("network is unreachable", .notConnected),
+        ("could not resolve", .cannotFindHost),
+        ("couldn't resolve", .cannotFindHost),
+        ("from proxy after connect", .cannotConnect),
+        ("connect tunnel failed", .cannotConnect),
+        ("proxy connect aborted", .cannotConnect),
+        ("failed to connect", .cannotConnect),
+        ("couldn't connect", .cannotConnect),
+        ("connection refused", .cannotConnect),
+        ("no route to host", .cannotConnect),
         // The connection broke. With TLS, the library that noticed is named in the same message.
         ("connection reset", .connectionLost),
         ("broken pipe", .connectionLost),
@@ -54,17 +65,6 @@ enum FaultTable {
         // Nothing came in time.
         ("timed out", .timedOut),
         ("timeout", .timedOut),
-        // No connection.
-        ("network is unreachable", .notConnected),
-        ("could not resolve", .cannotFindHost),
-        ("couldn't resolve", .cannotFindHost),
-        ("from proxy after connect", .cannotConnect),
-        ("connect tunnel failed", .cannotConnect),
-        ("proxy connect aborted", .cannotConnect),
-        ("failed to connect", .cannotConnect),
-        ("couldn't connect", .cannotConnect),
-        ("connection refused", .cannotConnect),
-        ("no route to host", .cannotConnect),
         // TLS.
         ("certificate", .secureConnectionFailed),
         ("ssl", .secureConnectionFailed),
@@ -86,7 +86,6 @@ enum FaultTable {
         // Foundation's parser stops libcurl when it cannot read a header: there is no other writer here.
         ("failed writing", .malformedResponse),
         ("failure writing", .malformedResponse),
-        ("failed writing received data", .malformedResponse),
         // The URL.
         ("malformed", .unacceptableRequest),
     ]

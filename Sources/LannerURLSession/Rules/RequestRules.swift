@@ -10,9 +10,6 @@ struct RequestRules {
     /// Sent when the request has no `User-Agent`.
     var userAgent: String
 
-    /// Longer ones are refused: no server takes them, and libcurl's refusal ends the process.
-    static let longestURL = 65_536
-
     func request(for asked: TransportRequest) throws(TransportFailure) -> URLRequest {
         let url = try Self.url(asked.url)
         var request = URLRequest(url: url, cachePolicy: .reloadIgnoringLocalCacheData)
@@ -42,48 +39,26 @@ struct RequestRules {
 // MARK: - The URL
 
 extension RequestRules {
-    /// The URL as URLSession wants it: absolute, scheme in small letters, no fragment.
+    /// The URL as URLSession can take it: scheme in small letters, which is all that Linux knows, a host that every
+    /// parser reads as the same one, no fragment, and not so long that libcurl refuses it, which ends the process.
     static func url(_ asked: URL) throws(TransportFailure) -> URL {
-        let url = asked.absoluteURL
-        guard url.absoluteString.utf8.count <= longestURL else {
-            throw .unacceptable("The URL is longer than \(longestURL) bytes.")
+        let address: WebAddress
+        do {
+            address = try WebAddress(asked.absoluteString)
+        } catch {
+            throw .unacceptable("The URL \(error.reason): \(asked.absoluteString)")
         }
-        guard let scheme = url.scheme?.lowercased(), scheme == "http" || scheme == "https" else {
-            throw .unacceptable("Only http and https URLs can be fetched: \(url.absoluteString)")
-        }
-        try checkHost(url)
-        // Linux knows schemes in small letters only. Anything else stays byte for byte as it was given.
-        guard url.scheme != scheme || url.fragment != nil else { return url }
-        var components = URLComponents(url: url, resolvingAgainstBaseURL: true)
-        components?.scheme = scheme
-        components?.fragment = nil
-        guard let plain = components?.url else {
-            throw .unacceptable("The URL cannot be read: \(url.absoluteString)")
-        }
-        return plain
-    }
-
-    private static func checkHost(_ url: URL) throws(TransportFailure) {
-        guard let host = url.host, !host.isEmpty else {
-            throw .unacceptable("The URL has no host: \(url.absoluteString)")
+        // It would be sent unasked on Linux, and stored elsewhere.
+        guard address.userInfo == nil else {
+            throw .unacceptable("Credentials belong into the Authorization field, not into the URL of \(address.host).")
         }
         #if !canImport(Darwin)
-        guard !host.contains(":") else {
-            throw .unacceptable(
-                "URLSession on Linux cannot fetch from an IPv6 address; use a host name: \(url.absoluteString)")
+        guard !address.host.hasPrefix("[") else {
+            throw .unacceptable("URLSession on Linux takes no IPv6 addresses, only host names: \(address.text)")
         }
         #endif
-        guard host.unicodeScalars.allSatisfy(mayBeInHost) else {
-            throw .unacceptable("The URL's host holds characters that no host name has: \(url.absoluteString)")
-        }
-        if let port = url.port, !(0...65_535).contains(port) {
-            throw .unacceptable("The URL's port is not between 0 and 65535: \(url.absoluteString)")
-        }
-    }
-
-    /// A host that Foundation and libcurl read differently must not get as far as either.
-    private static func mayBeInHost(_ scalar: Unicode.Scalar) -> Bool {
-        scalar.value > 0x20 && scalar.value != 0x7f && !"\"#%/<>?@\\^`{|}".unicodeScalars.contains(scalar)
+        guard let url = address.url else { throw .unacceptable("The URL cannot be read: \(address.text)") }
+        return url
     }
 }
 
@@ -122,7 +97,7 @@ extension RequestRules {
     private static let blank = CharacterSet(charactersIn: " \t")
 
     private static func check(_ field: HeaderFields.Field) throws(TransportFailure) {
-        guard !field.name.isEmpty, field.name.utf8.allSatisfy(isTokenByte) else {
+        guard FieldText.isToken(field.name) else {
             throw .unacceptable(
                 "A header field's name holds characters that none may have: \(field.name.debugDescription)")
         }
@@ -132,17 +107,6 @@ extension RequestRules {
         // A line break would start another field, NUL would end the value (RFC 9110, 5.5).
         guard field.value.utf8.allSatisfy({ $0 >= 0x20 && $0 != 0x7f || $0 == 0x09 }) else {
             throw .unacceptable("The header field \(field.name) holds a line break or another control character.")
-        }
-    }
-
-    /// RFC 9110, 5.6.2.
-    private static func isTokenByte(_ byte: UInt8) -> Bool {
-        switch byte {
-        case UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
-            UInt8(ascii: "a")...UInt8(ascii: "z"):
-            true
-        default:
-            "!#$%&'*+-.^_`|~".utf8.contains(byte)
         }
     }
 }

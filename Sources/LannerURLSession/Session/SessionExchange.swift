@@ -16,8 +16,8 @@ protocol SessionExchange: AnyObject, Sendable {
     /// Makes the task, not resumed. Called once at most, on the control queue.
     func makeTask(in session: URLSession) -> URLSessionTask
 
-    /// Ends the task, or says that there was and will be none. Called on the control queue, once at most, after
-    /// ``SessionControl/stop(_:)``; the task's callbacks no longer arrive.
+    /// Ends the task, whose callbacks no longer arrive; nil when there is none any more, nor will be. Called on the
+    /// control queue, after ``SessionControl/stop(_:)``, perhaps more than once.
     func stop(_ task: URLSessionTask?)
 
     /// Ends the exchange with a failure, from any thread; does nothing after its end.
