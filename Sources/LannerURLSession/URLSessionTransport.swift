@@ -25,8 +25,12 @@ import LannerCore
 /// - TLS: the system's certificate bundle decides; there is no hook. HTTP/2 is used where the server offers it; the
 ///   exchanges with a host then share a connection.
 /// - Proxies come from the environment: `http_proxy`, `https_proxy`, `ALL_PROXY`, `no_proxy`.
-/// - A redirect is reported when its body has arrived, which the library reads in quadratic time.
+/// - A redirect is reported when its body has arrived, which the library reads in quadratic time; thousands of header
+///   lines are slow as well, and a small gzip body may become a large one. The manager's own time limits end such
+///   exchanges.
 /// - ``TransportRequest/networkAccess`` is ignored.
+/// - No cookie, answer or credential is stored, but making a session leaves empty directories in `~/.cache` and
+///   `~/.local/share`. The library leaks some 160 bytes per request.
 ///
 /// Everywhere: bodies of redirects (301–303, 305–308) are dropped, the head and the end are reported. A head is
 /// reported with the first byte of its body, or at the end. A 401 or 407 is a response like any other.

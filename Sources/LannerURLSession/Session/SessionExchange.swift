@@ -35,7 +35,8 @@ protocol SessionExchange: AnyObject, Sendable {
 
 extension ResponseHead {
     /// What URLSession says of a response. It keeps no order, so the names are sorted; lines of one name have been
-    /// joined by commas, and of lines whose names differ in case one was chosen at random.
+    /// joined by commas, and of lines whose names differ in case one was chosen at random. Its own conclusions are not
+    /// used: `expectedContentLength` is that of the coded body, `suggestedFilename` may be `..`.
     init(_ response: HTTPURLResponse) {
         let lines = response.allHeaderFields.compactMap { name, value -> HeaderFields.Field? in
             guard let name = name as? String, let value = value as? String else { return nil }
