@@ -1,0 +1,15 @@
+// swift-tools-version: 6.1
+import PackageDescription
+
+// Measurements, apart from the library so that users build none of them. One executable for each subject.
+let package = Package(
+    name: "Benchmarks",
+    platforms: [.macOS(.v13)],
+    dependencies: [
+        .package(name: "Lanner", path: "../..")
+    ],
+    targets: [
+        .executableTarget(name: "hash-bench", dependencies: [.product(name: "LannerCore", package: "Lanner")])
+    ],
+    swiftLanguageModes: [.v6]
+)
