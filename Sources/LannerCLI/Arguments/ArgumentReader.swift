@@ -1,0 +1,65 @@
+/// Reads the words of a command line one after the other: options, their values, operands.
+///
+/// A value may follow as the next word, after `=` for a long option (`--retries=3`), or at once for a short one
+/// (`-j8`). Behind `--` there are only operands; a lone `-` is one, too.
+struct ArgumentReader {
+    enum Word: Equatable {
+        case option(String)
+        case operand(String)
+    }
+
+    private var rest: ArraySlice<String>
+    /// The option that was read last.
+    private var option = ""
+    /// A value that was written together with it, and was not asked for yet.
+    private var attached: String?
+    private var hasOnlyOperands = false
+
+    init(_ words: some Sequence<String>) {
+        rest = ArraySlice(Array(words))
+    }
+
+    /// The next word; nil at the end.
+    mutating func next() throws(UsageError) -> Word? {
+        guard attached == nil else { throw UsageError("\(option) takes no value") }
+        guard let word = rest.popFirst() else { return nil }
+        if hasOnlyOperands || word == "-" || !word.hasPrefix("-") { return .operand(word) }
+        if word == "--" {
+            hasOnlyOperands = true
+            return try next()
+        }
+        split(word)
+        return .option(option)
+    }
+
+    /// The value of the option that was read last; `placeholder` stands for it in the error.
+    mutating func value(_ placeholder: String) throws(UsageError) -> String {
+        if let attached {
+            self.attached = nil
+            return attached
+        }
+        guard let value = rest.popFirst() else { throw UsageError("\(option) needs \(placeholder)") }
+        return value
+    }
+
+    /// The same for a whole number within bounds.
+    mutating func number(_ placeholder: String, in bounds: ClosedRange<Int>) throws(UsageError) -> Int {
+        let text = try value(placeholder)
+        guard let number = Int(text), bounds.contains(number), text.utf8.first != UInt8(ascii: "+") else {
+            throw UsageError(
+                "\(option) needs a whole number from \(bounds.lowerBound) to \(bounds.upperBound), not \(text.quoted)")
+        }
+        return number
+    }
+
+    private mutating func split(_ word: String) {
+        if word.hasPrefix("--") {
+            let parts = word.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
+            option = String(parts[0])
+            attached = parts.count > 1 ? String(parts[1]) : nil
+        } else {
+            option = String(word.prefix(2))
+            attached = word.count > 2 ? String(word.dropFirst(2)) : nil
+        }
+    }
+}

@@ -1,0 +1,96 @@
+import Foundation
+import Lanner
+
+/// What `lanner get` was asked for.
+struct GetOptions: Sendable, Equatable {
+    var urls: [String] = []
+    /// `-o`
+    var output: String?
+    /// `-d`
+    var directory: String?
+    /// `-i`; `-` for standard input.
+    var inputFile: String?
+    /// `--checksum`
+    var checksum: Checksum.Digest?
+    /// `-j`
+    var jobs = 4
+    /// `--header`
+    var headers = HeaderFields()
+    /// `--retries`: in a row, without a byte gained.
+    var retries = 5
+    /// `--timeout`, in seconds.
+    var timeout = 60
+    /// `--json`
+    var isJSON = false
+    /// `-q`
+    var isQuiet = false
+}
+
+extension GetOptions {
+    static func parse(_ reader: inout ArgumentReader) throws(UsageError) -> Command {
+        var options = GetOptions()
+        while let word = try reader.next() {
+            switch word {
+            case .operand(let url): options.urls.append(url)
+            case .option("--help"), .option("-h"): return .help(.get)
+            case .option(let name): try options.take(name, &reader)
+            }
+        }
+        try options.check()
+        return .get(options)
+    }
+
+    private mutating func take(_ name: String, _ reader: inout ArgumentReader) throws(UsageError) {
+        switch name {
+        case "-o": output = try reader.value("a FILE")
+        case "-d": directory = try reader.value("a DIR")
+        case "-i": inputFile = try reader.value("a FILE, or - for standard input")
+        case "--checksum": checksum = try .argument(reader.value("ALGO:HEX"))
+        case "-j": jobs = try reader.number("a number", in: 1...256)
+        case "--header": try addHeader(reader.value("'NAME: VALUE'"))
+        case "--retries": retries = try reader.number("a number", in: 0...1_000_000)
+        case "--timeout": timeout = try reader.number("a number of seconds", in: 1...86_400)
+        case "--json": isJSON = true
+        case "-q": isQuiet = true
+        case _: throw .unknown(option: name, see: .get)
+        }
+    }
+
+    private mutating func addHeader(_ text: String) throws(UsageError) {
+        guard let colon = text.firstIndex(of: ":") else {
+            throw UsageError("\(text.quoted) is no header field; write 'NAME: VALUE'")
+        }
+        let name = String(text[..<colon])
+        let value = text[text.index(after: colon)...].trimmingCharacters(in: CharacterSet(charactersIn: " \t"))
+        guard headers[name] == nil else { throw UsageError("the header field \(name.quoted) is given twice") }
+        headers.append(name, value)
+        do {
+            try RequestCheck.check(headers)
+        } catch {
+            throw UsageError(error.detail.withoutFullStop)
+        }
+    }
+
+    private func check() throws(UsageError) {
+        if urls.isEmpty, inputFile == nil { throw UsageError("a URL is missing; see lanner get --help") }
+        let isSingle = urls.count == 1 && inputFile == nil
+        if output != nil, !isSingle {
+            throw UsageError("-o names one file; give exactly one URL with it, or a list by -i with out=NAME lines")
+        }
+        if checksum != nil, !isSingle {
+            throw UsageError(
+                "--checksum is of one file; give exactly one URL with it, or a list by -i with checksum=ALGO:HEX lines")
+        }
+    }
+}
+
+extension Checksum.Digest {
+    /// Reads "ALGO:HEX" as a user wrote it.
+    static func argument(_ text: String) throws(UsageError) -> Checksum.Digest {
+        do {
+            return try Checksum.Digest(parsing: text)
+        } catch {
+            throw UsageError("\(error)".printable.withoutFullStop)
+        }
+    }
+}

@@ -1,0 +1,82 @@
+/// A page of help; each fits 24 lines of 80 columns.
+enum Help: String, Sendable, CaseIterable {
+    case lanner, get, hash, verify, demo
+
+    var text: String {
+        switch self {
+        case .lanner: Self.lannerText
+        case .get: Self.getText
+        case .hash: Self.hashText
+        case .verify: Self.verifyText
+        case .demo: Self.demoText
+        }
+    }
+
+    private static let lannerText = """
+        Usage: lanner COMMAND …
+
+        Downloads files, survives being killed, resumes, verifies.
+
+          get [options] URL…           download files
+          hash [--algorithm A] FILE…   print checksums
+          verify ALGO:HEX FILE         compare a file with a checksum
+          demo                         show it all, without a network
+
+          --help                       this page; lanner COMMAND --help: a command's
+          --version                    the version
+
+        Exit codes: 0 all well, 1 failed, 2 wrong usage, 3 checksum mismatch,
+        4 disk or file not usable, 130 and 143 stopped by SIGINT and SIGTERM.
+        """
+
+    private static let getText = """
+        Usage: lanner get [options] URL…
+        The same command again resumes. A finished file takes the place of one of its
+        name; one that matches its checksum already is left as it is. Until all is
+        done, DIR/.lanner holds what is not finished.
+
+          -o FILE              save as FILE (one URL only)
+          -d DIR               save in DIR, made when missing; default: here
+          -i FILE|-            read URLs, one a line; below each, indented, may follow
+                               out=NAME and checksum=ALGO:HEX; # begins a comment
+          --checksum ALGO:HEX  what the file must be (md5, sha1, sha256, sha512)
+          -j N                 downloads at once; default 4
+          --header 'K: V'      send a header field; may be repeated
+          --retries N          tries again in a row without progress; default 5
+          --timeout S          seconds a server may be silent; default 60
+          --json               events on stdout, one object a line, with event, url,
+                               file, bytes, total, speed; event is start, progress,
+                               done, skipped (both: verified), restarted, retrying
+                               (code, detail, delay), failed (code, detail), suspended
+          -q                   say nothing but errors
+        Exit codes: 0 done, 2 usage, 130 SIGINT, 143 SIGTERM; of several failures the
+        first in this order: 4 disk, 3 checksum mismatch, 1 any other.
+        """
+
+    private static let hashText = """
+        Usage: lanner hash [--algorithm A] FILE…
+        Prints a line HEX  NAME for each file, as sha256sum does.
+
+          FILE           - is standard input
+          --algorithm A  md5, sha1, sha256 or sha512; default sha256
+
+        Exit codes: 0 all read, 1 a file could not be read, 2 usage.
+        """
+
+    private static let verifyText = """
+        Usage: lanner verify ALGO:HEX FILE
+        Compares a file with a checksum. ALGO is md5, sha1, sha256 or sha512;
+        FILE may be - for standard input.
+
+        Exit codes: 0 it matches, 2 usage, 3 it does not match, 4 it cannot be read.
+        """
+
+    private static let demoText = """
+        Usage: lanner demo
+        Starts a server on 127.0.0.1 and downloads from it into a temporary directory:
+        suspends and resumes a download, has the server cut a connection, and verifies
+        every file by SHA-256. Takes a few seconds and leaves nothing behind.
+
+        Exit codes: 0 all was right, 1 something was not.
+        """
+}

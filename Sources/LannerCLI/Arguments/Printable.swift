@@ -1,0 +1,26 @@
+/// Texts from outside, made fit for one line on a terminal.
+extension String {
+    /// Control characters and others that would change what the line looks like are written as escapes.
+    var printable: String {
+        guard unicodeScalars.contains(where: \.isDisruptive) else { return self }
+        return unicodeScalars.map { $0.isDisruptive ? $0.escaped(asASCII: true) : String($0) }.joined()
+    }
+
+    /// In quotation marks, printable, and not too long to read.
+    var quoted: String {
+        let shown = count > 200 ? prefix(200) + "…" : self[...]
+        return "“" + String(shown).printable + "”"
+    }
+
+    var withoutFullStop: String { hasSuffix(".") ? String(dropLast()) : self }
+}
+
+extension Unicode.Scalar {
+    /// Whether it is no visible part of a line: controls, line and paragraph ends, changes of direction.
+    var isDisruptive: Bool {
+        switch properties.generalCategory {
+        case .control, .format, .lineSeparator, .paragraphSeparator, .surrogate: true
+        case _: false
+        }
+    }
+}

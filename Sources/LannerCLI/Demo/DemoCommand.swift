@@ -1,0 +1,145 @@
+import Foundation
+import Lanner
+import LannerLoopback
+
+/// `lanner demo`: what the library does, shown over a server in this process.
+enum DemoCommand {
+    static func run() async -> ExitCode {
+        let name = "lanner-demo-\(ProcessInfo.processInfo.processIdentifier)"
+        let directory = FileManager.default.temporaryDirectory.appendingPathComponent(name).path
+        let interruption = Interruption()
+        interruption.onSignal {
+            try? FileManager.default.removeItem(atPath: directory)
+            exit(ExitCode.signal(interruption.received ?? SIGTERM).number)
+        }
+        defer { try? FileManager.default.removeItem(atPath: directory) }
+        do {
+            let demo = try Demo(site: DemoSite(), directory: directory)
+            let problems = await demo.run()
+            problems.forEach(Console.error)
+            return problems.isEmpty ? .success : .failure
+        } catch {
+            Console.error("the demonstration could not begin: \(error)")
+            return .failure
+        }
+    }
+}
+
+/// One run of the demonstration.
+private struct Demo {
+    let site: DemoSite
+    let directory: String
+    private let manager: SessionManager
+    private let reporter: DemoReporter
+
+    init(site: DemoSite, directory: String) throws {
+        self.site = site
+        self.directory = directory
+        var configuration = SessionConfiguration()
+        configuration.retryPolicy.baseDelay = .milliseconds(300)
+        manager = SessionManager(
+            "lanner demo", configuration: configuration, logger: ConsoleLogger(identifier: "lanner", option: .none),
+            cache: StateDirectory(in: directory).cache(filesIn: directory))
+        if let error = manager.unavailable { throw error }
+        reporter = DemoReporter(
+            Terminal.current == nil ? PlainLines() : LiveBars(count: site.files.count))
+    }
+
+    /// Shows everything; returns what was not as it should be.
+    func run() async -> [String] {
+        reporter.note("A server on 127.0.0.1 has \(site.files.count) files; they go to \(directory).")
+        reporter.note("It will cut a connection of \(DemoSite.large), and serves \(DemoSite.paused) slowly.")
+        let outcomes = await download()
+        reporter.finish()
+        manager.invalidate()
+        var problems = outcomes.filter { $0.value != .done }.map { "\($0.key) was not downloaded" }
+        if !reporter.hasRetried { problems.append("the cut connection was not noticed") }
+        for file in site.files {
+            if let problem = verify(file) { problems.append(problem) }
+        }
+        summarize(problems)
+        return problems
+    }
+
+    private func download() async -> [String: Outcome] {
+        await withTaskGroup(of: (String, Outcome).self) { group in
+            for (index, file) in site.files.enumerated() {
+                group.addTask { (file.name, await download(file, index)) }
+            }
+            return await group.reduce(into: [:]) { $0[$1.0] = $1.1 }
+        }
+    }
+
+    private func download(_ file: DemoSite.File, _ index: Int) async -> Outcome {
+        guard let follower = await start(file, index) else { return .suspended }
+        guard file.name == DemoSite.paused else { return await follower.follow() }
+        async let stop: Void = suspend(follower.task, after: file.resource.length / 4)
+        guard await follower.follow() == .suspended else { return .suspended }
+        await stop
+        try? await Task.sleep(for: .seconds(1))
+        return await start(file, index)?.follow() ?? .suspended
+    }
+
+    private func start(_ file: DemoSite.File, _ index: Int) async -> Follower? {
+        let url = site.server.url(file.name)
+        let task = await withCheckedContinuation { continuation in
+            let task = manager.download(url, fileName: file.name, checksum: file.digest, onMainQueue: false) {
+                continuation.resume(returning: Optional($0))
+            }
+            if task == nil { continuation.resume(returning: nil) }
+        }
+        let item = GetPlan.Item(
+            url: url, shownURL: url.absoluteString, name: file.name, path: directory + "/" + file.name,
+            checksum: file.digest)
+        return task.map { Follower(index: index, item: item, task: $0, reporter: reporter) }
+    }
+
+    /// Suspends a task as soon as it has so many bytes.
+    private func suspend(_ task: DownloadTask, after bytes: Int64) async {
+        for await case .progress(let completed, _) in task.events where completed >= bytes {
+            return manager.suspend(task)
+        }
+    }
+
+    private func verify(_ file: DemoSite.File) -> String? {
+        let path = directory + "/" + file.name
+        do {
+            let actual = try Checksum.digest(ofFileAt: path, algorithm: file.digest.algorithm)
+            return actual == file.digest ? nil : "\(file.name) is not what the server has"
+        } catch {
+            return "\(error)".withoutFullStop
+        }
+    }
+
+    private func summarize(_ problems: [String]) {
+        let (sent, size) = (site.server.bytesSent(DemoSite.paused), site.files.first { $0.name == DemoSite.paused })
+        let length = size?.resource.length ?? 0
+        reporter.note(
+            "\(DemoSite.paused) was suspended and resumed: the server sent \(Figures.bytes(sent)) for "
+                + "\(Figures.bytes(length)).")
+        if problems.isEmpty {
+            reporter.note("The cut connection was made up for. All \(site.files.count) files have the right SHA-256.")
+        }
+    }
+}
+
+/// Passes everything on, and notes whether a download was tried again.
+private final class DemoReporter: Reporter {
+    private let reporter: any Reporter
+    private let state = Locked(false)
+
+    init(_ reporter: any Reporter) {
+        self.reporter = reporter
+    }
+
+    var hasRetried: Bool { state.withLock { $0 } }
+    var interval: Duration { reporter.interval }
+
+    func report(_ report: Report) {
+        if case .retrying = report.event { state.withLock { $0 = true } }
+        reporter.report(report)
+    }
+
+    func note(_ line: String) { reporter.note(line) }
+    func finish() { reporter.finish() }
+}

@@ -1,0 +1,90 @@
+import Foundation
+import Lanner
+
+/// `lanner get`: downloads files, from where an earlier call was stopped.
+struct GetCommand {
+    private let options: GetOptions
+    private let plan: GetPlan
+
+    /// Reads the list and looks everything over.
+    init(_ options: GetOptions) throws(UsageError) {
+        self.options = options
+        let list = try options.inputFile.map { file throws(UsageError) in try Self.list(file) }
+        plan = try GetPlan(options, list ?? [])
+    }
+
+    private static func list(_ file: String) throws(UsageError) -> [InputFile.Entry] {
+        let name = file == "-" ? "standard input" : file
+        do {
+            let handle = file == "-" ? .standardInput : try FileHandle(forReadingFrom: URL(fileURLWithPath: file))
+            guard let text = String(bytes: try handle.readToEnd() ?? Data(), encoding: .utf8) else {
+                throw UsageError("\(name.printable) is not a text in UTF-8")
+            }
+            return try InputFile.parse(text, file: name.printable)
+        } catch let error as UsageError {
+            throw error
+        } catch {
+            throw UsageError("the list \(name.quoted) cannot be read; check its name")
+        }
+    }
+
+    func run() async -> ExitCode {
+        let interruption = Interruption()
+        let state = StateDirectory(in: plan.directory)
+        let manager = SessionManager(
+            "lanner", configuration: configuration, logger: ConsoleLogger(identifier: "lanner", option: .none),
+            cache: state.cache(filesIn: plan.directory))
+        if let trouble = obstacle(manager) {
+            Console.error(trouble.detail)
+            return trouble.exitCode
+        }
+        let reporter = reporter(interruption)
+        let session = GetSession(
+            plan: plan, headers: headers, manager: manager, reporter: reporter, interruption: interruption)
+        let outcomes = await session.run()
+        if interruption.received != nil { reporter.note("Stopped. The same command goes on from there.") }
+        if await session.tidy(outcomes) { state.remove() }
+        return .worst(outcomes.map(\.exitCode) + (interruption.received.map { [.signal($0)] } ?? []))
+    }
+
+    private var configuration: SessionConfiguration {
+        var configuration = SessionConfiguration()
+        configuration.maxConcurrentTasksLimit = options.jobs
+        configuration.timeoutIntervalForRequest = TimeInterval(options.timeout)
+        configuration.retryPolicy.maximumRetries = options.retries
+        // Whoever types a command has chosen the network.
+        configuration.allowsCellularAccess = true
+        return configuration
+    }
+
+    private var headers: [String: String] {
+        Dictionary(options.headers.fields.map { ($0.name, $0.value) }, uniquingKeysWith: { first, _ in first })
+    }
+
+    private func reporter(_ interruption: Interruption) -> any Reporter {
+        if options.isJSON { return JSONLines { interruption.receive(SIGPIPE) } }
+        if options.isQuiet || Terminal.current == nil { return PlainLines(isQuiet: options.isQuiet) }
+        return LiveBars(count: plan.items.count)
+    }
+
+    // MARK: Obstacles
+
+    /// What would make a download fail at its end, found before its beginning.
+    private func obstacle(_ manager: SessionManager) -> Trouble? {
+        if let error = manager.unavailable { return Trouble(error) }
+        if access(plan.directory, W_OK) != 0 {
+            return Trouble(
+                code: "disk.notPermitted", detail: "\(plan.directory) may not be written to; choose a directory by -d",
+                exitCode: .disk)
+        }
+        return plan.items.lazy.compactMap(obstacle).first
+    }
+
+    private func obstacle(_ item: GetPlan.Item) -> Trouble? {
+        var isDirectory: ObjCBool = false
+        guard FileManager.default.fileExists(atPath: item.path, isDirectory: &isDirectory), isDirectory.boolValue
+        else { return nil }
+        return Trouble(
+            code: "disk.inTheWay", detail: "\(item.path) is a directory; choose another name", exitCode: .disk)
+    }
+}

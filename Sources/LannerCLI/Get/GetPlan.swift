@@ -1,0 +1,80 @@
+import Foundation
+import Lanner
+
+/// What a call of `lanner get` will do: where to, and which files.
+struct GetPlan: Sendable, Equatable {
+    /// One file to download.
+    struct Item: Sendable, Equatable {
+        var url: URL
+        /// The URL as it was given, without user name and password.
+        var shownURL: String
+        var name: String
+        /// Where the file will be.
+        var path: String
+        var checksum: Checksum.Digest?
+    }
+
+    var directory = "."
+    var items: [Item] = []
+
+    /// Looks everything over before anything is done.
+    init(_ options: GetOptions, _ list: [InputFile.Entry] = []) throws(UsageError) {
+        directory = options.directory ?? "."
+        if let output = options.output { directory = try Self.split(output, in: options.directory).directory }
+        for url in options.urls {
+            let name = try options.output.map { output throws(UsageError) in try Self.split(output, in: nil).name }
+            try add(url, name, options.checksum)
+        }
+        for entry in list {
+            do throws(UsageError) {
+                try add(entry.url, entry.name, entry.checksum)
+            } catch {
+                throw UsageError("\(entry.place): \(error.message)")
+            }
+        }
+        if items.isEmpty { throw UsageError("there is no URL in the list") }
+        try checkTwins()
+    }
+
+    private mutating func add(_ text: String, _ name: String?, _ checksum: Checksum.Digest?) throws(UsageError) {
+        let (url, shown) = try Self.url(text)
+        let name = name ?? TargetName.suggested(by: url)
+        let path = directory == "." ? name : directory + (directory.hasSuffix("/") ? "" : "/") + name
+        items.append(Item(url: url, shownURL: shown, name: name, path: path, checksum: checksum))
+    }
+
+    private static func url(_ text: String) throws(UsageError) -> (URL, shown: String) {
+        guard let url = URL(string: text) else { throw UsageError("\(text.quoted) is no URL") }
+        do throws(WebAddress.Refusal) {
+            return (url, try WebAddress(url.absoluteString).text)
+        } catch {
+            throw UsageError("the URL \(text.quoted) \(error.reason)")
+        }
+    }
+
+    /// Takes `-o` apart; a relative one is below `-d`.
+    private static func split(_ output: String, in base: String?) throws(UsageError) -> (directory: String, name: String)
+    {
+        guard output != "-" else { throw UsageError("-o needs the name of a file; standard output cannot be resumed") }
+        let slash = output.lastIndex(of: "/")
+        let name = try TargetName.argument(String(slash.map { output[output.index(after: $0)...] } ?? output[...]))
+        guard let slash else { return (base ?? ".", name) }
+        let directory = slash == output.startIndex ? "/" : String(output[..<slash])
+        guard let base, !output.hasPrefix("/") else { return (directory, name) }
+        return (base + "/" + directory, name)
+    }
+
+    /// Two downloads cannot have one name, nor one URL.
+    private func checkTwins() throws(UsageError) {
+        var names: [String: Item] = [:]
+        var urls: Set<URL> = []
+        for item in items {
+            guard urls.insert(item.url).inserted else { throw UsageError("\(item.shownURL) is given twice") }
+            if let other = names.updateValue(item, forKey: item.name) {
+                throw UsageError(
+                    "\(other.shownURL) and \(item.shownURL) would both be saved as \(item.name.quoted); "
+                        + "name one by out=NAME in a list (-i), or by -o in a call of its own")
+            }
+        }
+    }
+}

@@ -1,0 +1,114 @@
+import Foundation
+import Lanner
+
+/// The downloads of one call, from the first look at what is there to the last record.
+struct GetSession: Sendable {
+    var plan: GetPlan
+    var headers: [String: String]
+    var manager: SessionManager
+    var reporter: any Reporter
+    var interruption: Interruption
+
+    /// Downloads everything that is not there. The outcomes are in the order of the plan.
+    func run() async -> [Outcome] {
+        let missing = await survey()
+        interruption.onSignal { [manager] in manager.totalSuspend() }
+        let ended = await download(missing)
+        reporter.finish()
+        return plan.items.indices.map { ended[$0] ?? .done }
+    }
+
+    // MARK: What is there
+
+    /// Reports the files that need no download; returns the places of the others.
+    private func survey() async -> [Int] {
+        var missing: [Int] = []
+        for (index, item) in plan.items.enumerated() {
+            let task = manager.fetchTask(item.url)
+            if let validation = presence(item, task) {
+                let size = fileSize(item.path) ?? 0
+                reporter.report(
+                    Report(
+                        index: index, item: item, event: .skipped(isVerified: validation == .correct),
+                        standing: Standing(bytes: size, total: size)))
+            } else {
+                // What was known of another file, or of one that is gone, is of no use.
+                if let task, task.status == .succeeded { await forget(task) }
+                missing.append(index)
+            }
+        }
+        return missing
+    }
+
+    /// Whether the file is there and needs no download: it has the digest asked for; or, none being asked for, an
+    /// earlier call that was not finished put it there. nil: it does.
+    private func presence(_ item: GetPlan.Item, _ task: DownloadTask?) -> Validation? {
+        guard let size = fileSize(item.path) else { return nil }
+        if let expected = item.checksum {
+            let actual = try? Checksum.digest(ofFileAt: item.path, algorithm: expected.algorithm)
+            return actual == expected ? .correct : nil
+        }
+        guard let task, task.status == .succeeded, task.fileName == item.name, task.totalBytes == size else {
+            return nil
+        }
+        return task.validation
+    }
+
+    private func fileSize(_ path: String) -> Int64? {
+        try? PosixFileSystem().size(of: path)
+    }
+
+    // MARK: Downloading
+
+    private func download(_ indices: [Int]) async -> [Int: Outcome] {
+        await withTaskGroup(of: (Int, Outcome).self) { group in
+            for index in indices {
+                guard interruption.received == nil, let task = await start(plan.items[index]) else {
+                    group.addTask { (index, .suspended) }
+                    continue
+                }
+                let follower = Follower(index: index, item: plan.items[index], task: task, reporter: reporter)
+                group.addTask { (index, await follower.follow()) }
+            }
+            // The signal may have come between a look and a start.
+            if interruption.received != nil { manager.totalSuspend() }
+            return await group.reduce(into: [:]) { $0[$1.0] = $1.1 }
+        }
+    }
+
+    /// Returns when the task has been started; before, it may still stand where an earlier call left it.
+    private func start(_ item: GetPlan.Item) async -> DownloadTask? {
+        await withCheckedContinuation { continuation in
+            let task = manager.download(
+                item.url, headers: headers, fileName: item.name, checksum: item.checksum, onMainQueue: false
+            ) {
+                continuation.resume(returning: $0)
+            }
+            if task == nil { continuation.resume(returning: nil) }
+        }
+    }
+
+    // MARK: The end
+
+    /// Forgets what no later call needs, and closes the manager; true when there is nothing left to remember.
+    ///
+    /// When all is done that is everything. Else the files that are there are remembered, so that the same command
+    /// does not download them again, and the failures that left bytes.
+    func tidy(_ outcomes: [Outcome]) async -> Bool {
+        let isDone = outcomes.allSatisfy { $0 == .done }
+        for item in plan.items {
+            guard let task = manager.fetchTask(item.url) else { continue }
+            let isUseless = task.status == .failed && task.completedBytes == 0
+            if isDone || isUseless { await forget(task) }
+        }
+        let isEmpty = manager.tasks.isEmpty
+        manager.invalidate()
+        return isEmpty
+    }
+
+    private func forget(_ task: DownloadTask) async {
+        await withCheckedContinuation { continuation in
+            manager.remove(task, onMainQueue: false) { _ in continuation.resume() }
+        }
+    }
+}

@@ -1,0 +1,69 @@
+import Foundation
+import Lanner
+
+/// A list of URLs as `-i` reads it.
+enum InputFile {
+    /// One URL with what stands below it.
+    struct Entry: Sendable, Equatable {
+        var url: String
+        /// Where it stands, as "file:line".
+        var place: String
+        var name: String?
+        var checksum: Checksum.Digest?
+    }
+
+    /// Reads a list: a URL on each line, its options indented below it, blank lines, comments.
+    ///
+    /// - Parameter file: The name of the list, for errors.
+    static func parse(_ text: String, file: String) throws(UsageError) -> [Entry] {
+        var entries: [Entry] = []
+        for (index, line) in lines(text).enumerated() {
+            let content = line.trimmingCharacters(in: .whitespaces)
+            if content.isEmpty || content.hasPrefix("#") { continue }
+            let place = "\(file):\(index + 1)"
+            do throws(UsageError) {
+                if line.first == " " || line.first == "\t" {
+                    try take(content, &entries)
+                } else {
+                    try entries.append(Entry(url: url(content), place: place))
+                }
+            } catch {
+                throw UsageError("\(place): \(error.message)")
+            }
+        }
+        return entries
+    }
+
+    /// By bytes, a line break of either kind being one character to Swift.
+    private static func lines(_ text: String) -> [String] {
+        let mark = "\u{FEFF}"
+        let text = text.hasPrefix(mark) ? text.dropFirst() : text[...]
+        return text.utf8.split(separator: UInt8(ascii: "\n"), omittingEmptySubsequences: false).map { line in
+            String(decoding: line.last == UInt8(ascii: "\r") ? line.dropLast() : line, as: UTF8.self)
+        }
+    }
+
+    private static func url(_ content: String) throws(UsageError) -> String {
+        guard !content.contains(where: \.isWhitespace) else {
+            throw UsageError("one URL a line; write a space in a URL as %20")
+        }
+        return content
+    }
+
+    private static func take(_ option: String, _ entries: inout [Entry]) throws(UsageError) {
+        guard !entries.isEmpty else { throw UsageError("an indented line belongs below a URL") }
+        let last = entries.count - 1
+        let parts = option.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
+        let value = parts.count > 1 ? String(parts[1]) : ""
+        switch parts[0] {
+        case "out" where parts.count > 1:
+            guard entries[last].name == nil else { throw UsageError("out= is given twice") }
+            entries[last].name = try TargetName.argument(value)
+        case "checksum" where parts.count > 1:
+            guard entries[last].checksum == nil else { throw UsageError("checksum= is given twice") }
+            entries[last].checksum = try .argument(value)
+        case _:
+            throw UsageError("\(option.quoted) is neither out=NAME nor checksum=ALGO:HEX")
+        }
+    }
+}

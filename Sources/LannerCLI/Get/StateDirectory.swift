@@ -1,0 +1,37 @@
+import Foundation
+import Lanner
+
+/// The directory that holds what is not finished, beside the files.
+struct StateDirectory {
+    let path: String
+
+    init(in directory: String) {
+        path = directory + "/" + TargetName.stateDirectory
+    }
+
+    /// Where everything is, in the words of the library.
+    func cache(filesIn directory: String) -> Cache {
+        Cache("lanner", downloadPath: path, downloadTmpPath: path + "/Tmp", downloadFilePath: directory)
+    }
+
+    /// Removes the directory once its manager has been invalidated and had no download left.
+    ///
+    /// Only what the library makes is removed, and only while its lock is ours: whatever else is there stays, and so
+    /// does everything when someone else has come meanwhile.
+    func remove() {
+        let files = PosixFileSystem()
+        let temporary = path + "/Tmp"
+        guard let lock = try? files.lock(temporary + "/lock"), let names = try? files.list(path) else { return }
+        defer { lock.release() }
+        guard let partials = try? files.list(temporary), partials == ["lock"] else { return }
+        for name in names where Self.isEmptyStore(name) { try? files.remove(path + "/" + name) }
+        try? files.remove(temporary + "/lock")
+        rmdir(temporary)
+        rmdir(path)
+    }
+
+    /// Files of a store that has no records; damaged ones that were set aside are none.
+    private static func isEmptyStore(_ name: String) -> Bool {
+        name == "lock" || name.hasPrefix("journal-") || name.hasPrefix("snapshot-")
+    }
+}

@@ -1,0 +1,70 @@
+import Foundation
+
+/// The name a download is saved under.
+enum TargetName {
+    /// The most bytes of a name that file systems in use hold.
+    static let longest = 255
+    /// Where the state of unfinished downloads is kept, in the directory they are saved in.
+    static let stateDirectory = ".lanner"
+    /// For a URL that names a directory, as it is usual.
+    static let index = "index.html"
+
+    /// The name that a URL suggests: the last part of its path, made fit to be the name of a file.
+    static func suggested(by url: URL) -> String {
+        let path = URLComponents(url: url, resolvingAgainstBaseURL: false)?.percentEncodedPath ?? ""
+        return sanitized(decoded(path.split(separator: "/", omittingEmptySubsequences: false).last ?? ""))
+    }
+
+    /// Makes a name of any text.
+    static func sanitized(_ text: String) -> String {
+        let name = text.unicodeScalars.map { isForbidden($0) ? "_" : String($0) }.joined()
+        switch name {
+        // No name at all, or one of another directory.
+        case "", ".", "..": return index
+        case stateDirectory: return "_" + name
+        case _: return shortened(name)
+        }
+    }
+
+    /// Checks a name that a user gave.
+    static func argument(_ text: String) throws(UsageError) -> String {
+        guard text != "", text != ".", text != "..", !text.unicodeScalars.contains(where: isForbidden) else {
+            throw UsageError("\(text.quoted) is no file name; give one without a directory")
+        }
+        guard text != stateDirectory else { throw UsageError("\(text.quoted) is taken; choose another name") }
+        guard text.utf8.count <= longest else { throw UsageError("\(text.quoted) is longer than \(longest) bytes") }
+        return text
+    }
+
+    /// Separators of any system, and what would not be seen.
+    private static func isForbidden(_ scalar: Unicode.Scalar) -> Bool {
+        scalar == "/" || scalar == "\\" || scalar.isDisruptive
+    }
+
+    /// Undoes percent-encoding; bytes that are no UTF-8 become the replacement character.
+    private static func decoded(_ part: Substring) -> String {
+        var bytes: [UInt8] = []
+        var rest = Array(part.utf8)[...]
+        while let byte = rest.popFirst() {
+            if byte == UInt8(ascii: "%"), rest.count >= 2,
+                let value = UInt8(String(decoding: rest.prefix(2), as: UTF8.self), radix: 16)
+            {
+                bytes.append(value)
+                rest.removeFirst(2)
+            } else {
+                bytes.append(byte)
+            }
+        }
+        return String(decoding: bytes, as: UTF8.self)
+    }
+
+    /// Cuts between characters, and keeps a short extension.
+    private static func shortened(_ name: String) -> String {
+        guard name.utf8.count > longest else { return name }
+        let dot = name.lastIndex(of: ".") ?? name.endIndex
+        let suffix = name[dot...].utf8.count <= 32 ? name[dot...] : ""
+        var stem = name.dropLast(suffix.count)
+        while stem.utf8.count + suffix.utf8.count > longest { stem.removeLast() }
+        return String(stem + suffix)
+    }
+}

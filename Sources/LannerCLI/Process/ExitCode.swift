@@ -1,0 +1,41 @@
+/// What the program tells whoever started it.
+enum ExitCode: Sendable, Hashable {
+    /// All was done.
+    case success
+    /// A download failed; `hash`: a file could not be read.
+    case failure
+    /// The command was not understood, or cannot be carried out as it was written.
+    case usage
+    /// A file is not what its checksum says.
+    case mismatch
+    /// The disk refused, or a file cannot be used.
+    case disk
+    /// A signal stopped it.
+    case signal(Int32)
+
+    var number: Int32 {
+        switch self {
+        case .success: 0
+        case .failure: 1
+        case .usage: 2
+        case .mismatch: 3
+        case .disk: 4
+        case .signal(let number): 128 + number
+        }
+    }
+
+    /// Which of several failures is told: the disk first, for it will fail whatever comes next; then a wrong file, for
+    /// trying again does not help.
+    static func worst(_ codes: some Sequence<ExitCode>) -> ExitCode {
+        let codes = Set(codes)
+        if let signal = codes.first(where: \.isSignal) { return signal }
+        return [.usage, .disk, .mismatch, .failure].first(where: codes.contains) ?? .success
+    }
+
+    private var isSignal: Bool {
+        switch self {
+        case .signal: true
+        case .success, .failure, .usage, .mismatch, .disk: false
+        }
+    }
+}

@@ -1,0 +1,85 @@
+import Foundation
+import Lanner
+
+/// Events on standard output, a JSON object on each line; errors on standard error besides.
+struct JSONLines: Reporter {
+    /// Called when no one reads the lines any more.
+    var onBrokenPipe: @Sendable () -> Void = {}
+
+    let interval = Duration.milliseconds(250)
+
+    func report(_ report: Report) {
+        if !Console.output(Self.line(report)) { onBrokenPipe() }
+        if case .failed(let trouble) = report.event { Console.message(Wording.failure(report.item, trouble)) }
+    }
+
+    func note(_ line: String) {}
+
+    func finish() {}
+
+    /// The line of an event.
+    static func line(_ report: Report) -> String {
+        let encoder = JSONEncoder()
+        encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
+        guard let data = try? encoder.encode(JSONEvent(report)) else { return "{}" }
+        return String(decoding: data, as: UTF8.self)
+    }
+}
+
+/// An event as programs read it. Keys are only ever added.
+private struct JSONEvent: Encodable {
+    private enum Key: String, CodingKey {
+        case event, url, file, bytes, total, speed
+        // Of some events only.
+        case verified, code, detail, delay
+    }
+
+    private let report: Report
+
+    init(_ report: Report) {
+        self.report = report
+    }
+
+    func encode(to encoder: any Encoder) throws {
+        var object = encoder.container(keyedBy: Key.self)
+        try object.encode(report.item.url.absoluteString, forKey: .url)
+        try object.encode(report.item.path, forKey: .file)
+        try object.encode(report.standing.bytes, forKey: .bytes)
+        // Null while it is not known.
+        try object.encode(report.standing.total, forKey: .total)
+        try object.encode(report.standing.speed, forKey: .speed)
+        try encodeEvent(&object)
+    }
+
+    private func encodeEvent(_ object: inout KeyedEncodingContainer<Key>) throws {
+        try object.encode(name, forKey: .event)
+        switch report.event {
+        case .start, .progress, .suspended: break
+        case .done(let isVerified), .skipped(let isVerified): try object.encode(isVerified, forKey: .verified)
+        case .restarted(let reason): try object.encode(reason.rawValue, forKey: .code)
+        case .retrying(let trouble, let delay):
+            let (seconds, attoseconds) = delay.components
+            try encode(trouble, &object)
+            try object.encode(Double(seconds) + (Double(attoseconds) / 1e15).rounded() / 1000, forKey: .delay)
+        case .failed(let trouble): try encode(trouble, &object)
+        }
+    }
+
+    private func encode(_ trouble: Trouble, _ object: inout KeyedEncodingContainer<Key>) throws {
+        try object.encode(trouble.code, forKey: .code)
+        try object.encode(trouble.detail, forKey: .detail)
+    }
+
+    private var name: String {
+        switch report.event {
+        case .start: "start"
+        case .progress: "progress"
+        case .done: "done"
+        case .skipped: "skipped"
+        case .restarted: "restarted"
+        case .retrying: "retrying"
+        case .suspended: "suspended"
+        case .failed: "failed"
+        }
+    }
+}

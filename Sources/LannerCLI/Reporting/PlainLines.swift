@@ -1,0 +1,27 @@
+/// Lines on standard error, for logs and for terminals that cannot do more.
+struct PlainLines: Reporter {
+    /// Whether only errors are told.
+    var isQuiet = false
+
+    let interval = Duration.seconds(5)
+
+    func report(_ report: Report) {
+        guard let line = Wording.line(report) else { return }
+        if !isQuiet || report.event.isFailure { Console.message(line) }
+    }
+
+    func note(_ line: String) {
+        if !isQuiet { Console.message(line) }
+    }
+
+    func finish() {}
+}
+
+extension Report.Event {
+    var isFailure: Bool {
+        switch self {
+        case .failed: true
+        case .start, .progress, .done, .skipped, .restarted, .retrying, .suspended: false
+        }
+    }
+}

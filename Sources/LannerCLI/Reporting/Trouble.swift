@@ -1,0 +1,89 @@
+import Lanner
+
+/// Why a download failed, as it is told.
+struct Trouble: Sendable, Equatable {
+    /// A word for programs, the same in every version: "status.404", "transport.timedOut".
+    var code: String
+    /// For people: the reason; what to do.
+    var detail: String
+    var exitCode: ExitCode
+}
+
+extension Trouble {
+    init(_ error: any Error) {
+        switch error as? LannerError {
+        case .unacceptableStatusCode(let status):
+            let reason = "the server answered with status \(status)"
+            self.init(.status(status), reason)
+        case .failed(let failure): self.init(failure.reason, failure.detail)
+        case .storeError(let error): self.init(error)
+        case .cacheError(_, let message): self.init(code: "disk.other", detail: message.oneLine, exitCode: .disk)
+        case .invalidURL, .duplicateURL, .indexOutOfRange, .fetchDownloadTaskFailed, .headersMatchFailed,
+            .fileNamesMatchFailed, .invalidFileName, .invalidated, nil:
+            self.init(code: "other", detail: "\(error)".oneLine, exitCode: .failure)
+        }
+    }
+
+    private init(_ reason: Failure.Reason, _ detail: String) {
+        let detail = detail.oneLine
+        // Some details say already what to do.
+        let advice = detail.contains(";") ? nil : reason.advice
+        self.init(code: reason.code, detail: detail + (advice.map { "; " + $0 } ?? ""), exitCode: reason.exitCode)
+    }
+
+    private init(_ error: StoreError) {
+        let (code, exitCode): (String, ExitCode) =
+            switch error.reason {
+            case .inUse: ("store.inUse", .failure)
+            case .unknownVersion: ("store.unknownVersion", .disk)
+            case .disk(let fault): ("disk." + fault.rawValue, .disk)
+            case .closed: ("store.closed", .failure)
+            }
+        self.init(code: code, detail: error.message.oneLine, exitCode: exitCode)
+    }
+}
+
+extension Failure.Reason {
+    fileprivate var exitCode: ExitCode {
+        switch self {
+        case .transport(.diskFull), .disk, .store: .disk
+        case .checksumMismatch: .mismatch
+        case .transport, .status, .unusableResponse, .redirect: .failure
+        }
+    }
+
+    fileprivate var advice: String? {
+        switch self {
+        case .status(401), .status(403): "give credentials by --header 'Authorization: …'"
+        case .status(404), .status(410): "check the URL"
+        case .status(408), .status(425), .status(429), .status(500...599): "try again later"
+        case .status: "check the URL and the header fields"
+        case .transport(let fault): fault.advice
+        case .unusableResponse: "ask whoever runs the server"
+        case .redirect: "check the URL"
+        case .checksumMismatch: "check the checksum, or download again"
+        case .disk, .store: nil
+        }
+    }
+}
+
+extension TransportFault {
+    fileprivate var advice: String? {
+        switch self {
+        case .timedOut: "run the same command again to go on, or allow more by --timeout"
+        case .connectionLost, .lengthMismatch, .other: "run the same command again to go on"
+        case .cannotConnect: "check the address, and that the server runs"
+        case .cannotFindHost: "check the host's name"
+        case .notConnected, .networkNotAllowed: "connect to a network and run the same command again"
+        case .secureConnectionFailed: "check the server's certificate"
+        case .malformedResponse: "check that the URL is one of an HTTP server"
+        case .unacceptableRequest: "check the URL and the header fields"
+        case .diskFull: "free some space and run the same command again"
+        case .canceled, .unavailable: nil
+        }
+    }
+}
+
+extension String {
+    fileprivate var oneLine: String { printable.withoutFullStop }
+}

@@ -1,0 +1,54 @@
+import Foundation
+import Lanner
+
+/// How events are put into words for people.
+enum Wording {
+    /// The line of an event; nil for one that is not worth a line.
+    static func line(_ report: Report) -> String? {
+        let (name, standing) = (report.item.name.printable, report.standing)
+        switch report.event {
+        case .start: return "\(name): " + (standing.bytes > 0 ? "goes on at \(bytes(standing.bytes))" : "begins")
+        case .progress: return "\(name): \(progress(standing))"
+        case .done(let isVerified): return "\(name): done, \(bytes(standing.bytes))\(verified(isVerified))"
+        case .skipped(let isVerified): return "\(name): is there already\(verified(isVerified))"
+        case .restarted(let reason): return "\(name): starts over: \(words(reason))"
+        case .retrying(let trouble, let delay):
+            return "\(name): tries again in \(seconds(delay)): \(trouble.detail)"
+        case .suspended: return "\(name): stopped at \(bytes(standing.bytes))"
+        case .failed(let trouble): return failure(report.item, trouble)
+        }
+    }
+
+    static func failure(_ item: GetPlan.Item, _ trouble: Trouble) -> String {
+        "lanner: \(item.shownURL.printable): \(trouble.detail)"
+    }
+
+    private static func bytes(_ count: Int64) -> String { Figures.bytes(count) }
+
+    private static func progress(_ standing: Standing) -> String {
+        let amount =
+            standing.total.map { total in
+                let percent = standing.fraction.map { "\(Int($0 * 100))%, " } ?? ""
+                return "\(percent)\(bytes(standing.bytes)) of \(bytes(total))"
+            } ?? bytes(standing.bytes)
+        let time = standing.timeLeft > 0 ? ", \(Figures.time(standing.timeLeft)) left" : ""
+        return "\(amount), \(Figures.speed(standing.speed))\(time)"
+    }
+
+    private static func verified(_ isVerified: Bool) -> String { isVerified ? ", checksum right" : "" }
+
+    private static func seconds(_ duration: Duration) -> String {
+        let seconds = Double(duration.components.seconds) + Double(duration.components.attoseconds) / 1e18
+        return String(format: seconds < 10 ? "%.1f s" : "%.0f s", seconds)
+    }
+
+    private static func words(_ reason: RestartReason) -> String {
+        switch reason {
+        case .contentChanged: "the file on the server is another one now"
+        case .rangesNotServed: "the server sends the file only as a whole"
+        case .cannotResume: "nothing identifies the version that was begun"
+        case .unusableAnswer: "the server's answer made no sense"
+        case .bytesLost: "the unfinished file on the disk holds less than was recorded"
+        }
+    }
+}
