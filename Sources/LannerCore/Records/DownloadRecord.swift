@@ -176,7 +176,7 @@ extension ByteRanges {
 
 extension Failure.Reason {
     /// A text that is the same in every version of the library.
-    var code: String {
+    package var code: String {
         switch self {
         case .transport(let fault): "transport." + fault.rawValue
         case .status(let status): "status.\(status)"
