@@ -26,6 +26,7 @@ let package = Package(
         .executableTarget(name: "LannerCLI", dependencies: ["Lanner", "LannerLoopback"]),
         .testTarget(name: "LannerMachineTests", dependencies: ["LannerMachine"]),
         .testTarget(name: "LannerCoreTests", dependencies: ["LannerCore", "LannerMachine", "LannerTesting"]),
+        .testTarget(name: "LannerCLITests", dependencies: ["LannerCLI", "LannerLoopback"]),
         .testTarget(name: "LannerLoopbackTests", dependencies: ["LannerLoopback"]),
         .testTarget(
             name: "LannerURLSessionTests", dependencies: ["LannerURLSession", "LannerLoopback", "LannerCore"]),

@@ -11,6 +11,7 @@ struct Follower: Sendable {
     func follow() async -> Outcome {
         var throttle = Throttle(interval: reporter.interval)
         var hasBegun = false
+        var reported = task.completedBytes
         for await event in task.events {
             switch event {
             case .status(let status):
@@ -19,8 +20,11 @@ struct Follower: Sendable {
                     report(.start)
                 }
                 if let outcome = outcome(of: status) { return outcome }
-            case .progress:
-                if throttle.admits(at: .now) { report(.progress) }
+            case .progress(let completed, _):
+                if completed != reported, throttle.admits(at: .now) {
+                    reported = completed
+                    report(.progress)
+                }
             case .restarted(let reason): report(.restarted(reason))
             case .retrying(let error, let delay): report(.retrying(Trouble(error), after: delay))
             case .response: break

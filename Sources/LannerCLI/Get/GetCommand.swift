@@ -29,15 +29,13 @@ struct GetCommand {
     }
 
     func run() async -> ExitCode {
+        if let trouble = plan.items.lazy.compactMap(obstacle).first { return fail(trouble) }
         let interruption = Interruption()
         let state = StateDirectory(in: plan.directory)
         let manager = SessionManager(
             "lanner", configuration: configuration, logger: ConsoleLogger(identifier: "lanner", option: .none),
             cache: state.cache(filesIn: plan.directory))
-        if let trouble = obstacle(manager) {
-            Console.error(trouble.detail)
-            return trouble.exitCode
-        }
+        if let trouble = obstacle(manager) { return fail(trouble) }
         let reporter = reporter(interruption)
         let session = GetSession(
             plan: plan, headers: headers, manager: manager, reporter: reporter, interruption: interruption)
@@ -45,6 +43,11 @@ struct GetCommand {
         if interruption.received != nil { reporter.note("Stopped. The same command goes on from there.") }
         if await session.tidy(outcomes) { state.remove() }
         return .worst(outcomes.map(\.exitCode) + (interruption.received.map { [.signal($0)] } ?? []))
+    }
+
+    private func fail(_ trouble: Trouble) -> ExitCode {
+        Console.error(trouble.detail)
+        return trouble.exitCode
     }
 
     private var configuration: SessionConfiguration {
@@ -77,7 +80,7 @@ struct GetCommand {
                 code: "disk.notPermitted", detail: "\(plan.directory) may not be written to; choose a directory by -d",
                 exitCode: .disk)
         }
-        return plan.items.lazy.compactMap(obstacle).first
+        return nil
     }
 
     private func obstacle(_ item: GetPlan.Item) -> Trouble? {

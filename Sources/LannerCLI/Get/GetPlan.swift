@@ -48,13 +48,21 @@ struct GetPlan: Sendable, Equatable {
         do throws(WebAddress.Refusal) {
             return (url, try WebAddress(url.absoluteString).text)
         } catch {
-            throw UsageError("the URL \(text.quoted) \(error.reason)")
+            throw UsageError("the URL \(withoutUser(url).quoted) \(error.reason)")
         }
     }
 
+    private static func withoutUser(_ url: URL) -> String {
+        var parts = URLComponents(url: url, resolvingAgainstBaseURL: false)
+        parts?.user = nil
+        parts?.password = nil
+        return parts?.string ?? ""
+    }
+
     /// Takes `-o` apart; a relative one is below `-d`.
-    private static func split(_ output: String, in base: String?) throws(UsageError) -> (directory: String, name: String)
-    {
+    private static func split(
+        _ output: String, in base: String?
+    ) throws(UsageError) -> (directory: String, name: String) {
         guard output != "-" else { throw UsageError("-o needs the name of a file; standard output cannot be resumed") }
         let slash = output.lastIndex(of: "/")
         let name = try TargetName.argument(String(slash.map { output[output.index(after: $0)...] } ?? output[...]))

@@ -96,14 +96,21 @@ struct GetSession: Sendable {
     /// does not download them again, and the failures that left bytes.
     func tidy(_ outcomes: [Outcome]) async -> Bool {
         let isDone = outcomes.allSatisfy { $0 == .done }
-        for item in plan.items {
+        for (item, outcome) in zip(plan.items, outcomes) {
             guard let task = manager.fetchTask(item.url) else { continue }
-            let isUseless = task.status == .failed && task.completedBytes == 0
-            if isDone || isUseless { await forget(task) }
+            if isDone || Self.isUseless(task, outcome) { await forget(task) }
         }
         let isEmpty = manager.tasks.isEmpty
         manager.invalidate()
         return isEmpty
+    }
+
+    /// Whether it failed and left no bytes, or the wrong ones.
+    private static func isUseless(_ task: DownloadTask, _ outcome: Outcome) -> Bool {
+        switch outcome {
+        case .done, .suspended: false
+        case .failed(let trouble): task.completedBytes == 0 || trouble.exitCode == .mismatch
+        }
     }
 
     private func forget(_ task: DownloadTask) async {

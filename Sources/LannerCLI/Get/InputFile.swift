@@ -12,9 +12,7 @@ enum InputFile {
         var checksum: Checksum.Digest?
     }
 
-    /// Reads a list: a URL on each line, its options indented below it, blank lines, comments.
-    ///
-    /// - Parameter file: The name of the list, for errors.
+    /// Reads a list: a URL on each line, its options indented below it, blank lines, comments. Errors name the file.
     static func parse(_ text: String, file: String) throws(UsageError) -> [Entry] {
         var entries: [Entry] = []
         for (index, line) in lines(text).enumerated() {

@@ -11,9 +11,7 @@ enum Bar {
         columns.append(padded(Figures.bytes(standing.total ?? standing.bytes), 8))
         if width >= 40 { columns.append(padded(Figures.speed(standing.speed), 10)) }
         if width >= 56 { columns.append(padded(time, 7)) }
-        columns.append("")
-        let figures = columns.joined(separator: " ")
-        return cut(figures + " " + cut(label.printable, to: max(0, width - figures.count - 1)), to: width)
+        return cut(columns.joined(separator: " ") + " " + label.printable, to: width)
     }
 
     /// The first columns of a text, with an ellipsis where something is missing.

@@ -1,0 +1,121 @@
+import Lanner
+import Testing
+
+@testable import LannerCLI
+
+@Suite struct ArgumentTests {
+    static let digest = "sha256:" + String(repeating: "0a", count: 32)
+    static let url = "http://127.0.0.1/a"
+
+    @Test func readsEveryOptionOfGet() throws {
+        let words = [
+            "get", "-o", "out.bin", "-d", "dir", "--checksum", Self.digest, "-j", "8", "--header", "X-Key: a: b ",
+            "--header", "Accept:text/html", "--retries", "0", "--timeout", "30", "--json", "-q", Self.url,
+        ]
+        var expected = GetOptions(urls: [Self.url], output: "out.bin", directory: "dir", jobs: 8)
+        expected.checksum = try Checksum.Digest(parsing: Self.digest)
+        expected.headers = ["X-Key": "a: b", "Accept": "text/html"]
+        (expected.retries, expected.timeout, expected.isJSON, expected.isQuiet) = (0, 30, true, true)
+        #expect(try Command(words) == .get(expected))
+    }
+
+    @Test func readsTheOtherFormsOfValues() throws {
+        let expected = GetOptions(urls: ["-a", Self.url], jobs: 3, retries: 2)
+        #expect(try Command(["get", "-j3", "--retries=2", "--", "-a", Self.url]) == .get(expected))
+        #expect(try Command(["get", "-i", "-"]) == .get(GetOptions(inputFile: "-")))
+        #expect(try Command(["get", "-i-"]) == .get(GetOptions(inputFile: "-")))
+        #expect(try Command(["get", Self.url, "-q"]) == .get(GetOptions(urls: [Self.url], isQuiet: true)))
+    }
+
+    @Test func readsTheOtherCommands() throws {
+        #expect(try Command(["hash", "a", "-"]) == .hash(HashOptions(files: ["a", "-"])))
+        #expect(
+            try Command(["hash", "--algorithm", "SHA-1", "a"]) == .hash(HashOptions(algorithm: .sha1, files: ["a"])))
+        let digest = try Checksum.Digest(parsing: Self.digest)
+        #expect(try Command(["verify", Self.digest, "a"]) == .verify(VerifyOptions(digest: digest, file: "a")))
+        #expect(try Command(["demo"]) == .demo)
+        #expect(try Command(["--version"]) == .version)
+    }
+
+    @Test(arguments: Help.allCases) func helpsWithEveryCommand(_ topic: Help) throws {
+        #expect(try Command(["help", topic.rawValue]) == .help(topic))
+        if topic != .lanner {
+            #expect(try Command([topic.rawValue, "x:y", "--help"][...].filter { $0 != "x:y" }) == .help(topic))
+        }
+        let lines = topic.text.split(separator: "\n", omittingEmptySubsequences: false)
+        #expect(lines.count <= 24)
+        #expect(lines.allSatisfy { Bar.columns(of: $0) <= 80 })
+    }
+
+    @Test func asksForHelp() throws {
+        for word in ["help", "--help", "-h"] { #expect(try Command([word]) == .help(.lanner)) }
+        #expect(try Command(["get", "-h"]) == .help(.get))
+    }
+
+    @Test(
+        arguments: [
+            ([], "a command is missing; see lanner --help"),
+            (["fetch"], "“fetch” is no command; see lanner --help"),
+            (["help", "fetch"], "“fetch” is no command; see lanner --help"),
+            (["-x"], "there is no option “-x”; see lanner --help"),
+            (["get"], "a URL is missing; see lanner get --help"),
+            (["get", "--fast", url], "there is no option “--fast”; see lanner get --help"),
+            (["get", "-x", url], "there is no option “-x”; see lanner get --help"),
+            (["get", url, "-o"], "-o needs a FILE"),
+            (["get", url, "--checksum"], "--checksum needs ALGO:HEX"),
+            (["get", url, "--json=yes"], "--json takes no value"),
+            (["get", url, "-qx"], "-q takes no value"),
+            (["get", url, "-j", "0"], "-j needs a whole number from 1 to 256, not “0”"),
+            (["get", url, "-j", "x"], "-j needs a whole number from 1 to 256, not “x”"),
+            (["get", url, "-j="], "-j needs a whole number from 1 to 256, not “=”"),
+            (["get", url, "--retries", "-1"], "--retries needs a whole number from 0 to 1000000, not “-1”"),
+            (["get", url, "--retries="], "--retries needs a whole number from 0 to 1000000, not “”"),
+            (["get", url, "--timeout", "1.5"], "--timeout needs a whole number from 1 to 86400, not “1.5”"),
+            (
+                ["get", url, "--timeout", "99999999999999999999"],
+                "--timeout needs a whole number from 1 to 86400, not “99999999999999999999”"
+            ),
+            (["get", url, "--header", "nonsense"], "“nonsense” is no header field; write 'NAME: VALUE'"),
+            (
+                ["get", url, "--header", "A: b\nC: d"],
+                "The value of the header field A has a line break or another character that is not visible ASCII"
+            ),
+            (
+                ["get", url, "--header", "A\r\nB: c"],
+                "The header field name “A\\r\\nB” is not valid: use letters, digits and hyphens"
+            ),
+            (
+                ["get", url, "--header", "Range: bytes=0-1"],
+                "The header field Range cannot be set: ranges are asked for as the download needs them"
+            ),
+            (["get", url, "--header", "A: b", "--header", "a: c"], "the header field “a” is given twice"),
+            (
+                ["get", url, url + "b", "-o", "x"],
+                "-o names one file; give exactly one URL with it, or a list by -i with out=NAME lines"
+            ),
+            (
+                ["get", url, url + "b", "--checksum", digest],
+                "--checksum is of one file; give exactly one URL with it, or a list by -i with checksum=ALGO:HEX lines"
+            ),
+            (["hash"], "a FILE is missing; - is standard input"),
+            (
+                ["hash", "--algorithm", "crc", "a"],
+                "there is no algorithm “crc”; there are md5, sha1, sha256, sha512"
+            ),
+            (["verify", digest], "verify needs a checksum, ALGO:HEX, and one FILE"),
+            (["verify", digest, "a", "b"], "verify needs a checksum, ALGO:HEX, and one FILE"),
+            (["demo", "now"], "demo takes no argument, but there is “now”"),
+        ] as [([String], String)])
+    func refuses(_ words: [String], _ message: String) {
+        #expect(throws: UsageError(message)) { try Command(words) }
+    }
+
+    @Test(arguments: ["sha256:0a", "sha256", "crc:00", "sha256:" + String(repeating: "x", count: 64), ":", "a\n:b"])
+    func refusesChecksums(_ text: String) {
+        for words in [["get", Self.url, "--checksum", text], ["verify", text, "file"]] {
+            let error = #expect(throws: UsageError.self) { try Command(words) }
+            #expect(error?.message.isEmpty == false)
+            #expect(error?.message.contains { $0.isNewline } == false)
+        }
+    }
+}

@@ -1,0 +1,56 @@
+import Lanner
+import Testing
+
+@testable import LannerCLI
+
+@Suite struct ExitCodeTests {
+    @Test(
+        arguments: [
+            ([], 0), ([.success, .success], 0), ([.success, .failure], 1), ([.failure, .mismatch], 3),
+            ([.mismatch, .disk, .failure], 4), ([.disk, .signal(2)], 130), ([.signal(15), .success], 143),
+            ([.usage], 2),
+        ] as [([ExitCode], Int32)])
+    func tellsTheWorst(_ codes: [ExitCode], _ number: Int32) {
+        #expect(ExitCode.worst(codes).number == number)
+        #expect(ExitCode.worst(codes.reversed()).number == number)
+    }
+
+    @Test(
+        arguments: [
+            (LannerError.unacceptableStatusCode(code: 404), 1, "status.404"),
+            (.failed(Failure(.transport(.timedOut), "")), 1, "transport.timedOut"),
+            (.failed(Failure(.transport(.diskFull), "")), 4, "transport.diskFull"),
+            (.failed(Failure(.redirect, "")), 1, "redirect"),
+            (.failed(Failure(.unusableResponse, "")), 1, "unusableResponse"),
+            (.failed(Failure(.checksumMismatch, "")), 3, "checksumMismatch"),
+            (.failed(Failure(.disk(.noSpace), "")), 4, "disk.noSpace"),
+            (.failed(Failure(.store, "")), 4, "store"),
+            (.storeError(StoreError(.inUse, "")), 1, "store.inUse"),
+            (.storeError(StoreError(.disk(.notPermitted), "")), 4, "disk.notPermitted"),
+            (.storeError(StoreError(.unknownVersion, "")), 4, "store.unknownVersion"),
+            (.cacheError(path: "p", message: "m"), 4, "disk.other"),
+            (.invalidated, 1, "other"),
+        ] as [(LannerError, Int32, String)])
+    func followsFromTheError(_ error: LannerError, _ number: Int32, _ code: String) {
+        let trouble = Trouble(error)
+        #expect(trouble.exitCode.number == number)
+        #expect(trouble.code == code)
+    }
+
+    @Test func saysWhatToDo() {
+        #expect(
+            Trouble(LannerError.unacceptableStatusCode(code: 404)).detail
+                == "the server answered with status 404; check the URL")
+        #expect(Trouble(LannerError.failed(Failure(.disk(.noSpace), "a; b."))).detail == "a; b")
+        #expect(
+            Trouble(LannerError.failed(Failure(.transport(.cannotConnect), "Two\nlines."))).detail
+                == "Two\\nlines; check the address, and that the server runs")
+    }
+
+    @Test func escapesNamesAsSha256sumDoes() throws {
+        let digest = try Checksum.Digest(parsing: "md5:" + String(repeating: "0", count: 32))
+        let hex = digest.hexadecimal
+        #expect(HashCommand.line(digest, "a b") == hex + "  a b")
+        #expect(HashCommand.line(digest, "a\\b\nc\r\nd") == "\\" + hex + "  a\\\\b\\nc\\r\\nd")
+    }
+}

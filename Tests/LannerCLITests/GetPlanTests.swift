@@ -1,0 +1,99 @@
+import Foundation
+import Testing
+
+@testable import LannerCLI
+
+@Suite struct GetPlanTests {
+    @Test(arguments: [
+        ("http://a/x.iso", "x.iso"),
+        ("http://a/dir/x.iso?download=1#top", "x.iso"),
+        ("http://a", "index.html"),
+        ("http://a/", "index.html"),
+        ("http://a/dir/", "index.html"),
+        ("http://a/..", "index.html"),
+        ("http://a/%2E%2E", "index.html"),
+        ("http://a/.", "index.html"),
+        ("http://a/%2Fetc%2Fpasswd", "_etc_passwd"),
+        ("http://a/..%2Fx", ".._x"),
+        ("http://a/a%5Cb", "a_b"),
+        ("http://a/a%00b%0Ac%1B%5B2J", "a_b_c_[2J"),
+        ("http://a/%E2%80%AEtxt.exe", "_txt.exe"),
+        ("http://a/%C3%A4%20b", "ä b"),
+        ("http://a/%FF", "\u{FFFD}"),
+        ("http://a/100%25", "100%"),
+        ("http://a/.lanner", "_.lanner"),
+        ("http://a/.profile", ".profile"),
+    ])
+    func namesFiles(_ url: String, _ name: String) throws {
+        #expect(try TargetName.suggested(by: #require(URL(string: url))) == name)
+    }
+
+    @Test func shortensNamesAndKeepsTheirExtension() {
+        let long = TargetName.sanitized(String(repeating: "ä", count: 200) + ".tar.gz")
+        #expect(long.utf8.count <= 255)
+        #expect(long.utf8.count >= 253)
+        #expect(long.hasSuffix("ä.gz"))
+        #expect(TargetName.sanitized(String(repeating: "x", count: 300)).utf8.count == 255)
+        #expect(TargetName.sanitized("x." + String(repeating: "y", count: 300)).utf8.count == 255)
+    }
+
+    @Test(
+        arguments: [
+            (nil, nil, ".", "x", "x"),
+            (nil, "d", "d", "x", "d/x"),
+            (nil, "d/", "d/", "x", "d/x"),
+            ("y", nil, ".", "y", "y"),
+            ("y", "d", "d", "y", "d/y"),
+            ("e/y", nil, "e", "y", "e/y"),
+            ("e/y", "d", "d/e", "y", "d/e/y"),
+            ("/e/y", "d", "/e", "y", "/e/y"),
+            ("/y", nil, "/", "y", "/y"),
+        ] as [(String?, String?, String, String, String)])
+    func choosesThePlace(
+        _ output: String?, _ given: String?, _ directory: String, _ name: String, _ path: String
+    ) throws {
+        let plan = try GetPlan(GetOptions(urls: ["http://a/x"], output: output, directory: given))
+        #expect(plan.directory == directory)
+        #expect(plan.items.map(\.name) == [name])
+        #expect(plan.items.map(\.path) == [path])
+    }
+
+    @Test(arguments: [
+        (
+            ["http://a/x", "http://b/x"],
+            "http://a/x and http://b/x would both be saved as “x”; name one by out=NAME in a list (-i), "
+                + "or by -o in a call of its own"
+        ),
+        (["http://a/x", "http://a/x"], "http://a/x is given twice"),
+        (
+            ["ftp://a/x"],
+            "the URL “ftp://a/x” has the scheme “ftp”; only http and https can be downloaded"
+        ),
+        (["x"], "the URL “x” has no scheme"),
+        (["http://"], "the URL “http://” has no host"),
+        (["http://a:99999/"], "the URL “http://a:99999/” has a port that is not a number from 1 to 65535"),
+        ([""], "“” is no URL"),
+    ])
+    func refuses(_ urls: [String], _ message: String) {
+        #expect(throws: UsageError(message)) { try GetPlan(GetOptions(urls: urls)) }
+    }
+
+    @Test(arguments: ["-", "", "d/", "..", "d/.."]) func refusesOutputs(_ output: String) {
+        #expect(throws: UsageError.self) { try GetPlan(GetOptions(urls: ["http://a/x"], output: output)) }
+    }
+
+    @Test func namesThePlaceInAList() {
+        let list = [InputFile.Entry(url: "gopher://a", place: "list:7")]
+        let error = #expect(throws: UsageError.self) { try GetPlan(GetOptions(inputFile: "list"), list) }
+        #expect(error?.message.hasPrefix("list:7: the URL “gopher://a”") == true)
+        #expect(throws: UsageError("there is no URL in the list")) { try GetPlan(GetOptions(inputFile: "list"), []) }
+    }
+
+    @Test func showsNoPasswords() throws {
+        let plan = try GetPlan(GetOptions(urls: ["http://me:secret@a/x"]))
+        #expect(plan.items.map(\.shownURL) == ["http://a/x"])
+        #expect(plan.items.map(\.url.absoluteString) == ["http://me:secret@a/x"])
+        let error = #expect(throws: UsageError.self) { try GetPlan(GetOptions(urls: ["ftp://me:secret@a/x"])) }
+        #expect(error?.message.contains("secret") == false)
+    }
+}

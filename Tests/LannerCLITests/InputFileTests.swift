@@ -1,0 +1,63 @@
+import Lanner
+import Testing
+
+@testable import LannerCLI
+
+@Suite struct InputFileTests {
+    @Test func readsURLsWithWhatStandsBelowThem() throws {
+        let hex = String(repeating: "0", count: 32)
+        let text = """
+            # a comment
+
+            http://a/1
+              out=one.bin
+            \tchecksum=md5:\(hex)
+              # another
+
+            https://b/2?x=y
+            http://c/3
+             out=a=b
+            """
+        let entries = try InputFile.parse(text, file: "list")
+        #expect(
+            try entries == [
+                .init(
+                    url: "http://a/1", place: "list:3", name: "one.bin",
+                    checksum: Checksum.Digest(parsing: "md5:" + hex)),
+                .init(url: "https://b/2?x=y", place: "list:8"),
+                .init(url: "http://c/3", place: "list:9", name: "a=b"),
+            ])
+    }
+
+    @Test func acceptsOtherLineEndsAndAMark() throws {
+        let entries = try InputFile.parse("\u{FEFF}http://a/1\r\n  out=x\r\n\r\nhttp://b/2 \t", file: "f")
+        #expect(entries == [.init(url: "http://a/1", place: "f:1", name: "x"), .init(url: "http://b/2", place: "f:4")])
+        #expect(try InputFile.parse("", file: "f").isEmpty)
+    }
+
+    @Test(arguments: [
+        ("  out=x", "f:1: an indented line belongs below a URL"),
+        ("http://a/1 http://b/2", "f:1: one URL a line; write a space in a URL as %20"),
+        ("\nhttp://a/1\n  dir=x", "f:3: “dir=x” is neither out=NAME nor checksum=ALGO:HEX"),
+        ("http://a/1\n  out", "f:2: “out” is neither out=NAME nor checksum=ALGO:HEX"),
+        ("http://a/1\n  out=", "f:2: “” is no file name; give one without a directory"),
+        ("http://a/1\n  out=a/b", "f:2: “a/b” is no file name; give one without a directory"),
+        ("http://a/1\n  out=..", "f:2: “..” is no file name; give one without a directory"),
+        ("http://a/1\n  out=.lanner", "f:2: “.lanner” is taken; choose another name"),
+        ("http://a/1\n  out=a\n  out=b", "f:3: out= is given twice"),
+        (
+            "http://a/1\n  checksum=md5:\(String(repeating: "0", count: 32))\n"
+                + " checksum=md5:\(String(repeating: "0", count: 32))", "f:3: checksum= is given twice"
+        ),
+    ])
+    func refuses(_ text: String, _ message: String) {
+        #expect(throws: UsageError(message)) { try InputFile.parse(text, file: "f") }
+    }
+
+    @Test func tellsTheLineOfABadChecksum() {
+        let error = #expect(throws: UsageError.self) {
+            try InputFile.parse("http://a/1\n  checksum=md5:00", file: "f")
+        }
+        #expect(error?.message.hasPrefix("f:2: ") == true)
+    }
+}

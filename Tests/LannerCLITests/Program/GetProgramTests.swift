@@ -1,0 +1,257 @@
+import Foundation
+import Lanner
+import LannerLoopback
+import Testing
+
+@Suite struct GetProgramTests {
+    let server: LoopbackServer
+    let place: Workplace
+    let small = LoopbackServer.Resource(.generated(seed: 1, length: 100_000))
+
+    init() throws {
+        server = try LoopbackServer()
+        place = try Workplace()
+        server.put("small.bin", small)
+    }
+
+    private func url(_ path: String) -> String { server.url(path).absoluteString }
+
+    private func checksum(_ resource: LoopbackServer.Resource) throws -> String {
+        var hasher = Checksum.Algorithm.sha256.makeHasher()
+        resource.forEachPiece { hasher.update($0) }
+        return try Checksum.Digest(algorithm: .sha256, bytes: hasher.digest()).description
+    }
+
+    // MARK: All goes well
+
+    @Test func downloadsAndLeavesNothingElse() async throws {
+        let result = try await Program.run(["get", url("small.bin")], in: place)
+        #expect(result.code == 0)
+        #expect(result.output.isEmpty)
+        #expect(result.errors == ["small.bin: begins", "small.bin: done, 100 kB"])
+        #expect(place.names == ["small.bin"])
+        #expect(place.bytes("small.bin") == small.bytes)
+    }
+
+    @Test func savesWhereItIsTold() async throws {
+        let get = try await Program.run(["get", "-q", "-d", "a/b", "-o", "c/x y", url("small.bin")], in: place)
+        #expect(get.code == 0)
+        #expect(get.errors.isEmpty)
+        #expect(place.bytes("a/b/c/x y") == small.bytes)
+        #expect(place.names == ["a"])
+    }
+
+    @Test func replacesAnOlderFile() async throws {
+        try place.write([1, 2, 3], to: "small.bin")
+        let get = try await Program.run(["get", url("small.bin")], in: place)
+        #expect(get.code == 0)
+        #expect(place.bytes("small.bin") == small.bytes)
+    }
+
+    @Test func leavesAFileThatIsRight() async throws {
+        try place.write(small.bytes, to: "small.bin")
+        let words = ["get", "--json", "--checksum", try checksum(small), url("small.bin")]
+        let get = try await Program.run(words, in: place)
+        #expect(get.code == 0)
+        let events = try get.output.map(Event.init)
+        #expect(events.map(\.event) == ["skipped"])
+        #expect(events.first?.verified == true)
+        #expect(server.requests.isEmpty)
+        #expect(place.names == ["small.bin"])
+    }
+
+    @Test func readsAListFromAFileAndFromStandardInput() async throws {
+        server.put("b", LoopbackServer.Resource([7, 8, 9]))
+        let list = """
+            # two files
+            \(url("small.bin"))
+              out=one.bin
+              checksum=\(try checksum(small))
+            \(url("b"))
+            """
+        try place.write(list.utf8, to: "list.txt")
+        let fromFile = try await Program.run(["get", "-j1", "-d", "f", "--json", "-i", "list.txt"], in: place)
+        #expect(fromFile.code == 0)
+        let done = try fromFile.output.map(Event.init).filter { $0.event == "done" }
+        #expect(done.map(\.file) == ["f/one.bin", "f/b"])
+        #expect(done.map(\.verified) == [true, false])
+        #expect(place.bytes("f/one.bin") == small.bytes)
+        let fromInput = try await Program.run(["get", "-q", "-d", "i", "-i", "-"], in: place, input: list)
+        #expect(fromInput.code == 0)
+        #expect(place.bytes("i/b") == [7, 8, 9])
+        #expect(place.names == ["f", "i", "list.txt"])
+    }
+
+    @Test func sendsHeaderFields() async throws {
+        let get = try await Program.run(["get", "-q", "--header", "X-Key: a b", url("small.bin")], in: place)
+        #expect(get.code == 0)
+        #expect(server.requests.first?.fields["X-Key"] == "a b")
+    }
+
+    // MARK: Stopped and run again
+
+    /// A file that is served slowly enough for progress to be seen.
+    private func putLarge() throws -> (LoopbackServer.Resource, [String]) {
+        let large = LoopbackServer.Resource(.generated(seed: 2, length: 40 << 20))
+        server.put("large.bin", large)
+        server.bytesPerSecond = 8 << 20
+        return (large, ["get", "--json", "--checksum", try checksum(large), url("large.bin")])
+    }
+
+    private static func hasBytes(_ count: Int64) -> (String) -> Bool {
+        { line in (try? Event(line)).map { $0.event == "progress" && $0.bytes >= count } ?? false }
+    }
+
+    @Test func goesOnAfterItsDeath() async throws {
+        let (large, words) = try putLarge()
+        let killed = try Program(words, in: place)
+        #expect(await killed.output.first(where: Self.hasBytes(16 << 20)) != nil)
+        killed.send(SIGKILL)
+        #expect(await killed.result().code == -SIGKILL)
+        #expect(place.names == [".lanner"])
+        server.bytesPerSecond = nil
+        let get = try await Program.run(words, in: place)
+        #expect(get.code == 0)
+        let start = try #require(try get.output.map(Event.init).first)
+        #expect(start.event == "start")
+        #expect(start.bytes >= 8 << 20)
+        #expect(server.bytesSent("large.bin") <= large.length + 16 << 20)
+        #expect(place.bytes("large.bin") == large.bytes)
+        #expect(place.names == ["large.bin"])
+    }
+
+    @Test(arguments: [(SIGINT, 130), (SIGTERM, 143)] as [(Int32, Int32)]) func keepsTheBytesAtASignal(
+        _ signal: Int32, _ code: Int32
+    )
+        async throws
+    {
+        let (large, words) = try putLarge()
+        let stopped = try Program(words, in: place)
+        #expect(await stopped.output.first(where: Self.hasBytes(1)) != nil)
+        stopped.send(signal)
+        let result = await stopped.result()
+        #expect(result.code == code)
+        let last = try #require(try result.output.last.map(Event.init))
+        #expect(last.event == "suspended")
+        #expect(last.bytes > 0)
+        server.bytesPerSecond = nil
+        let get = try await Program.run(words, in: place)
+        #expect(get.code == 0)
+        #expect(try get.output.first.map(Event.init)?.bytes == last.bytes)
+        #expect(place.bytes("large.bin") == large.bytes)
+        #expect(place.names == ["large.bin"])
+    }
+
+    @Test func endsAtASignalWhileNothingComes() async throws {
+        server.script("small.bin", [.hold])
+        let held = try Program(["get", url("small.bin")], in: place)
+        try await server.waitForStalls(1)
+        held.send(SIGTERM)
+        let result = await held.result()
+        #expect(result.code == 143)
+        #expect(result.errors.last == "Stopped. The same command goes on from there.")
+    }
+
+    @Test func downloadsOfAListOnlyWhatIsMissing() async throws {
+        let words = ["get", "--json", "--retries", "0", url("small.bin"), url("late")]
+        #expect(try await Program.run(words, in: place).code == 1)
+        #expect(place.names == [".lanner", "small.bin"])
+        server.put("late", LoopbackServer.Resource([1]))
+        let again = try await Program.run(words, in: place)
+        #expect(again.code == 0)
+        #expect(try again.output.map(Event.init).map(\.event) == ["skipped", "start", "done"])
+        #expect(server.requests("small.bin").count == 1)
+        #expect(place.names == ["late", "small.bin"])
+    }
+
+    @Test func downloadsAgainWhatIsGone() async throws {
+        let words = ["get", "-q", "--retries", "0", url("small.bin"), url("late")]
+        #expect(try await Program.run(words, in: place).code == 1)
+        try place.write([1], to: "small.bin")
+        #expect(try await Program.run(words, in: place).code == 1)
+        #expect(place.bytes("small.bin") == small.bytes)
+    }
+
+    // MARK: Failures
+
+    @Test func tellsAStatus() async throws {
+        let get = try await Program.run(["get", url("none")], in: place)
+        #expect(get.code == 1)
+        #expect(get.errors.last == "lanner: \(url("none")): the server answered with status 404; check the URL")
+        #expect(place.names.isEmpty)
+    }
+
+    @Test func triesAgainAsOftenAsItIsTold() async throws {
+        server.always("small.bin", .status(503))
+        let get = try await Program.run(["get", "--json", "--retries", "1", url("small.bin")], in: place)
+        #expect(get.code == 1)
+        let events = try get.output.map(Event.init)
+        #expect(events.map(\.event) == ["start", "retrying", "failed"])
+        #expect(events.last?.code == "status.503")
+        #expect(server.requests("small.bin").count == 2)
+    }
+
+    @Test func publishesNoFileWithAnotherChecksum() async throws {
+        server.put("other", LoopbackServer.Resource([1, 2, 3]))
+        let words = ["get", "-q", "--checksum", try checksum(small), url("other")]
+        let get = try await Program.run(words, in: place)
+        #expect(get.code == 3)
+        #expect(get.errors.count == 1)
+        #expect(get.errors.first?.hasPrefix("lanner: \(url("other")): ") == true)
+        #expect(place.names.isEmpty)
+    }
+
+    @Test func tellsTheWorstOfSeveralFailures() async throws {
+        let list = """
+            \(url("none"))
+            \(url("small.bin"))
+              checksum=md5:\(String(repeating: "0", count: 32))
+            """
+        let get = try await Program.run(["get", "-q", "-i", "-"], in: place, input: list)
+        #expect(get.code == 3)
+        #expect(get.errors.count == 2)
+    }
+
+    @Test func refusesADirectoryInUse() async throws {
+        server.script("small.bin", [.hold])
+        let first = try Program(["get", "-q", url("small.bin")], in: place)
+        try await server.waitForStalls(1)
+        let second = try await Program.run(["get", url("small.bin")], in: place)
+        #expect(second.code == 1)
+        #expect(second.errors.count == 1)
+        #expect(second.errors.first?.contains("in use") == true)
+        try server.release()
+        #expect(await first.result().code == 0)
+        #expect(place.bytes("small.bin") == small.bytes)
+    }
+
+    @Test func refusesAPlaceThatCannotBeWritten() async throws {
+        try place.write([1], to: "file")
+        let inTheWay = try await Program.run(["get", "-d", "file", url("small.bin")], in: place)
+        #expect(inTheWay.code == 4)
+        #expect(inTheWay.errors.count == 1)
+        try FileManager.default.createDirectory(
+            at: place.url.appendingPathComponent("small.bin"), withIntermediateDirectories: false)
+        let directory = try await Program.run(["get", url("small.bin")], in: place)
+        #expect(directory.code == 4)
+        #expect(directory.errors == ["lanner: small.bin is a directory; choose another name"])
+        #expect(server.requests.isEmpty)
+        #expect(place.names == ["file", "small.bin"])
+    }
+
+    @Test(arguments: [
+        [], ["get"], ["get", "-x"], ["get", "ftp://a/b"], ["get", "http://"],
+        ["get", "http://a/b", "--header", "A: b\nC: d"],
+        ["get", "http://a/b", "--checksum", "sha256:00"], ["get", "-i", "missing.txt"], ["get", "-i", "-"],
+        ["get", "http://a/x", "http://b/x"], ["hash"], ["hash", "--algorithm", "x", "f"], ["verify", "md5:00", "f"],
+        ["nonsense"],
+    ])
+    func refusesWrongUsage(_ words: [String]) async throws {
+        let result = try await Program.run(words, in: place)
+        #expect(result.code == 2)
+        #expect(result.output.isEmpty)
+        #expect(result.errors.count == 1)
+        #expect(result.errors.first?.hasPrefix("lanner: ") == true)
+        #expect(place.names.isEmpty)
+    }
+}

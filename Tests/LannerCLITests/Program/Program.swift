@@ -1,0 +1,152 @@
+import Foundation
+import Testing
+
+/// A run of the built program.
+final class Program: Sendable {
+    /// What was left when it ended.
+    struct Result: Sendable {
+        /// The exit code; the negative signal number when a signal killed it.
+        var code: Int32
+        var output: [String]
+        var errors: [String]
+    }
+
+    let output: Lines
+    private let process: Process
+    private let errors: Lines
+    private let ended: AsyncStream<Int32>
+
+    /// Starts the program.
+    init(_ arguments: [String], in directory: Workplace, input: String? = nil) throws {
+        let process = Process()
+        process.executableURL = try Self.executable
+        process.arguments = arguments
+        process.currentDirectoryURL = directory.url
+        let (output, errors) = (Pipe(), Pipe())
+        process.standardOutput = output
+        process.standardError = errors
+        let (ended, end) = AsyncStream.makeStream(of: Int32.self)
+        process.terminationHandler = { process in
+            end.yield(process.terminationReason == .exit ? process.terminationStatus : -process.terminationStatus)
+            end.finish()
+        }
+        let standardInput = Pipe()
+        process.standardInput = standardInput
+        try process.run()
+        try standardInput.fileHandleForWriting.write(contentsOf: Data((input ?? "").utf8))
+        try standardInput.fileHandleForWriting.close()
+        self.process = process
+        self.ended = ended
+        self.output = Lines(output.fileHandleForReading)
+        self.errors = Lines(errors.fileHandleForReading)
+    }
+
+    /// Sends a signal.
+    func send(_ signal: Int32) {
+        kill(process.processIdentifier, signal)
+    }
+
+    /// Returns when it has ended.
+    func result() async -> Result {
+        var code: Int32 = .min
+        for await status in ended { code = status }
+        return Result(code: code, output: await output.all(), errors: await errors.all())
+    }
+
+    /// Runs the program to its end.
+    static func run(_ arguments: [String], in directory: Workplace, input: String? = nil) async throws -> Result {
+        try await Program(arguments, in: directory, input: input).result()
+    }
+
+    /// It is built into the directory that the tests are built into.
+    private static var executable: URL {
+        get throws {
+            #if canImport(Darwin)
+            let bundle = try #require(Bundle.allBundles.first { $0.bundlePath.hasSuffix(".xctest") })
+            let products = bundle.bundleURL.deletingLastPathComponent()
+            #else
+            let products = Bundle.main.bundleURL
+            #endif
+            return products.appendingPathComponent("lanner")
+        }
+    }
+}
+
+/// The lines of a pipe, as they come.
+final class Lines: Sendable {
+    private let collector: Task<[String], Never>
+    private let stream: AsyncStream<String>
+
+    init(_ handle: FileHandle) {
+        let (stream, lines) = AsyncStream.makeStream(of: String.self)
+        self.stream = stream
+        let (collected, collect) = AsyncStream.makeStream(of: String.self)
+        Thread.detachNewThread {
+            var rest = Data()
+            while true {
+                let data = handle.availableData
+                if data.isEmpty { break }
+                rest += data
+                while let end = rest.firstIndex(of: UInt8(ascii: "\n")) {
+                    let line = String(decoding: rest[..<end], as: UTF8.self)
+                    rest = Data(rest[rest.index(after: end)...])
+                    lines.yield(line)
+                    collect.yield(line)
+                }
+            }
+            lines.finish()
+            collect.finish()
+        }
+        collector = Task { await collected.reduce(into: []) { $0.append($1) } }
+    }
+
+    /// Returns the first line that is as wanted; nil when the pipe ends without one. To be asked once.
+    func first(where isWanted: (String) -> Bool) async -> String? {
+        await stream.first(where: isWanted)
+    }
+
+    /// All lines, once the pipe has ended.
+    func all() async -> [String] { await collector.value }
+}
+
+/// An empty directory of its own, removed with the value.
+final class Workplace: Sendable {
+    let url: URL
+
+    init() throws {
+        url = FileManager.default.temporaryDirectory.appendingPathComponent("lanner-cli-" + UUID().uuidString)
+        try FileManager.default.createDirectory(at: url, withIntermediateDirectories: true)
+    }
+
+    deinit {
+        try? FileManager.default.removeItem(at: url)
+    }
+
+    func write(_ bytes: some Sequence<UInt8>, to name: String) throws {
+        try Data(bytes).write(to: url.appendingPathComponent(name))
+    }
+
+    func bytes(_ name: String) -> [UInt8]? {
+        (try? Data(contentsOf: url.appendingPathComponent(name))).map { Array($0) }
+    }
+
+    /// The names of what is there, hidden ones too.
+    var names: [String] {
+        (try? FileManager.default.contentsOfDirectory(atPath: url.path).sorted()) ?? []
+    }
+}
+
+/// An event of `--json`.
+struct Event: Decodable, Equatable {
+    var event: String
+    var url: String
+    var file: String
+    var bytes: Int64
+    var total: Int64?
+    var code: String?
+    var verified: Bool?
+
+    init(_ line: String) throws {
+        self = try JSONDecoder().decode(Event.self, from: Data(line.utf8))
+    }
+}
