@@ -82,6 +82,7 @@ private struct Demo {
 
     private func start(_ file: DemoSite.File, _ index: Int) async -> Follower? {
         let url = site.server.url(file.name)
+        let held = manager.fetchTask(url)?.completedBytes ?? 0
         let task = await withCheckedContinuation { continuation in
             let task = manager.download(url, fileName: file.name, checksum: file.digest, onMainQueue: false) {
                 continuation.resume(returning: Optional($0))
@@ -91,7 +92,7 @@ private struct Demo {
         let item = GetPlan.Item(
             url: url, shownURL: url.absoluteString, name: file.name, path: directory + "/" + file.name,
             checksum: file.digest)
-        return task.map { Follower(index: index, item: item, task: $0, reporter: reporter) }
+        return task.map { Follower(index: index, item: item, task: $0, held: held, reporter: reporter) }
     }
 
     /// Suspends a task as soon as it has so many bytes.

@@ -5,19 +5,21 @@ struct Follower: Sendable {
     var index: Int
     var item: GetPlan.Item
     var task: DownloadTask
+    /// Bytes that were there before the start.
+    var held: Int64
     var reporter: any Reporter
 
     /// Returns when the task has come to rest. It must have been started.
     func follow() async -> Outcome {
         var throttle = Throttle(interval: reporter.interval)
         var hasBegun = false
-        var reported = task.completedBytes
+        var reported = held
         for await event in task.events {
             switch event {
             case .status(let status):
                 if status == .running, !hasBegun {
                     hasBegun = true
-                    report(.start)
+                    report(.start, Standing(bytes: held, total: task.totalBytes))
                 }
                 if let outcome = outcome(of: status) { return outcome }
             case .progress(let completed, _):
@@ -49,8 +51,8 @@ struct Follower: Sendable {
         }
     }
 
-    private func report(_ event: Report.Event) {
-        reporter.report(Report(index: index, item: item, event: event, standing: Standing(task)))
+    private func report(_ event: Report.Event, _ standing: Standing? = nil) {
+        reporter.report(Report(index: index, item: item, event: event, standing: standing ?? Standing(task)))
     }
 }
 

@@ -63,12 +63,8 @@ struct GetSession: Sendable {
     private func download(_ indices: [Int]) async -> [Int: Outcome] {
         await withTaskGroup(of: (Int, Outcome).self) { group in
             for index in indices {
-                guard interruption.received == nil, let task = await start(plan.items[index]) else {
-                    group.addTask { (index, .suspended) }
-                    continue
-                }
-                let follower = Follower(index: index, item: plan.items[index], task: task, reporter: reporter)
-                group.addTask { (index, await follower.follow()) }
+                let follower = interruption.received == nil ? await start(index) : nil
+                group.addTask { (index, await follower?.follow() ?? .suspended) }
             }
             // The signal may have come between a look and a start.
             if interruption.received != nil { manager.totalSuspend() }
@@ -77,15 +73,18 @@ struct GetSession: Sendable {
     }
 
     /// Returns when the task has been started; before, it may still stand where an earlier call left it.
-    private func start(_ item: GetPlan.Item) async -> DownloadTask? {
-        await withCheckedContinuation { continuation in
+    private func start(_ index: Int) async -> Follower? {
+        let item = plan.items[index]
+        let held = manager.fetchTask(item.url)?.completedBytes ?? 0
+        let task = await withCheckedContinuation { continuation in
             let task = manager.download(
                 item.url, headers: headers, fileName: item.name, checksum: item.checksum, onMainQueue: false
             ) {
-                continuation.resume(returning: $0)
+                continuation.resume(returning: Optional($0))
             }
             if task == nil { continuation.resume(returning: nil) }
         }
+        return task.map { Follower(index: index, item: item, task: $0, held: held, reporter: reporter) }
     }
 
     // MARK: The end
