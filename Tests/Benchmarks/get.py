@@ -165,6 +165,8 @@ class Handled:
         os.makedirs(self.root, exist_ok=True)
         self.server = http.server.ThreadingHTTPServer(
             ("127.0.0.1", 0), lambda *rest: handler(*rest, directory=self.root))
+        # A client that is killed resets its connection.
+        self.server.handle_error = lambda *_: None
         threading.Thread(target=self.server.serve_forever, daemon=True).start()
 
     def url(self, name):
