@@ -2,7 +2,7 @@
 
 extension Download {
     mutating func head(_ number: ExchangeNumber, _ head: ResponseHead, _ context: inout Context) {
-        guard let exchange = exchange(number), !exchange.isAccepted else {
+        guard let exchange = exchange(number), !exchange.isAccepted, !exchange.isLeaving else {
             return ignore(.unknownExchange(number), &context)
         }
         let verdict = judge(head, for: exchange.ask, held: written.prefix, wallSeconds: context.wallSeconds)
@@ -49,17 +49,18 @@ extension Download {
     private mutating func acceptPart(
         _ exchange: Exchange, _ version: Version, _ body: Range<Int64>, _ context: inout Context
     ) {
-        self.version = version
-        learnTotal(version.total, &context)
+        learn(version, &context)
         guard mayGoOn(after: body, context.settings.delivery) else {
             return startOver(.cannotResume, plain: true, &context)
         }
+        if exchange.ask.rung == .digestOnly { isTiedByDigest = true }
         accept(exchange, body, &context)
     }
 
-    /// Whether the rest of the file can be asked for when this part is not all that is missing.
+    /// Whether the rest of the file can be asked for when this part is not all that is missing. Without a size nobody
+    /// could tell where the rest ends.
     private func mayGoOn(after body: Range<Int64>, _ delivery: Settings.Delivery) -> Bool {
-        guard let total else { return true }
+        guard let total else { return false }
         var claimed = written
         claimed.insert(body)
         guard let gap = claimed.firstGap(below: total) else { return true }
@@ -73,8 +74,7 @@ extension Download {
         if let reason {
             beginNewFile(reason, keeping: exchange, total: version.total, &context)
         }
-        self.version = version
-        learnTotal(version.total, &context)
+        learn(version, &context)
         accept(exchange, 0..<(version.total ?? .max), &context)
     }
 
@@ -90,11 +90,13 @@ extension Download {
         }
     }
 
-    private mutating func learnTotal(_ known: Int64?, _ context: inout Context) {
-        guard let known, total != known else { return }
-        total = known
-        context.actions.append(.setTotal(id, attempt, known))
-        context.actions.append(.tell(id, .progress(completed: written.count, total: known)))
+    /// The version that is coming; a size that was known of another one is forgotten.
+    private mutating func learn(_ version: Version, _ context: inout Context) {
+        self.version = version
+        guard total != version.total else { return }
+        total = version.total
+        if let total { context.actions.append(.setTotal(id, attempt, total)) }
+        context.actions.append(.tell(id, .progress(completed: written.count, total: total)))
     }
 
     private mutating func accept(_ exchange: Exchange, _ body: Range<Int64>, _ context: inout Context) {
@@ -107,7 +109,7 @@ extension Download {
         transfer.lastAdvance = context.now
         let latency = context.now - exchange.begun
         transfer.latency = transfer.latency == .zero ? latency : (transfer.latency * 3 + latency) / 4
-        transfer.isSliced = context.settings.delivery != .whole && exchange.ask.range != nil && !isPlain
+        transfer.asksForMore = exchange.ask.range != nil && !isPlain
         context.actions.append(.accept(id, exchange.number, body))
         go(to: .transferring(transfer), &context)
         askForMore(&context)
@@ -118,7 +120,7 @@ extension Download {
         return Transfer(
             exchanges: [], claimed: written, since: context.now, lastAdvance: context.now,
             speedMark: (context.now, 0), lastMark: (context.now, written.count), lastSync: context.now,
-            latency: .zero, isSliced: false)
+            latency: .zero, asksForMore: false)
     }
 
     private mutating func fromZero(_ exchange: Exchange, _ reason: RestartReason, _ context: inout Context) {
@@ -149,27 +151,31 @@ extension Download {
                 .redirect, "The server redirected more than \(Pace.redirects) times, last to \(location).")
             return close(for: .fail(failure), [], &context)
         }
+        var exchange = exchange
+        exchange.isLeaving = true
+        replace(exchange.number, with: exchange)
         context.actions.append(.follow(id, exchange.number, location: location))
     }
 
     /// A redirect can be followed: the same request again, to where the engine has been led.
     mutating func redirected(_ number: ExchangeNumber, _ context: inout Context) {
-        guard let old = exchange(number), !old.isAccepted else {
-            return ignore(.unknownExchange(number), &context)
-        }
+        guard let old = exchange(number), old.isLeaving else { return ignore(.unknownExchange(number), &context) }
         var next = Exchange(number: context.makeExchangeNumber(), ask: old.ask, begun: context.now)
         next.redirects = old.redirects + 1
+        replace(number, with: next)
+        context.actions.append(.begin(id, next.number, next.ask))
+    }
+
+    private mutating func replace(_ number: ExchangeNumber, with exchange: Exchange) {
         switch state {
         case .opening(var opening):
-            opening.step = .request(next)
-            go(to: .opening(opening), &context)
+            opening.step = .request(exchange)
+            state = .opening(opening)
         case .transferring(var transfer):
-            transfer.exchanges = transfer.exchanges.map { $0.number == number ? next : $0 }
-            go(to: .transferring(transfer), &context)
-        case .waiting, .pausing, .verifying, .publishing, .suspended, .failed, .succeeded:
-            return
+            transfer.exchanges = transfer.exchanges.map { $0.number == number ? exchange : $0 }
+            state = .transferring(transfer)
+        case .waiting, .pausing, .verifying, .publishing, .suspended, .failed, .succeeded: break
         }
-        context.actions.append(.begin(id, next.number, next.ask))
     }
 
     private mutating func refused(

@@ -1,4 +1,4 @@
-// From the last byte, a failure or a verb to rest.
+// From the last byte to a published file, or from a failure to another try.
 
 extension Download {
     // MARK: Success
@@ -25,6 +25,9 @@ extension Download {
         guard from == attempt, let total = verifyingTotal() else { return ignore(.late("verified"), &context) }
         context.actions.append(.tell(id, .verified(result)))
         switch result {
+        case .sizeOnly where isTiedByDigest:
+            // The digest was taken back.
+            startOver(.cannotResume, plain: true, &context)
         case .sizeOnly, .correct:
             synced = written
             go(to: .publishing(Publishing(step: .announcing, total: total)), &context)
@@ -136,7 +139,9 @@ extension Download {
     // MARK: Failure
 
     /// A failure that may pass is tried again after a while; another ends the download.
-    mutating func retryOrFail(_ failure: Failure, retryAfter: Duration?, _ context: inout Context) {
+    mutating func retryOrFail(
+        _ failure: Failure, retryAfter: Duration?, over: ExchangeNumber? = nil, _ context: inout Context
+    ) {
         failures += 1
         let decision = context.settings.retry.decide(
             failure, failures: failures, retryAfter: retryAfter, random: context.random.next())
@@ -144,140 +149,44 @@ extension Download {
         case .retry(let delay):
             let time = context.now + delay
             context.actions.append(.tell(id, .retrying(failure, at: time)))
-            close(for: .wait(.retry(at: time)), [], &context)
+            close(for: .wait(.retry(at: time)), [], over: over, &context)
         case .fail:
-            close(for: .fail(failure), [], &context)
+            close(for: .fail(failure), [], over: over, &context)
         }
     }
 
     mutating func fileFailed(_ from: Attempt, _ failure: Failure, _ context: inout Context) {
         guard from == attempt else { return ignore(.olderAttempt(from), &context) }
         switch state {
+        case .opening(let opening) where opening.step == .file && isMissing(failure):
+            startOver(.bytesLost, &context)
         case .opening, .transferring, .verifying:
-            if failure.reason == .disk(.noSpace), context.settings.waitsForDiskSpace {
-                close(for: .wait(.disk(until: context.now + Pace.diskWait)), [], &context)
-            } else {
-                close(for: .fail(failure), [], &context)
-            }
-        case .publishing(let publishing):
-            settleFailed(failure, publishing, &context)
-        case .waiting, .pausing, .suspended, .failed, .succeeded:
+            let intent = diskWait(failure, context).map { Pausing.Intent.wait(.disk(until: $0)) }
+            close(for: intent ?? .fail(failure), [], &context)
+        case .publishing(let publishing) where publishing.step == .moving:
+            notMoved(failure, publishing, &context)
+        case .waiting, .pausing, .publishing, .suspended, .failed, .succeeded:
             ignore(.late("fileFailed"), &context)
         }
     }
 
-    // MARK: Rest
-
-    mutating func stopAll(except kept: ExchangeNumber? = nil, keepBytes: Bool, _ context: inout Context) {
-        for number in exchangeNumbers where number != kept {
-            context.actions.append(.stop(id, number, keepBytes: keepBytes))
-        }
+    /// Whether somebody has removed the partial file.
+    private func isMissing(_ failure: Failure) -> Bool {
+        failure.reason == .disk(.notFound) && !written.isEmpty
     }
 
-    private var exchangeNumbers: [ExchangeNumber] {
-        switch state {
-        case .opening(let opening):
-            if case .request(let exchange) = opening.step { return [exchange.number] }
-            return []
-        case .transferring(let transfer): return transfer.exchanges.map(\.number)
-        case .waiting, .pausing, .verifying, .publishing, .suspended, .failed, .succeeded: return []
+    private mutating func notMoved(_ failure: Failure, _ publishing: Publishing, _ context: inout Context) {
+        guard publishing.afterwards == nil, let time = diskWait(failure, context) else {
+            return settleFailed(failure, publishing, &context)
         }
-    }
-
-    /// Ends the attempt: stops what is under way and closes the file; the intent says what comes then.
-    mutating func close(for intent: Pausing.Intent, _ tickets: [Ticket], _ context: inout Context) {
-        stopAll(keepBytes: !intent.discards, &context)
-        context.actions.append(.close(id, attempt, sync: !intent.discards))
-        go(to: .pausing(Pausing(intent: intent, step: .closing, tickets: tickets)), &context)
-    }
-
-    mutating func closed(_ from: Attempt, written: ByteRanges, synced: ByteRanges, _ context: inout Context) {
-        guard from == attempt, case .pausing(let pausing) = state, pausing.step == .closing else {
-            return ignore(.late("closed"), &context)
-        }
-        self.written = written
-        self.synced = synced
-        context.actions.append(.tell(id, .progress(completed: written.count, total: total)))
-        switch pausing.intent {
-        case .suspend: rest(in: .suspended, pausing, &context)
-        case .cancel, .remove: forget(for: pausing.intent, pausing.tickets, &context)
-        case .restart: waitAgain(.slot, pausing, &context)
-        case .wait(let reason): waitAgain(reason, pausing, &context)
-        case .fail(let failure):
-            if failure.reason == .checksumMismatch { giveUpBytes(.contentChanged, &context) }
-            rest(in: .failed(failure), pausing, &context)
-        }
-    }
-
-    private mutating func rest(in state: State, _ pausing: Pausing, _ context: inout Context) {
-        go(to: state, &context)
+        go(to: .waiting(.disk(until: time)), &context)
         record(.status, &context)
-        answer(pausing.tickets, &context)
+        answer(publishing.tickets, &context)
     }
 
-    private mutating func waitAgain(_ reason: WaitingReason, _ pausing: Pausing, _ context: inout Context) {
-        go(to: .waiting(reason), &context)
-        switch reason {
-        case .slot, .network: wait(&context)
-        case .retry, .disk: break
-        }
-        record(.status, &context)
-        answer(pausing.tickets, &context)
-    }
-
-    /// Removes the record, then the files. No file is open.
-    mutating func forget(for intent: Pausing.Intent, _ tickets: [Ticket], _ context: inout Context) {
-        go(to: .pausing(Pausing(intent: intent, step: .forgetting, tickets: tickets)), &context)
-        context.actions.append(.unrecord(id, attempt))
-    }
-
-    private mutating func discard(_ pausing: Pausing, _ context: inout Context) {
-        var pausing = pausing
-        pausing.step = .discarding
-        state = .pausing(pausing)
-        // A canceled download leaves no file, not even one whose success was never told.
-        let removesFinished = pausing.intent == .remove(finished: true) || (pausing.intent == .cancel && isPublished)
-        if hasFile || removesFinished {
-            context.actions.append(.discard(id, finished: removesFinished))
-        } else {
-            discarded(&context)
-        }
-    }
-
-    /// The end: the machine forgets the download after this.
-    mutating func discarded(_ context: inout Context) {
-        guard case .pausing(let pausing) = state, pausing.step == .discarding else {
-            return ignore(.late("discarded"), &context)
-        }
-        let phase: Phase = pausing.intent == .cancel ? .canceled : .removed
-        context.actions.append(.tell(id, .status(phase)))
-        context.actions.append(.forget(id))
-        answer(pausing.tickets, &context)
-        isGone = true
-    }
-
-    /// There is no network, or there is one again.
-    mutating func network(_ context: inout Context) {
-        switch state {
-        case .waiting(.network):
-            if context.isNetworkAvailable { wait(&context) }
-        case .waiting(.slot):
-            if !context.isNetworkAvailable { wait(&context) }
-        case .opening, .transferring:
-            if !context.isNetworkAvailable { close(for: .wait(.network), [], &context) }
-        case .waiting(.retry), .waiting(.disk), .pausing, .verifying, .publishing, .suspended, .failed, .succeeded:
-            break
-        }
-    }
-}
-
-extension Pausing.Intent {
-    /// Whether the bytes are of no more use.
-    var discards: Bool {
-        switch self {
-        case .cancel, .remove: true
-        case .fail(let failure): failure.reason == .checksumMismatch
-        case .suspend, .restart, .wait: false
-        }
+    /// Until when to wait for space on the disk, if that is what is missing and wanted.
+    private func diskWait(_ failure: Failure, _ context: Context) -> Duration? {
+        guard failure.reason == .disk(.noSpace), context.settings.waitsForDiskSpace else { return nil }
+        return context.now + Pace.diskWait
     }
 }

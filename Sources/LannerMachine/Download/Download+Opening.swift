@@ -17,10 +17,11 @@ extension Download {
         context.actions.append(.open(id, attempt, generation: generation, claimed: written, total: total))
     }
 
-    /// Bytes of a version that no request can be tied to are of no use, unless they are the whole file.
+    /// Bytes of a version that no request can be tied to are of no use, unless they are the whole file and of one piece.
     private mutating func forgetBytesThatCannotBeResumed(_ context: inout Context) {
-        guard !written.isEmpty, !isComplete else { return }
-        if let gap = nextGap, !isPlain, ask(for: gap, context.settings.delivery) != nil { return }
+        guard !written.isEmpty else { return }
+        if isComplete, hasDigest || !isTiedByDigest { return }
+        if let gap = nextGap, !isPlain, version != nil, ask(for: gap, context.settings.delivery) != nil { return }
         giveUpBytes(.cannotResume, &context)
     }
 
@@ -29,12 +30,13 @@ extension Download {
         if !written.isEmpty { context.actions.append(.tell(id, .restarted(reason))) }
         ladder.startedOver(
             losing: written.count, askedOn: version?.rung(from: ladder.top, hasDigest: hasDigest) ?? .none)
-        generation += 1
+        generation = generation == .max ? 1 : generation + 1
         written = ByteRanges()
         synced = ByteRanges()
         version = nil
         total = nil
         wasResumed = false
+        isTiedByDigest = false
         record(.status, &context)
     }
 
@@ -76,12 +78,20 @@ extension Download {
         guard held != written else { return }
         written = held
         synced = held.intersection(synced)
+        wasResumed = !held.isEmpty
+        if held.isEmpty {
+            version = nil
+            total = nil
+        }
         context.actions.append(.tell(id, .restarted(.bytesLost)))
         context.actions.append(.tell(id, .progress(completed: written.count, total: total)))
+        // Before other bytes come to where the record still claims some.
+        record(.status, &context)
     }
 
     private mutating func beginFirst(_ opening: Opening, _ context: inout Context) {
         if let total, isComplete { return verify(total, &context) }
+        guard context.isNetworkAvailable else { return close(for: .wait(.network), [], &context) }
         guard let ask = firstAsk(context.settings.delivery) else {
             return startOver(.cannotResume, &context)
         }

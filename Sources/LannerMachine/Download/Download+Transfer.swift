@@ -3,12 +3,12 @@
 extension Download {
     mutating func received(_ number: ExchangeNumber, _ count: Int64, _ context: inout Context) {
         guard case .transferring(var transfer) = state,
-            let index = transfer.exchanges.firstIndex(where: { $0.number == number })
+            let index = transfer.exchanges.firstIndex(where: { $0.number == number && $0.isAccepted })
         else { return ignore(.unknownExchange(number), &context) }
-        let advance = count - transfer.exchanges[index].received
-        guard advance > 0 else { return }
+        let before = transfer.exchanges[index].received
+        guard count > before else { return }
         transfer.exchanges[index].received = count
-        transfer.received += advance
+        transfer.received = transfer.received.addingClamped(count - before)
         transfer.lastAdvance = context.now
         state = .transferring(transfer)
         askForMore(&context)
@@ -33,7 +33,7 @@ extension Download {
     }
 
     /// More bytes than ever: what failed before is forgiven.
-    private mutating func noteGain() {
+    mutating func noteGain() {
         guard written.count > highMark else { return }
         highMark = written.count
         failures = 0
@@ -55,55 +55,67 @@ extension Download {
     }
 
     mutating func ended(_ number: ExchangeNumber, received: Int64, _ context: inout Context) {
-        guard case .transferring(var transfer) = state,
-            let index = transfer.exchanges.firstIndex(where: { $0.number == number })
-        else { return ignore(.unknownExchange(number), &context) }
-        let exchange = transfer.exchanges.remove(at: index)
-        transfer.received += max(0, received - exchange.received)
+        guard let exchange = exchange(number) else { return ignore(.unknownExchange(number), &context) }
+        if exchange.isLeaving { return ignore(.late("ended"), &context) }
+        guard let body = exchange.body, case .transferring(var transfer) = state else {
+            let failure = Failure(.transport(.malformedResponse), "The answer ended without a header.")
+            return exchangeOver(failure, over: number, &context)
+        }
+        let received = max(0, received)
+        transfer.exchanges.removeAll { $0.number == number }
+        transfer.received = transfer.received.addingClamped(max(0, received - exchange.received))
         transfer.lastAdvance = context.now
         state = .transferring(transfer)
-        guard let body = exchange.body else {
-            return exchangeOver(Failure(.unusableResponse, "The answer ended without a header."), &context)
-        }
-        if let total, received < min(total, body.upperBound) - body.lowerBound {
-            let missing = min(total, body.upperBound) - body.lowerBound - received
+        bodyEnded(body, received, &context)
+    }
+
+    private mutating func bodyEnded(_ body: Range<Int64>, _ received: Int64, _ context: inout Context) {
+        if total == nil { learnEnd(body.lowerBound.addingClamped(received), &context) }
+        let missing = min(total ?? .max, body.upperBound) - body.lowerBound - received
+        if missing > 0 {
             return exchangeOver(
                 Failure(.transport(.lengthMismatch), "The answer ended \(missing) bytes early."), &context)
         }
-        if total == nil { learnEnd(body.lowerBound + received, &context) }
         askForMore(&context)
         verifyIfComplete(&context)
     }
 
     private mutating func learnEnd(_ end: Int64, _ context: inout Context) {
         total = end
+        version = version?.knowing(total: end)
         context.actions.append(.tell(id, .progress(completed: written.count, total: end)))
     }
 
     mutating func exchangeFailed(_ number: ExchangeNumber, _ failure: Failure, _ context: inout Context) {
         guard exchange(number) != nil else { return ignore(.unknownExchange(number), &context) }
-        exchangeOver(failure, &context)
+        exchangeOver(failure, over: number, &context)
     }
 
     /// One exchange ended badly: the attempt is over, unless all bytes are there anyway.
-    private mutating func exchangeOver(_ failure: Failure, _ context: inout Context) {
+    private mutating func exchangeOver(
+        _ failure: Failure, over number: ExchangeNumber? = nil, _ context: inout Context
+    ) {
         if let total, isComplete, case .transferring = state {
-            stopAll(keepBytes: true, &context)
+            stopAll(except: number, keepBytes: true, &context)
             return verify(total, &context)
         }
-        retryOrFail(failure, retryAfter: nil, &context)
+        retryOrFail(failure, retryAfter: nil, over: number, &context)
     }
 
     // MARK: Slices
 
     /// Begins the next slices while there is reason to.
     mutating func askForMore(_ context: inout Context) {
-        guard case .transferring(var transfer) = state, transfer.isSliced, let total,
-            case .sliced(let lengths, let inFlight) = context.settings.delivery
-        else { return }
-        while transfer.exchanges.count < inFlight, transfer.wantsMore(at: context.now),
-            let slice = nextSlice(transfer, lengths, total), let ask = ask(for: slice, context.settings.delivery)
+        let delivery = context.settings.delivery
+        guard case .transferring(var transfer) = state, transfer.asksForMore, let total else { return }
+        while transfer.exchanges.count < delivery.inFlight, transfer.wantsMore(at: context.now),
+            let slice = nextSlice(transfer, delivery, total)
         {
+            guard let ask = ask(for: slice, delivery) else {
+                // The digest that tied the rest to what is there was taken back.
+                if transfer.exchanges.isEmpty { return startOver(.cannotResume, plain: true, &context) }
+                break
+            }
             let exchange = Exchange(number: context.makeExchangeNumber(), ask: ask, begun: context.now)
             transfer.exchanges.append(exchange)
             context.actions.append(.begin(id, exchange.number, ask))
@@ -112,24 +124,21 @@ extension Download {
     }
 
     /// The next range to ask for; nil when all is asked for or too much is under way.
-    private func nextSlice(_ transfer: Transfer, _ lengths: ClosedRange<Int64>, _ total: Int64) -> Range<Int64>? {
+    private func nextSlice(_ transfer: Transfer, _ delivery: Settings.Delivery, _ total: Int64) -> Range<Int64>? {
         var claimed = transfer.claimed
         for exchange in transfer.exchanges {
             if let range = exchange.ask.range, !exchange.isAccepted { claimed.insert(range) }
         }
         guard let gap = claimed.firstGap(below: total) else { return nil }
-        let length = transfer.isFast ? lengths.upperBound : lengths.lowerBound
+        guard let length = delivery.length(isFast: transfer.isFast) else { return gap }
         guard claimed.count - written.count + length <= Pace.window else { return nil }
-        return gap.lowerBound..<min(gap.upperBound, gap.lowerBound + length)
+        return gap.lowerBound..<min(gap.upperBound, gap.lowerBound.addingClamped(length))
     }
 
     /// The first request of an attempt: a slice of what is missing, or all of it.
     func firstSlice(of gap: Range<Int64>, _ delivery: Settings.Delivery) -> Range<Int64> {
-        switch delivery {
-        case .whole: gap
-        case .sliced(let lengths, _):
-            gap.lowerBound..<min(gap.upperBound, gap.lowerBound.addingClamped(lengths.lowerBound))
-        }
+        guard let length = delivery.length(isFast: false) else { return gap }
+        return gap.lowerBound..<min(gap.upperBound, gap.lowerBound.addingClamped(length))
     }
 
     // MARK: Time
@@ -198,18 +207,38 @@ extension Download {
     }
 }
 
+extension Settings.Delivery {
+    /// How many requests of one download may be out; one at least.
+    var inFlight: Int {
+        switch self {
+        case .whole: 1
+        case .sliced(_, let inFlight): max(1, inFlight)
+        }
+    }
+
+    /// How much the next request asks for, never more than fits the window; nil for all there is.
+    func length(isFast: Bool) -> Int64? {
+        switch self {
+        case .whole: nil
+        case .sliced(let lengths, _):
+            min(max(1, isFast ? lengths.upperBound : lengths.lowerBound), Pace.window)
+        }
+    }
+}
+
 extension Transfer {
     /// Whether the next slice should be asked for now, so that its answer is there when the last one ends.
     func wantsMore(at now: Duration) -> Bool {
         guard exchanges.allSatisfy(\.isAccepted) else { return false }
         let remaining = exchanges.reduce(0) { $0 + min($1.remaining, .max / 8) }
-        return remaining <= max(Pace.lookAhead, speed(at: now).multipliedClamped(by: latency))
+        // Half as much again as comes while the request is on its way.
+        let ahead = speed(at: now).multipliedClamped(by: min(latency.milliseconds, 60_000)) / 1000
+        return remaining <= max(Pace.lookAhead, ahead.multipliedClamped(by: 3) / 2)
     }
 
     /// Bytes a second over this attempt.
     func speed(at now: Duration) -> Int64 {
-        let milliseconds = max(1, (now - since).milliseconds)
-        return received / milliseconds * 1000
+        (received / max(1, (now - since).milliseconds)).multipliedClamped(by: 1000)
     }
 
     /// Whether a long slice takes well under a second, so that control stays quick.
@@ -225,22 +254,22 @@ extension Failure {
 }
 
 extension Duration {
+    /// In whole milliseconds, at most what fits.
     var milliseconds: Int64 {
         let (seconds, attoseconds) = components
-        return seconds.addingClamped(0).multipliedReportingOverflow(by: 1000).overflow
-            ? .max : seconds * 1000 + attoseconds / 1_000_000_000_000_000
+        return seconds.multipliedClamped(by: 1000).addingClamped(attoseconds / 1_000_000_000_000_000)
     }
 }
 
+/// For amounts that are not negative.
 extension Int64 {
     func addingClamped(_ other: Int64) -> Int64 {
         let (sum, overflow) = addingReportingOverflow(other)
         return overflow ? .max : sum
     }
 
-    /// Bytes a second times a time, with room for half as much again.
-    func multipliedClamped(by time: Duration) -> Int64 {
-        let (product, overflow) = multipliedReportingOverflow(by: Swift.min(time.milliseconds, 60_000))
-        return overflow ? .max : product / 1000 * 3 / 2
+    func multipliedClamped(by factor: Int64) -> Int64 {
+        let (product, overflow) = multipliedReportingOverflow(by: factor)
+        return overflow ? .max : product
     }
 }

@@ -16,6 +16,8 @@ extension Download {
         switch state {
         case .suspended, .failed:
             failures = 0
+            // A server that could not be trusted with ranges may have been mended.
+            isPlain = false
             wait(&context)
             record(.status, &context)
         case .waiting(let reason):

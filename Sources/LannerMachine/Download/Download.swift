@@ -1,6 +1,6 @@
 /// One download's life, as a value. Told what happened, it changes and says what to do; it does nothing itself.
 ///
-/// The files beside this one hold its events by topic: verbs, opening, transfer, slices, ending.
+/// The files beside this one hold its events by topic: verbs, opening, answer, transfer, ending, rest.
 package struct Download: Sendable {
     package let id: DownloadID
     package internal(set) var state: State
@@ -23,6 +23,8 @@ package struct Download: Sendable {
     var isPublished = false
     /// Whether bytes of an earlier attempt are part of the file.
     var wasResumed = false
+    /// Whether nothing but the digest ties some of the bytes to the others.
+    var isTiedByDigest = false
     /// Failures since bytes last advanced.
     var failures = 0
     /// The most bytes that were ever written: only more than that is a gain.
@@ -38,18 +40,23 @@ package struct Download: Sendable {
         id = new.id
         rank = new.rank
         hasDigest = new.hasDigest
+        // A record comes from outside: what makes no sense in it is left out.
+        let total = new.saved.total.flatMap { $0 < 0 ? nil : $0 }
+        self.total = total
         version = new.saved.version
-        total = new.saved.total
         generation = new.saved.generation
-        written = new.saved.written
-        synced = new.saved.synced
-        highMark = new.saved.written.count
+        written = new.saved.written.clipped(to: total ?? .max)
+        synced = written.intersection(new.saved.synced)
+        highMark = written.count
         hasFile = new.saved.generation > 0
         switch new.saved.status {
         case .active, .suspended, .publishing: state = .suspended
         case .failed(let failure): state = .failed(failure)
         case .succeeded: state = .succeeded
         }
+        // Nobody knows whether the bytes came in one piece, unless they were verified.
+        let tie = version?.rung(hasDigest: false) ?? Rung.none
+        isTiedByDigest = !written.isEmpty && tie == Rung.none && new.saved.status != .publishing
     }
 }
 
@@ -139,6 +146,8 @@ extension Download {
 
     private var savedStatus: Saved.Status {
         switch state {
+        // The file is in its place: whoever finds this at launch has only to look.
+        case .waiting where isPublished, .suspended where isPublished, .failed where isPublished: .publishing
         case .waiting, .opening, .transferring, .verifying: .active
         case .pausing(let pausing):
             switch pausing.intent {

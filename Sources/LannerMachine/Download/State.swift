@@ -32,7 +32,7 @@ package enum State: Sendable, Equatable {
     /// Holds a slot; the file is being recorded, moved, and recorded again. No verb stops it; what was asked meanwhile
     /// is done afterwards.
     ///
-    /// Exits: `succeeded`, `pausing` (cancel or remove asked meanwhile), `failed`.
+    /// Exits: `succeeded`, `pausing` (cancel or remove asked meanwhile), `waiting` (no space to move it to), `failed`.
     case publishing(Publishing)
 
     /// Stopped by the user, or found so at launch; the bytes are kept.
@@ -73,6 +73,8 @@ package struct Exchange: Sendable, Equatable {
     package var begun: Duration
     /// How many redirects led here.
     package var redirects = 0
+    /// Whether the answer leads elsewhere, which is being looked at.
+    package var isLeaving = false
     /// Where the body belongs, once the answer was judged; the end is open when the size is not known.
     package var body: Range<Int64>?
     /// Bytes of the body so far.
@@ -108,12 +110,12 @@ package struct Transfer: Sendable, Equatable {
     package var isSyncing = false
     /// From request to header, smoothed.
     package var latency: Duration
-    /// Whether bytes are asked for in slices.
-    package var isSliced: Bool
+    /// Whether what is missing may be asked for by further requests.
+    package var asksForMore: Bool
 
     package static func == (left: Transfer, right: Transfer) -> Bool {
         left.exchanges == right.exchanges && left.claimed == right.claimed && left.received == right.received
-            && left.since == right.since && left.isSyncing == right.isSyncing && left.isSliced == right.isSliced
+            && left.since == right.since && left.isSyncing == right.isSyncing && left.asksForMore == right.asksForMore
     }
 }
 
@@ -139,8 +141,8 @@ package struct Pausing: Sendable, Equatable {
         case closing
         /// The record is being removed (cancel and remove only).
         case forgetting
-        /// The files are being removed (cancel and remove only).
-        case discarding
+        /// The files are being removed (cancel and remove only); `finished`: the finished one too.
+        case discarding(finished: Bool)
     }
 
     package var intent: Intent

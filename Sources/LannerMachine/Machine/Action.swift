@@ -11,7 +11,7 @@ package enum Action: Sendable, Equatable {
     case sync(DownloadID, Attempt)
     /// All bytes are there: check the size and the digest, sync. → verified, fileFailed
     case verify(DownloadID, Attempt, total: Int64)
-    /// Move the file to its place. → published, fileFailed
+    /// Close the partial file and move it to its place. → published, fileFailed; it is closed after either
     case publish(DownloadID, Attempt)
     /// Close the partial file. → closed
     case close(DownloadID, Attempt, sync: Bool)
@@ -25,7 +25,7 @@ package enum Action: Sendable, Equatable {
     case accept(DownloadID, ExchangeNumber, Range<Int64>)
     /// Look at a redirect of the exchange. → redirected, exchangeFailed
     case follow(DownloadID, ExchangeNumber, location: String)
-    /// End the exchange; hand over what it has received if `keepBytes`.
+    /// End the exchange, if it has not come to its end meanwhile; hand over what it has received if `keepBytes`.
     case stop(DownloadID, ExchangeNumber, keepBytes: Bool)
     /// Hand over what the exchanges have received, however little. → received, wrote
     case flush(DownloadID)

@@ -10,6 +10,7 @@ package struct Machine: Sendable {
     private var armed: Duration?
     /// Who holds a slot.
     package private(set) var running: Set<DownloadID> = []
+    private var waitingForNetwork: Set<DownloadID> = []
     /// How many downloads have yet to come to rest for a ticket.
     private var tickets: [Ticket: Int] = [:]
     private var isNetworkAvailable = true
@@ -43,6 +44,7 @@ extension Machine {
     /// Takes one event and says what has to be done, in order. `wallSeconds` is the time of day since 1970.
     package mutating func handle(_ event: Event, now: Duration, wallSeconds: Int64) -> [Action] {
         if case .network(let available) = event { isNetworkAvailable = available }
+        if case .settings(let new) = event { settings = new }
         var context = Context(
             now: now, wallSeconds: wallSeconds, settings: settings, isNetworkAvailable: isNetworkAvailable,
             random: random, nextExchange: lastExchange)
@@ -59,18 +61,26 @@ extension Machine {
         case .add(let new): add(new)
         case .user(let verb, let ids, let ticket): user(verb, ids, ticket, &context)
         case .reorder(let ranks):
-            for (id, rank) in ranks { change(id, &context) { download, _ in download.rank = rank } }
+            for (id, rank) in ranks.sorted(by: { $0.key < $1.key }) {
+                change(id, &context) { download, _ in download.rank = rank }
+            }
         case .expectDigest(let id, let hasDigest):
             change(id, &context) { download, _ in download.hasDigest = hasDigest }
-        case .settings(let settings): self.settings = settings
+        case .settings: break  // Taken over already, for the admissions of this event, too.
         case .timer: fire(&context)
-        case .network: for id in downloads.keys.sorted() { change(id, &context) { $0.network(&$1) } }
+        case .network:
+            for id in affectedByNetwork.sorted() { change(id, &context) { $0.network(&$1) } }
         case .opened, .wrote, .synced, .verified, .published, .fileFailed, .closed, .discarded: file(event, &context)
         case .recorded(let id, let attempt): change(id, &context) { $0.recorded(attempt, &$1) }
         case .recordFailed(let id, let attempt, let failure):
             change(id, &context) { $0.recordFailed(attempt, failure, &$1) }
         case .head, .redirected, .received, .ended, .exchangeFailed: exchange(event, &context)
         }
+    }
+
+    /// Who does something else without a network than with one.
+    private var affectedByNetwork: [DownloadID] {
+        isNetworkAvailable ? Array(waitingForNetwork) : queue.keys + Array(running)
     }
 
     private mutating func file(_ event: Event, _ context: inout Context) {
@@ -135,6 +145,11 @@ extension Machine {
 
     private mutating func follow(_ download: Download, now: Duration) {
         let id = download.id
+        if case .waiting(.network) = download.state {
+            waitingForNetwork.insert(id)
+        } else {
+            waitingForNetwork.remove(id)
+        }
         switch download.isGone ? .none : download.slotClaim {
         case .none:
             queue.remove(id)

@@ -8,6 +8,9 @@ package struct IndexedHeap<Key: Hashable & Sendable, Priority: Comparable & Send
     package var count: Int { entries.count }
     package var isEmpty: Bool { entries.isEmpty }
 
+    /// The keys, in no particular order.
+    package var keys: [Key] { entries.map(\.key) }
+
     /// The entry of least priority.
     package var first: (key: Key, priority: Priority)? { entries.first }
 

@@ -1,0 +1,135 @@
+// Coming to rest: the file is closed, and what the intent says is done.
+
+extension Download {
+    mutating func stopAll(except kept: ExchangeNumber? = nil, keepBytes: Bool, _ context: inout Context) {
+        for number in exchangeNumbers where number != kept {
+            context.actions.append(.stop(id, number, keepBytes: keepBytes))
+        }
+    }
+
+    private var exchangeNumbers: [ExchangeNumber] {
+        switch state {
+        case .opening(let opening):
+            if case .request(let exchange) = opening.step { return [exchange.number] }
+            return []
+        case .transferring(let transfer): return transfer.exchanges.map(\.number)
+        case .waiting, .pausing, .verifying, .publishing, .suspended, .failed, .succeeded: return []
+        }
+    }
+
+    /// Ends the attempt: stops what is under way, `over` being no longer so, and closes the file; the intent says what
+    /// comes then.
+    mutating func close(
+        for intent: Pausing.Intent, _ tickets: [Ticket], over: ExchangeNumber? = nil, _ context: inout Context
+    ) {
+        stopAll(except: over, keepBytes: !intent.discards, &context)
+        context.actions.append(.close(id, attempt, sync: !intent.discards))
+        go(to: .pausing(Pausing(intent: intent, step: .closing, tickets: tickets)), &context)
+    }
+
+    mutating func closed(_ from: Attempt, written: ByteRanges, synced: ByteRanges, _ context: inout Context) {
+        guard from == attempt, case .pausing(let pausing) = state, pausing.step == .closing else {
+            return ignore(.late("closed"), &context)
+        }
+        settle(written: written, synced: synced, &context)
+        switch pausing.intent {
+        case .suspend: rest(in: .suspended, pausing, &context)
+        case .cancel, .remove: forget(for: pausing.intent, pausing.tickets, &context)
+        case .restart: waitAgain(.slot, pausing, &context)
+        case .wait(let reason): waitAgain(reason, pausing, &context)
+        case .fail(let failure):
+            if failure.reason == .checksumMismatch { giveUpBytes(.contentChanged, &context) }
+            rest(in: .failed(failure), pausing, &context)
+        }
+    }
+
+    /// The file says what it holds in the end. That is less than it told before when the device failed.
+    private mutating func settle(written: ByteRanges, synced: ByteRanges, _ context: inout Context) {
+        let isLess = written.intersection(self.written) != self.written
+        self.written = written
+        self.synced = synced
+        noteGain()
+        if isLess { context.actions.append(.tell(id, .restarted(.bytesLost))) }
+        context.actions.append(.tell(id, .progress(completed: written.count, total: total)))
+    }
+
+    private mutating func rest(in state: State, _ pausing: Pausing, _ context: inout Context) {
+        go(to: state, &context)
+        record(.status, &context)
+        answer(pausing.tickets, &context)
+    }
+
+    private mutating func waitAgain(_ reason: WaitingReason, _ pausing: Pausing, _ context: inout Context) {
+        switch reason {
+        case .retry(let time) where time > context.now: go(to: .waiting(reason), &context)
+        case .disk(let time) where time > context.now: go(to: .waiting(reason), &context)
+        case .slot, .network, .retry, .disk: wait(&context)
+        }
+        record(.status, &context)
+        answer(pausing.tickets, &context)
+    }
+
+    /// Removes the record, then the files. No file is open.
+    mutating func forget(for intent: Pausing.Intent, _ tickets: [Ticket], _ context: inout Context) {
+        go(to: .pausing(Pausing(intent: intent, step: .forgetting, tickets: tickets)), &context)
+        context.actions.append(.unrecord(id, attempt))
+    }
+
+    mutating func discard(_ pausing: Pausing, _ context: inout Context) {
+        let removesFinished = removesFinished(pausing.intent)
+        guard hasFile || removesFinished else { return leave(pausing, &context) }
+        var pausing = pausing
+        pausing.step = .discarding(finished: removesFinished)
+        state = .pausing(pausing)
+        context.actions.append(.discard(id, finished: removesFinished))
+    }
+
+    /// A canceled download leaves no file, not even one whose success was never told.
+    private func removesFinished(_ intent: Pausing.Intent) -> Bool {
+        intent == .remove(finished: true) || (intent == .cancel && isPublished)
+    }
+
+    mutating func discarded(_ context: inout Context) {
+        guard case .pausing(let pausing) = state, case .discarding(let finished) = pausing.step else {
+            return ignore(.late("discarded"), &context)
+        }
+        hasFile = false
+        // More may have been asked for meanwhile.
+        if removesFinished(pausing.intent), !finished { return discard(pausing, &context) }
+        leave(pausing, &context)
+    }
+
+    /// The end: the machine forgets the download after this.
+    private mutating func leave(_ pausing: Pausing, _ context: inout Context) {
+        let phase: Phase = pausing.intent == .cancel ? .canceled : .removed
+        context.actions.append(.tell(id, .status(phase)))
+        context.actions.append(.forget(id))
+        answer(pausing.tickets, &context)
+        isGone = true
+    }
+
+    /// There is no network, or there is one again.
+    mutating func network(_ context: inout Context) {
+        switch state {
+        case .waiting(.network):
+            if context.isNetworkAvailable { wait(&context) }
+        case .waiting(.slot):
+            if !context.isNetworkAvailable { wait(&context) }
+        case .opening, .transferring:
+            if !context.isNetworkAvailable { close(for: .wait(.network), [], &context) }
+        case .waiting(.retry), .waiting(.disk), .pausing, .verifying, .publishing, .suspended, .failed, .succeeded:
+            break
+        }
+    }
+}
+
+extension Pausing.Intent {
+    /// Whether the bytes are of no more use.
+    var discards: Bool {
+        switch self {
+        case .cancel, .remove: true
+        case .fail(let failure): failure.reason == .checksumMismatch
+        case .suspend, .restart, .wait: false
+        }
+    }
+}

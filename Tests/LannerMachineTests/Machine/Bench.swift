@@ -1,0 +1,202 @@
+import LannerMachine
+
+/// One machine on the bench: events are fed by hand, the actions come back.
+struct Bench {
+    var machine: Machine
+    var settings: Settings
+    var now: Duration = .zero
+    let id = DownloadID(1)
+
+    init(_ settings: Settings = Settings(), seed: UInt64 = 1) {
+        self.settings = settings
+        machine = Machine(settings: settings, seed: seed)
+    }
+
+    /// A machine with one download that sits in `suspended`.
+    static func resting(_ settings: Settings = Settings(), hasDigest: Bool = false, saved: Saved? = nil) -> Bench {
+        var bench = Bench(settings)
+        let saved = saved ?? Saved(status: .suspended)
+        bench.feed(.add([NewDownload(id: bench.id, rank: 0, hasDigest: hasDigest, saved: saved)]))
+        return bench
+    }
+
+    /// The file is being opened.
+    static func opening(_ settings: Settings = Settings(), hasDigest: Bool = false, saved: Saved? = nil) -> Bench {
+        var bench = resting(settings, hasDigest: hasDigest, saved: saved)
+        bench.feed(.user(.start, [bench.id], nil))
+        return bench
+    }
+
+    /// The first request is out.
+    static func requesting(_ settings: Settings = Settings(), hasDigest: Bool = false, saved: Saved? = nil) -> Bench {
+        var bench = opening(settings, hasDigest: hasDigest, saved: saved)
+        bench.feed(.opened(bench.id, 1, held: saved?.written ?? ByteRanges()))
+        return bench
+    }
+
+    /// Bytes arrive: a 200 of 1000 bytes, or what is given.
+    static func transferring(
+        _ settings: Settings = Settings(), hasDigest: Bool = false, saved: Saved? = nil, head: ResponseHead = .file()
+    ) -> Bench {
+        var bench = requesting(settings, hasDigest: hasDigest, saved: saved)
+        bench.feed(.head(bench.id, 1, head))
+        return bench
+    }
+
+    /// All 1000 bytes are there, and are being verified.
+    static func verifying(_ settings: Settings = Settings(), hasDigest: Bool = false) -> Bench {
+        var bench = transferring(settings, hasDigest: hasDigest)
+        bench.feed(.wrote(bench.id, 1, 0..<1000))
+        bench.feed(.ended(bench.id, 1, received: 1000))
+        return bench
+    }
+
+    /// The intent to publish is being recorded.
+    static func announcing(_ settings: Settings = Settings()) -> Bench {
+        var bench = verifying(settings)
+        bench.feed(.verified(bench.id, 1, .sizeOnly))
+        return bench
+    }
+
+    /// The file is being moved.
+    static func moving(_ settings: Settings = Settings()) -> Bench {
+        var bench = announcing(settings)
+        bench.feed(.recorded(bench.id, 1))
+        return bench
+    }
+
+    /// The success is being recorded.
+    static func recording(_ settings: Settings = Settings()) -> Bench {
+        var bench = moving(settings)
+        bench.feed(.published(bench.id, 1))
+        return bench
+    }
+
+    static func succeeded(_ settings: Settings = Settings()) -> Bench {
+        var bench = recording(settings)
+        bench.feed(.recorded(bench.id, 1))
+        return bench
+    }
+
+    static func failed(_ failure: Failure = Failure(.status(404), "")) -> Bench {
+        resting(saved: Saved(status: .failed(failure)))
+    }
+
+    @discardableResult
+    mutating func feed(_ event: Event) -> [Action] {
+        machine.handle(event, now: now, wallSeconds: 1_704_067_200)
+    }
+
+    @discardableResult
+    mutating func verb(_ verb: Verb, _ ticket: Ticket? = nil) -> [Action] {
+        feed(.user(verb, [id], ticket))
+    }
+
+    /// The file of an attempt is closed and holds what it held.
+    @discardableResult
+    mutating func closed(_ attempt: Attempt = 1, _ ranges: Range<Int64>...) -> [Action] {
+        feed(.closed(id, attempt, written: ByteRanges(ranges), synced: ByteRanges(ranges)))
+    }
+
+    /// Time passes, and the timer with it.
+    @discardableResult
+    mutating func pass(_ time: Duration) -> [Action] {
+        now += time
+        return feed(.timer)
+    }
+
+    var state: State? { machine[id]?.state }
+    var phase: Phase? { machine[id]?.phase }
+
+    var transfer: Transfer? {
+        if case .transferring(let transfer) = state { return transfer }
+        return nil
+    }
+}
+
+extension ResponseHead {
+    /// A 200 with a strong entity tag.
+    static func file(_ total: Int64? = 1000, tag: String? = "\"a\"") -> ResponseHead {
+        var fields: HeaderFields = [:]
+        fields["ETag"] = tag
+        fields["Content-Length"] = total.map { "\($0)" }
+        return ResponseHead(status: 200, fields: fields)
+    }
+
+    /// A 206 of a part.
+    static func part(_ range: Range<Int64>, of total: Int64?, tag: String? = "\"a\"") -> ResponseHead {
+        var fields: HeaderFields = [:]
+        fields["ETag"] = tag
+        let text = total.map { "\($0)" } ?? "*"
+        fields["Content-Range"] = "bytes \(range.lowerBound)-\(range.upperBound - 1)/\(text)"
+        return ResponseHead(status: 206, fields: fields)
+    }
+}
+
+extension Saved {
+    /// A record of a download that holds some bytes of a file of 1000.
+    static func holding(_ ranges: Range<Int64>..., tag: String? = "\"a\"", status: Status = .suspended) -> Saved {
+        let entityTag = tag.flatMap { EntityTag($0) }
+        let version = Version(entityTag: entityTag, lastModified: nil, isLastModifiedStrong: false, total: 1000)
+        return Saved(
+            status: status, version: version, generation: 1, written: ByteRanges(ranges), synced: ByteRanges(ranges),
+            total: 1000)
+    }
+}
+
+extension Settings {
+    static func sliced(_ lengths: ClosedRange<Int64>, inFlight: Int = 2) -> Settings {
+        var settings = Settings()
+        settings.delivery = .sliced(lengths, inFlight: inFlight)
+        return settings
+    }
+
+    func with(_ change: (inout Settings) -> Void) -> Settings {
+        var settings = self
+        change(&settings)
+        return settings
+    }
+}
+
+extension [Action] {
+    /// The tickets that are answered.
+    var answers: [Ticket] { compactMap { if case .answer(let ticket) = $0 { ticket } else { nil } } }
+
+    var phases: [Phase] { notices.compactMap { if case .status(let phase) = $0 { phase } else { nil } } }
+
+    var restarts: [RestartReason] { notices.compactMap { if case .restarted(let reason) = $0 { reason } else { nil } } }
+
+    var notices: [Notice] { compactMap { if case .tell(_, let notice) = $0 { notice } else { nil } } }
+
+    var asks: [Ask] { compactMap { if case .begin(_, _, let ask) = $0 { ask } else { nil } } }
+
+    var records: [Saved] { compactMap { if case .record(_, _, let saved, _) = $0 { saved } else { nil } } }
+
+    var wakes: [Duration] { compactMap { if case .wake(let time) = $0 { time } else { nil } } }
+
+    var ignored: [IgnoredReason] { compactMap { if case .ignored(_, let reason) = $0 { reason } else { nil } } }
+
+    /// When the next attempt is, and after what.
+    var retry: (failure: Failure, time: Duration)? {
+        notices.lazy.compactMap { if case .retrying(let failure, let time) = $0 { (failure, time) } else { nil } }.first
+    }
+
+    /// Whether nothing is done but to note that the event came too late.
+    var isOnlyIgnored: Bool { !isEmpty && ignored.count == count }
+}
+
+extension Failure {
+    static let disk = Failure(.disk(.inputOutput), "")
+}
+
+extension SeededGenerator {
+    /// A number from 0 up to a bound that is not reached.
+    mutating func below(_ bound: Int) -> Int {
+        Int(truncatingIfNeeded: next() >> 1) % max(1, bound)
+    }
+
+    /// True in so many cases of a hundred.
+    mutating func chance(_ percent: Int) -> Bool {
+        below(100) < percent
+    }
+}

@@ -1,0 +1,248 @@
+import LannerMachine
+import Testing
+
+@Suite struct EndingTests {
+    private let full = Failure(.disk(.noSpace), "")
+    private let store = Failure(.store, "")
+
+    // MARK: Success
+
+    @Test func successIsVerifiedAnnouncedMovedAndRecorded() {
+        var bench = Bench.verifying()
+        let verified = bench.feed(.verified(bench.id, 1, .sizeOnly))
+        #expect(verified.records.map(\.status) == [.publishing])
+        #expect(!verified.contains(.publish(bench.id, 1)))
+        #expect(bench.feed(.recorded(bench.id, 1)) == [.publish(bench.id, 1)])
+        #expect(bench.feed(.published(bench.id, 1)).records.map(\.status) == [.succeeded])
+        #expect(bench.feed(.recorded(bench.id, 1)) == [.tell(bench.id, .status(.succeeded))])
+        #expect(bench.machine.runningCount == 0)
+    }
+
+    @Test func aSuccessThatCannotBeRecordedIsTriedThreeTimes() {
+        var bench = Bench.recording()
+        for _ in 0..<2 {
+            #expect(bench.feed(.recordFailed(bench.id, 1, store)).phases.isEmpty)
+            #expect(bench.pass(.milliseconds(999)).records.isEmpty)
+            #expect(bench.pass(.milliseconds(1)).records.map(\.status) == [.succeeded])
+        }
+        let end = bench.feed(.recordFailed(bench.id, 1, store))
+        #expect(end.phases == [.failed(store)])
+        // The file is in its place: a launch after this finds it.
+        #expect(end.records.map(\.status) == [.publishing])
+        #expect(bench.machine.runningCount == 0)
+    }
+
+    @Test func startAfterwardsOnlyRecords() {
+        var bench = Bench.recording()
+        for _ in 0..<3 {
+            bench.feed(.recordFailed(bench.id, 1, store))
+            bench.pass(.seconds(1))
+        }
+        let actions = bench.verb(.start)
+        #expect(actions.records.last?.status == .succeeded)
+        #expect(!actions.contains { if case .open = $0 { true } else { false } })
+        #expect(bench.feed(.recorded(bench.id, 2)).phases == [.succeeded])
+    }
+
+    @Test func cancelOfAFileThatWasMovedButNotRecordedTakesItAway() {
+        var bench = Bench.recording()
+        for _ in 0..<3 {
+            bench.feed(.recordFailed(bench.id, 1, store))
+            bench.pass(.seconds(1))
+        }
+        bench.verb(.cancel)
+        #expect(bench.feed(.recorded(bench.id, 1)) == [.discard(bench.id, finished: true)])
+    }
+
+    @Test func anIntentThatCannotBeRecordedKeepsTheBytes() {
+        var bench = Bench.announcing()
+        #expect(bench.feed(.recordFailed(bench.id, 1, store)).contains(.close(bench.id, 1, sync: true)))
+        #expect(bench.closed(1, 0..<1000).phases == [.failed(store)])
+        bench.verb(.start)
+        let actions = bench.feed(.opened(bench.id, 2, held: ByteRanges([0..<1000])))
+        #expect(actions.contains(.verify(bench.id, 2, total: 1000)))
+    }
+
+    @Test func aFileThatCannotBeMovedFails() {
+        var bench = Bench.moving()
+        let failure = Failure(.disk(.inTheWay), "")
+        #expect(bench.feed(.fileFailed(bench.id, 1, failure)).phases == [.failed(failure)])
+        #expect(bench.machine.runningCount == 0)
+    }
+
+    @Test func aMoveThatFindsNoSpaceWaitsForIt() {
+        var bench = Bench.moving(Settings().with { $0.waitsForDiskSpace = true })
+        #expect(bench.feed(.fileFailed(bench.id, 1, full)).phases == [.waiting(.disk(until: .seconds(30)))])
+        let again = bench.pass(.seconds(30))
+        #expect(again.contains(.open(bench.id, 2, generation: 1, claimed: ByteRanges([0..<1000]), total: 1000)))
+    }
+
+    // MARK: The digest
+
+    @Test func aWrongDigestOfOneAttemptIsFinal() {
+        var bench = Bench.verifying(hasDigest: true)
+        let actions = bench.feed(.verified(bench.id, 1, .mismatch("a, not b")))
+        #expect(actions.contains(.close(bench.id, 1, sync: false)))
+        let end = bench.closed(1, 0..<1000)
+        #expect(end.phases == [.failed(Failure(.checksumMismatch, "a, not b"))])
+        #expect(end.records.last?.written.isEmpty == true)
+        #expect(end.records.last?.generation == 2)
+    }
+
+    @Test func aWrongDigestOfSeveralAttemptsIsTriedOnceFromZero() {
+        var bench = Bench.transferring(hasDigest: true, saved: .holding(0..<500), head: .part(500..<1000, of: 1000))
+        bench.feed(.wrote(bench.id, 1, 500..<1000))
+        bench.feed(.ended(bench.id, 1, received: 500))
+        let actions = bench.feed(.verified(bench.id, 1, .mismatch("")))
+        #expect(actions.restarts == [.contentChanged])
+        #expect(actions.contains(.startOver(bench.id, 2, generation: 2, total: nil)))
+        bench.feed(.opened(bench.id, 2, held: ByteRanges()))
+        bench.feed(.head(bench.id, 2, .file()))
+        bench.feed(.wrote(bench.id, 2, 0..<1000))
+        bench.feed(.ended(bench.id, 2, received: 1000))
+        #expect(bench.feed(.verified(bench.id, 2, .mismatch(""))).contains(.close(bench.id, 2, sync: false)))
+    }
+
+    @Test func bytesThatOnlyADigestTiesAreNotPublishedWithoutOne() {
+        var bench = Bench.transferring(
+            hasDigest: true, saved: .holding(0..<500, tag: nil), head: .part(500..<1000, of: 1000, tag: nil))
+        bench.feed(.expectDigest(bench.id, false))
+        bench.feed(.wrote(bench.id, 1, 500..<1000))
+        bench.feed(.ended(bench.id, 1, received: 500))
+        #expect(bench.feed(.verified(bench.id, 1, .sizeOnly)).restarts == [.cannotResume])
+    }
+
+    @Test func slicesThatOnlyADigestTiesAreNotGoneOnWithWithoutOne() {
+        var bench = Bench.transferring(
+            .sliced(100...100, inFlight: 1), hasDigest: true, head: .part(0..<100, of: 1000, tag: nil))
+        bench.feed(.wrote(bench.id, 1, 0..<100))
+        bench.feed(.expectDigest(bench.id, false))
+        #expect(bench.feed(.ended(bench.id, 1, received: 100)).restarts == [.cannotResume])
+        #expect(bench.feed(.opened(bench.id, 2, held: ByteRanges())).asks == [.whole])
+    }
+
+    @Test func aRestartFromZeroWaitsForTheNetwork() {
+        var bench = Bench.transferring(hasDigest: true, saved: .holding(0..<500), head: .part(500..<1000, of: 1000))
+        bench.feed(.wrote(bench.id, 1, 500..<1000))
+        bench.feed(.ended(bench.id, 1, received: 500))
+        bench.feed(.network(available: false))
+        bench.feed(.verified(bench.id, 1, .mismatch("")))
+        let actions = bench.feed(.opened(bench.id, 2, held: ByteRanges()))
+        #expect(actions.asks.isEmpty)
+        #expect(actions.phases == [.waiting(.network)])
+    }
+
+    // MARK: The disk
+
+    @Test func aFullDiskFails() {
+        var bench = Bench.transferring()
+        #expect(bench.feed(.fileFailed(bench.id, 1, full)).contains(.close(bench.id, 1, sync: true)))
+        #expect(bench.closed(1, 0..<10).phases == [.failed(full)])
+    }
+
+    @Test func aFullDiskIsWaitedForWhenWanted() {
+        var bench = Bench.transferring(Settings().with { $0.waitsForDiskSpace = true })
+        #expect(bench.feed(.fileFailed(bench.id, 1, full)).phases == [.waiting(.disk(until: .seconds(30)))])
+        #expect(bench.closed(1, 0..<10).wakes.isEmpty)
+        #expect(bench.pass(.seconds(29)).phases.isEmpty)
+        #expect(bench.pass(.seconds(1)).phases == [.waiting(.slot), .running])
+    }
+
+    @Test func otherFailuresOfTheDiskAreNotWaitedFor() {
+        var bench = Bench.transferring(Settings().with { $0.waitsForDiskSpace = true })
+        bench.feed(.fileFailed(bench.id, 1, .disk))
+        #expect(bench.closed(1, 0..<10).phases == [.failed(.disk)])
+    }
+
+    @Test func bytesThatTheDiskLosesAreToldOf() {
+        var bench = Bench.transferring()
+        bench.feed(.wrote(bench.id, 1, 0..<500))
+        bench.pass(.milliseconds(250))
+        bench.feed(.fileFailed(bench.id, 1, .disk))
+        let actions = bench.closed(1, 0..<100)
+        #expect(actions.restarts == [.bytesLost])
+        #expect(actions.contains(.tell(bench.id, .progress(completed: 100, total: 1000))))
+    }
+
+    @Test func aPartialFileThatHoldsLessIsRecordedAsSuch() {
+        var bench = Bench.opening(saved: .holding(0..<500))
+        let actions = bench.feed(.opened(bench.id, 1, held: ByteRanges([0..<100])))
+        #expect(actions.restarts == [.bytesLost])
+        #expect(actions.records.last?.written == ByteRanges([0..<100]))
+        #expect(actions.asks.first?.range == 100..<1000)
+    }
+
+    @Test func aPartialFileThatHoldsNothingIsBegunAfresh() {
+        var bench = Bench.opening(saved: .holding(0..<500))
+        #expect(bench.feed(.opened(bench.id, 1, held: ByteRanges())).asks == [.whole])
+    }
+
+    @Test func aPartialFileThatIsGoneIsBegunAfresh() {
+        var bench = Bench.opening(saved: .holding(0..<500))
+        let gone = Failure(.disk(.notFound), "")
+        let actions = bench.feed(.fileFailed(bench.id, 1, gone))
+        #expect(actions.restarts == [.bytesLost])
+        #expect(actions.last == .startOver(bench.id, 2, generation: 2, total: nil))
+        #expect(bench.feed(.fileFailed(bench.id, 2, gone)).last == .close(bench.id, 2, sync: true))
+        #expect(bench.closed(2).phases == [.failed(gone)])
+    }
+}
+
+@Suite struct RestoredRecordTests {
+    @Test func whatWasUnderWayIsSuspended() {
+        for status in [Saved.Status.active, .suspended, .publishing] {
+            #expect(Bench.resting(saved: .holding(0..<10, status: status)).phase == .suspended)
+        }
+        #expect(Bench.resting(saved: .holding(0..<10, status: .succeeded)).phase == .succeeded)
+        #expect(Bench.failed(.disk).phase == .failed(.disk))
+    }
+
+    @Test func bytesOfNoVersionAreNotGoneOnWith() {
+        var saved = Saved.holding(500..<600)
+        saved.version = nil
+        var bench = Bench.resting(.sliced(100...100), hasDigest: true, saved: saved)
+        let actions = bench.verb(.start)
+        #expect(actions.restarts == [.cannotResume])
+        #expect(actions.contains(.open(bench.id, 1, generation: 2, claimed: ByteRanges(), total: nil)))
+    }
+
+    @Test func aWholeFileThatNothingTiesIsTrustedOnlyWithADigestOrOnceVerified() {
+        for (hasDigest, status, isKept) in [
+            (false, Saved.Status.active, false), (true, .active, true), (false, .publishing, true),
+        ] {
+            let saved = Saved.holding(0..<1000, tag: nil, status: status)
+            var bench = Bench.resting(hasDigest: hasDigest, saved: saved)
+            #expect(bench.verb(.start).restarts == (isKept ? [] : [.cannotResume]))
+        }
+    }
+
+    @Test func aSizeBelowZeroIsNone() {
+        var saved = Saved.holding(0..<100)
+        saved.total = -5
+        var bench = Bench.opening(saved: saved)
+        #expect(bench.feed(.opened(bench.id, 1, held: ByteRanges([0..<100]))).asks.count == 1)
+    }
+
+    @Test func bytesBeyondTheEndAreNone() {
+        var saved = Saved.holding(0..<2000)
+        saved.synced = ByteRanges([0..<5000])
+        var bench = Bench.resting(saved: saved)
+        #expect(
+            bench.verb(.start).contains(
+                .open(bench.id, 1, generation: 1, claimed: ByteRanges([0..<1000]), total: 1000)))
+        #expect(bench.machine[bench.id]?.saved.synced == ByteRanges([0..<1000]))
+    }
+
+    @Test func theLastGenerationIsFollowedByTheFirst() {
+        var saved = Saved.holding(0..<100, tag: nil)
+        saved.generation = .max
+        var bench = Bench.resting(saved: saved)
+        #expect(bench.verb(.start).contains(.open(bench.id, 1, generation: 1, claimed: ByteRanges(), total: nil)))
+    }
+
+    @Test func aDownloadThatIsThereIsNotReplaced() {
+        var bench = Bench.transferring()
+        bench.feed(.add([NewDownload(id: bench.id, rank: 0)]))
+        #expect(bench.phase == .running)
+    }
+}

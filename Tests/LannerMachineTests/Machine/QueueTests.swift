@@ -1,0 +1,177 @@
+import LannerMachine
+import Testing
+
+@Suite struct QueueTests {
+    private func queue(_ count: Int, limit: Int, rank: (Int) -> Int64 = { Int64($0) }) -> Bench {
+        var bench = Bench(Settings().with { $0.maximumRunning = limit })
+        bench.feed(.add((1...count).map { NewDownload(id: DownloadID(UInt64($0)), rank: rank($0)) }))
+        return bench
+    }
+
+    private func opened(_ actions: [Action]) -> [UInt64] {
+        actions.compactMap { if case .open(let id, _, _, _, _) = $0 { id.number } else { nil } }
+    }
+
+    private func ids(_ numbers: UInt64...) -> [DownloadID] { numbers.map { DownloadID($0) } }
+
+    @Test func noMoreThanTheLimitRun() {
+        var bench = queue(5, limit: 2)
+        #expect(opened(bench.feed(.user(.start, ids(1, 2, 3, 4, 5), nil))) == [1, 2])
+        #expect(bench.machine.runningCount == 2)
+        bench.feed(.user(.suspend, ids(1), nil))
+        #expect(bench.machine.runningCount == 2)
+        #expect(opened(bench.feed(.closed(DownloadID(1), 1, written: ByteRanges(), synced: ByteRanges()))) == [3])
+    }
+
+    @Test func theLeastRankIsFirstThenTheLeastNumber() {
+        var bench = queue(4, limit: 4) { [9, 3, 5, 3][$0 - 1] }
+        bench.feed(.settings(Settings().with { $0.maximumRunning = 0 }))
+        bench.feed(.user(.start, ids(1, 2, 3, 4), nil))
+        #expect(opened(bench.feed(.settings(Settings()))) == [2, 4, 3, 1])
+    }
+
+    @Test func anotherPlaceInTheOrderCounts() {
+        var bench = queue(3, limit: 0)
+        bench.feed(.user(.start, ids(1, 2, 3), nil))
+        bench.feed(.reorder([DownloadID(3): 0, DownloadID(1): 7]))
+        #expect(opened(bench.feed(.settings(Settings()))) == [3, 2, 1])
+    }
+
+    @Test func aLowerLimitStopsNobody() {
+        var bench = queue(3, limit: 2)
+        bench.feed(.user(.start, ids(1, 2, 3), nil))
+        #expect(bench.feed(.settings(Settings().with { $0.maximumRunning = 1 })).isEmpty)
+        bench.feed(.user(.suspend, ids(1), nil))
+        #expect(opened(bench.feed(.closed(DownloadID(1), 1, written: ByteRanges(), synced: ByteRanges()))).isEmpty)
+        bench.feed(.user(.suspend, ids(2), nil))
+        #expect(opened(bench.feed(.closed(DownloadID(2), 1, written: ByteRanges(), synced: ByteRanges()))) == [3])
+    }
+
+    @Test func whoIsAdmittedBySettingsLivesByThem() {
+        var bench = queue(1, limit: 0)
+        bench.feed(.user(.start, ids(1), nil))
+        bench.feed(.settings(.sliced(100...100)))
+        #expect(bench.feed(.opened(bench.id, 1, held: ByteRanges())).asks.first?.range == 0..<100)
+    }
+
+    @Test func withoutANetworkNobodyRuns() {
+        var bench = queue(3, limit: 2)
+        bench.feed(.user(.start, ids(1, 2, 3), nil))
+        let gone = bench.feed(.network(available: false))
+        #expect(gone.phases == [.waiting(.network), .waiting(.network), .waiting(.network)])
+        for id in ids(1, 2) {
+            #expect(opened(bench.feed(.closed(id, 1, written: ByteRanges(), synced: ByteRanges()))).isEmpty)
+        }
+        #expect(bench.machine.runningCount == 0)
+        let back = bench.feed(.network(available: true))
+        #expect(opened(back) == [1, 2])
+        #expect(back.phases == [.waiting(.slot), .waiting(.slot), .waiting(.slot), .running, .running])
+    }
+
+    @Test func aNetworkThatComesBackWhileFilesCloseIsEnough() {
+        var bench = queue(1, limit: 1)
+        bench.feed(.user(.start, ids(1), nil))
+        bench.feed(.network(available: false))
+        #expect(bench.feed(.network(available: true)).isEmpty)
+        #expect(opened(bench.closed()) == [1])
+    }
+
+    @Test func startWithoutANetworkWaitsForOne() {
+        var bench = queue(1, limit: 1)
+        bench.feed(.network(available: false))
+        #expect(bench.verb(.start).phases == [.waiting(.network)])
+        #expect(bench.verb(.suspend, 3).answers == [3])
+        #expect(bench.feed(.network(available: true)).isEmpty)
+    }
+
+    @Test func aRetryThatIsDueWithoutANetworkWaitsForOne() {
+        var bench = Bench.transferring()
+        bench.feed(.exchangeFailed(bench.id, 1, Failure(.transport(.timedOut), "")))
+        bench.closed()
+        #expect(bench.feed(.network(available: false)).isEmpty)
+        #expect(bench.pass(.seconds(2)).phases == [.waiting(.network)])
+        #expect(bench.feed(.network(available: true)).phases == [.waiting(.slot), .running])
+    }
+
+    @Test func aFileThatIsCompleteNeedsNoNetwork() {
+        var bench = Bench.verifying()
+        #expect(bench.feed(.network(available: false)).isEmpty)
+        #expect(bench.feed(.verified(bench.id, 1, .sizeOnly)).records.map(\.status) == [.publishing])
+    }
+}
+
+@Suite struct IndexedHeapTests {
+    @Test func agreesWithASortedArray() {
+        for seed in 0..<UInt64(200) {
+            var random = SeededGenerator(seed: seed)
+            var heap = IndexedHeap<Int, Int>()
+            var model: [Int: Int] = [:]
+            for _ in 0..<100 {
+                let key = random.below(20)
+                if random.chance(60) {
+                    let priority = random.below(10)
+                    heap.set(key, to: priority)
+                    model[key] = priority
+                } else {
+                    heap.remove(key)
+                    model[key] = nil
+                }
+                #expect(heap.count == model.count)
+                #expect(heap.isEmpty == model.isEmpty)
+                #expect(heap.first?.priority == model.values.min())
+                #expect(heap.first.flatMap { model[$0.key] } == heap.first?.priority)
+                #expect(heap[key] == model[key])
+                #expect(Set(heap.keys) == Set(model.keys))
+            }
+            #expect(drained(&heap) == model.values.sorted())
+        }
+    }
+
+    private func drained(_ heap: inout IndexedHeap<Int, Int>) -> [Int] {
+        var priorities: [Int] = []
+        while let first = heap.first {
+            priorities.append(first.priority)
+            heap.remove(first.key)
+        }
+        return priorities
+    }
+
+    /// Counts how often two are compared.
+    private struct Counted: Comparable, Sendable {
+        final class Counter: @unchecked Sendable { var count = 0 }  // One test, one thread.
+
+        let value: Int
+        let counter: Counter
+
+        static func == (left: Counted, right: Counted) -> Bool { left.value == right.value }
+
+        static func < (left: Counted, right: Counted) -> Bool {
+            left.counter.count += 1
+            return left.value < right.value
+        }
+    }
+
+    @Test func everyChangeCostsALogarithmOfComparisons() {
+        let counter = Counted.Counter()
+        var random = SeededGenerator(seed: 1)
+        var heap = IndexedHeap<Int, Counted>()
+        let count = 1 << 12
+        var worst = 0
+        func measure(_ change: (inout IndexedHeap<Int, Counted>) -> Void) {
+            let before = counter.count
+            change(&heap)
+            worst = max(worst, counter.count - before)
+        }
+        for key in 0..<count {
+            let priority = Counted(value: random.below(1 << 30), counter: counter)
+            measure { $0.set(key, to: priority) }
+        }
+        for key in 0..<count {
+            let priority = Counted(value: random.below(1 << 30), counter: counter)
+            measure { $0.set(key, to: priority) }
+        }
+        for key in 0..<count { measure { $0.remove(key) } }
+        // Two comparisons for each of twelve levels on the way down, one on the way up, and one more.
+        #expect(worst <= 2 * 12 + 2)
+    }
+}

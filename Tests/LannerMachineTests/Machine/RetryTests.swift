@@ -1,0 +1,156 @@
+import LannerMachine
+import Testing
+
+@Suite struct RetryTests {
+    private let lost = Failure(.transport(.connectionLost), "")
+
+    @Test func aFailureThatMayPassIsTriedAgainAfterTheBackoff() {
+        var bench = Bench.transferring()
+        var random = SeededGenerator(seed: 1)
+        let delay = RetryPolicy().delay(failures: 1, random: random.next())
+        let actions = bench.feed(.exchangeFailed(bench.id, 1, lost))
+        #expect(
+            actions == [
+                .tell(bench.id, .retrying(lost, at: delay)), .close(bench.id, 1, sync: true),
+                .tell(bench.id, .status(.waiting(.retry(at: delay)))),
+            ])
+        #expect(bench.closed(1, 0..<10).phases.isEmpty)
+        #expect(bench.pass(delay - .nanoseconds(1)).phases.isEmpty)
+        let again = bench.pass(.nanoseconds(1))
+        #expect(again.phases == [.waiting(.slot), .running])
+        #expect(again.contains(.open(bench.id, 2, generation: 1, claimed: ByteRanges([0..<10]), total: 1000)))
+    }
+
+    @Test func theSameSeedGivesTheSameTimes() {
+        for seed in 0..<UInt64(20) {
+            let times = (0..<2).map { _ in
+                var bench = Bench(seed: seed)
+                bench.feed(.add([NewDownload(id: bench.id, rank: 0)]))
+                bench.verb(.start)
+                bench.feed(.opened(bench.id, 1, held: ByteRanges()))
+                return bench.feed(.exchangeFailed(bench.id, 1, lost)).retry?.time
+            }
+            #expect(times[0] == times[1])
+            #expect((.milliseconds(500)...(.seconds(1))).contains(times[0] ?? .zero))
+        }
+    }
+
+    @Test func theSlotIsFreeDuringTheWait() {
+        var bench = Bench.transferring()
+        bench.feed(.exchangeFailed(bench.id, 1, lost))
+        #expect(bench.machine.runningCount == 1)
+        bench.closed()
+        #expect(bench.machine.runningCount == 0)
+    }
+
+    @Test func whatTheServerAsksForIsWaitedFor() {
+        var bench = Bench.requesting()
+        let head = ResponseHead(status: 429, fields: ["Retry-After": "120"])
+        #expect(bench.feed(.head(bench.id, 1, head)).retry?.time == .seconds(120))
+        bench = .requesting()
+        let dated = ResponseHead(
+            status: 503,
+            fields: ["Date": "Mon, 01 Jan 2024 00:00:00 GMT", "Retry-After": "Mon, 01 Jan 2024 00:05:00 GMT"])
+        #expect(bench.feed(.head(bench.id, 1, dated)).retry?.time == .seconds(300))
+    }
+
+    /// Fails as soon as the request is out, after so many new bytes; the number of retries until it is final.
+    private func retries(gaining bytes: [Int64], limit: Int) -> Int {
+        var bench = Bench.transferring(Settings().with { $0.retry.maximumRetries = limit })
+        var held: Int64 = 0
+        for (index, gain) in bytes.enumerated() {
+            let attempt = Attempt(index + 1)
+            let number = ExchangeNumber(index + 1)
+            if index > 0 {
+                bench.feed(.opened(bench.id, attempt, held: ByteRanges([0..<held])))
+                let head = held == 0 ? ResponseHead.file() : .part(held..<1000, of: 1000)
+                bench.feed(.head(bench.id, number, head))
+            }
+            if gain > 0 { bench.feed(.wrote(bench.id, attempt, held..<held + gain)) }
+            held += gain
+            bench.feed(.exchangeFailed(bench.id, number, lost))
+            if case .failed = bench.closed(attempt, 0..<held).phases.last { return index }
+            bench.pass(.seconds(100))
+        }
+        return bytes.count
+    }
+
+    @Test func failuresInARowAreCounted() {
+        #expect(retries(gaining: [0, 0, 0, 0, 0, 0], limit: 2) == 2)
+        #expect(retries(gaining: [0, 0], limit: 0) == 0)
+    }
+
+    @Test func bytesForgiveWhatFailedBefore() {
+        #expect(retries(gaining: [0, 0, 5, 0, 0, 0], limit: 2) == 4)
+        #expect(retries(gaining: [1, 1, 1, 1, 1, 1, 1], limit: 1) == 7)
+    }
+
+    @Test func bytesThatComeWithTheCloseForgiveToo() {
+        var bench = Bench.transferring(Settings().with { $0.retry.maximumRetries = 1 })
+        for attempt in 1...Attempt(5) {
+            let held = Int64(attempt) * 10
+            #expect(bench.feed(.exchangeFailed(bench.id, ExchangeNumber(attempt), lost)).retry != nil)
+            bench.closed(attempt, 0..<held)
+            bench.pass(.seconds(100))
+            bench.feed(.opened(bench.id, attempt + 1, held: ByteRanges([0..<held])))
+            bench.feed(.head(bench.id, ExchangeNumber(attempt + 1), .part(held..<1000, of: 1000)))
+        }
+    }
+
+    @Test func theSameBytesAgainAreNoGain() {
+        // From zero each time, and never farther than before: a server that always sends another file.
+        var bench = Bench.transferring(Settings().with { $0.retry.maximumRetries = 2 })
+        var retries = 0
+        for attempt in 1...Attempt(10) {
+            if attempt > 1 {
+                bench.feed(.opened(bench.id, attempt * 2 - 2, held: ByteRanges([0..<10])))
+                bench.feed(.head(bench.id, ExchangeNumber(attempt), .file(tag: "\"\(attempt)\"")))
+            }
+            let current = bench.machine[bench.id]?.attempt ?? 0
+            bench.feed(.wrote(bench.id, current, 0..<10))
+            if bench.feed(.exchangeFailed(bench.id, ExchangeNumber(attempt), lost)).retry == nil { break }
+            retries += 1
+            bench.closed(current, 0..<10)
+            bench.pass(.seconds(100))
+        }
+        #expect(retries == 2)
+    }
+
+    @Test func startForgetsTheCount() {
+        var bench = Bench.transferring(Settings().with { $0.retry.maximumRetries = 1 })
+        bench.feed(.exchangeFailed(bench.id, 1, lost))
+        bench.closed()
+        bench.pass(.seconds(10))
+        bench.feed(.opened(bench.id, 2, held: ByteRanges()))
+        bench.feed(.exchangeFailed(bench.id, 2, lost))
+        #expect(bench.closed(2).phases == [.failed(lost)])
+        bench.verb(.start)
+        bench.feed(.opened(bench.id, 3, held: ByteRanges()))
+        #expect(bench.feed(.exchangeFailed(bench.id, 3, lost)).retry != nil)
+    }
+
+    @Test func startDoesNotWaitForTheRetry() {
+        var bench = Bench.transferring()
+        bench.feed(.exchangeFailed(bench.id, 1, lost))
+        bench.closed()
+        #expect(bench.verb(.start, 4).phases == [.waiting(.slot), .running])
+        #expect(bench.pass(.seconds(10)).isEmpty)
+    }
+
+    @Test func aWaitThatIsOverWhenTheFileIsClosedIsNotArmed() {
+        var bench = Bench.transferring()
+        bench.feed(.exchangeFailed(bench.id, 1, lost))
+        bench.now += .seconds(10)
+        let actions = bench.closed()
+        #expect(actions.wakes.allSatisfy { $0 >= bench.now })
+        #expect(actions.phases == [.waiting(.slot), .running])
+    }
+
+    @Test func aFailureWithAllBytesThereIsNone() {
+        var bench = Bench.transferring()
+        bench.feed(.wrote(bench.id, 1, 0..<1000))
+        let actions = bench.feed(.exchangeFailed(bench.id, 1, lost))
+        #expect(actions.contains(.verify(bench.id, 1, total: 1000)))
+        #expect(actions.retry == nil)
+    }
+}
