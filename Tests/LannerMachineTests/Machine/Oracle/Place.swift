@@ -1,0 +1,103 @@
+import LannerMachine
+
+/// What the model knows of one download.
+final class Place {
+    let id: DownloadID
+    /// Whether the machine has it.
+    var isKnown = true
+    var remote: Remote
+    var hasDigest: Bool {
+        didSet { hadDigest = true }
+    }
+    /// Whether there was a digest at some time: then bytes may be mixed for a while, though never published so.
+    private(set) var hadDigest: Bool
+
+    var generations: [Generation] = []
+    var file: WorkingFile?
+    /// The version that was moved to its place.
+    var finished: Int?
+    /// Whether somebody has cut or removed the partial file since it was last opened.
+    var isTampered = false
+    var isDiscarding = false
+    var discardsFinished = false
+
+    var flows: [Flow] = []
+    /// Events of attempts and exchanges that are over, still on their way.
+    var stray: [Event] = []
+
+    /// What the store holds, nil when nothing.
+    var kept: Saved?
+    /// Whether the store still has to handle the removal of the record.
+    var isUnrecording = false
+    /// Whether the store has handled it, well or not.
+    var isForgettable = false
+
+    var attempt: Attempt = 0
+    var phase = Phase.suspended
+    var progress: Int64 = 0
+    /// Whether progress may go back, a restart having been told.
+    var mayGoBack = false
+
+    init(id: DownloadID, remote: Remote, hasDigest: Bool) {
+        self.id = id
+        self.remote = remote
+        self.hasDigest = hasDigest
+        hadDigest = hasDigest
+    }
+
+    /// Index of a generation, made when it is not there.
+    func generation(_ number: UInt32) -> Int {
+        if let index = generations.firstIndex(where: { $0.number == number }) { return index }
+        generations.append(Generation(number: number))
+        if generations.count > 3 { generations.removeFirst() }
+        return generations.count - 1
+    }
+}
+
+/// A partial file that is open, as the engine has it.
+struct WorkingFile {
+    enum Work: Equatable {
+        case open(ByteRanges)
+        case write(Range<Int64>, version: Int)
+        case setTotal
+        case sync
+        case verify(Int64)
+        case publish
+        case close
+    }
+
+    let attempt: Attempt
+    let generation: UInt32
+    var work: [Work]
+    var isOpen = false
+    var hasFailed = false
+    var isClosing = false
+    var verified: Int64?
+    var verification: Verification?
+    var written = ByteRanges()
+    var synced = ByteRanges()
+}
+
+/// One exchange.
+struct Flow {
+    enum Stage: Equatable {
+        case asked
+        case headed
+        case redirected
+        case flowing
+        case over
+    }
+
+    let number: ExchangeNumber
+    let ask: Ask
+    var stage = Stage.asked
+    var answer: Remote.Answer?
+    /// Up to where the body has come, and up to where it was handed to the file.
+    var position: Int64 = 0
+    var handed: Int64 = 0
+    /// Where the connection breaks.
+    var cut: Int64?
+    var isStalled = false
+    var redirects = 0
+    var window: Range<Int64>?
+}

@@ -1,0 +1,277 @@
+import LannerMachine
+
+// Every action is checked here against what the world knows.
+
+extension World {
+    func apply(_ action: Action) throws {
+        switch action {
+        case .open(let id, let attempt, let generation, let claimed, _):
+            try open(index(id), attempt, generation, claimed)
+        case .startOver(let id, let attempt, let generation, _): try startOver(index(id), attempt, generation)
+        case .setTotal(let id, let attempt, _): try queue(.setTotal, index(id), attempt)
+        case .sync(let id, let attempt): try queue(.sync, index(id), attempt)
+        case .verify(let id, let attempt, let total): try verify(index(id), attempt, total)
+        case .publish(let id, let attempt): try publish(index(id), attempt)
+        case .close(let id, let attempt, _): try close(index(id), attempt)
+        case .discard(let id, let finished): try discard(index(id), finished)
+        case .begin(let id, let number, let ask): try begin(index(id), number, ask)
+        case .accept(let id, let number, let range): try accept(index(id), number, range)
+        case .follow(let id, let number, _): try follow(index(id), number)
+        case .stop(let id, let number, let keepBytes): try stop(index(id), number, keepBytes)
+        case .flush(let id): try flush(index(id))
+        case .record(let id, let attempt, let saved, let need): try record(index(id), attempt, saved, need)
+        case .unrecord(let id, let attempt): try unrecord(index(id), attempt)
+        case .wake(let time):
+            guard time >= now else { throw Nonsense("a wake at \(time), which is past") }
+            wakes.append(time)
+        case .tell(let id, let notice): try hear(index(id), notice)
+        case .answer(let ticket):
+            guard openTickets.remove(ticket) != nil else { throw Nonsense("ticket \(ticket) was answered twice") }
+        case .forget(let id): try forget(index(id))
+        case .ignored: break
+        }
+    }
+}
+
+// MARK: Files
+
+extension World {
+    private func open(_ index: Int, _ attempt: Attempt, _ generation: UInt32, _ claimed: ByteRanges) throws {
+        guard places[index].file == nil else { throw Nonsense("opened twice without a close between") }
+        guard attempt > places[index].attempt else { throw Nonsense("attempt \(attempt) is not a new one") }
+        guard generation > 0 else { throw Nonsense("generation 0 is none") }
+        let held = places[index].generations.first { $0.number == generation }?.content.ranges ?? ByteRanges()
+        if let last = places[index].generations.last, generation < last.number {
+            throw Nonsense("went back to generation \(generation)")
+        }
+        if !places[index].isTampered, held.intersection(claimed) != claimed {
+            throw Nonsense("claims \(claimed), the disk has \(held)")
+        }
+        places[index].attempt = attempt
+        _ = places[index].generation(generation)
+        places[index].file = WorkingFile(attempt: attempt, generation: generation, work: [.open(claimed)])
+    }
+
+    private func startOver(_ index: Int, _ attempt: Attempt, _ generation: UInt32) throws {
+        guard let old = places[index].file, !old.isClosing else { throw Nonsense("no file to start over") }
+        guard attempt > old.attempt else { throw Nonsense("attempt \(attempt) is not a new one") }
+        guard generation > old.generation else { throw Nonsense("generation \(generation) is not a new one") }
+        let id = places[index].id
+        if random.chance(50) { places[index].stray.append(.wrote(id, old.attempt, 0..<1)) }
+        if random.chance(20) { places[index].stray.append(.synced(id, old.attempt, ByteRanges())) }
+        if random.chance(10) { places[index].stray.append(.fileFailed(id, old.attempt, .disk)) }
+        places[index].attempt = attempt
+        _ = places[index].generation(generation)
+        places[index].file = WorkingFile(attempt: attempt, generation: generation, work: [.open(ByteRanges())])
+    }
+
+    /// Adds work to the open file of an attempt.
+    func queue(_ work: WorkingFile.Work, _ index: Int, _ attempt: Attempt? = nil) throws {
+        guard let file = places[index].file else { throw Nonsense("\(work): no file is open") }
+        guard file.attempt == attempt ?? file.attempt else {
+            throw Nonsense("\(work): the file is not of \(attempt ?? 0)")
+        }
+        guard !file.isClosing else { throw Nonsense("\(work): the file is being closed") }
+        guard file.verified == nil || work == .close || work == .publish else {
+            throw Nonsense("\(work): the file was complete")
+        }
+        places[index].file?.work.append(work)
+    }
+
+    private func verify(_ index: Int, _ attempt: Attempt, _ total: Int64) throws {
+        guard places[index].flows.allSatisfy({ $0.stage == .over }) else {
+            throw Nonsense("verifies while bytes may still come")
+        }
+        try queue(.verify(total), index, attempt)
+        places[index].file?.verified = total
+    }
+
+    private func publish(_ index: Int, _ attempt: Attempt) throws {
+        switch places[index].file?.verification {
+        case .sizeOnly, .correct: break
+        case .mismatch, nil: throw Nonsense("publishes what was not verified")
+        }
+        guard places[index].kept?.status == .publishing else { throw Nonsense("publishes before that is recorded") }
+        try queue(.publish, index, attempt)
+    }
+
+    private func close(_ index: Int, _ attempt: Attempt) throws {
+        guard places[index].flows.allSatisfy({ $0.stage == .over }) else { throw Nonsense("closed under an exchange") }
+        try queue(.close, index, attempt)
+        places[index].file?.isClosing = true
+    }
+
+    private func discard(_ index: Int, _ finished: Bool) throws {
+        guard places[index].file == nil else { throw Nonsense("discards an open file") }
+        guard !places[index].isUnrecording else { throw Nonsense("discards before the record is gone") }
+        places[index].isDiscarding = true
+        places[index].discardsFinished = finished
+    }
+}
+
+// MARK: Exchanges
+
+extension World {
+    private func begin(_ index: Int, _ number: ExchangeNumber, _ ask: Ask) throws {
+        guard number > lastExchange else { throw Nonsense("exchange \(number) is not a new one") }
+        lastExchange = number
+        guard let file = places[index].file, file.isOpen, !file.isClosing, file.verified == nil else {
+            throw Nonsense("asks for bytes without an open file")
+        }
+        let others = places[index].flows.filter { $0.stage != .over && $0.stage != .redirected }
+        guard others.count < inFlight else { throw Nonsense("more than \(inFlight) exchanges") }
+        if let range = ask.range, !others.allSatisfy({ !($0.window ?? $0.ask.range ?? 0..<Int64.max).overlaps(range) })
+        {
+            throw Nonsense("asks for \(range) twice at once")
+        }
+        if let range = ask.range, !file.written.intersection(ByteRanges([range])).isEmpty {
+            throw Nonsense("asks for \(range), some of which is written")
+        }
+        var flow = Flow(number: number, ask: ask)
+        if let old = places[index].flows.firstIndex(where: { $0.stage == .redirected }) {
+            flow.redirects = places[index].flows[old].redirects + 1
+            places[index].flows[old].stage = .over
+        }
+        places[index].flows.removeAll { $0.stage == .over }
+        places[index].flows.append(flow)
+    }
+
+    private var inFlight: Int {
+        switch settings.delivery {
+        case .whole: 3  // What was begun before the settings changed goes on.
+        case .sliced(_, let inFlight): max(inFlight, 3)
+        }
+    }
+
+    private func flow(_ index: Int, _ number: ExchangeNumber, _ stage: Flow.Stage...) throws -> Int {
+        guard let flow = places[index].flows.firstIndex(where: { $0.number == number }) else {
+            throw Nonsense("exchange \(number) is unknown")
+        }
+        guard stage.contains(places[index].flows[flow].stage) else {
+            throw Nonsense("exchange \(number) is \(places[index].flows[flow].stage)")
+        }
+        return flow
+    }
+
+    private func accept(_ index: Int, _ number: ExchangeNumber, _ range: Range<Int64>) throws {
+        let at = try flow(index, number, .headed)
+        guard let file = places[index].file, !file.isClosing, file.verified == nil else {
+            throw Nonsense("accepts bytes without a file")
+        }
+        guard let answer = places[index].flows[at].answer, answer.head.status / 100 == 2 else {
+            throw Nonsense("accepts an answer that is none")
+        }
+        let end = answer.tellsEnd ? answer.body.upperBound : .max
+        guard range == answer.body.lowerBound..<end else { throw Nonsense("accepts \(range) for \(answer.body)") }
+        let isOverlapped = places[index].flows.contains {
+            $0.stage == .flowing && !range.isEmpty && $0.window?.overlaps(range) == true
+        }
+        guard !isOverlapped else { throw Nonsense("accepts \(range) twice at once") }
+        places[index].flows[at].stage = .flowing
+        places[index].flows[at].window = range
+        places[index].flows[at].position = answer.body.lowerBound
+        places[index].flows[at].handed = answer.body.lowerBound
+    }
+
+    private func follow(_ index: Int, _ number: ExchangeNumber) throws {
+        let at = try flow(index, number, .headed)
+        guard places[index].flows[at].answer?.head.status == 302 else { throw Nonsense("follows what leads nowhere") }
+        guard places[index].flows[at].redirects < 20 else { throw Nonsense("follows forever") }
+        places[index].flows[at].stage = .redirected
+    }
+
+    private func stop(_ index: Int, _ number: ExchangeNumber, _ keepBytes: Bool) throws {
+        let at = try flow(index, number, .asked, .headed, .redirected, .flowing)
+        if keepBytes { try hand(index, at) }
+        let id = places[index].id
+        let received = places[index].flows[at].position
+        places[index].flows[at].stage = .over
+        if random.chance(30) { places[index].stray.append(.received(id, number, received + 1)) }
+        switch random.below(10) {
+        case 0: places[index].stray.append(.ended(id, number, received: received))
+        case 1: places[index].stray.append(.head(id, number, ResponseHead(status: 200)))
+        case 2: places[index].stray.append(.redirected(id, number))
+        default: places[index].stray.append(.exchangeFailed(id, number, Failure(.transport(.canceled), "")))
+        }
+    }
+
+    private func flush(_ index: Int) throws {
+        for flow in places[index].flows.indices { try hand(index, flow) }
+    }
+
+    /// Hands what an exchange has received to the file.
+    func hand(_ index: Int, _ at: Int) throws {
+        let flow = places[index].flows[at]
+        guard flow.stage == .flowing, flow.handed < flow.position, let answer = flow.answer else { return }
+        places[index].flows[at].handed = flow.position
+        try queue(.write(flow.handed..<flow.position, version: answer.version), index)
+    }
+}
+
+// MARK: The store and whoever listens
+
+extension World {
+    private func record(_ index: Int, _ attempt: Attempt, _ saved: Saved, _ need: RecordNeed) throws {
+        try checkClaims(index, saved)
+        if saved.status == .succeeded, places[index].finished == nil {
+            throw Nonsense("records a success that is none")
+        }
+        store.append(StoreWork(place: index, attempt: attempt, saved: saved, isAnswered: need == .confirmed))
+    }
+
+    /// A record claims what is there, and all of one version where the validators can tell.
+    func checkClaims(_ index: Int, _ saved: Saved) throws {
+        guard !saved.written.isEmpty, saved.status != .succeeded, places[index].finished == nil else { return }
+        guard let generation = places[index].generations.first(where: { $0.number == saved.generation }) else {
+            throw Nonsense("records bytes of generation \(saved.generation), which is not there")
+        }
+        let there = generation.content.ranges
+        if !places[index].isTampered, there.intersection(saved.written) != saved.written {
+            throw Nonsense("records \(saved.written), the disk has \(there)")
+        }
+        if !places[index].isTampered, generation.synced.intersection(saved.synced) != saved.synced {
+            throw Nonsense("records \(saved.synced) as synced, but only \(generation.synced) are")
+        }
+        let versions = generation.content.versions(in: saved.written)
+        if versions.count > 1, !places[index].hadDigest { throw Nonsense("mixes the versions \(versions)") }
+    }
+
+    private func unrecord(_ index: Int, _ attempt: Attempt) throws {
+        guard !places[index].isUnrecording else { throw Nonsense("removes the record twice") }
+        guard places[index].file == nil else { throw Nonsense("forgets a download whose file is open") }
+        places[index].isUnrecording = true
+        store.append(StoreWork(place: index, attempt: attempt, saved: nil, isAnswered: true))
+    }
+
+    private func hear(_ index: Int, _ notice: Notice) throws {
+        switch notice {
+        case .status(let phase):
+            guard phase != places[index].phase else { throw Nonsense("tells \(phase) twice") }
+            if phase == .succeeded, places[index].kept?.status != .succeeded {
+                throw Nonsense("tells a success before it is recorded")
+            }
+            places[index].phase = phase
+        case .progress(let completed, let total):
+            if completed < places[index].progress, !places[index].mayGoBack {
+                throw Nonsense("progress goes back from \(places[index].progress) to \(completed)")
+            }
+            if let total, completed > total { throw Nonsense("\(completed) of \(total) bytes") }
+            places[index].progress = completed
+            places[index].mayGoBack = false
+        case .restarted: places[index].mayGoBack = true
+        case .head, .retrying, .verified: break
+        }
+    }
+
+    private func forget(_ index: Int) throws {
+        guard places[index].isKnown else { throw Nonsense("forgotten twice") }
+        guard places[index].isForgettable else { throw Nonsense("forgotten with its record kept") }
+        guard places[index].file == nil, places[index].flows.allSatisfy({ $0.stage == .over }) else {
+            throw Nonsense("forgotten with its file open")
+        }
+        guard places[index].phase == .canceled || places[index].phase == .removed else {
+            throw Nonsense("forgotten without a word")
+        }
+        places[index].isKnown = false
+    }
+}

@@ -1,0 +1,207 @@
+import LannerMachine
+
+// Random walks: what users, servers and fate do on top of the work that is due.
+
+extension World {
+    /// Wanders about with everything going wrong now and then; afterwards nothing goes wrong, and all has to end well.
+    static func walk(seed: UInt64, steps: Int, isTraced: Bool = false) throws -> World {
+        let world = World(seed: seed, isTraced: isTraced)
+        do {
+            try world.begin(downloads: 1 + world.random.below(4))
+            world.faults = Faults(&world.random)
+            for _ in 0..<steps { try world.step() }
+            try world.calm()
+            try world.finish()
+        } catch let error as Nonsense {
+            throw Nonsense("seed \(seed): \(error)" + world.history)
+        }
+        return world
+    }
+
+    private func step() throws {
+        let roll = random.below(100)
+        if roll < faults.verbs { return try giveVerb() }
+        if roll < faults.verbs + faults.changes { return try change() }
+        if random.chance(20) { try advance(to: now + .milliseconds(random.below(2000))) }
+        if random.below(1000) < faults.crashes { return try crash() }
+        if try work() { return }
+        if places.allSatisfy({ !$0.isKnown || $0.phase == .succeeded }), places.count < 12 { return try add() }
+        if try !wakeNext() { try giveVerb() }
+    }
+
+    private func giveVerb() throws {
+        var ids = places.map(\.id).filter { _ in random.chance(50) }
+        if random.chance(5) { ids.append(DownloadID(UInt64(places.count))) }
+        let ticket: Ticket? = random.chance(70) ? lastTicket + 1 : nil
+        if let ticket {
+            lastTicket = ticket
+            openTickets.insert(ticket)
+        }
+        try feed(.user(verb, ids, ticket))
+    }
+
+    private var verb: Verb {
+        switch random.below(100) {
+        case 0..<60: .start
+        case 60..<92: .suspend
+        case 92..<95: .cancel
+        default: .remove(completely: random.chance(50))
+        }
+    }
+
+    private func change() throws {
+        let index = random.below(places.count)
+        switch random.below(9) {
+        case 0, 1: places[index].remote.change(&random)
+        case 2:
+            isNetworkAvailable.toggle()
+            try feed(.network(available: isNetworkAvailable))
+        case 3: try feed(.reorder([places[index].id: Int64(random.below(5))]))
+        case 4: try changeSettings()
+        case 5: if places.count < 12 { try add() }
+        case 6: if faults.outside > 0 { tamper(index) }
+        case 7:
+            places[index].hasDigest.toggle()
+            try feed(.expectDigest(places[index].id, places[index].hasDigest))
+        default: try advance(to: now + .seconds(random.below(40)))
+        }
+    }
+
+    private func changeSettings() throws {
+        mostRunning = max(machine.runningCount, 1)
+        settings.maximumRunning = 1 + random.below(4)
+        settings.delivery = delivery
+        try feed(.settings(settings))
+    }
+
+    /// Somebody cuts or removes a partial file that is not open.
+    private func tamper(_ index: Int) {
+        guard places[index].file == nil, let last = places[index].generations.indices.last else { return }
+        let held = places[index].generations[last].content.ranges
+        let size = random.chance(30) ? 0 : Int64(random.below(Int(held.end) + 1))
+        places[index].generations[last].content.keep(held.clipped(to: size))
+        places[index].generations[last].synced = places[index].generations[last].synced.clipped(to: size)
+        places[index].isTampered = true
+    }
+
+    // MARK: Death and return
+
+    /// The process ends, or the whole machine; what the store and the disk have kept begins anew.
+    private func crash() throws {
+        let isMachine = random.chance(50)
+        note("\(now) crash of \(isMachine ? "the machine" : "the process")")
+        for _ in 0..<random.below(store.count + 1) {
+            let work = store.removeFirst()
+            places[work.place].kept = work.saved
+        }
+        store = []
+        wakes = []
+        openTickets = []
+        settings.maximumRunning = 1 + random.below(3)
+        mostRunning = settings.maximumRunning
+        isNetworkAvailable = true
+        machine = Machine(settings: settings, seed: random.next())
+        lastExchange = 0
+        try feed(.add(places.indices.compactMap { restore($0, isMachine) }))
+    }
+
+    private func restore(_ index: Int, _ isMachine: Bool) -> NewDownload? {
+        let place = places[index]
+        place.file = nil
+        place.flows = []
+        place.stray = []
+        place.isDiscarding = false
+        place.isUnrecording = false
+        place.attempt = 0
+        place.progress = 0
+        if isMachine {
+            for number in place.generations.indices {
+                place.generations[number].content.keep(place.generations[number].synced)
+            }
+        }
+        place.isKnown = place.isKnown && place.kept != nil
+        place.isForgettable = false
+        if place.isKnown, isMachine, let synced = place.kept?.synced { place.kept?.written = synced }
+        // The move was done, only its record was lost.
+        if place.kept?.status == .publishing, place.finished != nil { place.kept?.status = .succeeded }
+        guard place.isKnown, let kept = place.kept else { return nil }
+        // Files that no record knows are swept away.
+        place.generations.removeAll { $0.number > kept.generation }
+        let new = NewDownload(id: place.id, rank: 0, hasDigest: place.hasDigest, saved: kept)
+        switch kept.status {
+        case .active, .suspended, .publishing: place.phase = .suspended
+        case .failed(let failure): place.phase = .failed(failure)
+        case .succeeded: place.phase = .succeeded
+        }
+        return new
+    }
+
+    // MARK: The end
+
+    /// Nothing goes wrong any more: every download that is still here has to succeed.
+    private func calm() throws {
+        faults = Faults()
+        isCalm = true
+        note("\(now) calm")
+        for index in places.indices {
+            for flow in places[index].flows.indices where places[index].flows[flow].cut != nil {
+                places[index].flows[flow].cut = nil
+                places[index].flows[flow].isStalled = false
+            }
+        }
+        if !isNetworkAvailable {
+            isNetworkAvailable = true
+            try feed(.network(available: true))
+        }
+        for _ in 0..<30_000 {
+            if try work() { continue }
+            let resting = places.filter { $0.isKnown && $0.phase.isResting }.map(\.id)
+            if !resting.isEmpty {
+                try feed(.user(.start, resting, nil))
+            } else if try !wakeNext() {
+                return
+            }
+        }
+        throw Nonsense("no end: " + states)
+    }
+
+    private var states: String {
+        places.filter(\.isKnown).map { "\($0.id) \(machine[$0.id].map { "\($0.state)" } ?? "gone")" }
+            .joined(separator: "\n")
+    }
+
+    private func finish() throws {
+        for place in places where place.isKnown {
+            guard place.phase == .succeeded, place.kept?.status == .succeeded, place.finished != nil else {
+                throw Nonsense("did not end: " + states)
+            }
+        }
+        guard machine.runningCount == 0 else { throw Nonsense("slots are held: " + states) }
+        guard openTickets.isEmpty else { throw Nonsense("tickets are open: \(openTickets)") }
+        guard try !wakeNext() else { throw Nonsense("a deadline is armed for nobody") }
+    }
+}
+
+extension World.Faults {
+    /// Some worlds are kind, some are not.
+    init(_ random: inout SeededGenerator) {
+        verbs = random.below(20)
+        exchanges = random.chance(70) ? random.below(25) : 0
+        lies = random.chance(50) ? random.below(20) : 0
+        disk = random.chance(40) ? random.below(6) : 0
+        store = random.chance(30) ? random.below(30) : 0
+        changes = random.below(10)
+        crashes = random.chance(30) ? random.below(30) : 0
+        outside = random.chance(20) ? 1 : 0
+    }
+}
+
+extension Phase {
+    /// Whether only a start gets the download going.
+    fileprivate var isResting: Bool {
+        switch self {
+        case .suspended, .failed: true
+        case .waiting, .running, .willSuspend, .willCancel, .willRemove, .canceled, .removed, .succeeded: false
+        }
+    }
+}

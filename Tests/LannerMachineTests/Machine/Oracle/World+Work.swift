@@ -1,0 +1,250 @@
+import LannerMachine
+
+// What the world does next, of all that it could do now.
+
+extension World {
+    /// Does one thing that is due, chosen at random; false when nothing is.
+    func work() throws -> Bool {
+        let jobs = self.jobs
+        guard !jobs.isEmpty else { return false }
+        switch jobs[random.below(jobs.count)] {
+        case .file(let index): try workFile(index)
+        case .flow(let index, let number): try workFlow(index, number)
+        case .stray(let index): try feedStray(places[index].stray.remove(at: random.below(places[index].stray.count)))
+        case .discard(let index): try workDiscard(index)
+        case .store: try workStore()
+        }
+        return true
+    }
+
+    private enum Job {
+        case file(Int)
+        case flow(Int, ExchangeNumber)
+        case stray(Int)
+        case discard(Int)
+        case store
+    }
+
+    private var jobs: [Job] {
+        var jobs: [Job] = store.isEmpty ? [] : [.store, .store]
+        for index in places.indices {
+            if places[index].file?.work.isEmpty == false { jobs += [.file(index), .file(index)] }
+            if !places[index].stray.isEmpty { jobs.append(.stray(index)) }
+            if places[index].isDiscarding { jobs.append(.discard(index)) }
+            for flow in places[index].flows.indices {
+                let stage = places[index].flows[flow].stage
+                if stage == .over || places[index].flows[flow].isStalled { continue }
+                jobs.append(.flow(index, places[index].flows[flow].number))
+            }
+        }
+        return jobs
+    }
+
+    // MARK: Store
+
+    private func workStore() throws {
+        let work = store.removeFirst()
+        let id = places[work.place].id
+        let fails = random.chance(faults.store)
+        if !fails { places[work.place].kept = work.saved }
+        if work.saved == nil {
+            places[work.place].isUnrecording = false
+            places[work.place].isForgettable = true
+        }
+        guard work.isAnswered else { return }
+        try feed(
+            fails
+                ? .recordFailed(id, work.attempt, Failure(.store, "")) : .recorded(id, work.attempt))
+    }
+
+    // MARK: Files
+
+    private func workDiscard(_ index: Int) throws {
+        places[index].isDiscarding = false
+        places[index].generations = []
+        if places[index].discardsFinished { places[index].finished = nil }
+        try feed(.discarded(places[index].id))
+    }
+
+    private func workFile(_ index: Int) throws {
+        guard let work = places[index].file?.work.removeFirst(), let file = places[index].file else { return }
+        if work == .close { return try closed(index, file) }
+        guard !file.hasFailed else { return }
+        if random.chance(faults.disk) { return try failed(index, work) }
+        let id = places[index].id
+        switch work {
+        case .open(let claimed): try opened(index, claimed)
+        case .write(let range, let version): try wrote(index, range, version)
+        case .sync:
+            synced(index)
+            try feed(.synced(id, file.attempt, file.written))
+        case .verify(let total): try verified(index, file, total)
+        case .publish: try published(index, file)
+        case .setTotal, .close: break
+        }
+    }
+
+    private func failed(_ index: Int, _ work: WorkingFile.Work) throws {
+        guard let attempt = places[index].file?.attempt else { return }
+        places[index].file?.hasFailed = true
+        // What could not be synced is not trusted any more.
+        if work == .sync, let synced = places[index].file?.synced { places[index].file?.written = synced }
+        if work == .publish { places[index].file = nil }
+        let failure = random.chance(50) ? Failure(.disk(.noSpace), "") : .disk
+        try feed(.fileFailed(places[index].id, attempt, failure))
+    }
+
+    private func opened(_ index: Int, _ claimed: ByteRanges) throws {
+        guard let file = places[index].file else { return }
+        let generation = places[index].generation(file.generation)
+        let content = places[index].generations[generation].content.ranges
+        let durable = places[index].generations[generation].synced
+        if content.isEmpty, !claimed.isEmpty {
+            places[index].file?.hasFailed = true
+            places[index].file?.written = claimed
+            return try feed(.fileFailed(places[index].id, file.attempt, Failure(.disk(.notFound), "")))
+        }
+        let held = claimed.clipped(to: content.end)
+        places[index].isTampered = false
+        places[index].file?.isOpen = true
+        places[index].file?.written = held
+        places[index].file?.synced = held.intersection(durable)
+        try feed(.opened(places[index].id, file.attempt, held: held))
+    }
+
+    private func wrote(_ index: Int, _ range: Range<Int64>, _ version: Int) throws {
+        guard let file = places[index].file else { return }
+        let generation = places[index].generation(file.generation)
+        var position = range.lowerBound
+        // What is there already stays: the first bytes that came count.
+        while let gap = file.written.firstGap(from: position, below: range.upperBound) {
+            places[index].generations[generation].content.write(gap, version: version)
+            position = gap.upperBound
+        }
+        places[index].file?.written.insert(range)
+        try feed(.wrote(places[index].id, file.attempt, range))
+    }
+
+    private func synced(_ index: Int) {
+        guard let file = places[index].file else { return }
+        let generation = places[index].generation(file.generation)
+        places[index].file?.synced = file.written
+        places[index].generations[generation].synced.formUnion(file.written)
+    }
+
+    private func verified(_ index: Int, _ file: WorkingFile, _ total: Int64) throws {
+        guard file.written.end == total, file.written.prefix == total else {
+            throw Nonsense("verifies \(total) bytes, \(file.written) are written")
+        }
+        synced(index)
+        let remote = places[index].remote
+        let isRight = content(index, file) == [remote.version] && total == remote.total
+        let result: Verification =
+            places[index].hasDigest
+            ? (isRight || total == 0 && remote.total == 0 ? .correct : .mismatch("")) : .sizeOnly
+        places[index].file?.verification = result
+        try feed(.verified(places[index].id, file.attempt, result))
+    }
+
+    private func content(_ index: Int, _ file: WorkingFile) -> Set<Int> {
+        let generation = places[index].generation(file.generation)
+        return places[index].generations[generation].content.versions(in: file.written)
+    }
+
+    private func published(_ index: Int, _ file: WorkingFile) throws {
+        let versions = content(index, file)
+        let total = file.verified ?? 0
+        let remote = places[index].remote
+        let version = versions.first ?? remote.totals.lastIndex(of: 0) ?? 0
+        guard versions.count <= 1, remote.totals[version] == total else {
+            throw Nonsense("published \(total) bytes of the versions \(versions) of \(remote.totals)")
+        }
+        places[index].finished = version
+        places[index].generations.removeAll { $0.number == file.generation }
+        places[index].file = nil
+        try feed(.published(places[index].id, file.attempt))
+    }
+
+    private func closed(_ index: Int, _ file: WorkingFile) throws {
+        if !file.hasFailed { synced(index) }
+        guard let file = places[index].file else { return }
+        places[index].file = nil
+        try feed(.closed(places[index].id, file.attempt, written: file.written, synced: file.synced))
+    }
+
+    // MARK: Exchanges
+
+    private func workFlow(_ index: Int, _ number: ExchangeNumber) throws {
+        guard let at = places[index].flows.firstIndex(where: { $0.number == number }) else { return }
+        switch places[index].flows[at].stage {
+        case .asked: try sendHead(index, at, number)
+        case .redirected:
+            if random.chance(faults.exchanges) {
+                try fail(index, at, number, Failure(.redirect, ""))
+            } else {
+                try feed(.redirected(places[index].id, number))
+            }
+        case .flowing: try flow(index, at, number)
+        case .headed, .over: break
+        }
+    }
+
+    private func sendHead(_ index: Int, _ at: Int, _ number: ExchangeNumber) throws {
+        if !isNetworkAvailable { return try fail(index, at, number, Failure(.transport(.notConnected), "")) }
+        if random.chance(faults.exchanges) {
+            guard random.chance(70) else {
+                places[index].flows[at].isStalled = true
+                return
+            }
+            let fault = TransportFault.allCases[random.below(TransportFault.allCases.count)]
+            return try fail(index, at, number, Failure(.transport(fault), ""))
+        }
+        let answer = makeAnswer(index, places[index].flows[at].ask)
+        places[index].flows[at].answer = answer
+        places[index].flows[at].stage = .headed
+        if random.chance(faults.exchanges * 2) {
+            let length = Int(answer.body.upperBound - answer.body.lowerBound)
+            places[index].flows[at].cut = answer.body.lowerBound + Int64(random.below(length + 1))
+        }
+        try feed(.head(places[index].id, number, answer.head))
+    }
+
+    private func makeAnswer(_ index: Int, _ ask: Ask) -> Remote.Answer {
+        if random.chance(faults.lies), places[index].remote.total > 0 {
+            return places[index].remote.lie(ask, &random)
+        }
+        if random.chance(faults.exchanges / 2) { return places[index].remote.refusal(&random) }
+        if random.chance(faults.exchanges) { return places[index].remote.redirect() }
+        return places[index].remote.answer(ask, &random)
+    }
+
+    private func fail(_ index: Int, _ at: Int, _ number: ExchangeNumber, _ failure: Failure) throws {
+        try hand(index, at)
+        places[index].flows[at].stage = .over
+        try feed(.exchangeFailed(places[index].id, number, failure))
+    }
+
+    private func flow(_ index: Int, _ at: Int, _ number: ExchangeNumber) throws {
+        let flow = places[index].flows[at]
+        guard let body = flow.answer?.body else { return }
+        if let cut = flow.cut, flow.position >= cut {
+            if random.chance(30) {
+                places[index].flows[at].isStalled = true
+                return
+            }
+            return try fail(index, at, number, Failure(.transport(.connectionLost), ""))
+        }
+        let most = min(flow.cut ?? body.upperBound, body.upperBound) - flow.position
+        let length =
+            random.chance(isCalm ? 75 : 25) ? most : min(most, Int64(1 + random.below(scale << random.below(4))))
+        places[index].flows[at].position += length
+        if random.chance(50) { try hand(index, at) }
+        if flow.position + length == body.upperBound, flow.cut == nil {
+            try hand(index, at)
+            places[index].flows[at].stage = .over
+            let count = body.upperBound - body.lowerBound
+            return try feed(.ended(places[index].id, number, received: count))
+        }
+        try feed(.received(places[index].id, number, flow.position + length - body.lowerBound))
+    }
+}

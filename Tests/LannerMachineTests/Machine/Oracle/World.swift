@@ -1,0 +1,174 @@
+import LannerMachine
+
+/// Something the machine did that makes no sense in the world, or a promise that it broke.
+struct Nonsense: Error, CustomStringConvertible {
+    let description: String
+
+    init(_ description: String) { self.description = description }
+}
+
+/// A small second model of everything outside the machine: servers, files, the store, time.
+///
+/// It takes every action, throws when one makes no sense, and makes the events that a real world could answer with, in
+/// any order that could happen. What is independent happens in random order; a seed replays it.
+final class World {
+    /// How much goes wrong, in percent of the occasions.
+    struct Faults {
+        var verbs = 0
+        var exchanges = 0
+        var lies = 0
+        var disk = 0
+        var store = 0
+        var changes = 0
+        var crashes = 0
+        var outside = 0
+    }
+
+    var machine: Machine
+    /// A megabyte of this world.
+    let scale: Int
+    var settings = Settings()
+    var random: SeededGenerator
+    var faults = Faults()
+    /// Whether the walk is over and all has to end.
+    var isCalm = false
+    var now: Duration = .zero
+    var places: [Place] = []
+    var store: [StoreWork] = []
+    var wakes: [Duration] = []
+    var openTickets: Set<Ticket> = []
+    var lastTicket: Ticket = 0
+    var lastExchange: ExchangeNumber = 0
+    var isNetworkAvailable = true
+    /// How many may run: the limit, or as many as ran when it was lowered.
+    var mostRunning = 0
+    /// What happened, when somebody wants to know.
+    var trace: [String]?
+
+    struct StoreWork {
+        let place: Int
+        let attempt: Attempt
+        /// nil removes the record.
+        let saved: Saved?
+        let isAnswered: Bool
+    }
+
+    init(seed: UInt64, isTraced: Bool = false) {
+        random = SeededGenerator(seed: seed)
+        if isTraced { trace = [] }
+        scale = random.chance(25) ? 1000 : 1 << 20
+        settings.maximumRunning = 1 + random.below(3)
+        settings.waitsForDiskSpace = random.chance(50)
+        settings.retry = RetryPolicy(maximumRetries: random.below(4), baseDelay: .seconds(1))
+        settings.watchdog.minimumSpeed = random.chance(20) ? 1000 : 0
+        settings.watchdog.total = random.chance(10) ? .seconds(300) : nil
+        machine = Machine(settings: settings, seed: random.next())
+        settings.delivery = delivery
+        mostRunning = settings.maximumRunning
+    }
+
+    /// Any delivery, with slices that suit the sizes of the files.
+    var delivery: Settings.Delivery {
+        let length = Int64(scale * 4)
+        return random.chance(25) ? .whole : .sliced(length...length * 2, inFlight: 1 + random.below(3))
+    }
+
+    func begin(downloads: Int) throws {
+        try feed(.settings(settings))
+        for _ in 0..<downloads { try add() }
+    }
+
+    func add() throws {
+        let id = DownloadID(UInt64(places.count + 1))
+        let remote = Remote(scale: scale, &random)
+        let place = Place(id: id, remote: remote, hasDigest: random.chance(40))
+        place.kept = Saved(status: .suspended)
+        places.append(place)
+        try feed(
+            .add([NewDownload(id: id, rank: Int64(random.below(5)), hasDigest: place.hasDigest)]))
+    }
+
+    // MARK: Feeding
+
+    /// Tells the machine something and lets its actions act.
+    func feed(_ event: Event) throws {
+        note("\(now) → \(event)")
+        let actions = machine.handle(event, now: now, wallSeconds: 1_704_067_200 + now.components.seconds)
+        for action in actions {
+            note("    \(action)")
+            try apply(action)
+        }
+        try checkSlots()
+        if case .head(let id, let number, _) = event { try checkHead(id, number) }
+    }
+
+    /// The same for an event that comes too late: nothing may come of it but a note.
+    func feedStray(_ event: Event) throws {
+        note("\(now) → late \(event)")
+        let actions = machine.handle(event, now: now, wallSeconds: 0)
+        for action in actions {
+            guard case .ignored = action else { throw Nonsense("a late \(event) had an effect: \(action)") }
+        }
+        if actions.isEmpty { throw Nonsense("a late \(event) was dropped without a reason") }
+    }
+
+    private func checkHead(_ id: DownloadID, _ number: ExchangeNumber) throws {
+        let flow = places[index(id)].flows.first { $0.number == number }
+        if flow?.stage == .headed { throw Nonsense("the header of exchange \(number) was left without an answer") }
+    }
+
+    private func checkSlots() throws {
+        var open = 0
+        for index in places.indices where places[index].file != nil { open += 1 }
+        mostRunning = max(settings.maximumRunning, min(mostRunning, machine.runningCount))
+        if open > mostRunning || machine.runningCount > mostRunning {
+            throw Nonsense("\(open) files are open and \(machine.runningCount) run, \(mostRunning) may")
+        }
+        guard isNetworkAvailable, machine.runningCount < settings.maximumRunning else { return }
+        for index in places.indices where places[index].isKnown && places[index].phase == .waiting(.slot) {
+            // A file that is still being closed holds its slot.
+            guard case .waiting = machine[places[index].id]?.state else { continue }
+            throw Nonsense("\(places[index].id) waits for a slot while one is free")
+        }
+    }
+
+    // MARK: Trace
+
+    /// Keeps a line for whoever looks for the cause of a failure.
+    func note(_ line: @autoclosure () -> String) {
+        guard trace != nil else { return }
+        trace?.append(line().withoutNoise)
+    }
+
+    /// The last lines, when they were kept.
+    var history: String {
+        trace.map { "\n" + $0.suffix(200).joined(separator: "\n") } ?? ""
+    }
+
+    func index(_ id: DownloadID) -> Int { Int(id.number) - 1 }
+
+    // MARK: Time
+
+    /// Moves the clock to the next wake that was asked for; false when there is none.
+    func wakeNext() throws -> Bool {
+        guard let next = wakes.min() else { return false }
+        try advance(to: max(now, next))
+        return true
+    }
+
+    func advance(to time: Duration) throws {
+        now = time
+        guard wakes.contains(where: { $0 <= time }) else { return }
+        wakes.removeAll { $0 <= time }
+        try feed(.timer)
+    }
+}
+
+extension String {
+    /// Descriptions name the module with every type: a trace is read more easily without.
+    fileprivate var withoutNoise: String {
+        var kept: [Substring] = []
+        for part in split(separator: "LannerMachine.", omittingEmptySubsequences: false) { kept.append(part) }
+        return kept.joined()
+    }
+}
