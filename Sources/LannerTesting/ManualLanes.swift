@@ -4,6 +4,7 @@ import LannerCore
 package final class ManualLanes: LaneFactory {
     private struct Queued {
         var lane: Int
+        var label: String
         var work: @Sendable () -> Void
     }
 
@@ -12,6 +13,8 @@ package final class ManualLanes: LaneFactory {
         var entries: [Queued?] = []
         var head = 0
         var lanes = 0
+        /// Labels of the lanes whose work runs now, the innermost last.
+        var running: [String] = []
 
         mutating func take(at index: Int) -> Queued? {
             entries.remove(at: index)
@@ -48,8 +51,11 @@ package final class ManualLanes: LaneFactory {
             queue.lanes += 1
             return queue.lanes
         }
-        return ManualLane(number: number, lanes: self)
+        return ManualLane(number: number, label: label, lanes: self)
     }
+
+    /// The label of the lane whose work is running; nil when none is.
+    package var current: String? { queue.withLock { $0.running.last } }
 
     /// How much is queued.
     package var count: Int { queue.withLock { $0.entries.count - $0.head } }
@@ -58,7 +64,7 @@ package final class ManualLanes: LaneFactory {
     @discardableResult
     package func runNext() -> Bool {
         guard let next = queue.withLock({ $0.takeFirst() }) else { return false }
-        next.work()
+        run(next)
         return true
     }
 
@@ -70,8 +76,24 @@ package final class ManualLanes: LaneFactory {
             let picked = Int.random(in: queue.head..<queue.entries.count, using: &generator)
             return queue.take(at: queue.first(ofLaneAt: picked))
         }
-        next?.work()
+        if let next { run(next) }
         return next != nil
+    }
+
+    private func run(_ next: Queued) {
+        queue.withLock { $0.running.append(next.label) }
+        next.work()
+        queue.withLock { _ = $0.running.popLast() }
+    }
+
+    /// Forgets everything that is queued, as the death of a process does.
+    package func abandon() {
+        // Taken out first: what is released here may queue more.
+        let forgotten = queue.withLock { queue in
+            defer { (queue.entries, queue.head) = ([], 0) }
+            return queue.entries
+        }
+        _ = forgotten
     }
 
     /// Runs until nothing is queued, and says how many pieces of work that were.
@@ -82,16 +104,17 @@ package final class ManualLanes: LaneFactory {
         return count
     }
 
-    fileprivate func append(_ work: @escaping @Sendable () -> Void, to lane: Int) {
-        queue.withLock { $0.entries.append(Queued(lane: lane, work: work)) }
+    fileprivate func append(_ work: @escaping @Sendable () -> Void, to lane: ManualLane) {
+        queue.withLock { $0.entries.append(Queued(lane: lane.number, label: lane.label, work: work)) }
     }
 }
 
 private struct ManualLane: Lane {
     let number: Int
+    let label: String
     let lanes: ManualLanes
 
     func run(_ work: @escaping @Sendable () -> Void) {
-        lanes.append(work, to: number)
+        lanes.append(work, to: self)
     }
 }

@@ -70,12 +70,13 @@ extension MemoryDisk: FileSystem {
 
     package func lock(_ path: String) throws(FileError) -> any FileLock {
         let path = MemoryDiskState.normal(path)
-        try perform(.lock, path) { state throws(Refusal) in
+        let number = try perform(.lock, path) { state throws(Refusal) in
             if let obstacle = state.obstacle(at: path) { throw Refusal(obstacle) }
-            guard state.locks.insert(path).inserted else { throw Refusal(.locked) }
+            guard let number = state.takeLock(path) else { throw Refusal(.locked) }
             if state.file(at: path) == nil { state.put(MemoryDiskState.File(), at: path) }
+            return number
         }
-        return MemoryLock(path: path, disk: self)
+        return MemoryLock(path: path, number: number, disk: self)
     }
 
     package func bootIdentifier() -> String? {
@@ -220,11 +221,12 @@ private final class MemoryOpenFile: OpenFile {
 
 private final class MemoryLock: FileLock {
     private let path: String
+    private let number: Int
     private let disk: MemoryDisk
-    private let isHeld = Locked(true)
 
-    init(path: String, disk: MemoryDisk) {
+    init(path: String, number: Int, disk: MemoryDisk) {
         self.path = path
+        self.number = number
         self.disk = disk
     }
 
@@ -233,10 +235,6 @@ private final class MemoryLock: FileLock {
     }
 
     func release() {
-        let wasHeld = isHeld.withLock { isHeld in
-            defer { isHeld = false }
-            return isHeld
-        }
-        if wasHeld { disk.state.withLock { _ = $0.locks.remove(path) } }
+        disk.state.withLock { $0.releaseLock(path, number) }
     }
 }

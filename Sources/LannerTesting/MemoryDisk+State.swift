@@ -26,7 +26,9 @@ struct MemoryDiskState {
     var planned: [Planned] = []
     var holds: [MemoryDisk.Operation: MemoryDisk.Hold] = [:]
     var counters = MemoryDisk.Counters()
-    var locks: Set<String> = []
+    /// Who has each lock; a number is never given twice, so that an old owner cannot give back a new one's.
+    private var locks: [String: Int] = [:]
+    private var lastLock = 0
     private(set) var files: [String: File] = [:]
     private(set) var used: Int64 = 0
     /// The names in each directory.
@@ -114,6 +116,27 @@ extension MemoryDiskState {
         guard !file.isNamed, file.handles == 0 else { return }
         used -= file.bytes.footprint
         file.bytes = MemoryBytes()
+    }
+}
+
+// MARK: Locks
+
+extension MemoryDiskState {
+    /// Takes a lock; nil when it is taken.
+    mutating func takeLock(_ path: String) -> Int? {
+        guard locks[path] == nil else { return nil }
+        lastLock += 1
+        locks[path] = lastLock
+        return lastLock
+    }
+
+    mutating func releaseLock(_ path: String, _ number: Int) {
+        if locks[path] == number { locks[path] = nil }
+    }
+
+    /// What the death of a process does.
+    mutating func releaseAllLocks() {
+        locks = [:]
     }
 }
 

@@ -118,6 +118,11 @@ extension MemoryDisk {
         }
     }
 
+    /// Gives every lock back, as the death of the process that has them does.
+    package func releaseAllLocks() {
+        state.withLock { $0.releaseAllLocks() }
+    }
+
     /// Holds back every operation of a kind, from now until it is released. `reached` is called whenever one arrives,
     /// on its thread. What is held blocks its thread, so that lanes need threads of their own.
     package func hold(_ operation: Operation, reached: @escaping @Sendable () -> Void = {}) -> Hold {

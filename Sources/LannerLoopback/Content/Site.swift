@@ -43,6 +43,10 @@ struct Site: Sendable {
         resources[path] = published
     }
 
+    func resource(at path: String) -> Published? {
+        resources[path]
+    }
+
     mutating func script(_ steps: [LoopbackServer.Step], at path: String) {
         scripts[path, default: []] += steps
     }

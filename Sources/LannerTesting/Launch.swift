@@ -1,0 +1,124 @@
+import Foundation
+import LannerCore
+import LannerMachine
+
+/// One life of a process on a ``TestBench``.
+final class Launch: Sendable {
+    /// What outlives the process.
+    struct Parts: Sendable {
+        var transport: ScriptedTransport
+        var clock: ManualClock
+        var disk: MemoryDisk
+        var log: RecordingLog
+        var lanes: ManualLanes
+        var seed: UInt64
+    }
+
+    let parts: Parts
+    let manager: SessionManager
+    private let store: any Store
+    private let network: LaunchTransport
+    private let lanes: LaunchLanes
+
+    init(_ parts: Parts, _ configuration: SessionConfiguration, _ store: any Store) {
+        self.parts = parts
+        self.store = store
+        network = LaunchTransport(parts.transport)
+        lanes = LaunchLanes(parts.lanes)
+        let environment = Environment(
+            clock: parts.clock, fileSystem: parts.disk, lanes: lanes, mainLane: lanes.makeLane("main"),
+            operationLane: lanes.makeLane("operation"), seed: parts.seed)
+        manager = SessionManager(
+            parts.log.identifier, configuration: configuration, transport: network, store: store, logger: parts.log,
+            cache: Cache(parts.log.identifier, downloadPath: "/downloads"), operationQueue: .global(),
+            environment: environment)
+    }
+
+    /// What the store holds, if it is one in memory.
+    var contents: [String: Data] { (store as? MemoryStore)?.contents ?? [:] }
+
+    /// Nothing of this launch does anything any more.
+    func die() {
+        network.die()
+        lanes.die()
+        parts.lanes.abandon()
+        parts.clock.abandon()
+        parts.disk.releaseAllLocks()
+    }
+}
+
+/// The bench's transport as long as the process lives: an old manager that is let go later cannot harm a new one.
+private final class LaunchTransport: Transport {
+    private enum Phase {
+        case open
+        case invalidated
+        case dead
+    }
+
+    let traits: TransportTraits
+    private let transport: ScriptedTransport
+    private let phase = Locked(Phase.open)
+
+    init(_ transport: ScriptedTransport) {
+        self.transport = transport
+        traits = transport.traits
+    }
+
+    func begin(
+        _ request: TransportRequest, receive: @escaping @Sendable (TransportEvent) -> Void
+    ) -> any TransportExchange {
+        switch phase.withLock({ $0 }) {
+        case .open: return transport.begin(request, receive: receive)
+        case .invalidated: receive(.failure(ScriptedTransport.unavailable))
+        case .dead: break
+        }
+        return NoExchange()
+    }
+
+    func invalidate() {
+        let wasOpen = phase.withLock { phase in
+            guard case .open = phase else { return false }
+            phase = .invalidated
+            return true
+        }
+        if wasOpen { transport.endAll() }
+    }
+
+    func die() {
+        phase.withLock { $0 = .dead }
+        transport.abandon()
+    }
+}
+
+private final class NoExchange: TransportExchange {
+    func cancel() {}
+    func pause() {}
+    func resume() {}
+}
+
+/// The bench's lanes as long as the process lives.
+private final class LaunchLanes: LaneFactory {
+    private struct LaunchLane: Lane {
+        let lane: any Lane
+        let lanes: LaunchLanes
+
+        func run(_ work: @escaping @Sendable () -> Void) {
+            if !lanes.isDead.withLock({ $0 }) { lane.run(work) }
+        }
+    }
+
+    private let lanes: ManualLanes
+    private let isDead = Locked(false)
+
+    init(_ lanes: ManualLanes) {
+        self.lanes = lanes
+    }
+
+    func makeLane(_ label: String) -> any Lane {
+        LaunchLane(lane: lanes.makeLane(label), lanes: self)
+    }
+
+    func die() {
+        isDead.withLock { $0 = true }
+    }
+}

@@ -1,0 +1,115 @@
+import Foundation
+import LannerCore
+import LannerMachine
+
+/// A ``SessionManager`` with nothing real below it: no network, no disk, no queues and no time of their own.
+///
+/// Everything the manager does happens inside its methods, ``settle()``, and the methods that let time pass, on the
+/// calling thread and in the same order every time; callbacks of both queues run there, too. Between these calls
+/// nothing moves.
+///
+/// ```swift
+/// let bench = TestBench()
+/// bench.transport.serve(.init(bytes), at: "/file.zip")
+/// let task = bench.manager.download("https://example.com/file.zip")
+/// bench.settle()  // the task has succeeded
+/// ```
+///
+/// May be used on any thread, by one at a time.
+public final class TestBench: Sendable {
+    /// What answers the manager's requests.
+    public let transport: ScriptedTransport
+    /// The manager's time.
+    public let clock: ManualClock
+    /// The disk with the files: make it full, or let it fail.
+    public let disk: MemoryDisk
+    /// What the manager logs.
+    public let log = RecordingLog()
+    /// Every lane of every manager that this bench makes.
+    package let lanes = ManualLanes()
+
+    private let launch: Locked<Launch>
+    private let seed: UInt64
+
+    /// Makes a manager that has no downloads yet.
+    ///
+    /// - Parameters:
+    ///   - configuration: What the manager works by.
+    ///   - traits: What the transport claims to be.
+    ///   - disk: The disk; an empty one without a limit unless given.
+    ///   - store: Keeps the records; a ``MemoryStore`` when nil. One that is given is not carried over by
+    ///     ``relaunch(configuration:store:)``.
+    ///   - seed: Decides the jitter of retries.
+    public init(
+        configuration: SessionConfiguration = SessionConfiguration(),
+        traits: TransportTraits = TransportTraits(delivery: .pausable), disk: MemoryDisk = MemoryDisk(),
+        store: (any Store)? = nil, seed: UInt64 = 1
+    ) {
+        clock = ManualClock()
+        self.disk = disk
+        self.seed = seed
+        transport = ScriptedTransport(traits: traits, clock: clock)
+        let parts = Launch.Parts(transport: transport, clock: clock, disk: disk, log: log, lanes: lanes, seed: seed)
+        launch = Locked(Launch(parts, configuration, store ?? MemoryStore([:], lanes: lanes)))
+    }
+
+    /// The manager of the present launch.
+    public var manager: SessionManager { launch.withLock { $0.manager } }
+
+    // MARK: Letting things happen
+
+    /// Lets everything happen that can happen without time passing.
+    public func settle() {
+        lanes.runAll()
+    }
+
+    /// Lets time pass, with everything that happens in it.
+    public func run(for duration: Duration) {
+        let end = clock.now + duration
+        settle()
+        while let next = clock.nextDeadline, next <= end { advance(to: next) }
+        advance(to: end)
+    }
+
+    /// Lets time pass until no task runs or waits; false when some still does after `limit`.
+    @discardableResult
+    public func runToRest(within limit: Duration = .seconds(3600)) -> Bool {
+        let end = clock.now + limit
+        settle()
+        while manager.status == .running, let next = clock.nextDeadline, next <= end { advance(to: next) }
+        return manager.status != .running
+    }
+
+    private func advance(to time: Duration) {
+        clock.advance(to: time)
+        settle()
+    }
+
+    // MARK: Looking
+
+    /// The bytes of a task's finished file; nil when it is not there.
+    public func contents(of task: DownloadTask) -> [UInt8]? {
+        disk.contents(of: task.filePath)
+    }
+}
+
+extension TestBench {
+    /// Ends the process at this instant, and begins another: a new manager finds what the last one has left on the disk
+    /// and in the store, and nothing else. Whatever was on its way is lost. A reboot of the machine it is not.
+    ///
+    /// The earlier manager is dead: its tasks stay as they are, its callbacks are not called any more.
+    ///
+    /// - Parameters:
+    ///   - configuration: What the new manager works by; as the last one when nil.
+    ///   - store: Keeps the new manager's records; with what the last launch's ``MemoryStore`` held when nil.
+    /// - Returns: The new manager.
+    @discardableResult
+    public func relaunch(configuration: SessionConfiguration? = nil, store: (any Store)? = nil) -> SessionManager {
+        let last = launch.withLock { $0 }
+        last.die()
+        let store = store ?? MemoryStore(last.contents, lanes: lanes)
+        let next = Launch(last.parts, configuration ?? last.manager.configuration, store)
+        launch.withLock { $0 = next }
+        return next.manager
+    }
+}

@@ -1,0 +1,71 @@
+import Foundation
+import LannerCore
+import LannerLoopback
+import LannerMachine
+
+extension ScriptedTransport {
+    /// What a scripted transport's lock guards.
+    struct State {
+        /// An exchange that has not ended, and what its place is called.
+        struct Underway {
+            var places: [String]
+            var exchange: ScriptedExchange
+        }
+
+        var reception = Reception()
+        var scripts: [String: ArraySlice<Step>] = [:]
+        var standing: [String: Step] = [:]
+        var requests: [TransportRequest] = []
+        /// How many requests were handed out one by one.
+        var seen = 0
+        /// How many requests there ever were; the number of the last.
+        var lastNumber = 0
+        var exchanges: [Int: Underway] = [:]
+        var isInvalidated = false
+    }
+}
+
+extension ScriptedTransport.State {
+    /// The first request that was not handed out yet.
+    mutating func takeUnseen() -> TransportRequest? {
+        guard seen < requests.count else { return nil }
+        defer { seen += 1 }
+        return requests[seen]
+    }
+
+    /// Keeps a request, and takes its step off the script.
+    mutating func note(
+        _ request: TransportRequest
+    ) -> (number: Int, places: [String], step: ScriptedTransport.Step) {
+        requests.append(request)
+        lastNumber += 1
+        let places = [request.url.absoluteString, request.url.path]
+        if isInvalidated { return (lastNumber, places, .failure(.unavailable)) }
+        for place in places {
+            if let step = scripts[place]?.popFirst() { return (lastNumber, places, step) }
+        }
+        return (lastNumber, places, places.compactMap { standing[$0] }.first ?? .pass)
+    }
+
+    mutating func exchange(
+        _ request: TransportRequest, _ places: [String], _ step: ScriptedTransport.Step, _ date: Date,
+        _ pieceLength: Int, _ receive: @escaping @Sendable (TransportEvent) -> Void,
+        onEnd: @escaping @Sendable () -> Void
+    ) -> ScriptedExchange {
+        let (head, body) = answer(request, places, step, date)
+        return ScriptedExchange(
+            head: head, body: body, course: step.course, pieceLength: pieceLength, receive: receive, onEnd: onEnd)
+    }
+
+    private mutating func answer(
+        _ request: TransportRequest, _ places: [String], _ step: ScriptedTransport.Step, _ date: Date
+    ) -> (ResponseHead, any ScriptedBody) {
+        if case .exactly(let head, let body) = step { return (head, body) }
+        if case .changeTo(let resource) = step { reception.serve(resource, at: places.last ?? "/") }
+        var fields = LoopbackServer.Fields()
+        for field in request.fields.fields { fields.append(field.name, field.value) }
+        let reply = reception.reply(at: places, fields, step.answer, now: date)
+        let lines = reply.fields.lines.map { HeaderFields.Field(name: $0.name, value: $0.value) }
+        return (ResponseHead(status: reply.status, fields: HeaderFields(lines)), reply)
+    }
+}

@@ -1,0 +1,166 @@
+import Foundation
+import LannerCore
+import LannerLoopback
+import LannerMachine
+
+/// A transport without a network: a test says what each request gets, and looks at what was requested.
+///
+/// What is served at a path is served as a good server would: with validators, ranges and `If-Range`, in the words of
+/// ``LoopbackServer``. A script says how the next requests of a path go otherwise, one step for each. A path where
+/// nothing is served answers 404.
+///
+/// ```swift
+/// transport.serve(.init(bytes), at: "/file.zip")
+/// transport.script("/file.zip", .cut(afterBytes: 1000), .status(503))  // then as it should be
+/// ```
+///
+/// A place is a path (`"/file.zip"`, on every host, whatever the query) or a whole URL, which goes first.
+///
+/// There are no threads: events are delivered inside ``begin(_:receive:)``, ``release(_:bytes:)``,
+/// ``fail(_:with:)`` and the methods of the exchange, on the caller's thread, never under a lock. The contract of
+/// ``Transport`` is kept to the letter. Every method may be called on any thread, also from inside `receive`.
+public final class ScriptedTransport: Transport {
+    /// What the transport claims to be.
+    public let traits: TransportTraits
+
+    private let state = Locked(State())
+    private let begun = Gauge()
+    private let clock: (any SessionManager.Clock)?
+    private let pieceLength: Int
+
+    /// A transport that serves nothing yet.
+    ///
+    /// - Parameters:
+    ///   - traits: What it claims to be. A body is delivered in pieces whatever the traits say.
+    ///   - pieceLength: How many bytes each piece has at most.
+    ///   - clock: What the `Date` of answers goes by; a day of 2025 when nil.
+    public init(
+        traits: TransportTraits = TransportTraits(delivery: .pausable), pieceLength: Int = 16 << 10,
+        clock: (any SessionManager.Clock)? = nil
+    ) {
+        self.traits = traits
+        self.pieceLength = max(1, pieceLength)
+        self.clock = clock
+    }
+
+    // MARK: What is where
+
+    /// Puts a resource at a place, in the stead of what was there; nil takes it away.
+    public func serve(_ resource: LoopbackServer.Resource?, at place: String) {
+        state.withLock { $0.reception.serve(resource, at: place) }
+    }
+
+    /// Puts a resource at every place that has none of its own; nil takes it away.
+    public func serveElsewhere(_ resource: LoopbackServer.Resource?) {
+        state.withLock { $0.reception.serveElsewhere(resource) }
+    }
+
+    /// Says how the next requests of a place go, one step for each, after those that are scripted already.
+    public func script(_ place: String, _ steps: Step...) {
+        state.withLock { $0.scripts[place, default: []] += steps }
+    }
+
+    /// Says how every request of a place goes that no script is left for; nil for as it should be.
+    public func always(_ place: String, _ step: Step?) {
+        state.withLock { $0.standing[place] = step }
+    }
+
+    // MARK: What was asked
+
+    /// Every request so far, the oldest first.
+    public var requests: [TransportRequest] { state.withLock { $0.requests } }
+
+    /// Forgets the requests so far. Those who wait for requests go on waiting for as many as they asked for.
+    public func clearRequests() {
+        state.withLock { ($0.requests, $0.seen) = ([], 0) }
+    }
+
+    /// How many exchanges have begun and not ended.
+    public var underway: Int { state.withLock { $0.exchanges.count } }
+
+    /// How many exchanges the receiver holds back just now.
+    public var paused: Int { state.withLock { $0.exchanges.values.count { $0.exchange.isPaused } } }
+
+    /// Waits for the first request that no call of this has returned yet.
+    ///
+    /// - Throws: `CancellationError` when the Swift task is canceled.
+    public func nextRequest() async throws -> TransportRequest {
+        while true {
+            let (next, total) = state.withLock { ($0.takeUnseen(), $0.lastNumber) }
+            if let next { return next }
+            try await begun.wait(for: total + 1)
+        }
+    }
+
+    /// Waits until there are this many in ``requests``, and returns them.
+    ///
+    /// - Throws: `CancellationError` when the Swift task is canceled.
+    @discardableResult
+    public func waitForRequests(_ count: Int) async throws -> [TransportRequest] {
+        while true {
+            let (requests, total) = state.withLock { ($0.requests, $0.lastNumber) }
+            if requests.count >= count { return requests }
+            try await begun.wait(for: total + count - requests.count)
+        }
+    }
+
+    // MARK: What happens to exchanges
+
+    /// Lets exchanges go on that a script holds or has stalled: with their head and `bytes` more of their body, or
+    /// with everything when nil. Only those of a place, or all. Those that pause still do.
+    public func release(_ place: String? = nil, bytes: Int64? = nil) {
+        for exchange in exchanges(place) { exchange.release(bytes) }
+    }
+
+    /// Ends exchanges with a failure, wherever they are. Only those of a place, or all.
+    public func fail(_ place: String? = nil, with fault: TransportFault) {
+        for exchange in exchanges(place) { exchange.fail(TransportFailure(fault, "The test ends the exchange.")) }
+    }
+
+    private func exchanges(_ place: String?) -> [ScriptedExchange] {
+        state.withLock { state in
+            state.exchanges.filter { place == nil || $0.value.places.contains { $0 == place } }
+                .sorted { $0.key < $1.key }.map(\.value.exchange)
+        }
+    }
+
+    // MARK: Transport
+
+    /// Begins one exchange, by the next step of the script. See ``Transport/begin(_:receive:)``.
+    public func begin(
+        _ request: TransportRequest, receive: @escaping @Sendable (TransportEvent) -> Void
+    ) -> any TransportExchange {
+        let exchange = state.withLock { state in
+            let (number, places, step) = state.note(request)
+            let exchange = state.exchange(request, places, step, date, pieceLength, receive) { [weak self] in
+                self?.state.withLock { _ = $0.exchanges.removeValue(forKey: number) }
+            }
+            state.exchanges[number] = State.Underway(places: places, exchange: exchange)
+            return exchange
+        }
+        begun.raise()
+        exchange.deliver()
+        return exchange
+    }
+
+    private var date: Date { clock?.date ?? Date(timeIntervalSince1970: 1_748_736_000) }
+
+    /// Ends every exchange with ``TransportFault/unavailable``, and every later one at once.
+    public func invalidate() {
+        state.withLock { $0.isInvalidated = true }
+        endAll()
+    }
+
+    /// Ends every exchange as ``invalidate()`` does; later ones are as good as ever.
+    package func endAll() {
+        for exchange in exchanges(nil) { exchange.fail(Self.unavailable) }
+    }
+
+    /// Ends every exchange without a word, as the death of the process does.
+    package func abandon() {
+        for exchange in exchanges(nil) { exchange.abandon() }
+        state.withLock { $0.exchanges = [:] }
+    }
+
+    static let unavailable = TransportFailure(.unavailable, "The transport was invalidated.")
+}
