@@ -15,6 +15,9 @@ import LannerMachine
 /// bench.settle()  // the task has succeeded
 /// ```
 ///
+/// A transport that claims to be `sliced` or to deliver a `file` is held back by blocking it, and here there is but one
+/// thread: keep its files below 16 MiB.
+///
 /// May be used on any thread, by one at a time.
 public final class TestBench: Sendable {
     /// What answers the manager's requests.
@@ -91,6 +94,9 @@ public final class TestBench: Sendable {
     public func contents(of task: DownloadTask) -> [UInt8]? {
         disk.contents(of: task.filePath)
     }
+
+    /// What the store holds, if it is the bench's own.
+    package var contents: [String: Data] { launch.withLock { $0.contents } }
 }
 
 extension TestBench {

@@ -118,7 +118,7 @@ extension Download {
     private func currentTransfer(_ context: inout Context) -> Transfer {
         if case .transferring(let transfer) = state { return transfer }
         return Transfer(
-            exchanges: [], claimed: written, since: context.now, lastAdvance: context.now,
+            exchanges: [], claimed: written, base: written.count, since: context.now, lastAdvance: context.now,
             speedMark: (context.now, 0), lastMark: (context.now, written.count), lastSync: context.now,
             latency: .zero, asksForMore: false)
     }

@@ -48,7 +48,7 @@ extension Download {
         let isLess = written.intersection(self.written) != self.written
         self.written = written
         self.synced = synced
-        noteGain()
+        noteGain(written.count)
         if isLess { context.actions.append(.tell(id, .restarted(.bytesLost))) }
         context.actions.append(.tell(id, .progress(completed: written.count, total: total)))
     }

@@ -10,6 +10,8 @@ extension Download {
         transfer.exchanges[index].received = count
         transfer.received = transfer.received.addingClamped(count - before)
         transfer.lastAdvance = context.now
+        // Not only once they are written: an exchange that fails right after them has advanced all the same.
+        noteGain(transfer.base + transfer.received)
         state = .transferring(transfer)
         askForMore(&context)
     }
@@ -20,7 +22,7 @@ extension Download {
         case .transferring(var transfer):
             written.insert(range)
             transfer.lastAdvance = context.now
-            noteGain()
+            noteGain(written.count)
             if written.count - transfer.lastMark.written >= Pace.markBytes { mark(&transfer, &context) }
             state = .transferring(transfer)
             askForMore(&context)
@@ -33,9 +35,9 @@ extension Download {
     }
 
     /// More bytes than ever: what failed before is forgiven.
-    mutating func noteGain() {
-        guard written.count > highMark else { return }
-        highMark = written.count
+    mutating func noteGain(_ held: Int64) {
+        guard held > highMark else { return }
+        highMark = held
         failures = 0
     }
 

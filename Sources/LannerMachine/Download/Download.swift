@@ -27,7 +27,7 @@ package struct Download: Sendable {
     var isTiedByDigest = false
     /// Failures since bytes last advanced.
     var failures = 0
-    /// The most bytes that were ever written: only more than that is a gain.
+    /// The most bytes that were ever held: only more than that is a gain.
     var highMark: Int64
     /// Which ways to resume have been tried without a gain.
     var ladder = RungLadder()

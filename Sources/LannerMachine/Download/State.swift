@@ -95,6 +95,8 @@ package struct Transfer: Sendable, Equatable {
     package var exchanges: [Exchange]
     /// Positions that are written, or in the body of an accepted answer.
     package var claimed: ByteRanges
+    /// Bytes that were written when it began.
+    package var base: Int64
     /// When the attempt began.
     package var since: Duration
     /// When bytes last came, for the watchdog.

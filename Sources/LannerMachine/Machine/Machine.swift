@@ -7,7 +7,8 @@ package struct Machine: Sendable {
     /// Who wants a slot, by rank; the id decides between equals, so that the order is the same every time.
     private var queue = IndexedHeap<DownloadID, Place>()
     private var deadlines = IndexedHeap<DownloadID, Duration>()
-    private var armed: Duration?
+    /// The wakes that were asked for and have not come, the soonest last; each is sooner than those before it.
+    private var armed: [Duration] = []
     /// Who holds a slot.
     package private(set) var running: Set<DownloadID> = []
     private var waitingForNetwork: Set<DownloadID> = []
@@ -176,7 +177,7 @@ extension Machine {
     // MARK: Time
 
     private mutating func fire(_ context: inout Context) {
-        armed = nil
+        while let wake = armed.last, wake <= context.now { armed.removeLast() }
         while let due = deadlines.first, due.priority <= context.now {
             deadlines.remove(due.key)
             change(due.key, &context) { $0.tick(&$1) }
@@ -185,8 +186,8 @@ extension Machine {
 
     private mutating func arm(_ context: inout Context) {
         guard let next = deadlines.first?.priority else { return }
-        if let armed, armed <= next { return }
-        armed = next
+        if let wake = armed.last, wake <= next { return }
+        armed.append(next)
         context.actions.append(.wake(at: next))
     }
 

@@ -88,7 +88,13 @@ final class ScriptedExchange: TransportExchange {
             return !state.isDelivering
         }
         guard isMine else { return }
-        while let event = state.withLock({ next(&$0) }) { receive(event) }
+        while let event = state.withLock({ next(&$0) }) {
+            switch event {
+            case .end, .failure: onEnd()
+            case .head, .bytes, .file: break
+            }
+            receive(event)
+        }
     }
 
     /// The next event; nil, and the delivery is over for now, when there is none.
@@ -99,11 +105,8 @@ final class ScriptedExchange: TransportExchange {
             return nil
         }
         switch event {
-        case .end, .failure:
-            state.isOver = true
-            onEnd()
-        case .head, .bytes, .file:
-            break
+        case .end, .failure: state.isOver = true
+        case .head, .bytes, .file: break
         }
         return event
     }

@@ -1,0 +1,133 @@
+import Foundation
+import LannerTesting
+import Testing
+
+@testable import LannerCore
+
+/// Where most tests have their file.
+let place = "/file.bin"
+let address = "https://example.com/file.bin"
+
+/// Three chunks, made once.
+let large = Sample.bytes(3 << 20)
+
+extension TestBench {
+    /// Whether a task's file is this; arrays of this size are not for the output of a failed test.
+    func holds(_ bytes: [UInt8], in task: DownloadTask) -> Bool {
+        contents(of: task) == bytes
+    }
+
+    /// A bench that serves bytes at the usual place.
+    static func serving(
+        _ bytes: [UInt8], configuration: SessionConfiguration = SessionConfiguration(),
+        traits: TransportTraits = TransportTraits(delivery: .pausable), disk: MemoryDisk = MemoryDisk(),
+        store: (any Store)? = nil
+    ) -> TestBench {
+        let bench = TestBench(configuration: configuration, traits: traits, disk: disk, store: store)
+        bench.transport.serve(.init(bytes), at: place)
+        return bench
+    }
+
+    /// Starts the usual download.
+    func download(_ steps: ScriptedTransport.Step..., checksum: Checksum.Digest? = nil) throws -> DownloadTask {
+        for step in steps { transport.script(place, step) }
+        return try #require(manager.download(address, checksum: checksum))
+    }
+
+    /// The paths of all files but the lock.
+    var files: [String] { disk.files.filter { !$0.hasSuffix("/lock") } }
+
+    /// The `Range` fields that were asked for, "whole" where there was none.
+    var ranges: [String] { transport.requests.map { $0.fields["Range"] ?? "whole" } }
+}
+
+/// Adds up what callbacks report.
+final class Tally: Sendable {
+    private let lines = Locked<[String]>([])
+
+    var all: [String] { lines.withLock { $0 } }
+
+    func add(_ line: String) { lines.withLock { $0.append(line) } }
+}
+
+extension DownloadTask {
+    /// Why it failed, if it did.
+    var reason: Failure.Reason? {
+        guard case .failed(let failure) = error as? LannerError else { return nil }
+        return failure.reason
+    }
+}
+
+/// The events of a task, gathered in the background of a test without threads.
+final class EventLog {
+    private let events: DownloadEvents
+
+    init(_ task: DownloadTask) { events = task.events }
+
+    /// What has come since the last call. Must not be called when nothing has.
+    func next(_ count: Int) async -> [String] {
+        var iterator = events.makeAsyncIterator()
+        var lines: [String] = []
+        while lines.count < count, let event = await iterator.next() { lines.append(Self.text(event)) }
+        return lines
+    }
+
+    /// Everything up to the end of the events, or up to a status that is at rest.
+    func untilRest() async -> [String] {
+        var iterator = events.makeAsyncIterator()
+        var lines: [String] = []
+        while let event = await iterator.next() {
+            lines.append(Self.text(event))
+            if case .status(let status) = event, status.isAtRest { break }
+        }
+        return lines
+    }
+
+    private static func text(_ event: DownloadEvent) -> String {
+        switch event {
+        case .status(let status): status.rawValue
+        case .progress(let completed, let total): "\(completed)/\(total.map(String.init) ?? "?")"
+        case .restarted(let reason): "restarted: \(reason.rawValue)"
+        case .retrying(let error, _): "retrying: \(error)"
+        case .response(let head): "response: \(head.status)"
+        }
+    }
+}
+
+extension TestBench {
+    /// What the store holds now.
+    var records: [DownloadRecord] {
+        contents.values.compactMap { DownloadRecord($0) }.sorted { $0.id < $1.id }
+    }
+}
+
+/// A store in memory that can be made to fail.
+final class UnreliableStore: Store {
+    private let state = Locked(Int.max)
+
+    var fails: Bool {
+        get { failsAfter <= 0 }
+        set { failsAfter = newValue ? 0 : .max }
+    }
+
+    /// How many commits succeed before the others fail.
+    var failsAfter: Int {
+        get { state.withLock { $0 } }
+        set { state.withLock { $0 = newValue } }
+    }
+
+    func load() throws -> StoreContents { StoreContents() }
+
+    func commit(
+        _ changes: [StoreChange], durability: StoreDurability,
+        completion: @escaping @Sendable (Result<Void, StoreError>) -> Void
+    ) {
+        let fails = state.withLock { left in
+            defer { if left != .max, left > 0 { left -= 1 } }
+            return left <= 0
+        }
+        completion(fails ? .failure(StoreError(.disk(.noSpace), "The disk is full.")) : .success(()))
+    }
+
+    func close() {}
+}
