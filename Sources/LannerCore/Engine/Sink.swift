@@ -21,11 +21,22 @@ final class Sink: Sendable {
 
     private enum Phase {
         /// The answer is not judged yet: what it brings waits.
-        case undecided(pieces: [Data], ending: Report?)
+        case undecided(Early)
         /// Bytes go into the file.
         case open(Target)
         /// Nothing is taken any more.
         case closed
+    }
+
+    private struct Early {
+        var pieces: [Data] = []
+        var count = 0
+        var ending: Report?
+
+        mutating func append(_ piece: Data) {
+            pieces.append(piece)
+            count += piece.count
+        }
     }
 
     private struct Target {
@@ -37,7 +48,7 @@ final class Sink: Sendable {
     }
 
     private struct State {
-        var phase = Phase.undecided(pieces: [], ending: nil)
+        var phase = Phase.undecided(Early())
         var hasHead = false
         var received: Int64 = 0
         var reported: Int64 = 0
@@ -61,12 +72,14 @@ final class Sink: Sendable {
 
     /// The exchange that delivers here; canceled at once when nothing is wanted any more.
     func attach(_ exchange: any TransportExchange) {
-        let isClosed = state.withLock { state in
-            if case .closed = state.phase { return true }
+        let (isClosed, isPaused) = state.withLock { state in
+            if case .closed = state.phase { return (true, false) }
             state.exchange = exchange
-            return false
+            return (false, state.isPaused)
         }
         if isClosed { exchange.cancel() }
+        // What came before this may have been too much already.
+        if isPaused { exchange.pause() }
     }
 
     func receive(_ event: TransportEvent) {
@@ -86,20 +99,35 @@ final class Sink: Sendable {
     }
 
     private func take(_ data: Data) {
-        let news = state.withLock { state -> [Report] in
+        let (news, unwanted) = state.withLock { state -> ([Report], (any TransportExchange)?) in
             switch state.phase {
-            case .closed: return []
-            case .undecided(let pieces, let ending):
-                state.phase = .undecided(pieces: pieces + [data], ending: ending)
-                return []
+            case .closed:
+                return ([], nil)
+            case .undecided(var early):
+                // Taken out meanwhile, so that the pieces are not copied each time.
+                state.phase = .closed
+                early.append(data)
+                state.phase = .undecided(early)
+                return ([], nil)
             case .open(var target):
-                let overflow = Self.write(data, to: &target, &state.received, pool)
-                state.phase = overflow ? .closed : .open(target)
-                return Self.progress(&state) + (overflow ? [.failed(Self.tooLong)] : [])
+                guard Self.write(data, to: &target, &state.received, pool) else {
+                    state.phase = .open(target)
+                    return (Self.progress(&state), nil)
+                }
+                return Self.overflow(&target, &state)
             }
         }
+        unwanted?.cancel()
         news.forEach(report)
         holdBackIfFull()
+    }
+
+    /// More came than belongs to the body: what does is kept, and the exchange is of no use any more.
+    private static func overflow(_ target: inout Target, _ state: inout State) -> ([Report], (any TransportExchange)?) {
+        handOver(&target)
+        state.phase = .closed
+        defer { state.exchange = nil }
+        return ([.received(state.received), .failed(tooLong)], state.exchange)
     }
 
     private static let tooLong = TransportFailure(
@@ -151,13 +179,14 @@ final class Sink: Sendable {
             state.exchange = nil
             switch state.phase {
             case .closed: return []
-            case .undecided(let pieces, _):
+            case .undecided(var early):
                 let ending: Report = failure.map { .failed($0) } ?? .ended(0)
                 guard state.hasHead else {
                     state.phase = .closed
                     return [ending]
                 }
-                state.phase = .undecided(pieces: pieces, ending: ending)
+                early.ending = ending
+                state.phase = .undecided(early)
                 return []
             case .open(var target):
                 Self.handOver(&target)
@@ -173,13 +202,12 @@ final class Sink: Sendable {
     /// The answer was judged good: its body goes to these positions of the file.
     func accept(_ body: Range<Int64>, into file: PartialFile) {
         let (news, exchange) = state.withLock { state -> ([Report], (any TransportExchange)?) in
-            guard case .undecided(let pieces, let ending) = state.phase else { return ([], nil) }
+            guard case .undecided(let early) = state.phase else { return ([], nil) }
             var target = Target(file: file, position: body.lowerBound, end: body.upperBound)
-            for piece in pieces where Self.write(piece, to: &target, &state.received, pool) {
-                state.phase = .closed
-                return ([.failed(Self.tooLong)], state.exchange)
+            for piece in early.pieces where Self.write(piece, to: &target, &state.received, pool) {
+                return Self.overflow(&target, &state)
             }
-            guard let ending else {
+            guard let ending = early.ending else {
                 state.phase = .open(target)
                 return (Self.progress(&state), nil)
             }
@@ -230,7 +258,7 @@ final class Sink: Sendable {
     private var outstanding: Int? {
         state.withLock { state in
             switch state.phase {
-            case .undecided(let pieces, _): pieces.reduce(0) { $0 + $1.count }
+            case .undecided(let early): early.count
             case .open(let target): target.file.outstanding
             case .closed: nil
             }
@@ -250,11 +278,19 @@ final class Sink: Sendable {
         }
     }
 
-    /// The only way to slow such a transport down.
+    /// The only way to slow such a transport down. Not before the answer is judged: that may be up to this thread,
+    /// in a transport that delivers inside `begin`.
     private func waitForRoom() {
         room.lock()
-        while let outstanding, outstanding > Self.lowWater { room.wait() }
+        while isJudged, let outstanding, outstanding > Self.lowWater { room.wait() }
         room.unlock()
+    }
+
+    private var isJudged: Bool {
+        state.withLock { state in
+            if case .undecided = state.phase { return false }
+            return true
+        }
     }
 
     private func signalRoom() {

@@ -1,0 +1,121 @@
+import Foundation
+import LannerMachine
+import LannerTesting
+import Testing
+
+@testable import LannerCore
+
+@Suite struct BackPressureTests {
+    /// 48 chunks.
+    private static let resource = LoopbackServer.Resource(.generated(seed: 7, length: 48 << 20))
+
+    private func bench(_ traits: TransportTraits) throws -> (TestBench, DownloadTask) {
+        let bench = TestBench(traits: traits)
+        bench.transport.serve(Self.resource, at: place)
+        return (bench, try bench.download(.stall(afterBytes: 0)))
+    }
+
+    private func outstanding(_ bench: TestBench, _ task: DownloadTask) -> Int {
+        bench.manager.engine.file(task.id)?.outstanding ?? 0
+    }
+
+    @Test func pausesWhenTheDiskIsSlow() throws {
+        let (bench, task) = try bench(TransportTraits(delivery: .pausable))
+        bench.settle()
+        // Nothing is written while the lanes stand still.
+        bench.transport.release()
+        #expect(bench.transport.paused == 1)
+        #expect(outstanding(bench, task) <= 18 << 20)
+        var most = 0
+        var isResumed = false
+        while bench.lanes.runNext() {
+            most = max(most, outstanding(bench, task))
+            isResumed = isResumed || bench.transport.paused == 0
+        }
+        #expect(isResumed)
+        #expect(most <= 18 << 20)
+        #expect(task.status == .succeeded)
+        #expect(bench.disk.contents(of: task.filePath)?.count == 48 << 20)
+    }
+
+    @Test func pausesWhatCameInsideBegin() throws {
+        let (bench, task) = try bench(TransportTraits(delivery: .pausable))
+        bench.settle()
+        bench.manager.suspend(task)
+        bench.settle()
+        bench.manager.start(task)
+        bench.settle()
+        #expect(task.status == .succeeded)
+        #expect(bench.transport.paused == 0)
+    }
+
+    @Test func asksForAFewSlicesOnly() throws {
+        let bench = TestBench(traits: TransportTraits(delivery: .sliced(1 << 20...2 << 20, inFlight: 2)))
+        bench.transport.serve(.init(.generated(seed: 7, length: 12 << 20)), at: place)
+        let task = try bench.download(.stall(afterBytes: 0), .stall(afterBytes: 0), .stall(afterBytes: 0))
+        bench.settle()
+        #expect(bench.transport.underway == 2)
+        #expect(bench.ranges == ["bytes=0-1048575", "bytes=1048576-2097151"])
+        while bench.transport.underway > 0 {
+            #expect(bench.transport.underway <= 2)
+            bench.transport.release()
+            bench.settle()
+        }
+        #expect(task.status == .succeeded)
+        #expect(bench.transport.requests.count >= 6)
+    }
+
+    @Test func stopsWhatIsPaused() throws {
+        let (bench, task) = try bench(TransportTraits(delivery: .pausable))
+        bench.settle()
+        bench.transport.release()
+        #expect(bench.transport.paused == 1)
+        bench.manager.cancel(task)
+        bench.settle()
+        #expect(task.status == .canceled)
+        #expect(bench.transport.underway == 0 && bench.files == [])
+        #expect(bench.manager.engine.pool.inUse == 0)
+    }
+}
+
+@Suite struct FigureTests {
+    @Test func measuresSpeedAndTimeLeft() throws {
+        let bench = TestBench.serving(Sample.bytes(1_000_000))
+        let task = try bench.download(.stall(afterBytes: 0))
+        bench.settle()
+        #expect(task.speed == 0 && task.timeRemaining == 0 && task.speedString == "0 B/s")
+        for _ in 0..<20 {
+            bench.transport.release(bytes: 25_000)
+            bench.run(for: .milliseconds(250))
+        }
+        #expect((95_000...105_000).contains(task.speed))
+        #expect((4...6).contains(task.timeRemaining))
+        #expect(bench.manager.speed == task.speed)
+        bench.run(for: .seconds(10))
+        #expect(task.speed == 0, "it has stalled")
+        bench.transport.release()
+        bench.settle()
+        #expect(task.speed == 0 && task.timeRemaining == 0)
+        #expect(task.endDate - task.startDate == 15)
+    }
+
+    @Test func writesFigures() {
+        #expect(Figures.bytes(0) == "0 B" && Figures.bytes(999) == "999 B")
+        #expect(Figures.bytes(1500) == "1.5 kB" && Figures.bytes(123_456_789) == "123 MB")
+        #expect(Figures.bytes(.max).hasSuffix("TB") && Figures.bytes(.min).hasSuffix("TB"))
+        #expect(Figures.time(65) == "01:05" && Figures.time(3661) == "1:01:01" && Figures.time(0) == "00:00")
+        #expect(Figures.date(0) == "")
+    }
+
+    @Test func neverTrapsOnOddTimes() {
+        var meter = SpeedMeter()
+        meter.note(0, at: .zero)
+        meter.note(.max, at: Duration(secondsComponent: 0, attosecondsComponent: 1))
+        #expect(meter.value > 0)
+        #expect(Int64(rounding: .nan) == 0 && Int64(rounding: .infinity) > 1 << 62 && Int64(rounding: -1e300) == .min)
+        let bench = TestBench.serving([1])
+        bench.clock.date = Date(timeIntervalSince1970: 1e300)
+        bench.manager.download(address)
+        bench.settle()
+    }
+}
