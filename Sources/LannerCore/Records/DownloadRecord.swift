@@ -103,7 +103,8 @@ extension DownloadRecord {
 
     /// Reads a record; nil when what makes a download is not in it.
     init?(_ data: Data) {
-        guard let reader = RecordReader(data), let id = reader.number(Tag.id), let url = reader.text(Tag.url),
+        guard let reader = RecordReader(data), let id = reader.number(Tag.id), Self.numbers.contains(id),
+            let url = reader.text(Tag.url),
             let fileName = reader.text(Tag.fileName), FileName.isName(fileName),
             let saved = Self.saved(reader)
         else { return nil }
@@ -113,7 +114,7 @@ extension DownloadRecord {
         self.saved = saved
         fields = HeaderFields(
             zip(reader.texts(Tag.fieldName), reader.texts(Tag.fieldValue)).map(HeaderFields.Field.init))
-        rank = reader.number(Tag.rank) ?? 0
+        rank = min(max(reader.number(Tag.rank) ?? 0, -Self.numbers.upperBound), Self.numbers.upperBound)
         digest = reader.text(Tag.digest)
         resumeData = reader.data(Tag.resumeData)
         startDate = Self.date(reader.number(Tag.startDate))
@@ -122,6 +123,10 @@ extension DownloadRecord {
         boot = reader.text(Tag.boot)
     }
 
+    /// Numbers that are counted on from, far from where counting ends.
+    private static let numbers: ClosedRange<Int64> = 0...1 << 62
+    private static let generations: ClosedRange<Int64> = 1...1 << 31
+
     private static func date(_ bits: Int64?) -> Double {
         let date = Double(bitPattern: UInt64(bitPattern: bits ?? 0))
         return date.isFinite ? date : 0
@@ -129,12 +134,13 @@ extension DownloadRecord {
 
     private static func saved(_ reader: RecordReader) -> Saved? {
         guard let status = status(reader) else { return nil }
-        let total = reader.number(Tag.total)
-        return Saved(
-            status: status, version: version(reader),
-            generation: UInt32(exactly: reader.number(Tag.generation) ?? 0) ?? 0,
-            written: ByteRanges(bounds: reader.numbers(Tag.written)),
-            synced: ByteRanges(bounds: reader.numbers(Tag.synced)), total: total.flatMap { $0 < 0 ? nil : $0 })
+        var saved = Saved(status: status, version: version(reader))
+        saved.total = reader.number(Tag.total).flatMap { numbers.contains($0) && $0 < numbers.upperBound ? $0 : nil }
+        guard let generation = reader.number(Tag.generation), generations.contains(generation) else { return saved }
+        saved.generation = UInt32(generation)
+        saved.written = ByteRanges(bounds: reader.numbers(Tag.written))
+        saved.synced = ByteRanges(bounds: reader.numbers(Tag.synced))
+        return saved
     }
 
     private static func status(_ reader: RecordReader) -> Saved.Status? {

@@ -14,12 +14,20 @@ struct SpeedMeter: Sendable {
         guard let first = samples.first, time > first.time else { return }
         let (seconds, attoseconds) = (time - first.time).components
         let elapsed = Double(seconds) + Double(attoseconds) / 1e18
-        value = Int64(clamping: Int((Double(bytes - first.bytes) / elapsed).rounded()))
+        value = Int64(rounding: Double(bytes - first.bytes) / elapsed)
     }
 
     /// The task does not run.
     mutating func stop() {
         samples = []
         value = 0
+    }
+}
+
+extension Int64 {
+    /// The nearest integer; 0 for what is no number.
+    init(rounding value: Double) {
+        // The largest Double below 2⁶³ and the first above -2⁶³.
+        self = value.isNaN ? 0 : Int64(Swift.min(Swift.max(value.rounded(), -0x1p63), 0x1.fffffffffffffp62))
     }
 }

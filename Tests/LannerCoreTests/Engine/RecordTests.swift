@@ -1,0 +1,87 @@
+import Foundation
+import LannerMachine
+import Testing
+
+@testable import LannerCore
+
+@Suite struct RecordTests {
+    private static let failures: [Failure] =
+        ([
+            .status(404), .unusableResponse, .redirect, .checksumMismatch, .store,
+        ] + TransportFault.allCases.map { .transport($0) } + DiskFault.allCases.map { .disk($0) })
+        .map { Failure($0, "why “\($0)”") }
+
+    static let statuses: [Saved.Status] =
+        [.active, .suspended, .publishing, .succeeded] + failures.map { .failed($0) }
+
+    static func record(_ status: Saved.Status) -> DownloadRecord {
+        var saved = Saved(status: status, generation: 3, written: [0..<5, 9..<12], synced: [0..<5], total: 100)
+        saved.version = Version(
+            entityTag: EntityTag("W/\"a\""), lastModified: "Sun, 06 Nov 1994 08:49:37 GMT", isLastModifiedStrong: true,
+            total: 100)
+        return DownloadRecord(
+            id: DownloadID(1 << 62), url: "https://example.com/ä?q", fields: ["A": "b", "A": "", "C": "d"],
+            fileName: "näme", rank: -5, digest: "md5:00", resumeData: Data([0, 255]), startDate: 1.5, endDate: 2.5,
+            validation: .incorrect, boot: "boot", saved: saved)
+    }
+
+    @Test(arguments: statuses) func comesBackAsItWas(status: Saved.Status) {
+        let record = Self.record(status)
+        #expect(DownloadRecord(record.encoded) == record)
+        // A slice counts its bytes from somewhere else.
+        let slice = (Data([1, 2, 3]) + record.encoded).dropFirst(3)
+        #expect(DownloadRecord(slice) == record)
+    }
+
+    @Test func comesBackWithoutAnythingOptional() {
+        let record = DownloadRecord(
+            id: DownloadID(1), url: "http://a", fileName: "f", rank: 0, saved: Saved(status: .active))
+        #expect(DownloadRecord(record.encoded) == record)
+    }
+
+    @Test func passesOverFieldsOfLaterVersions() {
+        let record = Self.record(.active)
+        let later = Data([200, 3, 0, 0, 0, 1, 2, 3])
+        #expect(DownloadRecord(later + record.encoded + later) == record)
+    }
+
+    @Test func isNilWhenCutOff() {
+        let bytes = Self.record(.active).encoded
+        for count in 0..<bytes.count where DownloadRecord(bytes.prefix(count)) != nil {
+            // Cut between two fields it may still be a record, with less in it.
+            #expect(DownloadRecord(bytes.prefix(count))?.url == "https://example.com/ä?q")
+        }
+        #expect(DownloadRecord(Data()) == nil)
+    }
+
+    @Test func neverTrapsOnGarbage() {
+        var generator = SeededGenerator(seed: 42)
+        let bytes = Array(Self.record(.failed(Failure(.redirect, "x"))).encoded)
+        var count = 0
+        for position in bytes.indices {
+            for bit in 0..<8 {
+                var spoiled = bytes
+                spoiled[position] ^= 1 << UInt8(bit)
+                if let record = DownloadRecord(Data(spoiled)) { count += check(record) }
+            }
+        }
+        for _ in 0..<2000 {
+            var garbage = bytes
+            for _ in 0..<Int.random(in: 1...20, using: &generator) {
+                garbage[Int.random(in: 0..<garbage.count, using: &generator)] = .random(in: 0...255, using: &generator)
+            }
+            if let record = DownloadRecord(Data(garbage)) { count += check(record) }
+        }
+        #expect(count > 0, "some of it is still a record")
+    }
+
+    /// What the rest of the library counts on.
+    private func check(_ record: DownloadRecord) -> Int {
+        #expect(FileName.isName(record.fileName))
+        #expect(record.saved.total ?? 0 >= 0)
+        #expect(record.saved.written.count >= 0)
+        #expect(record.startDate.isFinite && record.endDate.isFinite)
+        #expect(DownloadRecord(record.encoded) == record)
+        return 1
+    }
+}

@@ -1,0 +1,51 @@
+import Foundation
+import LannerMachine
+import LannerTesting
+import Testing
+
+@testable import LannerCore
+
+/// Records that can be read and yet claim what cannot be.
+@Suite struct SpoiledRecordTests {
+    private static let spoiled: [Saved] = [
+        Saved(status: .active, generation: 0, written: [0..<500], total: 1000),
+        Saved(status: .active, generation: .max, written: [0..<500], total: 1000),
+        Saved(status: .active, generation: 1, written: [0..<Int64.max], total: 1000),
+        Saved(status: .active, generation: 1, written: [5..<Int64.max], synced: [0..<Int64.max], total: .max),
+        Saved(status: .publishing, generation: 1, written: [0..<10], total: 1000),
+        Saved(status: .publishing, generation: 1),
+        Saved(status: .succeeded, generation: 1),
+        Saved(status: .succeeded, generation: 1, total: .max),
+        Saved(status: .failed(Failure(.store, "")), generation: 1, written: [0..<Int64.max]),
+    ]
+
+    @Test(arguments: spoiled) func endsWithTheRightFile(saved: Saved) throws {
+        let bench = TestBench.serving(Sample.bytes(1000))
+        for version in [
+            nil, Version(entityTag: EntityTag("\"x\""), lastModified: nil, isLastModifiedStrong: false, total: 7),
+        ] {
+            var saved = saved
+            saved.version = version
+            let record = DownloadRecord(
+                id: DownloadID(1), url: address, fileName: "f", rank: 1 << 62, boot: "boot-1", saved: saved)
+            let other = DownloadRecord(
+                id: DownloadID(1 << 62), url: "https://example.com/other", fileName: "g", rank: -(1 << 62), saved: saved
+            )
+            bench.relaunch(
+                store: MemoryStore([record.key: record.encoded, other.key: other.encoded], lanes: bench.lanes))
+            let task = try #require(bench.manager.fetchTask(address))
+            // Sums must not trap either.
+            _ = (bench.manager.progress.fractionCompleted, bench.manager.timeRemaining, task.progress.fractionCompleted)
+            bench.manager.start(task)
+            bench.runToRest()
+            if saved.status != .succeeded {
+                #expect(task.status == .succeeded)
+                #expect(bench.contents(of: task) == Sample.bytes(1000))
+            }
+            bench.transport.serve(.init([1]), at: "/new")
+            let new = try #require(bench.manager.download("https://example.com/new"))
+            bench.settle()
+            #expect(new.status == .succeeded, "numbers at their end do not get in the way")
+        }
+    }
+}
