@@ -9,7 +9,10 @@ extension Engine {
             state.manager = manager
             state.isInvalidated = startup.error != nil
         }
-        if let error = startup.error { return log { .error("the manager cannot be used", error: error) } }
+        if let error = startup.error {
+            transport.invalidate()
+            return log { .error("the manager cannot be used", error: error) }
+        }
         for problem in startup.problems {
             log { .error("restored with a loss", error: LannerError.storeError(StoreError(.disk(.other), problem))) }
         }
@@ -27,18 +30,23 @@ extension Engine {
     }
 
     private func restore(_ records: [DownloadRecord], resuming: Bool) {
-        let jobs = records.compactMap(restoredJob)
+        var jobs: [Job] = []
         var new: [NewDownload] = []
         var interrupted: [DownloadID] = []
-        for job in jobs {
+        var published: [Job] = []
+        for record in records {
+            guard let job = restoredJob(record) else { continue }
+            jobs.append(job)
             let (saved, rank, hasDigest) = job.state.withLock { ($0.saved, $0.rank, $0.digest != nil) }
             new.append(NewDownload(id: job.id, rank: rank, hasDigest: hasDigest, saved: saved))
             if saved.status == .active || saved.status == .publishing { interrupted.append(job.id) }
+            if saved.status == .succeeded, record.saved.status != .succeeded { published.append(job) }
         }
         enter { state in
             for job in jobs { state.keep(job) }
             return .add(new)
         }
+        if !published.isEmpty { recordAnew(published) }
         if resuming, !interrupted.isEmpty { handle(.user(.start, interrupted, nil)) }
     }
 
@@ -66,21 +74,20 @@ extension Engine {
     /// Whether the process ended between the move of the file and the record of it.
     private func isPublished(_ record: DownloadRecord) -> Bool {
         let files = environment.fileSystem
-        let partial = try? files.size(of: partialPath(record.id, record.saved.generation))
-        let finished = try? files.size(of: cache.downloadFilePath + "/" + record.fileName)
-        return partial == .some(nil) && finished == .some(record.saved.total)
+        do throws(FileError) {
+            let partial = try files.size(of: partialPath(record.id, record.saved.generation))
+            let finished = try files.size(of: cache.downloadFilePath + "/" + record.fileName)
+            return partial == nil && finished != nil && finished == record.saved.total
+        } catch {
+            return false
+        }
     }
 
     // MARK: The end
 
     func invalidate() {
-        let (jobs, handlers) = state.withLock { state -> ([Job], [@Sendable () -> Void]) in
-            guard !state.isInvalidated else { return ([], []) }
-            state.isInvalidated = true
-            state.actions = []
-            defer { state.tickets = [:] }
-            return (Array(state.jobs.values), state.tickets.sorted { $0.key < $1.key }.map(\.value))
-        }
+        guard let (jobs, unfinished, handlers) = state.withLock({ $0.end() }) else { return }
+        if !unfinished.isEmpty { recordAnew(unfinished) }
         for job in jobs {
             let (sinks, file) = job.state.withLock { state in
                 defer {
@@ -100,6 +107,21 @@ extension Engine {
 }
 
 extension EngineState {
+    /// Ends everything: the jobs, those of them whose bytes advanced since they were last recorded, and the handlers
+    /// that wait; nil when that was done before.
+    fileprivate mutating func end() -> (jobs: [Job], unfinished: [Job], handlers: [@Sendable () -> Void])? {
+        guard !isInvalidated else { return nil }
+        isInvalidated = true
+        actions = []
+        defer { tickets = [:] }
+        let unfinished = machine.running.sorted().compactMap { id -> Job? in
+            guard let job = jobs[id], let saved = machine[id]?.saved else { return nil }
+            job.state.withLock { $0.saved = saved }
+            return job
+        }
+        return (Array(jobs.values), unfinished, tickets.sorted { $0.key < $1.key }.map(\.value))
+    }
+
     /// Takes a job in; of two with one URL the later one is found by it.
     mutating func keep(_ job: Job) {
         jobs[job.id] = job

@@ -12,6 +12,7 @@ extension Engine {
         case .progress(let completed, let total): tellProgress(task, completed, total)
         case .restarted(let reason):
             log { .downloadTask("starts over (\(reason.rawValue))", task: task) }
+            task.state.withLock { $0.validation = .unknown }
             task.hub.send(.restarted(reason))
         case .head(let head):
             task.state.withLock { $0.response = head }
@@ -111,6 +112,7 @@ extension TaskState {
         case .running:
             status = .running
             if startDate == 0 { startDate = now }
+            endDate = 0
         case .willSuspend: status = .willSuspend
         case .willCancel: status = .willCancel
         case .willRemove: status = .willRemove
@@ -125,7 +127,12 @@ extension TaskState {
             error = nil
         }
         if status != .running { speed.stop() }
-        if status == .succeeded || status == .failed { endDate = now }
+        if status == .succeeded || status == .failed { end(at: now) }
+    }
+
+    /// Notes the end, once: the record of it may be made before it is told.
+    mutating func end(at now: TimeInterval) {
+        if endDate == 0 { endDate = now }
     }
 
     /// The progress callback, if one is set and none is on its way.

@@ -26,6 +26,9 @@ extension Engine {
             state.generations.subtract(obsolete)
             return obsolete
         }
+        if saved.status.isEnd {
+            job.task.state.withLock { $0.end(at: environment.clock.date.timeIntervalSince1970) }
+        }
         pending.obsolete += obsolete.sorted().map { partialPath(id, $0) }
         pending.changes.append(.put(key: DownloadRecord.key(id), value: makeRecord(job).encoded))
         switch need {
@@ -78,6 +81,16 @@ extension Engine {
             log { .error("could not keep records", error: LannerError.storeError(error)) }
             let failure = Failure(.store, error.message)
             for entry in pending.confirmations { handle(.recordFailed(entry.id, entry.attempt, failure)) }
+        }
+    }
+}
+
+extension Saved.Status {
+    /// Whether a download that is remembered so has ended.
+    fileprivate var isEnd: Bool {
+        switch self {
+        case .failed, .succeeded: true
+        case .active, .suspended, .publishing: false
         }
     }
 }

@@ -33,7 +33,7 @@ extension Engine {
         let id = state.makeID()
         let name = request.fileName ?? FileName.standard(for: request.url)
         let task = DownloadTask(
-            id: id, url: request.url, cache: cache, state: TaskState(engine: self, status: .suspended, fileName: name))
+            id: id, url: request.url, cache: cache, state: TaskState(engine: self, status: .waiting, fileName: name))
         let job = Job(
             id: id, task: task,
             state: JobState(
@@ -59,8 +59,9 @@ extension Engine {
         }
     }
 
+    /// Whether a file is there; what cannot be looked at is taken to be.
     private func fileExists(_ path: String) -> Bool {
-        (try? environment.fileSystem.size(of: path)) != .some(nil)
+        do throws(FileError) { return try environment.fileSystem.size(of: path) != nil } catch { return true }
     }
 
     /// A verb over any number of downloads; `done` is called exactly once, when all have come to rest, also when there

@@ -35,6 +35,9 @@ final class Engine: Sendable {
     /// The manager, while there is one.
     var manager: SessionManager? { state.withLock { $0.manager } }
 
+    /// Whether nothing happens any more.
+    var isOver: Bool { state.withLock { $0.isInvalidated } }
+
     func job(_ id: DownloadID) -> Job? { state.withLock { $0.jobs[id] } }
 
     // MARK: Events
@@ -47,7 +50,7 @@ final class Engine: Sendable {
     /// The same with an event that is made under the lock from what stands there; nil for none.
     func enter(_ makeEvent: (inout EngineState) -> Event?) {
         let now = environment.clock.now
-        let wallSeconds = Int64(clamping: Int(environment.clock.date.timeIntervalSince1970))
+        let wallSeconds = Int64(rounding: environment.clock.date.timeIntervalSince1970)
         let isDrainer = state.withLock { state -> Bool in
             guard !state.isInvalidated, let event = makeEvent(&state) else { return false }
             state.actions += state.machine.handle(event, now: now, wallSeconds: wallSeconds)
@@ -60,8 +63,8 @@ final class Engine: Sendable {
     private func drain() {
         while let batch = nextBatch() {
             var changes = PendingChanges()
-            for action in batch { run(action, &changes) }
-            commit(changes)
+            for action in batch where !isOver { run(action, &changes) }
+            if !isOver { commit(changes) }
         }
     }
 

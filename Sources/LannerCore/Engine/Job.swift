@@ -23,8 +23,6 @@ struct JobState {
     var resumeData: Data?
     /// What the machine last wanted remembered.
     var saved: Saved
-    var startDate: TimeInterval = 0
-    var endDate: TimeInterval = 0
 
     /// Where the next request goes; made anew for each attempt.
     var destination: Destination?

@@ -19,10 +19,11 @@ struct Startup {
             let store =
                 store
                 ?? FileStore(directory: cache.downloadPath, disk: fileSystem, lanes: environment.lanes)
-            try read(store.load())
             self.store = store
+            try read(store.load())
             try removeOrphans(fileSystem, cache.downloadTmpPath)
         } catch {
+            self.store.close()
             lock?.release()
             lock = nil
             self.error = Self.describe(error, cache)

@@ -4,9 +4,8 @@ extension DownloadTask {
     /// What happens to the task, beginning with its present status; ends when the task is removed or canceled, or its
     /// manager is invalidated. Any number may listen.
     public var events: DownloadEvents {
-        let isOver = status == .canceled || status == .removed
-        let sequence = hub.add(first: .status(status))
-        if isOver { hub.finish() }
+        let sequence = hub.add { .status(status) }
+        if status == .canceled || status == .removed || engine?.isOver ?? true { hub.finish() }
         return sequence
     }
 

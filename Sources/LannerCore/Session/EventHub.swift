@@ -22,10 +22,11 @@ final class EventHub: Sendable {
 
     var isEmpty: Bool { listeners.withLock { $0.isEmpty } }
 
-    func add(first event: DownloadEvent) -> DownloadEvents {
+    /// Adds a listener that is told how things stand first. `makeFirst` is called when nothing can be missed any more.
+    func add(_ makeFirst: () -> DownloadEvent) -> DownloadEvents {
         let listener = Listener()
-        listener.send(event)
         listeners.withLock { $0[ObjectIdentifier(listener)] = listener }
+        listener.begin(with: makeFirst())
         return DownloadEvents(listener: listener) { [weak self, id = ObjectIdentifier(listener)] in
             _ = self?.listeners.withLock { $0.removeValue(forKey: id) }
         }
@@ -53,6 +54,14 @@ final class Listener: Sendable {
     }
 
     private let queue = Locked(Queue())
+
+    /// Puts the first event before those that have come meanwhile, unless one of these is newer news of the same.
+    func begin(with event: DownloadEvent) {
+        queue.withLock { queue in
+            let isOld = queue.events.contains { if case .status = $0 { true } else { false } }
+            if !isOld { queue.events.insert(event, at: 0) }
+        }
+    }
 
     func send(_ event: DownloadEvent) {
         let waiting = queue.withLock { queue -> CheckedContinuation<DownloadEvent?, Never>? in

@@ -1,0 +1,178 @@
+import Foundation
+import LannerMachine
+import LannerTesting
+import Testing
+
+@testable import LannerCore
+
+@Suite struct CallbackTests {
+    @Test func callsOnTheLaneThatWasAskedFor() throws {
+        let bench = TestBench.serving(large)
+        let calls = Tally()
+        let lane = { @Sendable (name: String) in calls.add("\(name) on \(bench.lanes.current ?? "none")") }
+        let task = try bench.download()
+        task.progress { _ in lane("progress") }
+        task.success(onMainQueue: false) { _ in lane("success") }
+        bench.manager.success { _ in lane("manager") }
+        bench.manager.progress(onMainQueue: false) { _ in lane("manager progress") }
+        bench.settle()
+        #expect(
+            Set(calls.all) == [
+                "progress on main", "success on operation", "manager on main", "manager progress on operation",
+            ])
+        #expect(calls.all.filter { $0.hasPrefix("success") }.count == 1)
+        #expect(calls.all.filter { $0.hasPrefix("manager on") }.count == 1)
+    }
+
+    @Test func tellsAnEndThatCameBefore() throws {
+        let bench = TestBench.serving([1])
+        let calls = Tally()
+        let good = try bench.download()
+        let bad = try #require(bench.manager.download("https://example.com/missing"))
+        bench.settle()
+        good.success { _ in calls.add("success") }.failure { _ in calls.add("wrong") }
+        bad.success { _ in calls.add("wrong") }.failure { _ in calls.add("failure") }
+        #expect(calls.all.isEmpty)
+        bench.settle()
+        #expect(calls.all.sorted() == ["failure", "success"])
+        good.completion { calls.add($0.status.rawValue) }
+        bench.settle()
+        #expect(calls.all.last == "succeeded" && calls.all.count == 3)
+    }
+
+    @Test func tellsNoEndBeforeTheStart() throws {
+        let bench = TestBench.serving([1])
+        let calls = Tally()
+        let task = try bench.download(.hold)
+        task.failure { calls.add($0.status.rawValue) }
+        bench.settle()
+        #expect(calls.all.isEmpty)
+    }
+
+    @Test func tellsEachEnd() throws {
+        let bench = TestBench.serving(large)
+        let calls = Tally()
+        let task = try bench.download(.stall(afterBytes: 1 << 20))
+        task.failure { calls.add("failure \($0.status.rawValue)") }.success { _ in calls.add("success") }
+        bench.settle()
+        bench.manager.suspend(task)
+        bench.settle()
+        bench.manager.start(task)
+        bench.settle()
+        #expect(calls.all == ["failure suspended", "success"])
+    }
+
+    @Test func completionTakesThePlaceOfTheOthers() throws {
+        let bench = TestBench.serving([1])
+        let calls = Tally()
+        let task = try bench.download()
+        task.success { _ in calls.add("success") }.completion { _ in calls.add("completion") }
+        bench.settle()
+        #expect(calls.all == ["completion"])
+    }
+
+    @Test func mayCallAnythingInside() throws {
+        let bench = TestBench.serving(large)
+        let calls = Tally()
+        let task = try bench.download(.stall(afterBytes: 1 << 20))
+        let manager = bench.manager
+        task.progress { task in
+            if !calls.all.isEmpty { return }
+            manager.suspend(task) { task in
+                calls.add("suspended")
+                manager.start(task) { _ in calls.add("started") }
+            }
+        }
+        task.success { task in
+            calls.add("success")
+            manager.remove(task) { _ in
+                calls.add("removed")
+                manager.download(address)?.progress { _ in }.success { _ in
+                    calls.add("again")
+                    manager.invalidate()
+                }
+            }
+        }
+        bench.run(for: .seconds(10))
+        bench.transport.release()
+        bench.run(for: .seconds(10))
+        #expect(calls.all.contains("suspended") && calls.all.contains("started"))
+        #expect(calls.all.suffix(3) == ["success", "removed", "again"])
+    }
+
+    @Test func callsTheAPIFromItsLogger() throws {
+        let bench = TestBench.serving(large)
+        let logger = MeddlingLog()
+        bench.manager.logger = logger
+        logger.manager = bench.manager
+        let task = try bench.download()
+        bench.settle()
+        #expect(task.status == .succeeded)
+    }
+
+    @Test func countsOneManagerEndForMany() {
+        let bench = TestBench()
+        bench.transport.serveElsewhere(.init([1]))
+        let calls = Tally()
+        bench.manager.completion { calls.add($0.status.rawValue) }
+        bench.manager.multiDownload((0..<20).map { "https://example.com/\($0)" })
+        bench.settle()
+        #expect(calls.all == ["succeeded"])
+    }
+
+    @Test func waitsForTheFile() async throws {
+        let bench = TestBench.serving([1, 2])
+        let task = try bench.download(.hold)
+        let file = Task { try await task.file }
+        bench.settle()
+        bench.transport.release()
+        bench.settle()
+        #expect(try await file.value.path == task.filePath)
+        let missing = try #require(bench.manager.download("https://example.com/missing"))
+        bench.settle()
+        await #expect(throws: LannerError.self) { _ = try await missing.file }
+        bench.manager.remove(task)
+        bench.settle()
+        await #expect(throws: CancellationError.self) { _ = try await task.file }
+    }
+
+    @Test func suspendsWhenTheWaitIsCanceled() async throws {
+        let bench = TestBench.serving([1, 2])
+        let task = try bench.download(.hold)
+        bench.settle()
+        let file = Task { try await task.file }
+        file.cancel()
+        await #expect(throws: CancellationError.self) { _ = try await file.value }
+        bench.settle()
+        #expect(task.status == .suspended)
+    }
+}
+
+/// A logger that calls the manager back.
+private final class MeddlingLog: Logable {
+    let identifier = "meddling"
+    private let state = Locked((option: LogOption.default, manager: SessionManager?.none, isInside: false))
+
+    var option: LogOption {
+        get { state.withLock { $0.option } }
+        set { state.withLock { $0.option = newValue } }
+    }
+
+    var manager: SessionManager? {
+        get { state.withLock { $0.manager } }
+        set { state.withLock { $0.manager = newValue } }
+    }
+
+    func log(_ type: LogType) {
+        guard case .downloadTask(_, let task) = type else { return }
+        let mayMeddle = state.withLock { state in
+            defer { state.isInside = true }
+            return !state.isInside
+        }
+        if mayMeddle {
+            _ = manager?.tasks.count
+            manager?.suspend(task)
+            manager?.download(task.url)?.failure { _ in }
+        }
+    }
+}

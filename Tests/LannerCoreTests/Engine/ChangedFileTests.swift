@@ -1,0 +1,82 @@
+import Foundation
+import LannerMachine
+import LannerTesting
+import Testing
+
+@testable import LannerCore
+
+@Suite struct ChangedFileTests {
+    let bytes = large
+
+    private func restarts(_ steps: ScriptedTransport.Step..., expect new: [UInt8]) async throws -> [String] {
+        let bench = TestBench.serving(bytes)
+        for step in steps { bench.transport.script(place, step) }
+        let task = try bench.download()
+        let events = EventLog(task)
+        #expect(bench.runToRest())
+        #expect(task.status == .succeeded)
+        #expect(bench.holds(new, in: task))
+        #expect(bench.files == [task.filePath])
+        #expect(task.totalBytes == Int64(new.count))
+        return await events.untilRest().filter { $0.hasPrefix("restarted") }
+    }
+
+    @Test func beginsAgainWhenTheSizeChanged() async throws {
+        let new = Sample.bytes(1_000_000..<2_300_000)
+        let restarts = try await restarts(.cut(afterBytes: 1 << 20), .changeTo(.init(new)), expect: new)
+        #expect(restarts == ["restarted: contentChanged"])
+    }
+
+    @Test func beginsAgainWhenTheTagChanged() async throws {
+        let new = bytes.map { ~$0 }
+        let restarts = try await restarts(.cut(afterBytes: 1 << 20), .changeTo(.init(new)), expect: new)
+        #expect(restarts == ["restarted: contentChanged"])
+    }
+
+    @Test func beginsAgainWhenRangesAreNotServed() async throws {
+        let restarts = try await restarts(.cut(afterBytes: 1 << 20), .ignoreRange, expect: bytes)
+        #expect(restarts == ["restarted: rangesNotServed"])
+    }
+
+    @Test(arguments: [
+        ScriptedTransport.Step.wrongRange(offset: 100), .wrongRange(offset: -100), .contentRange(nil),
+        .contentRange("bytes nonsense"), .contentRange("bytes 0-9/10"), .multipart,
+    ]) func beginsAgainAfterAWrongPart(step: ScriptedTransport.Step) async throws {
+        let restarts = try await restarts(.cut(afterBytes: 1 << 20), step, expect: bytes)
+        #expect(restarts == ["restarted: unusableAnswer"])
+    }
+
+    @Test func neverMixesTwoVersionsInSlices() throws {
+        let bench = TestBench.serving(
+            bytes, traits: TransportTraits(delivery: .sliced(200_000...200_000, inFlight: 2)))
+        let new = bytes.map { ~$0 }
+        let task = try bench.download(.pass, .pass, .pass, .changeTo(.init(new)))
+        #expect(bench.runToRest())
+        #expect(task.status == .succeeded)
+        #expect(bench.holds(new, in: task))
+    }
+
+    @Test func showsProgressFromZeroAfterARestart() throws {
+        let bench = TestBench.serving(bytes)
+        let task = try bench.download(.cut(afterBytes: 2 << 20), .ignoreRange)
+        bench.settle()
+        bench.transport.clearRequests()
+        bench.transport.script(place, .stall(afterBytes: 0))
+        #expect(task.completedBytes == 2 << 20)
+        bench.runToRest()
+        #expect(task.status == .succeeded)
+    }
+
+    @Test func neverTakesAnErrorPageForTheFile() throws {
+        let bench = TestBench.serving(bytes)
+        let task = try bench.download(
+            .cut(afterBytes: 1 << 20), .status(500, body: Array("sorry".utf8)), .status(403, body: [1, 2, 3]))
+        #expect(bench.runToRest())
+        #expect(task.status == .failed)
+        #expect(bench.files.count == 1, "the bytes are kept")
+        bench.manager.start(task)
+        bench.settle()
+        #expect(bench.holds(bytes, in: task))
+        #expect(bench.ranges.last == "bytes=1048576-")
+    }
+}

@@ -1,0 +1,108 @@
+import Foundation
+import LannerMachine
+import LannerTesting
+import Testing
+
+@testable import LannerCore
+
+@Suite struct DiskTests {
+    let bytes = large
+
+    @Test func failsWhenTheDiskIsFull() throws {
+        let bench = TestBench.serving(bytes, disk: MemoryDisk(capacity: 1 << 20))
+        let task = try bench.download()
+        #expect(bench.runToRest())
+        #expect(task.status == .failed)
+        #expect(task.reason == .disk(.noSpace))
+        #expect(bench.transport.underway == 0)
+        bench.disk.capacity = nil
+        bench.manager.start(task)
+        bench.settle()
+        #expect(bench.holds(bytes, in: task))
+    }
+
+    @Test func keepsTheBytesWhenTheDiskFillsUp() throws {
+        let bench = TestBench.serving(bytes)
+        // Someone else takes the space that was not set aside.
+        bench.disk.fail(.write, with: .noSpace, skipping: 2, times: 1)
+        let task = try bench.download()
+        bench.settle()
+        #expect(task.reason == .disk(.noSpace))
+        #expect(task.completedBytes == 2 << 20)
+        bench.manager.start(task)
+        bench.settle()
+        #expect(bench.holds(bytes, in: task))
+        #expect(bench.ranges == ["whole", "bytes=2097152-"])
+    }
+
+    @Test func waitsForSpaceWhenAsked() throws {
+        var configuration = SessionConfiguration()
+        configuration.waitsForDiskSpace = true
+        let bench = TestBench.serving(bytes, configuration: configuration, disk: MemoryDisk(capacity: 1 << 20))
+        let task = try bench.download()
+        bench.run(for: .seconds(100))
+        guard case .disk = task.waitingReason else { return #expect(Bool(false), "it waits for the disk") }
+        bench.disk.capacity = nil
+        #expect(bench.runToRest())
+        #expect(bench.holds(bytes, in: task))
+    }
+
+    @Test(arguments: [MemoryDisk.Operation.open, .write, .truncate, .sync, .rename, .syncDirectory, .makeDirectory])
+    func failsTypedAndCanBeStartedAgain(operation: MemoryDisk.Operation) throws {
+        let bench = TestBench.serving(bytes)
+        bench.disk.fail(operation, with: .inputOutput)
+        let task = try bench.download()
+        #expect(bench.runToRest())
+        #expect(task.status == .failed)
+        #expect(task.reason == .disk(.inputOutput))
+        #expect(task.error.map { "\($0)" }?.contains("device") == true)
+        bench.manager.start(task)
+        #expect(bench.runToRest())
+        #expect(bench.holds(bytes, in: task))
+        #expect(bench.files == [task.filePath])
+    }
+
+    @Test func countsWhatTheDiskHasLost() async throws {
+        let bench = TestBench.serving(bytes)
+        let task = try bench.download(.cut(afterBytes: 2 << 20))
+        bench.settle()
+        let partial = try #require(bench.files.first)
+        bench.disk.place(Array(bytes[..<1_000_000]), at: partial)
+        let events = EventLog(task)
+        #expect(bench.runToRest())
+        #expect(bench.holds(bytes, in: task))
+        #expect(bench.ranges.last == "bytes=1000000-")
+        #expect(await events.untilRest().contains("restarted: bytesLost"))
+    }
+
+    @Test func failsWhenTheStoreDoesNotKeepTheRecord() throws {
+        let store = UnreliableStore()
+        let bench = TestBench.serving(bytes, store: store)
+        store.fails = true
+        let task = try bench.download()
+        #expect(bench.runToRest())
+        #expect(task.status == .failed)
+        #expect(task.reason == .store)
+        #expect(bench.contents(of: task) == nil, "what is not recorded is not published")
+        store.fails = false
+        bench.manager.start(task)
+        #expect(bench.runToRest())
+        #expect(bench.holds(bytes, in: task))
+        #expect(bench.transport.requests.count == 1, "the bytes were all there")
+    }
+
+    @Test func succeedsLateWhenTheStoreRecovers() throws {
+        let store = UnreliableStore()
+        let bench = TestBench.serving(bytes, store: store)
+        // The start, and the intent to publish.
+        store.failsAfter = 2
+        let task = try bench.download()
+        bench.settle()
+        #expect(task.status == .running, "it is not done before it is recorded")
+        store.failsAfter = .max
+        #expect(bench.runToRest())
+        #expect(task.status == .succeeded)
+        #expect(bench.holds(bytes, in: task))
+        #expect(bench.log.errors.count == 1)
+    }
+}

@@ -1,0 +1,80 @@
+import Foundation
+import LannerMachine
+import LannerTesting
+import Testing
+
+@testable import LannerCore
+
+@Suite struct RedirectTests {
+    @Test func followsARelativeRedirect() throws {
+        let bench = TestBench.serving([1, 2, 3])
+        bench.transport.script("/a/start", .redirect(to: "../file.bin"))
+        let task = try #require(bench.manager.download("https://example.com/a/start", headers: ["Authorization": "x"]))
+        bench.settle()
+        #expect(bench.contents(of: task) == [1, 2, 3])
+        #expect(bench.transport.requests.map(\.url.absoluteString) == ["https://example.com/a/start", address])
+        #expect(bench.transport.requests.allSatisfy { $0.fields["Authorization"] == "x" })
+        #expect(task.currentURL.absoluteString == address)
+        #expect(task.url.absoluteString == "https://example.com/a/start")
+        #expect(bench.manager.fetchTask("https://example.com/a/start") === task)
+    }
+
+    @Test func keepsCredentialsFromAnotherOrigin() throws {
+        let bench = TestBench.serving([1])
+        bench.transport.script("/start", .redirect(to: "https://other.example/file.bin"))
+        let headers = ["Authorization": "secret", "X-Api-Key": "secret", "User-Agent": "Test"]
+        let task = try #require(bench.manager.download("https://example.com/start", headers: headers))
+        bench.settle()
+        #expect(task.status == .succeeded)
+        let last = try #require(bench.transport.requests.last)
+        #expect(last.url.host == "other.example")
+        #expect(!last.fields.fields.contains { $0.value == "secret" })
+        #expect(last.fields["User-Agent"] == "Test")
+    }
+
+    @Test func beginsEachAttemptAtTheURLThatWasGiven() throws {
+        let bench = TestBench.serving(large)
+        bench.transport.always("/start", .redirect(to: "https://other.example/file.bin"))
+        bench.transport.script(place, .cut(afterBytes: 1 << 20))
+        let task = try #require(bench.manager.download("https://example.com/start", headers: ["Authorization": "x"]))
+        bench.runToRest()
+        #expect(task.status == .succeeded)
+        #expect(
+            bench.transport.requests.map { $0.url.host } == [
+                "example.com", "other.example", "example.com", "other.example",
+            ])
+        #expect(bench.transport.requests.map { $0.fields["Authorization"] } == ["x", nil, "x", nil])
+        #expect(bench.transport.requests.last?.fields["Range"] == "bytes=1048576-")
+    }
+
+    @Test func givesUpAfterTwentyRedirects() throws {
+        let bench = TestBench()
+        bench.transport.always(place, .redirect(to: "?again"))
+        let task = try bench.download()
+        bench.runToRest()
+        #expect(task.status == .failed)
+        #expect(task.reason == .redirect)
+        #expect(bench.transport.requests.count == 21)
+    }
+
+    @Test(arguments: ["ftp://example.com/f", "file:///etc/passwd", "http://", "data:,x"])
+    func refusesToLeaveTheWeb(location: String) throws {
+        let bench = TestBench()
+        let task = try bench.download(.redirect(to: location))
+        bench.runToRest()
+        #expect(task.status == .failed)
+        #expect(task.reason == .redirect)
+        #expect(bench.transport.requests.count == 1)
+        #expect(bench.transport.underway == 0)
+    }
+
+    @Test func redirectsSlices() throws {
+        let bytes = Sample.bytes(400_000)
+        let bench = TestBench(traits: TransportTraits(delivery: .sliced(100_000...100_000, inFlight: 2)))
+        bench.transport.serve(.init(bytes), at: "/real")
+        bench.transport.script(place, .redirect(to: "/real"))
+        let task = try bench.download()
+        bench.settle()
+        #expect(bench.holds(bytes, in: task))
+    }
+}

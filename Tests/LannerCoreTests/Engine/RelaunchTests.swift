@@ -1,0 +1,263 @@
+import Foundation
+import LannerMachine
+import LannerTesting
+import Testing
+
+@testable import LannerCore
+
+@Suite struct RelaunchTests {
+    private func restored(_ bench: TestBench) throws -> DownloadTask {
+        try #require(bench.manager.fetchTask(address))
+    }
+
+    @Test func resumesWhatWasSuspendedAt40Percent() throws {
+        let bench = TestBench.serving(Sample.bytes(1000))
+        let first = try bench.download(.stall(afterBytes: 400))
+        bench.settle()
+        bench.manager.suspend(first)
+        bench.settle()
+        bench.relaunch()
+        let task = try restored(bench)
+        #expect(task.status == .suspended)
+        #expect(task.progress.fractionCompleted == 0.4)
+        bench.manager.start(task)
+        bench.settle()
+        #expect(bench.contents(of: task) == Sample.bytes(1000))
+        #expect(bench.ranges.last == "bytes=400-")
+    }
+
+    @Test func resumesWhatWasKilled() throws {
+        let bench = TestBench.serving(large)
+        _ = try bench.download(.stall(afterBytes: 2_000_000))
+        bench.run(for: .seconds(3))
+        bench.relaunch()
+        let task = try restored(bench)
+        #expect(task.status == .suspended)
+        #expect(task.completedBytes == 2_000_000, "the mark of the last second")
+        bench.manager.start(task)
+        bench.settle()
+        #expect(bench.holds(large, in: task))
+        #expect(bench.ranges.last == "bytes=2000000-")
+    }
+
+    @Test func trustsOnlySyncedBytesAfterAReboot() throws {
+        let bench = TestBench.serving(large)
+        _ = try bench.download(.stall(afterBytes: 1_000_000))
+        bench.run(for: .seconds(7))
+        bench.transport.release(bytes: 1_000_000)
+        bench.run(for: .seconds(2))
+        bench.disk.boot = "another"
+        bench.relaunch()
+        let task = try restored(bench)
+        #expect(task.completedBytes == 1_000_000)
+        bench.manager.start(task)
+        bench.settle()
+        #expect(bench.holds(large, in: task))
+    }
+
+    @Test func startsByItselfWhenAsked() throws {
+        var configuration = SessionConfiguration()
+        configuration.resumesAtLaunch = true
+        let bench = TestBench.serving(large, configuration: configuration)
+        _ = try bench.download(.stall(afterBytes: 1 << 20))
+        bench.run(for: .seconds(2))
+        bench.relaunch()
+        bench.settle()
+        #expect(bench.holds(large, in: try restored(bench)))
+    }
+
+    @Test func remembersEveryEnd() throws {
+        let bench = TestBench.serving([1, 2, 3])
+        bench.manager.download(address)
+        bench.manager.download("https://example.com/missing", headers: ["X-A": "b"])
+        bench.settle()
+        bench.relaunch()
+        let tasks = bench.manager.tasks
+        #expect(tasks.map(\.status) == [.succeeded, .failed])
+        #expect(tasks.first?.completedBytes == 3)
+        #expect(tasks.first.map { $0.endDate > 0 } == true)
+        guard case .unacceptableStatusCode(404) = tasks.last?.error as? LannerError else {
+            return #expect(Bool(false), "the error is remembered")
+        }
+        #expect(bench.manager.status == .failed)
+        bench.transport.serve(.init([4]), at: "/missing")
+        bench.manager.totalStart()
+        bench.settle()
+        #expect(bench.manager.status == .succeeded)
+        #expect(bench.transport.requests.last?.fields["X-A"] == "b")
+    }
+
+    @Test func keepsTheOrder() {
+        var configuration = SessionConfiguration()
+        configuration.maxConcurrentTasksLimit = 1
+        let bench = TestBench(configuration: configuration)
+        bench.transport.serveElsewhere(.init([1]))
+        bench.manager.multiDownload((0..<20).map { "https://example.com/\($0)" })
+        bench.relaunch()
+        bench.transport.clearRequests()
+        bench.manager.totalStart()
+        bench.settle()
+        #expect(bench.transport.requests.map(\.url.path) == (0..<20).map { "/\($0)" })
+    }
+
+    @Test func neverUsesAnIdentityTwice() throws {
+        let bench = TestBench.serving(large)
+        let first = try bench.download(.stall(afterBytes: 1 << 20))
+        bench.settle()
+        bench.manager.suspend(first)
+        bench.settle()
+        bench.relaunch()
+        let other = try #require(bench.manager.download("https://example.com/other"))
+        #expect(other.id != first.id)
+    }
+
+    /// Killed after every single piece of work: wherever it was, it ends with the right file.
+    @Test(arguments: [false, true]) func survivesDeathAtEveryStep(reboots: Bool) throws {
+        let bytes = Sample.bytes(1000)
+        for steps in 0... {
+            let bench = TestBench.serving(bytes)
+            let first = try bench.download(.cut(afterBytes: 300))
+            var left = steps
+            while left > 0, !first.status.isAtRest {
+                left -= 1
+                if !bench.lanes.runNext() { bench.clock.advance(by: .milliseconds(250)) }
+            }
+            if reboots { bench.disk.boot = "another" }
+            bench.relaunch()
+            let task = try restored(bench)
+            bench.manager.start(task)
+            #expect(bench.runToRest())
+            #expect(task.status == .succeeded, "killed after \(steps) steps")
+            #expect(bench.contents(of: task) == bytes)
+            #expect(bench.files == [task.filePath])
+            if left > 0 || first.status.isAtRest { break }
+        }
+    }
+
+    @Test func recognizesAFileThatWasPublishedButNotRecorded() throws {
+        let bench = TestBench.serving(large)
+        let first = try bench.download()
+        try bench.step { bench.records.first?.saved.status == .publishing }
+        let contents = bench.contents
+        try bench.step { bench.disk.files.contains(first.filePath) }
+        bench.relaunch(store: MemoryStore(contents, lanes: bench.lanes))
+        let task = try restored(bench)
+        #expect(task.status == .succeeded)
+        #expect(bench.records.first?.saved.status == .succeeded, "and recorded")
+        #expect(bench.transport.requests.count == 1)
+    }
+
+    @Test func removesPartialFilesNobodyKnows() throws {
+        let bench = TestBench.serving(large)
+        let task = try bench.download(.stall(afterBytes: 1 << 20))
+        bench.settle()
+        bench.manager.suspend(task)
+        bench.settle()
+        let known = bench.files
+        bench.disk.place([1, 2], at: "/downloads/Tmp/99-1.part")
+        bench.disk.place([1, 2], at: "/downloads/Tmp/\(task.id.number)-9.part")
+        bench.disk.place([1, 2], at: "/downloads/Tmp/someone's.txt")
+        bench.relaunch()
+        #expect(bench.files == (known + ["/downloads/Tmp/someone's.txt"]).sorted())
+    }
+
+    @Test func leavesOutRecordsThatMakeNoSense() throws {
+        let bench = TestBench.serving([1])
+        _ = try bench.download()
+        bench.settle()
+        let good = try #require(bench.contents.first)
+        let store = MemoryStore(
+            [good.key: good.value, "7": Data([1, 2, 3]), "8": good.value, "9": Data()], lanes: bench.lanes)
+        bench.relaunch(store: store)
+        #expect(bench.manager.tasks.count == 1)
+        #expect(bench.log.errors.count == 3)
+    }
+}
+
+@Suite struct InvalidateTests {
+    @Test func endsEverything() async throws {
+        let bench = TestBench.serving(large)
+        let task = try bench.download(.stall(afterBytes: 1 << 20))
+        bench.run(for: .seconds(2))
+        let calls = Tally()
+        bench.manager.suspend(task) { _ in calls.add("suspend") }
+        let file = Task { try await task.file }
+        bench.manager.invalidate()
+        await #expect(throws: CancellationError.self) { _ = try await file.value }
+        await #expect(throws: CancellationError.self) { _ = try await task.file }
+        bench.settle()
+        #expect(calls.all == ["suspend"])
+        #expect(bench.transport.underway == 0)
+        bench.manager.start(task) { _ in calls.add("start") }
+        bench.manager.totalStart { _ in calls.add("totalStart") }
+        #expect(bench.manager.download("https://example.com/other") == nil)
+        bench.run(for: .seconds(100))
+        #expect(calls.all == ["suspend", "start", "totalStart"])
+        #expect(bench.transport.requests.count == 1)
+        bench.manager.invalidate()
+    }
+
+    @Test func freesTheDirectoryAtOnce() throws {
+        let bench = TestBench.serving(large)
+        let first = try bench.download(.stall(afterBytes: 1_500_000))
+        bench.settle()
+        bench.manager.invalidate()
+        let next = bench.manager(on: MemoryStore(bench.contents, lanes: bench.lanes))
+        #expect(next.unavailable == nil)
+        let task = try #require(next.fetchTask(address))
+        next.start(task)
+        bench.settle()
+        #expect(task.status == .succeeded)
+        #expect(bench.holds(large, in: task))
+        #expect(first.status == .running, "the old one stands still")
+        next.invalidate()
+    }
+
+    @Test func keepsASecondManagerOut() throws {
+        let bench = TestBench.serving(large)
+        let task = try bench.download(.stall(afterBytes: 1 << 20))
+        bench.settle()
+        let second = bench.manager(on: MemoryStore([:], lanes: bench.lanes))
+        guard case .storeError(let error) = second.unavailable else {
+            return #expect(Bool(false), "\(String(describing: second.unavailable))")
+        }
+        #expect(error.reason == .inUse)
+        #expect(second.download(address) == nil)
+        #expect(second.tasks.isEmpty)
+        let calls = Tally()
+        second.totalStart { _ in calls.add("start") }
+        second.invalidate()
+        bench.transport.release()
+        bench.settle()
+        #expect(calls.all == ["start"])
+        #expect(bench.holds(large, in: task), "the first is not disturbed")
+    }
+
+    @Test func tellsWhyItCannotBeUsed() {
+        let disk = MemoryDisk()
+        disk.fail(.makeDirectory, with: .notPermitted)
+        let bench = TestBench(disk: disk)
+        guard case .cacheError(let path, let message) = bench.manager.unavailable else {
+            return #expect(Bool(false), "\(String(describing: bench.manager.unavailable))")
+        }
+        #expect(path.hasPrefix("/downloads"))
+        #expect(message.contains("permi"))
+        #expect(bench.log.errors.count == 1)
+        bench.relaunch()
+        #expect(bench.manager.unavailable == nil)
+    }
+}
+
+extension TestBench {
+    /// Another manager in the same process, on the same directory, with a transport of its own.
+    func manager(on store: any Store) -> SessionManager {
+        let transport = ScriptedTransport(clock: clock)
+        transport.serve(.init(large), at: place)
+        return SessionManager(
+            "second", configuration: SessionConfiguration(), transport: transport, store: store, logger: log,
+            cache: Cache("second", downloadPath: "/downloads"), operationQueue: .global(),
+            environment: Environment(
+                clock: clock, fileSystem: disk, lanes: lanes, mainLane: lanes.makeLane("main"),
+                operationLane: lanes.makeLane("operation"), seed: 1))
+    }
+}
