@@ -63,7 +63,14 @@ final class Engine: Sendable {
     private func drain() {
         while let batch = nextBatch() {
             var changes = PendingChanges()
-            for action in batch where !isOver { run(action, &changes) }
+            for action in batch where !isOver {
+                // Whoever is answered may end the process: what led to the answer is with the store by then.
+                if case .answer = action {
+                    commit(changes)
+                    changes = PendingChanges()
+                }
+                run(action, &changes)
+            }
             if !isOver { commit(changes) }
         }
     }
