@@ -59,17 +59,17 @@ func report(
         board.take(try report(.start, Standing(bytes: 50, total: 100, speed: 10), name: "a", index: 0))
         #expect(
             board.lines(terminal) == [
-                " 50%    100 B     10 B/s   --:-- a",
+                " 50%    100 B     10 B/s   00:00 a",
                 "  0%    100 B      0 B/s   --:-- b",
-                "   -     50 B     10 B/s   --:-- total: 0 of 3 done",
+                "   -     50 B     10 B/s   --:-- total: 0/3 done",
             ])
         board.take(try report(.done(isVerified: false), Standing(bytes: 100, total: 100), name: "b", index: 1))
         let trouble = Trouble(code: "c", detail: "d", exitCode: .failure)
         board.take(try report(.failed(trouble), name: "c", index: 2))
         #expect(
             board.lines(terminal) == [
-                " 50%    100 B     10 B/s   --:-- a",
-                " 75%    200 B     10 B/s   00:05 total: 1 of 3 done, 1 fai…",
+                " 50%    100 B     10 B/s   00:00 a",
+                " 75%    200 B     10 B/s   00:05 total: 1/3 done, 1 failed",
             ])
         board.take(try report(.suspended, name: "a", index: 0))
         #expect(board.lines(terminal).isEmpty)

@@ -100,8 +100,16 @@ struct GetSession: Sendable {
             if isDone || Self.isUseless(task, outcome) { await forget(task) }
         }
         let isEmpty = manager.tasks.isEmpty
+        await settle()
         manager.invalidate()
         return isEmpty
+    }
+
+    /// Returns when the records of all that was reported are with the store: requests are answered in order.
+    private func settle() async {
+        await withCheckedContinuation { continuation in
+            manager.totalSuspend(onMainQueue: false) { _ in continuation.resume() }
+        }
     }
 
     /// Whether it failed and left no bytes, or the wrong ones.

@@ -2,11 +2,12 @@ import Dispatch
 import Foundation
 import Lanner
 
-/// Signals that ask the program to end: the first is answered in order, the second ends it at once.
+/// Signals that ask the program to end: the first is answered in order, a later one ends it at once.
 final class Interruption: Sendable {
     private struct State {
         var sources: [any DispatchSourceSignal] = []
         var received: Int32?
+        var patience = ContinuousClock.now
         var action: (@Sendable () -> Void)?
     }
 
@@ -45,12 +46,25 @@ final class Interruption: Sendable {
     }
 
     /// The same as if the signal had come.
-    func receive(_ number: Int32) {
-        let (isFirst, action) = state.withLock { state in
-            defer { state.received = state.received ?? number }
-            return (state.received == nil, state.action)
+    ///
+    /// Programs like `timeout` send it to the process and to its group: for half a second another one is the same.
+    func receive(_ number: Int32, at now: ContinuousClock.Instant = .now) {
+        let answer = state.withLock { state -> Answer in
+            guard state.received == nil else { return now < state.patience ? .none : .exit }
+            state.received = number
+            state.patience = now + .milliseconds(500)
+            return state.action.map(Answer.perform) ?? .exit
         }
-        guard isFirst, let action else { exit(ExitCode.signal(number).number) }
-        action()
+        switch answer {
+        case .none: break
+        case .perform(let action): action()
+        case .exit: exit(ExitCode.signal(number).number)
+        }
+    }
+
+    private enum Answer {
+        case none
+        case perform(@Sendable () -> Void)
+        case exit
     }
 }

@@ -5,7 +5,7 @@ enum Bar {
     /// The line, at most as wide as asked for; what matters least is left out first.
     static func line(_ standing: Standing, label: String, width: Int) -> String {
         let percent = standing.fraction.map { "\(Int($0 * 100))%" } ?? "-"
-        let time = standing.timeLeft > 0 ? Figures.time(standing.timeLeft) : "--:--"
+        let time = standing.total != nil && standing.speed > 0 ? Figures.time(standing.timeLeft) : "--:--"
         var columns = [padded(percent, 4)]
         if width >= 76 { columns.append(bar(standing.fraction, cells: 16)) }
         columns.append(padded(Figures.bytes(standing.total ?? standing.bytes), 8))

@@ -47,7 +47,7 @@ struct Board: Sendable, Equatable {
     }
 
     private var totalLabel: String {
-        "total: \(ended - failed) of \(count) done" + (failed > 0 ? ", \(failed) failed" : "")
+        "total: \(ended - failed)/\(count) done" + (failed > 0 ? ", \(failed) failed" : "")
     }
 
     /// Percent and time are known once every size is.

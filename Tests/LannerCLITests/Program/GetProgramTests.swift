@@ -146,6 +146,8 @@ import Testing
         server.script("small.bin", [.hold])
         let held = try Program(["get", url("small.bin")], in: place)
         try await server.waitForStalls(1)
+        // As `timeout` sends it: to the process, and to its group.
+        held.send(SIGTERM)
         held.send(SIGTERM)
         let result = await held.result()
         #expect(result.code == 143)
