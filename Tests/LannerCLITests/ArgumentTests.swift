@@ -40,7 +40,7 @@ import Testing
     @Test(arguments: Help.allCases) func helpsWithEveryCommand(_ topic: Help) throws {
         #expect(try Command(["help", topic.rawValue]) == .help(topic))
         if topic != .lanner {
-            #expect(try Command([topic.rawValue, "x:y", "--help"][...].filter { $0 != "x:y" }) == .help(topic))
+            #expect(try Command([topic.rawValue, "--help"]) == .help(topic))
         }
         let lines = topic.text.split(separator: "\n", omittingEmptySubsequences: false)
         #expect(lines.count <= 24)

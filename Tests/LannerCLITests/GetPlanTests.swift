@@ -78,6 +78,12 @@ import Testing
         #expect(throws: UsageError(message)) { try GetPlan(GetOptions(urls: urls)) }
     }
 
+    @Test func refusesADirectoryWithoutAName() {
+        #expect(throws: UsageError("-d needs the name of a directory")) {
+            try GetPlan(GetOptions(urls: ["http://a/x"], directory: ""))
+        }
+    }
+
     @Test(arguments: ["-", "", "d/", "..", "d/.."]) func refusesOutputs(_ output: String) {
         #expect(throws: UsageError.self) { try GetPlan(GetOptions(urls: ["http://a/x"], output: output)) }
     }

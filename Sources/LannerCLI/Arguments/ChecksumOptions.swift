@@ -6,21 +6,22 @@ struct HashOptions: Sendable, Equatable {
     /// `-` for standard input.
     var files: [String] = []
 
-    static func parse(_ reader: inout ArgumentReader) throws(UsageError) -> Command {
-        var options = HashOptions()
+    fileprivate static let names = Checksum.Algorithm.allCases.map(\.rawValue).joined(separator: ", ")
+}
+
+extension HashOptions {
+    /// Reads the words behind the command's name; nil when they ask for help.
+    init?(_ reader: inout ArgumentReader) throws(UsageError) {
         while let word = try reader.next() {
             switch word {
-            case .operand(let file): options.files.append(file)
-            case .option("--algorithm"): options.algorithm = try .argument(reader.value("a name: " + names))
-            case .option("--help"), .option("-h"): return .help(.hash)
+            case .operand(let file): files.append(file)
+            case .option("--algorithm"): algorithm = try .argument(reader.value("a name: " + Self.names))
+            case .option("--help"), .option("-h"): return nil
             case .option(let name): throw .unknown(option: name, see: .hash)
             }
         }
-        if options.files.isEmpty { throw UsageError("a FILE is missing; - is standard input") }
-        return .hash(options)
+        if files.isEmpty { throw UsageError("a FILE is missing; - is standard input") }
     }
-
-    fileprivate static let names = Checksum.Algorithm.allCases.map(\.rawValue).joined(separator: ", ")
 }
 
 /// What `lanner verify` was asked for.
@@ -28,20 +29,23 @@ struct VerifyOptions: Sendable, Equatable {
     var digest: Checksum.Digest
     /// `-` for standard input.
     var file: String
+}
 
-    static func parse(_ reader: inout ArgumentReader) throws(UsageError) -> Command {
+extension VerifyOptions {
+    /// Reads the words behind the command's name; nil when they ask for help.
+    init?(_ reader: inout ArgumentReader) throws(UsageError) {
         var operands: [String] = []
         while let word = try reader.next() {
             switch word {
             case .operand(let text): operands.append(text)
-            case .option("--help"), .option("-h"): return .help(.verify)
+            case .option("--help"), .option("-h"): return nil
             case .option(let name): throw .unknown(option: name, see: .verify)
             }
         }
         guard operands.count == 2 else {
             throw UsageError("verify needs a checksum, ALGO:HEX, and one FILE")
         }
-        return .verify(VerifyOptions(digest: try .argument(operands[0]), file: operands[1]))
+        self.init(digest: try .argument(operands[0]), file: operands[1])
     }
 }
 

@@ -13,9 +13,9 @@ enum Command: Sendable, Equatable {
         guard let name = words.first else { throw UsageError("a command is missing; see lanner --help") }
         var reader = ArgumentReader(words.dropFirst())
         switch name {
-        case "get": self = try GetOptions.parse(&reader)
-        case "hash": self = try HashOptions.parse(&reader)
-        case "verify": self = try VerifyOptions.parse(&reader)
+        case "get": self = try GetOptions(&reader).map(Command.get) ?? .help(.get)
+        case "hash": self = try HashOptions(&reader).map(Command.hash) ?? .help(.hash)
+        case "verify": self = try VerifyOptions(&reader).map(Command.verify) ?? .help(.verify)
         case "demo": self = try Self.demo(&reader)
         case "help", "--help", "-h": self = try Self.help(&reader)
         case "--version": self = .version
@@ -41,12 +41,5 @@ enum Command: Sendable, Equatable {
             throw UsageError("\(name.quoted) is no command; see lanner --help")
         }
         return .help(topic)
-    }
-}
-
-extension UsageError {
-    static func unknown(option: String, see topic: Help) -> UsageError {
-        let command = topic == .lanner ? "lanner" : "lanner \(topic.rawValue)"
-        return UsageError("there is no option \(option.quoted); see \(command) --help")
     }
 }

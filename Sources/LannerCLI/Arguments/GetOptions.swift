@@ -27,17 +27,16 @@ struct GetOptions: Sendable, Equatable {
 }
 
 extension GetOptions {
-    static func parse(_ reader: inout ArgumentReader) throws(UsageError) -> Command {
-        var options = GetOptions()
+    /// Reads the words behind the command's name; nil when they ask for help.
+    init?(_ reader: inout ArgumentReader) throws(UsageError) {
         while let word = try reader.next() {
             switch word {
-            case .operand(let url): options.urls.append(url)
-            case .option("--help"), .option("-h"): return .help(.get)
-            case .option(let name): try options.take(name, &reader)
+            case .operand(let url): urls.append(url)
+            case .option("--help"), .option("-h"): return nil
+            case .option(let name): try take(name, &reader)
             }
         }
-        try options.check()
-        return .get(options)
+        try check()
     }
 
     private mutating func take(_ name: String, _ reader: inout ArgumentReader) throws(UsageError) {

@@ -80,3 +80,10 @@ enum Help: String, Sendable, CaseIterable {
         Exit codes: 0 all was right, 1 something was not.
         """
 }
+
+extension UsageError {
+    static func unknown(option: String, see topic: Help) -> UsageError {
+        let command = topic == .lanner ? "lanner" : "lanner \(topic.rawValue)"
+        return UsageError("there is no option \(option.quoted); see \(command) --help")
+    }
+}

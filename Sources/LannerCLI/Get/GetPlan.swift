@@ -19,6 +19,7 @@ struct GetPlan: Sendable, Equatable {
 
     /// Looks everything over before anything is done.
     init(_ options: GetOptions, _ list: [InputFile.Entry] = []) throws(UsageError) {
+        if options.directory == "" { throw UsageError("-d needs the name of a directory") }
         directory = options.directory ?? "."
         if let output = options.output { directory = try Self.split(output, in: options.directory).directory }
         for url in options.urls {
@@ -39,7 +40,7 @@ struct GetPlan: Sendable, Equatable {
     private mutating func add(_ text: String, _ name: String?, _ checksum: Checksum.Digest?) throws(UsageError) {
         let (url, shown) = try Self.url(text)
         let name = name ?? TargetName.suggested(by: url)
-        let path = directory == "." ? name : directory + (directory.hasSuffix("/") ? "" : "/") + name
+        let path = TargetName.path(name, in: directory)
         items.append(Item(url: url, shownURL: shown, name: name, path: path, checksum: checksum))
     }
 
@@ -69,7 +70,7 @@ struct GetPlan: Sendable, Equatable {
         guard let slash else { return (base ?? ".", name) }
         let directory = slash == output.startIndex ? "/" : String(output[..<slash])
         guard let base, !output.hasPrefix("/") else { return (directory, name) }
-        return (base + "/" + directory, name)
+        return (TargetName.path(directory, in: base), name)
     }
 
     /// Two downloads cannot have one name, nor one URL.

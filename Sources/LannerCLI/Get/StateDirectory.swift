@@ -6,7 +6,7 @@ struct StateDirectory {
     let path: String
 
     init(in directory: String) {
-        path = directory + "/" + TargetName.stateDirectory
+        path = TargetName.path(TargetName.stateDirectory, in: directory)
     }
 
     /// Where everything is, in the words of the library.

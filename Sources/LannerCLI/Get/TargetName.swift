@@ -36,6 +36,12 @@ enum TargetName {
         return text
     }
 
+    /// The path of a name in a directory, as short as it goes.
+    static func path(_ name: String, in directory: String) -> String {
+        if directory == "." { return name }
+        return directory.hasSuffix("/") ? directory + name : directory + "/" + name
+    }
+
     /// Separators of any system, and what would not be seen.
     private static func isForbidden(_ scalar: Unicode.Scalar) -> Bool {
         scalar == "/" || scalar == "\\" || scalar.isDisruptive

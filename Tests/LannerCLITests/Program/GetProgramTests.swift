@@ -3,7 +3,7 @@ import Lanner
 import LannerLoopback
 import Testing
 
-@Suite struct GetProgramTests {
+@Suite(.serialized) struct GetProgramTests {
     let server: LoopbackServer
     let place: Workplace
     let small = LoopbackServer.Resource(.generated(seed: 1, length: 100_000))

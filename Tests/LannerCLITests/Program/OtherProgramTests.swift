@@ -1,7 +1,7 @@
 import Foundation
 import Testing
 
-@Suite struct OtherProgramTests {
+@Suite(.serialized) struct OtherProgramTests {
     let place: Workplace
 
     init() throws {

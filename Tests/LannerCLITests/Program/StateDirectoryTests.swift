@@ -1,0 +1,42 @@
+import Foundation
+import Lanner
+import Testing
+
+@testable import LannerCLI
+
+@Suite struct StateDirectoryTests {
+    let place: Workplace
+    let state: StateDirectory
+
+    init() throws {
+        place = try Workplace()
+        state = StateDirectory(in: place.url.path)
+        try FileManager.default.createDirectory(
+            at: place.url.appendingPathComponent(".lanner/Tmp"), withIntermediateDirectories: true)
+        for name in ["lock", "journal-3", "snapshot-3", "Tmp/lock"] { try place.write([], to: ".lanner/" + name) }
+    }
+
+    @Test func goesWithWhatTheLibraryMade() {
+        state.remove()
+        #expect(place.names.isEmpty)
+    }
+
+    @Test(arguments: ["notes", "corrupt-1.bin", "Tmp/1-1.part"]) func staysWithAnythingElse(_ name: String) throws {
+        try place.write([1], to: ".lanner/" + name)
+        state.remove()
+        #expect(place.bytes(".lanner/" + name) == [1])
+    }
+
+    @Test func staysWhileItIsInUse() throws {
+        let lock = try PosixFileSystem().lock(state.path + "/Tmp/lock")
+        state.remove()
+        #expect(place.bytes(".lanner/journal-3") == [])
+        lock.release()
+    }
+
+    @Test func doesNothingWhenItIsNotThere() throws {
+        state.remove()
+        state.remove()
+        #expect(place.names.isEmpty)
+    }
+}
