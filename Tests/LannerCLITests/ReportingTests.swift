@@ -64,7 +64,7 @@ func report(
                 "   -     50 B     10 B/s   --:-- total: 0/3 done",
             ])
         board.take(try report(.done(isVerified: false), Standing(bytes: 100, total: 100), name: "b", index: 1))
-        let trouble = Trouble(code: "c", detail: "d", exitCode: .failure)
+        let trouble = Trouble(code: "c", reason: "d", exitCode: .failure)
         board.take(try report(.failed(trouble), name: "c", index: 2))
         #expect(
             board.lines(terminal) == [
@@ -97,7 +97,7 @@ func report(
 }
 
 @Suite struct JSONLinesTests {
-    static let trouble = Trouble(code: "status.404", detail: "a \"b\"\n\\", exitCode: .failure)
+    static let trouble = Trouble(code: "status.404", reason: "a \"b\"\n\\", exitCode: .failure)
 
     @Test func keepsItsForm() throws {
         let line = JSONLines.line(try report(.progress, Standing(bytes: 5, total: 10, speed: 2)))
@@ -132,7 +132,7 @@ func report(
 }
 
 @Suite struct WordingTests {
-    static let trouble = Trouble(code: "c", detail: "no answer; wait", exitCode: .failure)
+    static let trouble = Trouble(code: "c", reason: "no answer", advice: "wait", exitCode: .failure)
 
     @Test(
         arguments: [
@@ -146,8 +146,8 @@ func report(
             (.done(isVerified: true), Standing(bytes: 7), "x: done, 7 B, checksum right"),
             (.skipped(isVerified: false), Standing(bytes: 7), "x: is there already"),
             (.restarted(.rangesNotServed), Standing(), "x: starts over: the server sends the file only as a whole"),
-            (.retrying(trouble, after: .milliseconds(1960)), Standing(), "x: tries again in 2.0 s: no answer; wait"),
-            (.retrying(trouble, after: .seconds(61)), Standing(), "x: tries again in 61 s: no answer; wait"),
+            (.retrying(trouble, after: .milliseconds(1960)), Standing(), "x: tries again in 2.0 s: no answer"),
+            (.retrying(trouble, after: .seconds(61)), Standing(), "x: tries again in 61 s: no answer"),
             (.suspended, Standing(bytes: 7), "x: stopped at 7 B"),
             (.failed(trouble), Standing(), "lanner: http://127.0.0.1/0: no answer; wait"),
         ] as [(Report.Event, Standing, String)])

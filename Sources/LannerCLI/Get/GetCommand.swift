@@ -77,8 +77,8 @@ struct GetCommand {
         if let error = manager.unavailable { return Trouble(error) }
         if access(plan.directory, W_OK) != 0 {
             return Trouble(
-                code: "disk.notPermitted", detail: "\(plan.directory) may not be written to; choose a directory by -d",
-                exitCode: .disk)
+                code: "disk.notPermitted", reason: "\(plan.directory) may not be written to",
+                advice: "choose a directory by -d", exitCode: .disk)
         }
         return nil
     }
@@ -88,6 +88,7 @@ struct GetCommand {
         guard FileManager.default.fileExists(atPath: item.path, isDirectory: &isDirectory), isDirectory.boolValue
         else { return nil }
         return Trouble(
-            code: "disk.inTheWay", detail: "\(item.path) is a directory; choose another name", exitCode: .disk)
+            code: "disk.inTheWay", reason: "\(item.path) is a directory", advice: "choose another name", exitCode: .disk
+        )
     }
 }

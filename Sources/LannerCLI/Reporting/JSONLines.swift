@@ -59,15 +59,15 @@ private struct JSONEvent: Encodable {
         case .restarted(let reason): try object.encode(reason.rawValue, forKey: .code)
         case .retrying(let trouble, let delay):
             let (seconds, attoseconds) = delay.components
-            try encode(trouble, &object)
+            try encode(trouble.code, trouble.reason, &object)
             try object.encode(Double(seconds) + (Double(attoseconds) / 1e15).rounded() / 1000, forKey: .delay)
-        case .failed(let trouble): try encode(trouble, &object)
+        case .failed(let trouble): try encode(trouble.code, trouble.detail, &object)
         }
     }
 
-    private func encode(_ trouble: Trouble, _ object: inout KeyedEncodingContainer<Key>) throws {
-        try object.encode(trouble.code, forKey: .code)
-        try object.encode(trouble.detail, forKey: .detail)
+    private func encode(_ code: String, _ detail: String, _ object: inout KeyedEncodingContainer<Key>) throws {
+        try object.encode(code, forKey: .code)
+        try object.encode(detail, forKey: .detail)
     }
 
     private var name: String {

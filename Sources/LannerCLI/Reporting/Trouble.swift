@@ -4,31 +4,34 @@ import Lanner
 struct Trouble: Sendable, Equatable {
     /// A word for programs, the same in every version: "status.404", "transport.timedOut".
     var code: String
-    /// For people: the reason; what to do.
-    var detail: String
+    /// For people: why, in one line.
+    var reason: String
+    /// What they can do; nil where the reason says it already.
+    var advice: String?
     var exitCode: ExitCode
+
+    /// The reason and the advice.
+    var detail: String { reason + (advice.map { "; " + $0 } ?? "") }
 }
 
 extension Trouble {
     init(_ error: any Error) {
         switch error as? LannerError {
         case .unacceptableStatusCode(let status):
-            let reason = "the server answered with status \(status)"
-            self.init(.status(status), reason)
+            self.init(.status(status), "the server answered with status \(status)")
         case .failed(let failure): self.init(failure.reason, failure.detail)
         case .storeError(let error): self.init(error)
-        case .cacheError(_, let message): self.init(code: "disk.other", detail: message.oneLine, exitCode: .disk)
+        case .cacheError(_, let message): self.init(code: "disk.other", reason: message.oneLine, exitCode: .disk)
         case .invalidURL, .duplicateURL, .indexOutOfRange, .fetchDownloadTaskFailed, .headersMatchFailed,
             .fileNamesMatchFailed, .invalidFileName, .invalidated, nil:
-            self.init(code: "other", detail: "\(error)".oneLine, exitCode: .failure)
+            self.init(code: "other", reason: "\(error)".oneLine, exitCode: .failure)
         }
     }
 
     private init(_ reason: Failure.Reason, _ detail: String) {
-        let detail = detail.oneLine
-        // Some details say already what to do.
+        // Some of the library's sentences say behind a semicolon what to do.
         let advice = detail.contains(";") ? nil : reason.advice
-        self.init(code: reason.code, detail: detail + (advice.map { "; " + $0 } ?? ""), exitCode: reason.exitCode)
+        self.init(code: reason.code, reason: detail.oneLine, advice: advice, exitCode: reason.exitCode)
     }
 
     private init(_ error: StoreError) {
@@ -39,7 +42,7 @@ extension Trouble {
             case .disk(let fault): ("disk." + fault.rawValue, .disk)
             case .closed: ("store.closed", .failure)
             }
-        self.init(code: code, detail: error.message.oneLine, exitCode: exitCode)
+        self.init(code: code, reason: error.message.oneLine, exitCode: exitCode)
     }
 }
 

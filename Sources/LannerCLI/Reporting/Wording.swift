@@ -13,7 +13,7 @@ enum Wording {
         case .skipped(let isVerified): return "\(name): is there already\(verified(isVerified))"
         case .restarted(let reason): return "\(name): starts over: \(words(reason))"
         case .retrying(let trouble, let delay):
-            return "\(name): tries again in \(seconds(delay)): \(trouble.detail)"
+            return "\(name): tries again in \(seconds(delay)): \(trouble.reason)"
         case .suspended: return "\(name): stopped at \(bytes(standing.bytes))"
         case .failed(let trouble): return failure(report.item, trouble)
         }
