@@ -40,10 +40,10 @@ extension Download {
 
     private mutating func downloadAgain(_ ticket: Ticket?, _ context: inout Context) {
         if state == .succeeded {
-            giveUpBytes(.bytesLost, &context)
             failures = 0
+            isPlain = false
             wait(&context)
-            record(.status, &context)
+            giveUpBytes(.bytesLost, &context)
         }
         answer(ticket, &context)
     }

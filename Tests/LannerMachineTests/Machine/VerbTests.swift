@@ -144,6 +144,21 @@ import Testing
         #expect(bench.feed(.discarded(bench.id)).answers == [1, 2])
     }
 
+    @Test func aFileThatIsGoneIsDownloadedAgain() {
+        var bench = Bench.succeeded()
+        let actions = bench.verb(.downloadAgain, 7)
+        #expect(actions.restarts == [.bytesLost])
+        #expect(actions.records.map(\.status) == [.active])
+        #expect(actions.answers == [7])
+        #expect(actions.last == .open(bench.id, 2, generation: 2, claimed: ByteRanges(), total: nil))
+    }
+
+    @Test func downloadingAgainIsForWhatHasSucceeded() {
+        for var bench in [Bench.resting(), .opening(), .transferring(), .verifying(), .moving(), .failed()] {
+            #expect(bench.verb(.downloadAgain, 7) == [.answer(7)])
+        }
+    }
+
     @Test func startAgainTrustsTheServerWithRangesAgain() {
         var bench = Bench.requesting(saved: .holding(0..<100))
         bench.feed(.head(bench.id, 1, .part(0..<10, of: 1000)))

@@ -17,7 +17,11 @@ final class Place {
     /// The version that was moved to its place.
     var finished: Int?
     /// Whether somebody has cut or removed the partial file since it was last opened.
-    var isTampered = false
+    var isTampered = false {
+        didSet { wasTampered = wasTampered || isTampered }
+    }
+    /// The same since ever: a record of before may come back with a crash.
+    private(set) var wasTampered = false
     var isDiscarding = false
     var discardsFinished = false
 

@@ -37,13 +37,21 @@ extension World {
             lastTicket = ticket
             openTickets.insert(ticket)
         }
+        let verb = self.verb
+        if verb == .downloadAgain { loseFinished(ids) }
         try feed(.user(verb, ids, ticket))
+    }
+
+    /// The finished files are gone, which is why somebody wants them again.
+    private func loseFinished(_ ids: [DownloadID]) {
+        for id in ids where places[index(id)].phase == .succeeded { places[index(id)].finished = nil }
     }
 
     private var verb: Verb {
         switch random.below(100) {
         case 0..<60: .start
-        case 60..<92: .suspend
+        case 60..<88: .suspend
+        case 88..<92: .downloadAgain
         case 92..<95: .cancel
         default: .remove(completely: random.chance(50))
         }
@@ -121,6 +129,7 @@ extension World {
         }
         place.isKnown = place.isKnown && place.kept != nil
         place.isForgettable = false
+        place.isTampered = place.wasTampered
         if place.isKnown, isMachine, let synced = place.kept?.synced { place.kept?.written = synced }
         // The move was done, only its record was lost.
         if place.kept?.status == .publishing, place.finished != nil { place.kept?.status = .succeeded }
@@ -156,8 +165,10 @@ extension World {
         for _ in 0..<30_000 {
             if try work() { continue }
             let resting = places.filter { $0.isKnown && $0.phase.isResting }.map(\.id)
-            if !resting.isEmpty {
+            let lost = places.filter { $0.isKnown && $0.phase == .succeeded && $0.finished == nil }.map(\.id)
+            if !resting.isEmpty || !lost.isEmpty {
                 try feed(.user(.start, resting, nil))
+                try feed(.user(.downloadAgain, lost, nil))
             } else if try !wakeNext() {
                 return
             }
