@@ -97,6 +97,7 @@ private func fromBigEndian(_ word: UInt32) -> UInt32 {
 }
 
 /// Words 0 to 15 of each block's schedule: the block itself. Lanes without a block keep what they had.
+@inline(__always)
 private func load(
     _ blocks: UnsafePointer<UInt32>, count: Int, into schedule: UnsafeMutablePointer<UInt32>, _ constant: UInt32
 ) {
@@ -106,12 +107,15 @@ private func load(
         let w = schedule + lane
         var t = 0
         while t < 16 {
-            let word = fromBigEndian(block[t])
-            w[t &* lanes] = word
-            w[t &* lanes &+ keyed] = word &+ constant
+            w[t &* lanes] = fromBigEndian(block[t])
             t = t &+ 1
         }
         lane = lane &+ 1
+    }
+    var i = 0
+    while i < 16 &* lanes {
+        schedule[i &+ keyed] = schedule[i] &+ constant
+        i = i &+ 1
     }
 }
 
@@ -242,10 +246,9 @@ private func parity(_ s: SHA1Function.State, _ key: UInt32) -> SHA1Function.Stat
     round(s, s.e &+ key &+ (s.b ^ s.c ^ s.d))
 }
 
-/// The two terms have no bit in common: their sum is the majority of each bit.
 @_transparent
 private func majority(_ s: SHA1Function.State, _ key: UInt32) -> SHA1Function.State {
-    round(s, s.e &+ key &+ (s.c & s.d) &+ (s.b & (s.c ^ s.d)))
+    round(s, s.e &+ key &+ ((s.b & s.c) | (s.d & (s.b | s.c))))
 }
 
 /// What all rounds share.

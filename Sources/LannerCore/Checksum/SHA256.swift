@@ -101,6 +101,7 @@ private func fromBigEndian(_ word: UInt32) -> UInt32 {
 }
 
 /// Words 0 to 15 of each block's schedule: the block itself. Lanes without a block keep what they had.
+@inline(__always)
 private func load(_ blocks: UnsafePointer<UInt32>, count: Int, into w: UnsafeMutablePointer<UInt32>) {
     var lane = 0
     while lane < count {

@@ -113,6 +113,7 @@ private func fromBigEndian(_ word: UInt64) -> UInt64 {
 }
 
 /// Words 0 to 15 of each block's schedule: the block itself. Lanes without a block keep what they had.
+@inline(__always)
 private func load(_ blocks: UnsafePointer<UInt64>, count: Int, into w: UnsafeMutablePointer<UInt64>) {
     var lane = 0
     while lane < count {
