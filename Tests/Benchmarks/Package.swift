@@ -9,7 +9,12 @@ let package = Package(
         .package(name: "Lanner", path: "../..")
     ],
     targets: [
-        .executableTarget(name: "hash-bench", dependencies: [.product(name: "LannerCore", package: "Lanner")])
+        .executableTarget(name: "hash-bench", dependencies: [.product(name: "LannerCore", package: "Lanner")]),
+        .executableTarget(
+            name: "scale-bench",
+            dependencies: [
+                .product(name: "LannerCore", package: "Lanner"), .product(name: "LannerTesting", package: "Lanner"),
+            ]),
     ],
     swiftLanguageModes: [.v6]
 )

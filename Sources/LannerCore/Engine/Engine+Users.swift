@@ -12,11 +12,13 @@ extension Engine {
         }
         var jobs: [Job] = []
         var new: [NewDownload] = []
+        var verified: [DownloadID] = []
         enter { state in
             for request in requests {
                 if let job = state.livingJob(request.url.absoluteString) {
                     job.update(request)
                     jobs.append(job)
+                    if request.checksum != nil { verified.append(job.id) }
                 } else {
                     let job = makeJob(request, &state)
                     jobs.append(job)
@@ -25,6 +27,7 @@ extension Engine {
             }
             return .add(new)
         }
+        for id in verified { handle(.expectDigest(id, true)) }
         start(jobs, callback)
         return jobs.map(\.task)
     }
@@ -44,9 +47,6 @@ extension Engine {
     }
 
     private func start(_ jobs: [Job], _ callback: Callback<DownloadTask>?) {
-        for job in jobs {
-            handle(.expectDigest(job.id, job.state.withLock { $0.digest != nil }))
-        }
         let ids = jobs.map { job in
             let isLost = job.task.status == .succeeded && !fileExists(job.task.filePath)
             return (job.id, isLost)

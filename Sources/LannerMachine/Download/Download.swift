@@ -35,6 +35,8 @@ package struct Download: Sendable {
     var isPlain = false
     /// Whether the download has ended and is to be forgotten.
     package internal(set) var isGone = false
+    /// Whether the machine has a deadline for it.
+    var isTimed = false
 
     init(_ new: NewDownload) {
         id = new.id

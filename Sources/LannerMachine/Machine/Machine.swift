@@ -5,7 +5,7 @@ package struct Machine: Sendable {
     package private(set) var settings: Settings
     private var downloads: [DownloadID: Download] = [:]
     /// Who wants a slot, by rank; the id decides between equals, so that the order is the same every time.
-    private var queue = IndexedHeap<DownloadID, Place>()
+    private var queue = IndexedHeap<DownloadID, Turn>()
     private var deadlines = IndexedHeap<DownloadID, Duration>()
     /// The wakes that were asked for and have not come, the soonest last; each is sooner than those before it.
     private var armed: [Duration] = []
@@ -33,11 +33,25 @@ package struct Machine: Sendable {
     /// How many downloads there are.
     package var count: Int { downloads.count }
 
-    private struct Place: Comparable {
+    /// When a download's turn comes.
+    private struct Turn: Comparable {
         var rank: Int64
         var id: DownloadID
 
-        static func < (left: Place, right: Place) -> Bool { (left.rank, left.id) < (right.rank, right.id) }
+        static func < (left: Turn, right: Turn) -> Bool { (left.rank, left.id) < (right.rank, right.id) }
+    }
+
+    /// Where a download stands in the queue.
+    private struct Place: Equatable {
+        var claim: SlotClaim
+        var rank: Int64
+        var isForNetwork: Bool
+
+        init(_ download: Download) {
+            claim = download.isGone ? .none : download.slotClaim
+            rank = download.rank
+            if case .waiting(.network) = download.state { isForNetwork = true } else { isForNetwork = false }
+        }
     }
 }
 
@@ -139,33 +153,35 @@ extension Machine {
         guard let index = downloads.index(forKey: id) else {
             return context.actions.append(.ignored(id, .unknownDownload))
         }
+        let before = Place(downloads.values[index])
         body(&downloads.values[index], &context)
-        follow(downloads.values[index], now: context.now)
+        follow(id, from: before, to: Place(downloads.values[index]))
+        let (deadline, wasTimed) = (downloads.values[index].deadline(now: context.now), downloads.values[index].isTimed)
+        downloads.values[index].isTimed = time(id, downloads.values[index].isGone ? nil : deadline, wasTimed)
         if downloads.values[index].isGone { downloads.remove(at: index) }
     }
 
-    private mutating func follow(_ download: Download, now: Duration) {
-        let id = download.id
-        if case .waiting(.network) = download.state {
-            waitingForNetwork.insert(id)
-        } else {
-            waitingForNetwork.remove(id)
+    /// Keeps the queue, the slots and the network's list as the download is now.
+    private mutating func follow(_ id: DownloadID, from before: Place, to after: Place) {
+        guard before != after else { return }
+        if before.claim == .wants { queue.remove(id) }
+        if before.claim == .holds { running.remove(id) }
+        if before.isForNetwork { waitingForNetwork.remove(id) }
+        if after.claim == .wants { queue.set(id, to: Turn(rank: after.rank, id: id)) }
+        if after.claim == .holds { running.insert(id) }
+        if after.isForNetwork { waitingForNetwork.insert(id) }
+    }
+
+    /// Keeps the deadline; says whether there is one.
+    private mutating func time(_ id: DownloadID, _ deadline: Duration?, _ wasTimed: Bool) -> Bool {
+        guard let deadline else {
+            if wasTimed { deadlines.remove(id) }
+            return false
         }
-        switch download.isGone ? .none : download.slotClaim {
-        case .none:
-            queue.remove(id)
-            running.remove(id)
-        case .wants:
-            queue.set(id, to: Place(rank: download.rank, id: id))
-            running.remove(id)
-        case .holds:
-            queue.remove(id)
-            running.insert(id)
-        }
-        guard !download.isGone, let deadline = download.deadline(now: now) else { return deadlines.remove(id) }
         // An earlier one stays: being looked at too soon does no harm, and a tick is not put off by other events.
-        if let earlier = deadlines[id], earlier <= deadline { return }
+        if wasTimed, let earlier = deadlines[id], earlier <= deadline { return true }
         deadlines.set(id, to: deadline)
+        return true
     }
 
     private mutating func admit(_ context: inout Context) {
