@@ -11,7 +11,7 @@ extension Download {
         transfer.received = transfer.received.addingClamped(count - before)
         transfer.lastAdvance = context.now
         // Not only once they are written: an exchange that fails right after them has advanced all the same.
-        noteGain(transfer.base + transfer.received)
+        noteGain(transfer.base.addingClamped(transfer.received))
         state = .transferring(transfer)
         askForMore(&context)
     }

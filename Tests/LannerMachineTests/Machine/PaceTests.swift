@@ -48,10 +48,26 @@ import Testing
         }
     }
 
-    @Test func anEarlyTimerIsArmedAgain() {
+    @Test func aTimerThatIsEarlyChangesNothing() {
         var bench = large()
         bench.pass(.milliseconds(250))
-        #expect(bench.pass(.milliseconds(10)) == [.wake(at: .milliseconds(500))])
+        #expect(bench.pass(.milliseconds(10)).isEmpty)
+        #expect(bench.pass(.milliseconds(240)).wakes == [.milliseconds(750)])
+    }
+
+    @Test func aSoonerWakeLeavesTheLaterOneToCome() {
+        var bench = Bench.requesting()
+        let retry = ResponseHead(status: 503, fields: ["Retry-After": "100"])
+        bench.feed(.head(bench.id, 1, retry))
+        #expect(bench.closed().wakes.isEmpty)  // The look at the request is still to come.
+        #expect(bench.pass(.milliseconds(250)).wakes == [.seconds(100)])
+        bench.feed(.add([NewDownload(id: DownloadID(2), rank: 0)]))
+        bench.feed(.user(.start, [DownloadID(2)], nil))
+        #expect(bench.feed(.opened(DownloadID(2), 1, held: ByteRanges())).wakes == [.milliseconds(500)])
+        bench.feed(.user(.suspend, [DownloadID(2)], nil))
+        bench.feed(.closed(DownloadID(2), 1, written: ByteRanges(), synced: ByteRanges()))
+        #expect(bench.pass(.milliseconds(250)).isEmpty)
+        #expect(bench.pass(.milliseconds(99_500)).phases == [.waiting(.slot), .running])
     }
 
     @Test func silenceBeforeTheHeaderIsAFailure() {
