@@ -159,7 +159,16 @@ package final class PosixFileLock: FileLock {
         descriptor = Locked(file)
     }
 
+    deinit {
+        release()
+    }
+
+    /// Unlocks by itself, not by closing: a child process that has been forked at this moment holds a copy of the
+    /// descriptor until it executes its program, and the lock with it.
     package func release() {
-        descriptor.withLock { $0 = nil }
+        descriptor.withLock { file in
+            if let file { flock(file.number, LOCK_UN) }
+            file = nil
+        }
     }
 }

@@ -123,6 +123,21 @@ import Testing
         #expect(fault { try disk.syncDirectory(place("none")) } == .notFound)
     }
 
+    #if os(Linux)
+    /// What a child process that was just forked has: a copy of the descriptor.
+    @Test func aReleasedLockIsFreeThoughACopyOfItsDescriptorIsOpen() throws {
+        let lock = try disk.lock(place("lock"))
+        let descriptors = try FileManager.default.contentsOfDirectory(atPath: "/proc/self/fd")
+        let ours = descriptors.first { name in
+            (try? FileManager.default.destinationOfSymbolicLink(atPath: "/proc/self/fd/" + name)) == place("lock")
+        }
+        let copy = dup(try #require(ours.flatMap { Int32($0) }))
+        defer { close(copy) }
+        lock.release()
+        try disk.lock(place("lock")).release()
+    }
+    #endif
+
     @Test func lockHoldsOffASecondOneUntilReleased() throws {
         let first = try disk.lock(place("lock"))
         #expect(fault { _ = try disk.lock(place("lock")) } == .locked)
