@@ -41,11 +41,22 @@ struct SHA256Function: BlockFunction {
     }
 
     mutating func compress(_ blocks: UnsafePointer<UInt32>, count: Int) {
-        Self.constants.withUnsafeBufferPointer { constants in
-            withUnsafeTemporaryAllocation(of: UInt32.self, capacity: 64 &* lanes) { buffer in
-                guard let k = constants.baseAddress, let w = buffer.baseAddress else { return }
-                buffer.initialize(repeating: 0)
-                state = compressed(state, blocks, count: count, schedule: w, constants: k)
+        withUnsafeTemporaryAllocation(of: UInt32.self, capacity: 2 &* scheduleSize) { buffer in
+            guard let w = buffer.baseAddress else { return }
+            buffer.initialize(repeating: 0)
+            storeConstants(behind: w)
+            state = compressed(state, blocks, count: count, schedule: w)
+        }
+    }
+
+    /// Fills the second half of the buffer: behind each word of the schedules, the constant of its round. The state alone
+    /// takes half of the registers of x86-64; so a round finds both from one pointer.
+    private func storeConstants(behind w: UnsafeMutablePointer<UInt32>) {
+        var i = scheduleSize
+        for constant in Self.constants {
+            for _ in 0..<lanes {
+                w[i] = constant
+                i = i &+ 1
             }
         }
     }
@@ -67,10 +78,13 @@ struct SHA256Function: BlockFunction {
 @_transparent
 private var lanes: Int { 8 }
 
+/// Words of their schedules, and as many constants follow.
+@_transparent
+private var scheduleSize: Int { 64 &* lanes }
+
 /// The state after all blocks.
 private func compressed(
-    _ state: SHA256Function.State, _ blocks: UnsafePointer<UInt32>, count: Int,
-    schedule: UnsafeMutablePointer<UInt32>, constants: UnsafePointer<UInt32>
+    _ state: SHA256Function.State, _ blocks: UnsafePointer<UInt32>, count: Int, schedule: UnsafeMutablePointer<UInt32>
 ) -> SHA256Function.State {
     var state = state
     var done = 0
@@ -79,7 +93,7 @@ private func compressed(
         load(blocks + 16 &* done, count: batch, into: schedule)
         extend(schedule)
         for lane in 0..<batch {
-            state = mixed(state, schedule + lane, constants)
+            state = mixed(state, schedule + lane)
         }
         done = done &+ batch
     }
@@ -128,16 +142,15 @@ private func extend(_ w: UnsafeMutablePointer<UInt32>) {
     }
 }
 
-/// The state after a block whose schedule is every `lanes`th word from `w`.
+/// The state after a block whose schedule is every `lanes`th word from `schedule`.
 @inline(__always)
-private func mixed(
-    _ state: SHA256Function.State, _ w: UnsafePointer<UInt32>, _ k: UnsafePointer<UInt32>
-) -> SHA256Function.State {
+private func mixed(_ state: SHA256Function.State, _ schedule: UnsafePointer<UInt32>) -> SHA256Function.State {
     var s = state
-    var t = 0
-    while t < 64 {
-        s = sixteenRounds(s, w + t &* lanes, k + t)
-        t = t &+ 16
+    var w = schedule
+    let end = w + scheduleSize
+    while w < end {
+        s = sixteenRounds(s, w)
+        w += 16 &* lanes
     }
     return (
         state.a &+ s.a, state.b &+ s.b, state.c &+ s.c, state.d &+ s.d,
@@ -146,33 +159,31 @@ private func mixed(
 }
 
 @_transparent
-private func sixteenRounds(
-    _ s0: SHA256Function.State, _ w: UnsafePointer<UInt32>, _ k: UnsafePointer<UInt32>
-) -> SHA256Function.State {
-    let s1 = round(s0, w[0] &+ k[0])
-    let s2 = round(s1, w[1 &* lanes] &+ k[1])
-    let s3 = round(s2, w[2 &* lanes] &+ k[2])
-    let s4 = round(s3, w[3 &* lanes] &+ k[3])
-    let s5 = round(s4, w[4 &* lanes] &+ k[4])
-    let s6 = round(s5, w[5 &* lanes] &+ k[5])
-    let s7 = round(s6, w[6 &* lanes] &+ k[6])
-    let s8 = round(s7, w[7 &* lanes] &+ k[7])
-    let s9 = round(s8, w[8 &* lanes] &+ k[8])
-    let s10 = round(s9, w[9 &* lanes] &+ k[9])
-    let s11 = round(s10, w[10 &* lanes] &+ k[10])
-    let s12 = round(s11, w[11 &* lanes] &+ k[11])
-    let s13 = round(s12, w[12 &* lanes] &+ k[12])
-    let s14 = round(s13, w[13 &* lanes] &+ k[13])
-    let s15 = round(s14, w[14 &* lanes] &+ k[14])
-    return round(s15, w[15 &* lanes] &+ k[15])
+private func sixteenRounds(_ s0: SHA256Function.State, _ w: UnsafePointer<UInt32>) -> SHA256Function.State {
+    let s1 = round(s0, w)
+    let s2 = round(s1, w + 1 &* lanes)
+    let s3 = round(s2, w + 2 &* lanes)
+    let s4 = round(s3, w + 3 &* lanes)
+    let s5 = round(s4, w + 4 &* lanes)
+    let s6 = round(s5, w + 5 &* lanes)
+    let s7 = round(s6, w + 6 &* lanes)
+    let s8 = round(s7, w + 7 &* lanes)
+    let s9 = round(s8, w + 8 &* lanes)
+    let s10 = round(s9, w + 9 &* lanes)
+    let s11 = round(s10, w + 10 &* lanes)
+    let s12 = round(s11, w + 11 &* lanes)
+    let s13 = round(s12, w + 12 &* lanes)
+    let s14 = round(s13, w + 13 &* lanes)
+    let s15 = round(s14, w + 14 &* lanes)
+    return round(s15, w + 15 &* lanes)
 }
 
-/// One round; `key` is the sum of its schedule word and its constant.
+/// One round, with the schedule's word at `w` and the constant behind it.
 @_transparent
-private func round(_ s: SHA256Function.State, _ key: UInt32) -> SHA256Function.State {
+private func round(_ s: SHA256Function.State, _ w: UnsafePointer<UInt32>) -> SHA256Function.State {
     let choice = s.g ^ (s.e & (s.f ^ s.g))
     let sigma1 = rotated(s.e, 6) ^ rotated(s.e, 11) ^ rotated(s.e, 25)
-    let first = s.h &+ key &+ choice &+ sigma1
+    let first = s.h &+ w[0] &+ w[scheduleSize] &+ choice &+ sigma1
     // b ^ c is the a ^ b of the round before: the optimizer computes it once.
     let majority = s.b ^ ((s.a ^ s.b) & (s.b ^ s.c))
     let sigma0 = rotated(s.a, 2) ^ rotated(s.a, 13) ^ rotated(s.a, 22)
