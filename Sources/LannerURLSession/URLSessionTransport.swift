@@ -43,7 +43,7 @@ public final class URLSessionTransport: Transport {
         public var userAgent: String
 
         /// Makes options.
-        public init(connectionsPerHost: Int = 64, userAgent: String = "Lanner/0.1") {
+        public init(connectionsPerHost: Int = 1024, userAgent: String = "Lanner/0.1") {
             self.connectionsPerHost = connectionsPerHost
             self.userAgent = userAgent
         }

@@ -21,7 +21,7 @@ extension Engine {
             let error = LannerError(failure)
             task.state.withLock { $0.error = error }
             let delay = max(.zero, time - environment.clock.now)
-            log { .error("\(task.url.absoluteString): tries again in \(delay)", error: error) }
+            log { .error("\(Destination.redacted(task.url.absoluteString)): tries again in \(delay)", error: error) }
             task.hub.send(.retrying(error, after: delay))
         case .verified(let result):
             task.state.withLock { $0.validation = Validation(result) }
@@ -41,7 +41,7 @@ extension Engine {
         guard before.status != after.status else { return count(before, after) }
         log { .downloadTask("is \(after.status.rawValue)", task: task) }
         if after.status == .failed, let error = task.error {
-            log { .error("\(task.url.absoluteString) failed", error: error) }
+            log { .error("\(Destination.redacted(task.url.absoluteString)) failed", error: error) }
         }
         task.hub.send(.status(after.status))
         if after.status.isAtRest { tellEnd(task, after.status) }
@@ -60,12 +60,14 @@ extension Engine {
 
     private func tellProgress(_ task: DownloadTask, _ completed: Int64, _ total: Int64?) {
         let now = environment.clock.now
-        let (before, after, callback) = task.state.withLock { state in
+        let (before, after, callback, progress) = task.state.withLock { state in
             let before = state.figures
             state.setProgress(completed: completed, total: total)
             if state.status == .running { state.speed.note(completed, at: now) }
-            return (before, state.figures, state.dueProgress())
+            return (before, state.figures, state.dueProgress(), state.madeProgress)
         }
+        // Not under the lock: its observers run here and now, and may ask the task anything.
+        progress?.set(completed: completed, total: total)
         task.hub.send(.progress(completed: completed, total: total))
         if let callback {
             lane(callback).run {

@@ -60,6 +60,22 @@ final class Engine: Sendable {
         if isDrainer { drain() }
     }
 
+    /// Runs work behind all that has happened so far, before all that happens later: at once, or by whoever is the
+    /// drainer now.
+    func inOrder(_ work: @escaping @Sendable () -> Void) {
+        let isDrainer = state.withLock { state -> Bool? in
+            guard !state.isInvalidated, let ticket = state.makeTicket(work) else { return nil }
+            state.actions.append(.answer(ticket))
+            defer { state.isDraining = true }
+            return !state.isDraining
+        }
+        switch isDrainer {
+        case true?: drain()
+        case false?: break
+        case nil: work()
+        }
+    }
+
     private func drain() {
         while let batch = nextBatch() {
             var changes = PendingChanges()

@@ -51,14 +51,15 @@ public final class ConsoleLogger: Logable {
 
     /// Writes one line.
     public func log(_ type: LogType) {
-        FileHandle.standardError.write(Data(line(type).utf8))
+        // A standard error that is closed or full is no reason to end.
+        try? FileHandle.standardError.write(contentsOf: Data(line(type).utf8))
     }
 
     private func line(_ type: LogType) -> String {
         switch type {
         case .sessionManager(let message, let manager): "[\(identifier)] \(message) (\(manager.status.rawValue))\n"
         case .downloadTask(let message, let task):
-            "[\(identifier)] \(message): \(task.url.absoluteString) (\(task.status.rawValue))\n"
+            "[\(identifier)] \(message): \(Destination.redacted(task.url.absoluteString)) (\(task.status.rawValue))\n"
         case .error(let message, let error): "[\(identifier)] \(message): \(error)\n"
         }
     }

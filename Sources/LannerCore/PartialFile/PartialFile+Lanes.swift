@@ -10,7 +10,7 @@ extension PartialFile {
             state.withLock { $0.file = file }
             let size = try file.size()
             state.withLock { $0.clip(to: size) }
-            if let total, total > 0 { try file.allocate(total) }
+            if let total { try reserve(total, in: file) }
             update { $0.emit(.opened(held: $0.written)) }
             startHashing()
         } catch {
@@ -19,8 +19,20 @@ extension PartialFile {
     }
 
     func reserveNow(_ total: Int64) {
-        guard let file = file(for: "allocate"), total > 0 else { return }
-        do throws(FileError) { try file.allocate(total) } catch { update { $0.fail(error) } }
+        guard let file = file(for: "allocate") else { return }
+        do throws(FileError) { try reserve(total, in: file) } catch { update { $0.fail(error) } }
+    }
+
+    /// Sets the space aside. An empty file is first held against what is free: not every file system can set aside, and
+    /// what a file that holds something has been given already is not known.
+    private func reserve(_ total: Int64, in file: any OpenFile) throws(FileError) {
+        guard total > 0 else { return }
+        let isEmpty = state.withLock { $0.written.isEmpty }
+        let directory = path.lastIndex(of: "/").map { String(path[..<$0]) } ?? "."
+        if isEmpty, let free = fileSystem.freeSpace(directory), free < total {
+            throw FileError(fault: .noSpace, operation: "allocate", path: path)
+        }
+        try file.allocate(total)
     }
 
     func writeNow(_ chunk: Chunk, at offset: Int64) {

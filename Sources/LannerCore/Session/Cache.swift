@@ -29,7 +29,8 @@ public final class Cache: Sendable {
     }
 
     private static func defaultPath(_ identifier: String) -> String {
-        let name = identifier.replacingOccurrences(of: "/", with: "_")
+        // Two identifiers never share a name: what stands for a slash is escaped itself.
+        let name = identifier.replacingOccurrences(of: "%", with: "%25").replacingOccurrences(of: "/", with: "%2F")
         let directories = FileManager.default.urls(for: .cachesDirectory, in: .userDomainMask)
         let base = directories.first?.path ?? NSTemporaryDirectory()
         return base + "/Lanner/" + (name == "." || name == ".." || name.isEmpty ? "_" + name : name)
@@ -37,6 +38,7 @@ public final class Cache: Sendable {
 
     /// The path of a finished file; nil when it is not there.
     public func filePath(fileName: String) -> String? {
+        guard FileName.isName(fileName) else { return nil }
         let path = downloadFilePath + "/" + fileName
         return FileManager.default.fileExists(atPath: path) ? path : nil
     }

@@ -27,19 +27,23 @@ extension DownloadTask {
     /// and ``failure(onMainQueue:handler:)`` are not called then. - Returns: The task.
     @discardableResult
     public func completion(onMainQueue: Bool = true, handler: @escaping Handler<DownloadTask>) -> Self {
-        set(Callback(onMainQueue: onMainQueue, handler: handler), at: \.completion, isDue: \.isAtRest)
+        set(Callback(onMainQueue: onMainQueue, handler: handler), at: \.completion, isDue: { $0.isAtRest })
     }
 
     private func set(
-        _ callback: Callback<DownloadTask>, at kind: WritableKeyPath<Callbacks<DownloadTask>, Callback<DownloadTask>?>,
-        isDue: (Status) -> Bool
+        _ callback: Callback<DownloadTask>, at kind: WritableKeyPath<Callbacks<DownloadTask>, Callback<DownloadTask>?> & Sendable,
+        isDue: @escaping @Sendable (Status) -> Bool
     ) -> Self {
-        let engine = state.withLock { state -> Engine? in
-            state.callbacks[keyPath: kind] = callback
-            let isReplaced = state.callbacks.completion != nil && kind != \.completion
-            return isDue(state.status) && !isReplaced ? state.engine : nil
+        guard let engine else { return self }
+        // In order with the news of the task, so that an end is told by exactly one of the two: this, or the news.
+        engine.inOrder { [self] in
+            let isDueNow = state.withLock { state -> Bool in
+                state.callbacks[keyPath: kind] = callback
+                let isReplaced = state.callbacks.completion != nil && kind != \.completion
+                return isDue(state.status) && !isReplaced
+            }
+            if isDueNow { engine.dispatch(callback, self) }
         }
-        engine?.dispatch(callback, self)
         return self
     }
 }

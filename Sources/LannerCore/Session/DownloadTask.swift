@@ -105,7 +105,8 @@ struct TaskState {
     var callbacks = Callbacks<DownloadTask>()
     var validationRequest: ValidationRequest?
 
-    private var madeProgress: Progress?
+    /// The object users see, once one has asked for it.
+    private(set) var madeProgress: Progress?
 
     init(engine: Engine?, status: Status, fileName: String) {
         self.engine = engine
@@ -123,8 +124,8 @@ struct TaskState {
         mutating get {
             if let madeProgress { return madeProgress }
             let progress = Progress(totalUnitCount: 0)
+            progress.set(completed: completed, total: total)
             madeProgress = progress
-            updateProgress()
             return progress
         }
     }
@@ -132,12 +133,13 @@ struct TaskState {
     mutating func setProgress(completed: Int64, total: Int64?) {
         self.completed = completed
         self.total = total
-        updateProgress()
     }
+}
 
-    private func updateProgress() {
-        guard let madeProgress else { return }
-        madeProgress.totalUnitCount = total ?? -1
-        madeProgress.completedUnitCount = completed
+extension Progress {
+    /// Indeterminate while the size is not known.
+    func set(completed: Int64, total: Int64?) {
+        totalUnitCount = total ?? -1
+        completedUnitCount = completed
     }
 }

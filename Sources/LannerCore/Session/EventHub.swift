@@ -22,14 +22,15 @@ final class EventHub: Sendable {
 
     var isEmpty: Bool { listeners.withLock { $0.isEmpty } }
 
-    /// Adds a listener that is told how things stand first. `makeFirst` is called when nothing can be missed any more.
-    func add(_ makeFirst: () -> DownloadEvent) -> DownloadEvents {
-        let listener = Listener()
-        listeners.withLock { $0[ObjectIdentifier(listener)] = listener }
-        listener.begin(with: makeFirst())
-        return DownloadEvents(listener: listener) { [weak self, id = ObjectIdentifier(listener)] in
-            _ = self?.listeners.withLock { $0.removeValue(forKey: id) }
-        }
+    /// Adds a listener, which is told how things stand first. One that nobody hears any more is not added.
+    func add(_ listener: Listener, first event: DownloadEvent) {
+        listener.send(event)
+        listeners.withLock { if !listener.isFinished { $0[ObjectIdentifier(listener)] = listener } }
+    }
+
+    func remove(_ listener: Listener) {
+        listener.finish()
+        _ = listeners.withLock { $0.removeValue(forKey: ObjectIdentifier(listener)) }
     }
 
     func send(_ event: DownloadEvent) {
@@ -55,13 +56,7 @@ final class Listener: Sendable {
 
     private let queue = Locked(Queue())
 
-    /// Puts the first event before those that have come meanwhile, unless one of these is newer news of the same.
-    func begin(with event: DownloadEvent) {
-        queue.withLock { queue in
-            let isOld = queue.events.contains { if case .status = $0 { true } else { false } }
-            if !isOld { queue.events.insert(event, at: 0) }
-        }
-    }
+    var isFinished: Bool { queue.withLock { $0.isFinished } }
 
     func send(_ event: DownloadEvent) {
         let waiting = queue.withLock { queue -> CheckedContinuation<DownloadEvent?, Never>? in

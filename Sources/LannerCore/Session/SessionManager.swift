@@ -98,11 +98,9 @@ public final class SessionManager: Sendable {
     /// The progress of all tasks in bytes, as far as sizes are known. The same object every time.
     public var progress: Progress {
         let totals = engine.state.withLock { $0.totals }
-        return state.withLock { state in
-            state.progress.totalUnitCount = totals.total
-            state.progress.completedUnitCount = totals.completed
-            return state.progress
-        }
+        let progress = state.withLock { $0.progress }
+        progress.set(completed: totals.completed, total: totals.total)
+        return progress
     }
 
     /// Bytes a second of all running tasks.

@@ -89,7 +89,7 @@ extension Destination {
     }
 
     /// A URL that may be anything, safe to show: without user info, query and control characters, and not too long.
-    private static func redacted(_ text: String) -> String {
+    package static func redacted(_ text: String) -> String {
         var reference = URIReference(text)
         reference.authority = reference.authority.map { authority in
             authority.utf8.lastIndex(of: UInt8(ascii: "@")).map { String(authority[$0...].dropFirst()) } ?? authority
