@@ -49,6 +49,7 @@ enum Wording {
         case .cannotResume: "nothing identifies the version that was begun"
         case .unusableAnswer: "the server's answer made no sense"
         case .bytesLost: "the unfinished file on the disk holds less than was recorded"
+        case .wrongDigest: "the bytes do not have the expected checksum"
         }
     }
 }

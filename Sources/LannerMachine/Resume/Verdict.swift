@@ -10,6 +10,8 @@ public enum RestartReason: String, Sendable, Hashable, CaseIterable {
     case unusableAnswer
     /// The partial file on the disk holds less than was recorded.
     case bytesLost
+    /// The bytes do not have the digest that was expected.
+    case wrongDigest
 }
 
 /// What a response means for the download that asked.
