@@ -28,7 +28,7 @@ struct Board: Sendable, Equatable {
         case .done, .skipped:
             running[report.index] = nil
             ended += 1
-            bytes += report.standing.bytes
+            bytes = bytes.addingClamped(report.standing.bytes)
         case .failed:
             running[report.index] = nil
             ended += 1
@@ -54,11 +54,19 @@ struct Board: Sendable, Equatable {
     private var total: Standing {
         var sum = Standing(bytes: bytes, total: running.count + ended == count ? bytes : nil)
         for row in running.values {
-            sum.bytes += row.standing.bytes
-            sum.speed += row.standing.speed
-            sum.total = sum.total.flatMap { total in row.standing.total.map { total + $0 } }
+            sum.bytes = sum.bytes.addingClamped(row.standing.bytes)
+            sum.speed = sum.speed.addingClamped(row.standing.speed)
+            sum.total = sum.total.flatMap { total in row.standing.total.map(total.addingClamped) }
         }
         if let total = sum.total, sum.speed > 0 { sum.timeLeft = max(0, total - sum.bytes) / sum.speed }
         return sum
+    }
+}
+
+extension Int64 {
+    /// The sum of amounts that are not negative, at most what fits: servers choose how long a file claims to be.
+    fileprivate func addingClamped(_ other: Int64) -> Int64 {
+        let (sum, overflow) = addingReportingOverflow(other)
+        return overflow ? .max : sum
     }
 }
