@@ -82,6 +82,17 @@ func report(
         #expect(board.lines(Terminal(width: 1, height: 1)).count == 2)
     }
 
+    @Test func survivesAnyClaimOfAServer() throws {
+        let most = Standing(bytes: .max, total: .max, speed: .max, timeLeft: .max)
+        var board = Board(count: 4)
+        for index in 0..<4 { board.take(try report(.progress, most, index: index)) }
+        let total = try #require(board.lines(terminal).last)
+        #expect(total.hasPrefix("100%"))
+        #expect(total.hasSuffix("total: 0/4 done"))
+        for index in 0..<3 { board.take(try report(.done(isVerified: false), most, index: index)) }
+        #expect(board.lines(terminal).last?.hasSuffix("total: 3/4 done") == true)
+    }
+
     @Test func needsNoTotalForOne() throws {
         var board = Board(count: 1)
         board.take(try report(.progress))
@@ -106,6 +117,13 @@ func report(
         let end = JSONLines.line(try report(.done(isVerified: true), Standing(bytes: 5)))
         #expect(end.contains(#""total":null"#))
         #expect(end.contains(#""verified":true"#))
+    }
+
+    @Test func tellsNoPasswords() throws {
+        let plan = try GetPlan(GetOptions(urls: ["http://me:secret@127.0.0.1/x?y=z"]))
+        let item = try #require(plan.items.first)
+        let line = JSONLines.line(Report(index: 0, item: item, event: .start, standing: Standing()))
+        #expect(line.contains(#""url":"http://127.0.0.1/x?y=z""#))
     }
 
     @Test(
@@ -146,6 +164,7 @@ func report(
             (.done(isVerified: true), Standing(bytes: 7), "x: done, 7 B, checksum right"),
             (.skipped(isVerified: false), Standing(bytes: 7), "x: is there already"),
             (.restarted(.rangesNotServed), Standing(), "x: starts over: the server sends the file only as a whole"),
+            (.restarted(.wrongDigest), Standing(), "x: starts over: the bytes do not have the expected checksum"),
             (.retrying(trouble, after: .milliseconds(1960)), Standing(), "x: tries again in 2.0 s: no answer"),
             (.retrying(trouble, after: .seconds(61)), Standing(), "x: tries again in 61 s: no answer"),
             (.suspended, Standing(bytes: 7), "x: stopped at 7 B"),

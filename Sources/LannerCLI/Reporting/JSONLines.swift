@@ -42,7 +42,7 @@ private struct JSONEvent: Encodable {
 
     func encode(to encoder: any Encoder) throws {
         var object = encoder.container(keyedBy: Key.self)
-        try object.encode(report.item.url.absoluteString, forKey: .url)
+        try object.encode(report.item.shownURL, forKey: .url)
         try object.encode(report.item.path, forKey: .file)
         try object.encode(report.standing.bytes, forKey: .bytes)
         // Null while it is not known.
