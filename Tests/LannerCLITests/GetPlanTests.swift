@@ -73,6 +73,10 @@ import Testing
         (["http://"], "the URL “http://” has no host"),
         (["http://a:99999/"], "the URL “http://a:99999/” has a port that is not a number from 1 to 65535"),
         ([""], "“” is no URL"),
+        (
+            ["http://a%3Ab:c@host/x"],
+            "http://host/x: The user name in the URL has a colon, which Basic authentication cannot carry"
+        ),
     ])
     func refuses(_ urls: [String], _ message: String) {
         #expect(throws: UsageError(message)) { try GetPlan(GetOptions(urls: urls)) }

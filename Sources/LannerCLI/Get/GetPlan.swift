@@ -24,11 +24,11 @@ struct GetPlan: Sendable, Equatable {
         if let output = options.output { directory = try Self.split(output, in: options.directory).directory }
         for url in options.urls {
             let name = try options.output.map { output throws(UsageError) in try Self.split(output, in: nil).name }
-            try add(url, name, options.checksum)
+            try add(url, name, options.checksum, options.headers)
         }
         for entry in list {
             do throws(UsageError) {
-                try add(entry.url, entry.name, entry.checksum)
+                try add(entry.url, entry.name, entry.checksum, options.headers)
             } catch {
                 throw UsageError("\(entry.place): \(error.message)")
             }
@@ -37,8 +37,16 @@ struct GetPlan: Sendable, Equatable {
         try checkTwins()
     }
 
-    private mutating func add(_ text: String, _ name: String?, _ checksum: Checksum.Digest?) throws(UsageError) {
+    private mutating func add(
+        _ text: String, _ name: String?, _ checksum: Checksum.Digest?, _ headers: HeaderFields
+    ) throws(UsageError) {
         let (url, shown) = try Self.url(text)
+        do throws(Failure) {
+            // What the library would refuse: user info that cannot be sent, for example.
+            _ = try Destination(url: url, fields: headers)
+        } catch {
+            throw UsageError("\(shown): \(error.detail.withoutFullStop)")
+        }
         let name = name ?? TargetName.suggested(by: url)
         let path = TargetName.path(name, in: directory)
         items.append(Item(url: url, shownURL: shown, name: name, path: path, checksum: checksum))

@@ -63,8 +63,13 @@ struct GetSession: Sendable {
     private func download(_ indices: [Int]) async -> [Int: Outcome] {
         await withTaskGroup(of: (Int, Outcome).self) { group in
             for index in indices {
-                let follower = interruption.received == nil ? await start(index) : nil
-                group.addTask { (index, await follower?.follow() ?? .suspended) }
+                if interruption.received != nil {
+                    group.addTask { (index, .suspended) }
+                } else if let follower = await start(index) {
+                    group.addTask { (index, await follower.follow()) }
+                } else {
+                    group.addTask { (index, refused(index)) }
+                }
             }
             // The signal may have come between a look and a start.
             if interruption.received != nil { manager.totalSuspend() }
@@ -72,7 +77,17 @@ struct GetSession: Sendable {
         }
     }
 
-    /// Returns when the task has been started; before, it may still stand where an earlier call left it.
+    /// The library did not take it, though the plan was looked over.
+    private func refused(_ index: Int) -> Outcome {
+        let trouble = Trouble(
+            code: "transport.unacceptableRequest", reason: "this cannot be asked for",
+            advice: "check the URL and the header fields", exitCode: .failure)
+        reporter.report(Report(index: index, item: plan.items[index], event: .failed(trouble), standing: Standing()))
+        return .failed(trouble)
+    }
+
+    /// Returns when the task has been started; before, it may still stand where an earlier call left it. nil when the
+    /// library refuses it.
     private func start(_ index: Int) async -> Follower? {
         let item = plan.items[index]
         let held = manager.fetchTask(item.url)?.completedBytes ?? 0

@@ -13,14 +13,14 @@ final class Interruption: Sendable {
 
     private let state = Locked(State())
 
-    /// Takes the signals over from now on, for the rest of the process's life.
+    /// Takes signals over from now on, for the rest of the process's life.
     ///
     /// A hang-up that was to be ignored (nohup) stays ignored.
-    init() {
+    init(by numbers: [Int32] = [SIGINT, SIGTERM, SIGHUP]) {
         // A reader of ours that goes away is noticed by the write that fails.
         signal(SIGPIPE, SIG_IGN)
         let queue = DispatchQueue(label: "lanner.signals")
-        for number in [SIGINT, SIGTERM, SIGHUP] {
+        for number in numbers {
             let isIgnored = signal(number, SIG_IGN).map { unsafeBitCast($0, to: Int.self) == Self.ignored } ?? false
             if number == SIGHUP, isIgnored { continue }
             let source = DispatchSource.makeSignalSource(signal: number, queue: queue)
