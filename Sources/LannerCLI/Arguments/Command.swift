@@ -18,7 +18,7 @@ enum Command: Sendable, Equatable {
         case "verify": self = try VerifyOptions(&reader).map(Command.verify) ?? .help(.verify)
         case "demo": self = try Self.demo(&reader)
         case "help", "--help", "-h": self = try Self.help(&reader)
-        case "--version": self = .version
+        case "--version": self = try Self.version(&reader)
         case _ where name.hasPrefix("-"): throw .unknown(option: name, see: .lanner)
         case _: throw UsageError("\(name.quoted) is no command; see lanner --help")
         }
@@ -36,10 +36,31 @@ enum Command: Sendable, Equatable {
     }
 
     private static func help(_ reader: inout ArgumentReader) throws(UsageError) -> Command {
-        guard case .operand(let name)? = try reader.next() else { return .help(.lanner) }
+        var topic: Help?
+        while let word = try reader.next() {
+            switch word {
+            case .option("--help"), .option("-h"): return .help(.lanner)
+            case .option(let name): throw .unknown(option: name, see: .lanner)
+            case .operand(let text) where topic != nil:
+                throw UsageError("help is of one command, but there is also \(text.quoted)")
+            case .operand(let name): topic = try command(name)
+            }
+        }
+        return .help(topic ?? .lanner)
+    }
+
+    private static func command(_ name: String) throws(UsageError) -> Help {
         guard let topic = Help(rawValue: name) else {
             throw UsageError("\(name.quoted) is no command; see lanner --help")
         }
-        return .help(topic)
+        return topic
+    }
+
+    private static func version(_ reader: inout ArgumentReader) throws(UsageError) -> Command {
+        switch try reader.next() {
+        case nil: return .version
+        case .option(let text), .operand(let text):
+            throw UsageError("--version takes no argument, but there is \(text.quoted)")
+        }
     }
 }

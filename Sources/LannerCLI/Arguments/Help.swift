@@ -49,8 +49,8 @@ enum Help: String, Sendable, CaseIterable {
                                done, skipped (both: verified), restarted, retrying
                                (code, detail, delay), failed (code, detail), suspended
           -q                   say nothing but errors
-        Exit codes: 0 done, 2 usage, 130 SIGINT, 143 SIGTERM; of several failures the
-        first in this order: 4 disk, 3 checksum mismatch, 1 any other.
+        Exit codes: 0 done, 2 usage, 129 SIGHUP, 130 SIGINT, 141 SIGPIPE, 143 SIGTERM;
+        of several failures the first of these: 4 disk, 3 checksum mismatch, 1 other.
         """
 
     private static let hashText = """
@@ -68,7 +68,8 @@ enum Help: String, Sendable, CaseIterable {
         Compares a file with a checksum. ALGO is md5, sha1, sha256 or sha512;
         FILE may be - for standard input.
 
-        Exit codes: 0 it matches, 2 usage, 3 it does not match, 4 it cannot be read.
+        Exit codes: 0 it matches, 1 the answer cannot be written, 2 usage,
+        3 it does not match, 4 it cannot be read.
         """
 
     private static let demoText = """

@@ -12,8 +12,7 @@ enum VerifyCommand {
                         + "\(expected.hexadecimal); check the checksum, or download the file again")
                 return .mismatch
             }
-            Console.output("\(options.file.printable): OK")
-            return .success
+            return Console.output("\(options.file.printable): OK") ? .success : .failure
         } catch {
             Console.error("\(error)".withoutFullStop)
             return .disk

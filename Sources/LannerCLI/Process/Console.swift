@@ -4,7 +4,6 @@ import Lanner
 /// The two standard streams. A line is written as one piece, so that lines of several threads do not mix.
 enum Console {
     /// Writes a line to standard output; false when no one reads it any more.
-    @discardableResult
     static func output(_ line: String) -> Bool { write(line + "\n", to: .standardOutput) }
 
     /// Writes a line to standard error.

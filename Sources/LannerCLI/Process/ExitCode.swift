@@ -2,7 +2,7 @@
 enum ExitCode: Sendable, Hashable {
     /// All was done.
     case success
-    /// A download failed; `hash`: a file could not be read.
+    /// A download failed; `hash`: a file could not be read; output that could not be written.
     case failure
     /// The command was not understood, or cannot be carried out as it was written.
     case usage
