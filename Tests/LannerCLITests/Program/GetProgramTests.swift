@@ -3,7 +3,7 @@ import Lanner
 import LannerLoopback
 import Testing
 
-@Suite(.serialized) struct GetProgramTests {
+@Suite(.serialized, .timeLimit(.minutes(5))) struct GetProgramTests {
     let server: LoopbackServer
     let place: Workplace
     let small = LoopbackServer.Resource(.generated(seed: 1, length: 100_000))
@@ -90,54 +90,75 @@ import Testing
 
     // MARK: Stopped and run again
 
-    /// A file that is served slowly enough for progress to be seen.
-    private func putLarge() throws -> (LoopbackServer.Resource, [String]) {
-        let large = LoopbackServer.Resource(.generated(seed: 2, length: 40 << 20))
+    private static let mebibyte: Int64 = 1 << 20
+
+    /// A file of which only the first requests are answered, so that no download of it can end: a request asks for
+    /// 8 MiB at most, and does not give up (`patient`).
+    private func putLarge(answering count: Int) -> LoopbackServer.Resource {
+        let large = LoopbackServer.Resource(.generated(seed: 2, length: 40 * Self.mebibyte))
         server.put("large.bin", large)
-        server.bytesPerSecond = 8 << 20
-        return (large, ["get", "--json", "--checksum", try checksum(large), url("large.bin")])
+        server.script("large.bin", Array(repeating: .pass, count: count))
+        server.always("large.bin", .hold)
+        return large
     }
 
-    private static func hasBytes(_ count: Int64) -> (String) -> Bool {
-        { line in (try? Event(line)).map { $0.event == "progress" && $0.bytes >= count } ?? false }
+    private static let patient = ["--timeout", "3600"]
+
+    /// Bytes of bodies sent in answer to the requests that have a field of this value.
+    private func bytesSent(toRun name: String) -> Int64 {
+        server.requests("large.bin").filter { $0.fields["X-Run"] == name }.reduce(0) { $0 + $1.bodyBytesSent }
     }
 
     @Test func goesOnAfterItsDeath() async throws {
-        let (large, words) = try putLarge()
-        let killed = try Program(words, in: place)
-        #expect(await killed.output.first(where: Self.hasBytes(16 << 20)) != nil)
+        let large = putLarge(answering: 3)
+        server.script("small.bin", [.hold])
+        let words = ["get", "--json", url("large.bin"), url("small.bin")] + Self.patient
+        let killed = try Program(words + ["--header", "X-Run: 1"], in: place)
+        let isFarEnough = { (event: Event) in event.event == "progress" && event.bytes >= 8 * Self.mebibyte }
+        #expect(await killed.output.first { (try? Event($0)).map(isFarEnough) ?? false } != nil)
+        try await server.waitForStalls(2)
+        // Its end is told once it is recorded, and so is what was to be recorded before. One more request of the
+        // large file is answered besides.
+        try server.release()
+        let isSmall = { (event: Event) in event.event == "done" && event.file == "small.bin" }
+        #expect(await killed.output.first { (try? Event($0)).map(isSmall) ?? false } != nil)
         killed.send(SIGKILL)
         #expect(await killed.result().code == -SIGKILL)
-        #expect(place.names == [".lanner"])
-        server.bytesPerSecond = nil
-        let get = try await Program.run(words, in: place)
+        #expect(place.names == [".lanner", "small.bin"])
+
+        server.clearScript("large.bin")
+        let get = try await Program.run(words + ["--header", "X-Run: 2"], in: place)
         #expect(get.code == 0)
-        let start = try #require(try get.output.map(Event.init).first)
-        #expect(start.event == "start")
-        #expect(start.bytes >= 8 << 20)
-        #expect(server.bytesSent("large.bin") <= large.length + 16 << 20)
+        let events = try get.output.map(Event.init)
+        #expect(events.first?.event == "skipped")
+        let start = try #require(events.first { $0.event == "start" })
+        #expect(start.bytes > 0)
+        #expect(start.bytes <= bytesSent(toRun: "1"))
+        #expect(bytesSent(toRun: "2") == large.length - start.bytes)
         #expect(place.bytes("large.bin") == large.bytes)
-        #expect(place.names == ["large.bin"])
+        #expect(place.names == ["large.bin", "small.bin"])
     }
 
-    @Test(arguments: [(SIGINT, 130), (SIGTERM, 143)] as [(Int32, Int32)]) func keepsTheBytesAtASignal(
-        _ signal: Int32, _ code: Int32
-    )
-        async throws
-    {
-        let (large, words) = try putLarge()
-        let stopped = try Program(words, in: place)
-        #expect(await stopped.output.first(where: Self.hasBytes(1)) != nil)
+    @Test(arguments: [(SIGINT, 130), (SIGTERM, 143), (SIGHUP, 129)] as [(Int32, Int32)])
+    func keepsTheBytesAtASignal(_ signal: Int32, _ code: Int32) async throws {
+        let large = putLarge(answering: 2)
+        let words = ["get", "--json", "--checksum", try checksum(large), url("large.bin")] + Self.patient
+        let stopped = try Program(words + ["--header", "X-Run: 1"], in: place)
+        // It asks again when nearly all that it asked for before is there.
+        try await server.waitForStalls(1)
         stopped.send(signal)
         let result = await stopped.result()
         #expect(result.code == code)
         let last = try #require(try result.output.last.map(Event.init))
         #expect(last.event == "suspended")
         #expect(last.bytes > 0)
-        server.bytesPerSecond = nil
-        let get = try await Program.run(words, in: place)
+        #expect(last.bytes <= bytesSent(toRun: "1"))
+
+        server.clearScript("large.bin")
+        let get = try await Program.run(words + ["--header", "X-Run: 2"], in: place)
         #expect(get.code == 0)
         #expect(try get.output.first.map(Event.init)?.bytes == last.bytes)
+        #expect(bytesSent(toRun: "2") == large.length - last.bytes)
         #expect(place.bytes("large.bin") == large.bytes)
         #expect(place.names == ["large.bin"])
     }
@@ -245,7 +266,8 @@ import Testing
         [], ["get"], ["get", "-x"], ["get", "ftp://a/b"], ["get", "http://"],
         ["get", "http://a/b", "--header", "A: b\nC: d"],
         ["get", "http://a/b", "--checksum", "sha256:00"], ["get", "-i", "missing.txt"], ["get", "-i", "-"],
-        ["get", "http://a/x", "http://b/x"], ["hash"], ["hash", "--algorithm", "x", "f"], ["verify", "md5:00", "f"],
+        ["get", "http://a/x", "http://b/x"], ["get", "http://a%3Ab:c@host/x"], ["--version", "x"], ["hash"],
+        ["hash", "--algorithm", "x", "f"], ["verify", "md5:00", "f"],
         ["nonsense"],
     ])
     func refusesWrongUsage(_ words: [String]) async throws {

@@ -1,7 +1,7 @@
 import Foundation
 import Testing
 
-@Suite(.serialized) struct OtherProgramTests {
+@Suite(.serialized, .timeLimit(.minutes(5))) struct OtherProgramTests {
     let place: Workplace
 
     init() throws {
@@ -44,7 +44,7 @@ import Testing
         #expect(try await Program.run(["get", "--help"], in: place).output.first == "Usage: lanner get [options] URL…")
     }
 
-    @Test(.timeLimit(.minutes(2))) func demonstrates() async throws {
+    @Test func demonstrates() async throws {
         let result = try await Program.run(["demo"], in: place)
         #expect(result.code == 0)
         #expect(result.errors.last?.hasSuffix("All 5 files have the right SHA-256.") == true)

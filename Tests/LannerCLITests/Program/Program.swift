@@ -100,7 +100,8 @@ final class Lines: Sendable {
         collector = Task { await collected.reduce(into: []) { $0.append($1) } }
     }
 
-    /// Returns the first line that is as wanted; nil when the pipe ends without one. To be asked once.
+    /// Returns the first line that is as wanted; nil when the pipe ends without one. The next call goes on
+    /// behind that line; one at a time.
     func first(where isWanted: (String) -> Bool) async -> String? {
         await stream.first(where: isWanted)
     }
