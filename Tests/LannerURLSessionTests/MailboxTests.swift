@@ -1,4 +1,3 @@
-import Dispatch
 import Foundation
 import LannerCore
 import Testing
@@ -43,47 +42,62 @@ struct MailboxTests {
     }
 
     @Test func abandoningDropsWhatWaits() async {
-        let gate = DispatchSemaphore(value: 0)
+        let gate = Turnstile()
+        defer { gate.open() }
         let recorder = Recorder { event in
-            if case .head = event { gate.wait() }
+            if case .head = event { gate.pass() }
         }
         let mailbox = Mailbox(receive: recorder.receive)
         mailbox.post(.head(ResponseHead(status: 200)))
         mailbox.post(.bytes(Data([1])))
         await recorder.wait { $0.head != nil }
         #expect(mailbox.abandon(TransportFailure(.canceled, "enough")))
-        gate.signal()
+        gate.open()
         let log = await recorder.end()
         #expect(log.bytes == [])
         #expect(log.failure?.fault == .canceled)
     }
 
     @Test func theReceiverIsFreedAfterTheEnd() async {
-        let mailbox: Mailbox
-        weak var weakRecorder: Recorder?
-        do {
-            let recorder = Recorder()
-            weakRecorder = recorder
-            mailbox = Mailbox(receive: recorder.receive)
-            mailbox.finish(.failure(TransportFailure(.other, "over")))
-            _ = await recorder.end()
-        }
-        // The thread that handed over lets go when it has found nothing more.
-        while weakRecorder != nil { await Task.yield() }
+        let (freed, witness) = AsyncStream<Void>.makeStream()
+        let mailbox = makeMailbox(with: Token { witness.finish() })
+        mailbox.finish(.failure(TransportFailure(.other, "over")))
+        // Ends when the thread that handed over has let go; when nobody does, with the time limit.
+        for await _ in freed {}
+        #expect(!Task.isCancelled, "the receiver was not freed")
         #expect(mailbox.isClosed)
     }
 
+    /// A mailbox whose receiver alone holds the token.
+    private func makeMailbox(with token: Token) -> Mailbox {
+        Mailbox { _ in withExtendedLifetime(token) {} }
+    }
+
     @Test func aPosterIsNotHeldForGood() async {
-        let gate = DispatchSemaphore(value: 0)
+        let gate = Turnstile()
+        defer { gate.open() }
         let recorder = Recorder { event in
-            if case .head = event { gate.wait() }
+            if case .head = event { gate.pass() }
         }
         let mailbox = Mailbox(receive: recorder.receive)
         mailbox.post(.head(ResponseHead(status: 200)))
         // Returns although nothing is taken; a poster that waits without end runs into the time limit.
         for _ in 0..<4 { mailbox.post(.bytes(Data(count: Mailbox.capacity))) }
-        gate.signal()
+        gate.open()
         mailbox.finish(.end)
         #expect(await recorder.end().bytes.count == 4 * Mailbox.capacity)
+    }
+}
+
+/// Tells when it is freed.
+private final class Token: Sendable {
+    private let onFree: @Sendable () -> Void
+
+    init(onFree: @escaping @Sendable () -> Void) {
+        self.onFree = onFree
+    }
+
+    deinit {
+        onFree()
     }
 }

@@ -1,3 +1,4 @@
+import Dispatch
 import Foundation
 import LannerCore
 
@@ -78,6 +79,21 @@ final class Recorder: Sendable {
     }
 }
 
+/// Holds a receiver up until it is opened, which it then is for good: an event too many does not wait for ever.
+final class Turnstile: Sendable {
+    private let semaphore = DispatchSemaphore(value: 0)
+
+    func open() {
+        semaphore.signal()
+    }
+
+    /// Returns once the turnstile has been opened.
+    func pass() {
+        semaphore.wait()
+        semaphore.signal()
+    }
+}
+
 extension Recorder.Log {
     // Compared out of sight of `#expect`, which would print megabytes.
     func hasBytes(_ expected: [UInt8]) -> Bool { bytes == expected }
@@ -114,7 +130,7 @@ extension Transport {
     }
 
     /// Begins one exchange that the caller follows.
-    func start(_ url: URL, _ recorder: Recorder) -> any TransportExchange {
-        begin(TransportRequest(url: url), receive: recorder.receive)
+    func start(_ url: URL, _ recorder: Recorder, timeout: Duration = .seconds(60)) -> any TransportExchange {
+        begin(TransportRequest(url: url, timeout: timeout), receive: recorder.receive)
     }
 }
