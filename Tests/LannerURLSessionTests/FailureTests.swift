@@ -63,9 +63,9 @@ struct FailureTests {
         #expect(await fault(after: .hold, timeout: .milliseconds(1)) == .timedOut)
     }
 
-    @Test func aClosedPortRefuses() async {
-        server.stop()
-        let log = await transport.fetch(server.url("/file"))
+    @Test func aClosedPortRefuses() async throws {
+        let closed = try ClosedPort()
+        let log = await transport.fetch(closed.url)
         #expect(log.failure?.fault == .cannotConnect)
         #expect(log.head == nil)
     }
