@@ -1,7 +1,8 @@
 import LannerLoopback
 import Testing
 
-@Suite struct BadRequestTests {
+@Suite(.timeLimit(.minutes(2)))
+struct BadRequestTests {
     let server: LoopbackServer
 
     init() throws {

@@ -2,7 +2,8 @@ import Foundation
 import LannerLoopback
 import Testing
 
-@Suite struct ConditionTests {
+@Suite(.timeLimit(.minutes(2)))
+struct ConditionTests {
     let server: LoopbackServer
     let modified = Date(timeIntervalSince1970: 784_111_777.7)
     let date = "Sun, 06 Nov 1994 08:49:37 GMT"

@@ -2,7 +2,8 @@ import Foundation
 import LannerLoopback
 import Testing
 
-@Suite struct ConnectionTests {
+@Suite(.timeLimit(.minutes(2)))
+struct ConnectionTests {
     let server: LoopbackServer
     let file = LoopbackServer.Resource(.generated(seed: 3, length: 700_001))
 

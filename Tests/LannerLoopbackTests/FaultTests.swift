@@ -2,7 +2,8 @@ import Foundation
 import LannerLoopback
 import Testing
 
-@Suite struct FaultTests {
+@Suite(.timeLimit(.minutes(2)))
+struct FaultTests {
     typealias Step = LoopbackServer.Step
 
     let server: LoopbackServer

@@ -1,7 +1,8 @@
 import LannerLoopback
 import Testing
 
-@Suite struct RangeFaultTests {
+@Suite(.timeLimit(.minutes(2)))
+struct RangeFaultTests {
     let server: LoopbackServer
     let file = LoopbackServer.Resource(.generated(seed: 5, length: 1000))
 

@@ -1,7 +1,8 @@
 import LannerLoopback
 import Testing
 
-@Suite struct RangeTests {
+@Suite(.timeLimit(.minutes(2)))
+struct RangeTests {
     let server: LoopbackServer
     let file = LoopbackServer.Resource(.generated(seed: 7, length: 100_000))
 

@@ -2,7 +2,8 @@ import Foundation
 import LannerLoopback
 import Testing
 
-@Suite struct RecordTests {
+@Suite(.timeLimit(.minutes(2)))
+struct RecordTests {
     let server: LoopbackServer
 
     init() throws {

@@ -2,7 +2,8 @@ import Foundation
 import LannerLoopback
 import Testing
 
-@Suite struct ServingTests {
+@Suite(.timeLimit(.minutes(2)))
+struct ServingTests {
     let server: LoopbackServer
     let file = LoopbackServer.Resource(.generated(seed: 7, length: 100_000), entityTag: .strong("a"))
 

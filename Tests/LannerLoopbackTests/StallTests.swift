@@ -2,7 +2,8 @@ import Foundation
 import LannerLoopback
 import Testing
 
-@Suite struct StallTests {
+@Suite(.timeLimit(.minutes(2)))
+struct StallTests {
     let server: LoopbackServer
     let file = LoopbackServer.Resource(.generated(seed: 9, length: 50_000))
 
