@@ -57,7 +57,14 @@ extension Engine {
         }
     }
 
-    /// Records what the user changed of a download, the machine knowing nothing of it.
+    /// Records what changed of a task, the machine knowing nothing of it. Only in order with the machine's records, and
+    /// not when that is forgetting the download.
+    func recordAnew(_ task: DownloadTask) {
+        let job = state.withLock { $0.livingJob(task.id) }
+        if let job, job.task === task { recordAnew([job]) }
+    }
+
+    /// Records downloads as they are now.
     func recordAnew(_ jobs: [Job]) {
         var pending = PendingChanges()
         pending.durability = .machine

@@ -65,7 +65,10 @@ extension Engine {
 
     func accept(_ id: DownloadID, _ number: ExchangeNumber, _ body: Range<Int64>) {
         guard let job = job(id) else { return }
-        let (sink, file) = job.state.withLock { ($0.sinks[number], $0.file) }
+        let (sink, file) = job.state.withLock { state in
+            state.destination?.arrived()
+            return (state.sinks[number], state.file)
+        }
         guard let sink, let file else { return }
         sink.accept(body, into: file)
     }

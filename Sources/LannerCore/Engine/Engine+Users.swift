@@ -12,13 +12,13 @@ extension Engine {
         }
         var jobs: [Job] = []
         var new: [NewDownload] = []
-        var verified: [DownloadID] = []
+        var updated: [Job] = []
         enter { state in
             for request in requests {
                 if let job = state.livingJob(request.url.absoluteString) {
                     job.update(request)
                     jobs.append(job)
-                    if request.checksum != nil { verified.append(job.id) }
+                    updated.append(job)
                 } else {
                     let job = makeJob(request, &state)
                     jobs.append(job)
@@ -27,7 +27,7 @@ extension Engine {
             }
             return .add(new)
         }
-        for id in verified { handle(.expectDigest(id, true)) }
+        for job in updated { handle(.expectDigest(job.id, job.state.withLock { $0.digest != nil })) }
         start(jobs, callback)
         return jobs.map(\.task)
     }
@@ -95,7 +95,12 @@ extension Engine {
 extension EngineState {
     /// The download of a URL, unless it is on its way out.
     func livingJob(_ url: String) -> Job? {
-        guard let id = ids[url], let job = jobs[id] else { return nil }
+        ids[url].flatMap { livingJob($0) }
+    }
+
+    /// A download, unless it is on its way out.
+    func livingJob(_ id: DownloadID) -> Job? {
+        guard let job = jobs[id] else { return nil }
         switch machine[id]?.phase {
         case .willCancel, .willRemove, .canceled, .removed, nil: return nil
         case .waiting, .running, .willSuspend, .suspended, .failed, .succeeded: return job

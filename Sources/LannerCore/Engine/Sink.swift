@@ -171,7 +171,11 @@ final class Sink: Sendable {
             return end(TransportFailure(.other, "The file that the transport made at \(url.path) cannot be read."))
         }
         defer { try? handle.close() }
-        while let piece = try? handle.read(upToCount: Chunk.standardCapacity), !piece.isEmpty { take(piece) }
+        do {
+            while let piece = try handle.read(upToCount: Chunk.standardCapacity), !piece.isEmpty { take(piece) }
+        } catch {
+            end(TransportFailure(.other, "The file that the transport made at \(url.path) cannot be read: \(error)."))
+        }
     }
 
     private func end(_ failure: TransportFailure?) {
@@ -273,6 +277,9 @@ final class Sink: Sendable {
                 return state.isPaused ? nil : state.exchange
             }
             exchange?.pause()
+            // What would have let it go on may have come between the look and the pause.
+            if let exchange, !state.withLock({ $0.isPaused }) { exchange.resume() }
+            relieve()
         } else {
             waitForRoom()
         }

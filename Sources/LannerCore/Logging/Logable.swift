@@ -26,7 +26,7 @@ public protocol Logable: Sendable {
     /// Whether anything is written. May be set at any time, on any thread.
     var option: LogOption { get nonmutating set }
 
-    /// Takes one line. Called on any thread, one call at a time for each manager, never under a lock of the library;
+    /// Takes one line. Called on any thread, also on several at once, never under a lock of the library;
     /// not called while ``option`` is ``LogOption/none``.
     func log(_ type: LogType)
 }

@@ -49,7 +49,7 @@ extension Engine {
             let actual = try? Checksum.digest(ofFileAt: task.filePath, algorithm: request.type)
             let isCorrect = actual != nil && actual == request.expected
             task.state.withLock { $0.validation = isCorrect ? .correct : .incorrect }
-            if let job = job(task.id) { recordAnew([job]) }
+            inOrder { [self] in recordAnew(task) }
             dispatch(request.callback, task)
         }
     }

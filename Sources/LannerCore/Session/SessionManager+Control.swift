@@ -92,9 +92,11 @@ extension SessionManager {
     private func perform(
         _ verb: Verb, _ task: DownloadTask, _ onMainQueue: Bool, _ handler: Handler<DownloadTask>?
     ) {
-        guard let handler else { return engine.user(verb, [task.id], nil) }
+        // A task of another manager, or one that is gone, is not mistaken for the one that has its number here.
+        let ids = engine.job(task.id)?.task === task ? [task.id] : []
+        guard let handler else { return engine.user(verb, ids, nil) }
         let callback = Callback(onMainQueue: onMainQueue, handler: handler)
-        engine.user(verb, [task.id]) { [engine] in engine.dispatch(callback, task) }
+        engine.user(verb, ids) { [engine] in engine.dispatch(callback, task) }
     }
 
     private func performAll(_ verb: Verb, _ onMainQueue: Bool, _ handler: Handler<SessionManager>?) {

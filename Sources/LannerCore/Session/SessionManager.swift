@@ -110,7 +110,9 @@ public final class SessionManager: Sendable {
     public var timeRemaining: Int64 {
         let totals = engine.state.withLock { $0.totals }
         let speed = speed
-        return speed > 0 ? max(0, totals.total - totals.completed) / speed : 0
+        // Sizes are what servers say: their sum may be too much.
+        let (rest, isTooMuch) = totals.total.subtractingReportingOverflow(totals.completed)
+        return speed > 0 && !isTooMuch ? max(0, rest) / speed : 0
     }
 
     /// Ends everything: running downloads stop with their bytes kept, handlers that wait are called, the transport and

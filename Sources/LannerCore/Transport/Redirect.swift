@@ -35,6 +35,11 @@ package struct Destination: Sendable, Hashable {
         }
     }
 
+    /// The file was found here: a later request is the beginning of another chain.
+    package mutating func arrived() {
+        redirects = 0
+    }
+
     /// Goes on to where a response's `Location` points. User info in it is dropped: a server has no credentials to give.
     package mutating func follow(_ location: String) throws(Failure) {
         guard redirects < Self.maximumRedirects else {

@@ -103,6 +103,8 @@ extension Download {
         var transfer = currentTransfer(&context)
         var accepted = exchange
         accepted.body = body
+        // Several answers may be of several versions, whatever their validators say: the digest decides.
+        if !transfer.exchanges.isEmpty || transfer.received > 0 { wasResumed = true }
         transfer.exchanges.removeAll { $0.number == exchange.number }
         transfer.exchanges.append(accepted)
         transfer.claimed.insert(body)
@@ -178,10 +180,17 @@ extension Download {
         }
     }
 
+    /// How servers answer for a link whose time is over.
+    private static let expired: Set<Int> = [401, 403, 404, 410]
+
     private mutating func refused(
         _ exchange: Exchange, _ status: Int, _ retryAfter: Duration?, _ context: inout Context
     ) {
         let failure = Failure(.status(status), "The server answered with status \(status).")
+        // The place that a redirect led to may have expired: a new attempt begins at the first URL. Not without a gain.
+        if case .transferring(let transfer) = state, transfer.received > 0, Self.expired.contains(status) {
+            return close(for: .restart, [], &context)
+        }
         retryOrFail(failure, retryAfter: retryAfter, &context)
     }
 }

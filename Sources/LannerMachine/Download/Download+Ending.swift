@@ -25,6 +25,9 @@ extension Download {
         guard from == attempt, let total = verifyingTotal() else { return ignore(.late("verified"), &context) }
         context.actions.append(.tell(id, .verified(result)))
         switch result {
+        case .sizeOnly where hasDigest:
+            // The digest was given after the file was opened: open it again, and compare this time.
+            close(for: .restart, [], &context)
         case .sizeOnly where isTiedByDigest:
             // The digest was taken back.
             startOver(.cannotResume, plain: true, &context)
@@ -39,7 +42,7 @@ extension Download {
 
     /// Bytes from more than one attempt may be of two versions: once more from zero. Else the file is wrong.
     private mutating func mismatched(_ detail: String, _ context: inout Context) {
-        if wasResumed { return startOver(.contentChanged, plain: true, &context) }
+        if wasResumed { return startOver(.wrongDigest, plain: true, &context) }
         close(for: .fail(Failure(.checksumMismatch, detail)), [], &context)
     }
 

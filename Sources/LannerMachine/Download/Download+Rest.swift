@@ -38,7 +38,7 @@ extension Download {
         case .restart: waitAgain(.slot, pausing, &context)
         case .wait(let reason): waitAgain(reason, pausing, &context)
         case .fail(let failure):
-            if failure.reason == .checksumMismatch { giveUpBytes(.contentChanged, &context) }
+            if failure.reason == .checksumMismatch { giveUpBytes(.wrongDigest, &context) }
             rest(in: .failed(failure), pausing, &context)
         }
     }

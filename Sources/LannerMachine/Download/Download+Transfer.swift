@@ -178,7 +178,9 @@ extension Download {
         if context.now - transfer.lastMark.time >= Pace.markTime, written.count != transfer.lastMark.written {
             mark(&transfer, &context)
         }
-        if context.now - transfer.lastSync >= Pace.syncTime, !transfer.isSyncing, synced != written {
+        let isSyncDue =
+            context.now - transfer.lastSync >= Pace.syncTime || written.count - synced.count >= Pace.syncBytes
+        if isSyncDue, !transfer.isSyncing, synced != written {
             transfer.lastSync = context.now
             transfer.isSyncing = true
             context.actions.append(.sync(id, attempt))

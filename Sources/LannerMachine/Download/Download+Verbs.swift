@@ -38,6 +38,18 @@ extension Download {
         answer(ticket, &context)
     }
 
+    /// The user has changed what the download is to be.
+    mutating func expectDigest(_ hasDigest: Bool, _ context: inout Context) {
+        self.hasDigest = hasDigest
+        switch state {
+        case .waiting, .opening, .transferring, .verifying, .suspended, .failed:
+            record(.status, &context)
+        case .pausing, .publishing, .succeeded:
+            // The first two record by themselves, or forget; the last is done.
+            break
+        }
+    }
+
     private mutating func downloadAgain(_ ticket: Ticket?, _ context: inout Context) {
         if state == .succeeded {
             failures = 0

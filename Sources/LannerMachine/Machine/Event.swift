@@ -7,7 +7,7 @@ package enum Event: Sendable, Equatable {
     case user(Verb, [DownloadID], Ticket?)
     /// Another place in the order.
     case reorder([DownloadID: Int64])
-    /// Another expected digest, or none.
+    /// Another expected digest, or none; and whatever else the user changed is to be recorded.
     case expectDigest(DownloadID, Bool)
     /// Other settings; they hold from the next decision on.
     case settings(Settings)

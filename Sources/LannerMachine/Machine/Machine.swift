@@ -80,7 +80,7 @@ extension Machine {
                 change(id, &context) { download, _ in download.rank = rank }
             }
         case .expectDigest(let id, let hasDigest):
-            change(id, &context) { download, _ in download.hasDigest = hasDigest }
+            change(id, &context) { $0.expectDigest(hasDigest, &$1) }
         case .settings: break  // Taken over already, for the admissions of this event, too.
         case .timer: fire(&context)
         case .network:

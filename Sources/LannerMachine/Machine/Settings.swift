@@ -42,6 +42,8 @@ package enum Pace {
     package static let markTime: Duration = .seconds(1)
     /// The durable mark follows this often.
     package static let syncTime: Duration = .seconds(5)
+    /// Or after so much, so that little is left to sync at the end.
+    package static let syncBytes: Int64 = 256 << 20
     /// Bytes that are asked for or received, and not yet written, of one download.
     package static let window: Int64 = 32 << 20
     /// The least that is still to come when the next slice is asked for.

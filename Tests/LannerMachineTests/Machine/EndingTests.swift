@@ -94,7 +94,7 @@ import Testing
         bench.feed(.wrote(bench.id, 1, 500..<1000))
         bench.feed(.ended(bench.id, 1, received: 500))
         let actions = bench.feed(.verified(bench.id, 1, .mismatch("")))
-        #expect(actions.restarts == [.contentChanged])
+        #expect(actions.restarts == [.wrongDigest])
         #expect(actions.contains(.startOver(bench.id, 2, generation: 2, total: nil)))
         bench.feed(.opened(bench.id, 2, held: ByteRanges()))
         bench.feed(.head(bench.id, 2, .file()))
