@@ -31,7 +31,7 @@ final class RealServer {
     ///
     /// - Parameters:
     ///   - program: What to start.
-    ///   - bytesPerSecond: The most each connection is sent in a second; nothing for `python3`, which cannot.
+    ///   - bytesPerSecond: The most each connection is sent in a second; nil for as much as goes.
     /// - Throws: ``Failed`` when the program is missing or does not start, with what it said.
     init(_ program: Program, bytesPerSecond: Int? = nil) throws {
         directory = FileManager.default.temporaryDirectory.appendingPathComponent("lanner-\(UUID().uuidString)")
@@ -171,10 +171,14 @@ private struct Setup {
         throw RealServer.Failed(description: "\(program.rawValue) does not start: \(said ?? "")")
     }
 
+    /// Outside the range that the system takes ports from, lest another test is given it before the program has it.
     private func freePort() throws -> UInt16 {
-        let server = try LoopbackServer()
-        defer { server.stop() }
-        return server.port
+        for _ in 0..<100 {
+            guard let server = try? LoopbackServer(port: .random(in: 10_000..<25_000)) else { continue }
+            server.stop()
+            return server.port
+        }
+        throw RealServer.Failed(description: "no free port")
     }
 
     private func output() throws -> FileHandle {
@@ -194,8 +198,28 @@ private struct Setup {
             try lighttpd(port).write(to: file, atomically: true, encoding: .utf8)
             return ["-D", "-f", file.path]
         case .python3:
-            return ["-m", "http.server", String(port), "--bind", "127.0.0.1", "--directory", root.path]
+            try slowPython().write(to: file, atomically: true, encoding: .utf8)
+            let plain = ["-m", "http.server", String(port), "--bind", "127.0.0.1", "--directory", root.path]
+            return bytesPerSecond.map { [file.path, String(port), root.path, String($0)] } ?? plain
         }
+    }
+
+    /// `http.server`, which has no limit of its own, with pauses between the pieces of a body.
+    private func slowPython() -> String {
+        """
+        import functools, http.server, sys, time
+
+        port, root, rate = int(sys.argv[1]), sys.argv[2], int(sys.argv[3])
+
+        class Handler(http.server.SimpleHTTPRequestHandler):
+            def copyfile(self, source, output):
+                while piece := source.read(max(1, rate // 20)):
+                    output.write(piece)
+                    time.sleep(0.05)
+
+        handler = functools.partial(Handler, directory=root)
+        http.server.ThreadingHTTPServer(("127.0.0.1", port), handler).serve_forever()
+        """
     }
 
     private func nginx(_ port: UInt16) -> String {
@@ -230,6 +254,8 @@ private struct Setup {
         server.port = \(port)
         mimetype.assign = ( "" => "application/octet-stream" )
         connection.kbytes-per-second = \((bytesPerSecond ?? 0) / 1024)
+        # A file that was replaced is seen at once.
+        server.stat-cache-engine = "disable"
         """
     }
 }

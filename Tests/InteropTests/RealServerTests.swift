@@ -3,7 +3,8 @@ import LannerLoopback
 import Testing
 
 /// The servers of the system do what the other tests here take for granted.
-@Suite struct RealServerTests {
+@Suite(.timeLimit(.minutes(2)))
+struct RealServerTests {
     private func get(_ server: RealServer, _ target: String, _ lines: String...) throws -> String {
         try #require(LocalConnection(port: server.port)).get(target, lines)
     }
