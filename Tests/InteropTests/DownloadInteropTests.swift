@@ -1,0 +1,183 @@
+import Foundation
+import Lanner
+import LannerLoopback
+import Testing
+
+/// Whole downloads from the server programs of the system: manager, URLSession, and files on the disk.
+@Suite(.timeLimit(.minutes(5)))
+struct DownloadInteropTests {
+    /// Takes a slow server four seconds, sixteen when it sends all over one of several connections.
+    private static let length: Int64 = 16 << 20
+    private static let programs = RealServer.Program.allCases.filter(RealServer.isThere)
+    private static let oldDate = Date(timeIntervalSince1970: 1_500_000_000)
+    private static let newDate = Date(timeIntervalSince1970: 1_500_086_400)
+
+    /// How a file differs from the one it replaces.
+    enum Replacement: CaseIterable, Sendable {
+        case longer, shorter, sameLength
+    }
+
+    @Test(arguments: programs)
+    func filesArriveWithTheirDigests(_ program: RealServer.Program) async throws {
+        let server = try await RealServer.started(program)
+        let place = try Place()
+        let launch = place.launch()
+        for (name, length) in [("large.bin", Self.length + 1), ("empty", 0), ("one", 1)] {
+            try server.put(name, .init(.generated(seed: 11, length: length)))
+            let expected = try server.digest(name)
+            let task = try await launch.start(server.url(name), name: name, checksum: expected)
+            try #expect(await Checksum.digest(ofFileAt: task.file.path, algorithm: .sha256) == expected)
+            #expect(task.validation == .correct)
+            #expect(task.completedBytes == length)
+        }
+    }
+
+    @Test(arguments: programs)
+    func aStoppedDownloadGoesOnAfterALaunch(_ program: RealServer.Program) async throws {
+        let server = try await RealServer.started(program, isSlow: true)
+        let place = try Place()
+        try server.put("file", .init(.generated(seed: 12, length: Self.length), lastModified: Self.oldDate))
+        let expected = try server.digest("file")
+        let held = try await stop(server, place, atLeast: Self.length / 2)
+        let launch = place.launch()
+        let task = try await launch.start(server.url("file"), name: "file", checksum: expected)
+        try #expect(await Checksum.digest(ofFileAt: task.file.path, algorithm: .sha256) == expected)
+        guard program == .nginx else { return }
+        let entries = try server.finishedRequests("/file")
+        // What was on its way at the stop may be sent twice, what was held may not.
+        #expect(entries.reduce(0) { $0 + $1.bodyBytes } <= Self.length + held / 2)
+        #expect(entries.contains { $0.status == 206 && $0.bodyBytes > 0 })
+    }
+
+    @Test(arguments: programs, Replacement.allCases)
+    func aReplacedFileIsFetchedAnew(_ program: RealServer.Program, _ replacement: Replacement) async throws {
+        let server = try await RealServer.started(program, isSlow: true)
+        let place = try Place()
+        try server.put("file", .init(.generated(seed: 13, length: Self.length), lastModified: Self.oldDate))
+        _ = try await stop(server, place, atLeast: 1)
+        let length = replacement.length(for: Self.length)
+        try server.put("file", .init(.generated(seed: 14, length: length), lastModified: Self.newDate))
+        let launch = place.launch()
+        let task = try await launch.start(server.url("file"), name: "file", checksum: nil)
+        let digest = try await Checksum.digest(ofFileAt: task.file.path, algorithm: .sha256)
+        #expect(try digest == server.digest("file"))
+    }
+
+    /// Downloads from a slow server until so many bytes are held, and ends the manager; how many are held then.
+    private func stop(_ server: RealServer, _ place: Place, atLeast count: Int64) async throws -> Int64 {
+        let launch = place.launch()
+        let task = try await launch.start(server.url("file"), name: "file", checksum: nil)
+        await task.holds(atLeast: count)
+        await launch.suspend(task)
+        launch.manager.invalidate()
+        try #require(task.status == .suspended)
+        try #require((count..<Self.length).contains(task.completedBytes))
+        return task.completedBytes
+    }
+}
+
+extension DownloadInteropTests.Replacement {
+    fileprivate func length(for length: Int64) -> Int64 {
+        switch self {
+        case .longer: length + 4097
+        case .shorter: 1000
+        case .sameLength: length
+        }
+    }
+}
+
+/// Directories of a manager, which outlive it; removed in the end.
+private final class Place: Sendable {
+    private let directory: URL
+
+    init() throws {
+        directory = FileManager.default.temporaryDirectory.appendingPathComponent("lanner-\(UUID().uuidString)")
+        try FileManager.default.createDirectory(at: directory, withIntermediateDirectories: true)
+    }
+
+    deinit {
+        try? FileManager.default.removeItem(at: directory)
+    }
+
+    func launch() -> Launch {
+        Launch(
+            SessionManager(
+                "interop", transport: URLSessionTransport(),
+                logger: ConsoleLogger(identifier: "interop", option: .none),
+                cache: Cache("interop", downloadPath: directory.path)))
+    }
+}
+
+/// A manager as one run of an application has it; invalidated in the end.
+private final class Launch: Sendable {
+    let manager: SessionManager
+
+    init(_ manager: SessionManager) {
+        self.manager = manager
+    }
+
+    deinit {
+        manager.invalidate()
+    }
+
+    /// Returns when the task has been started.
+    func start(_ url: URL, name: String, checksum: Checksum.Digest?) async throws -> DownloadTask {
+        #expect(manager.unavailable == nil)
+        return try await withCheckedThrowingContinuation { continuation in
+            let task = manager.download(url, fileName: name, checksum: checksum, onMainQueue: false) {
+                continuation.resume(returning: $0)
+            }
+            // The handler is called for a task only.
+            if task == nil { continuation.resume(throwing: RealServer.Failed(description: "no task for \(url)")) }
+        }
+    }
+
+    /// Returns when the task has come to rest.
+    func suspend(_ task: DownloadTask) async {
+        await withCheckedContinuation { continuation in
+            manager.suspend(task, onMainQueue: false) { _ in continuation.resume() }
+        }
+    }
+}
+
+extension DownloadTask {
+    /// Returns when so many bytes are held, or nothing more comes.
+    fileprivate func holds(atLeast count: Int64) async {
+        for await event in events {
+            switch event {
+            case .progress(let completed, _): if completed >= count { return }
+            case .status(let status): if status.isAtRest { return }
+            case .restarted, .retrying, .response: break
+            }
+        }
+    }
+}
+
+extension RealServer {
+    /// Starts a program; waiting for it holds a thread, which is none of those the tests share.
+    ///
+    /// A slow one sends 4 MiB in a second: over the four connections of a download with ranges, or over one.
+    fileprivate static func started(_ program: Program, isSlow: Bool = false) async throws -> RealServer {
+        let rate = program == .python3 ? 4 << 20 : 1 << 20
+        return try await withCheckedThrowingContinuation { continuation in
+            DispatchQueue(label: "lanner.interop.start").async {
+                do {
+                    continuation.resume(returning: try RealServer(program, bytesPerSecond: isSlow ? rate : nil))
+                } catch {
+                    continuation.resume(throwing: error)
+                }
+            }
+        }
+    }
+
+    fileprivate func digest(_ name: String) throws -> Checksum.Digest {
+        try Checksum.digest(ofFileAt: root.appendingPathComponent(name).path, algorithm: .sha256)
+    }
+
+    /// What nginx's access log says of a path after everything that is under way.
+    fileprivate func finishedRequests(_ path: String) throws -> [LogEntry] {
+        // Lines are written in the order of the requests' ends, by one process that does one thing at a time.
+        _ = try LocalConnection(port: port)?.get("/nothing")
+        return try accessLog().filter { $0.path == path }
+    }
+}
