@@ -31,7 +31,8 @@ extension DownloadTask {
     }
 
     private func set(
-        _ callback: Callback<DownloadTask>, at kind: WritableKeyPath<Callbacks<DownloadTask>, Callback<DownloadTask>?> & Sendable,
+        _ callback: Callback<DownloadTask>,
+        at kind: WritableKeyPath<Callbacks<DownloadTask>, Callback<DownloadTask>?> & Sendable,
         isDue: @escaping @Sendable (Status) -> Bool
     ) -> Self {
         guard let engine else { return self }

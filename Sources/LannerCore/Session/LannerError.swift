@@ -45,10 +45,11 @@ extension LannerError: LocalizedError, CustomStringConvertible {
     /// One sentence for a person: what failed, where, and what to do.
     public var description: String {
         switch self {
-        case .invalidURL(let url): "“\(Destination.redacted("\(url)"))” is not an http or https URL."
-        case .duplicateURL(let url): "“\(Destination.redacted("\(url)"))” is in the batch more than once; only the first counts."
+        case .invalidURL(let url): "“\(Self.shown(url))” is not an http or https URL."
+        case .duplicateURL(let url):
+            "“\(Self.shown(url))” is in the batch more than once; only the first counts."
         case .indexOutOfRange: "There is no task at that position."
-        case .fetchDownloadTaskFailed(let url): "There is no task for “\(Destination.redacted("\(url)"))”."
+        case .fetchDownloadTaskFailed(let url): "There is no task for “\(Self.shown(url))”."
         case .headersMatchFailed: "The batch has another number of headers than of URLs; give one for each, or none."
         case .fileNamesMatchFailed:
             "The batch has another number of file names than of URLs; give one for each, or none."
@@ -60,4 +61,7 @@ extension LannerError: LocalizedError, CustomStringConvertible {
         case .invalidated: "The session manager was invalidated; make a new one."
         }
     }
+
+    /// A URL without the credentials in it.
+    private static func shown(_ url: any URLConvertible) -> String { Destination.redacted("\(url)") }
 }

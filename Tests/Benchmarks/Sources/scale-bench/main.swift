@@ -61,13 +61,29 @@ func batches(_ count: Int) {
     bench.manager.configuration.maxConcurrentTasksLimit = 1
     let all = urls(count)
     bench.transport.always(all[0], .hold)
-    check("add \(count)", seconds { bench.manager.multiDownload(all); bench.settle() }, atMost: 5)
+    check(
+        "add \(count)",
+        seconds {
+            bench.manager.multiDownload(all); bench.settle()
+        }, atMost: 5)
     precondition(bench.manager.status == .running)
-    check("suspend all", seconds { bench.manager.totalSuspend(); bench.settle() }, atMost: 1)
+    check(
+        "suspend all",
+        seconds {
+            bench.manager.totalSuspend(); bench.settle()
+        }, atMost: 1)
     precondition(bench.manager.status == .suspended)
-    check("resume all", seconds { bench.manager.totalStart(); bench.settle() }, atMost: 1)
+    check(
+        "resume all",
+        seconds {
+            bench.manager.totalStart(); bench.settle()
+        }, atMost: 1)
     precondition(bench.manager.status == .running)
-    check("cancel all", seconds { bench.manager.totalCancel(); bench.settle() }, atMost: 1)
+    check(
+        "cancel all",
+        seconds {
+            bench.manager.totalCancel(); bench.settle()
+        }, atMost: 1)
     precondition(bench.manager.status == .canceled && bench.manager.tasks.isEmpty)
 }
 
