@@ -20,8 +20,11 @@ struct DownloadInteropTests {
     @Test(arguments: programs)
     func filesArriveWithTheirDigests(_ program: RealServer.Program) async throws {
         let server = try await RealServer.started(program)
+        defer { server.stop() }
         let place = try Place()
+        defer { place.remove() }
         let launch = place.launch()
+        defer { launch.manager.invalidate() }
         for (name, length) in [("large.bin", Self.length + 1), ("empty", 0), ("one", 1)] {
             try server.put(name, .init(.generated(seed: 11, length: length)))
             let expected = try server.digest(name)
@@ -35,11 +38,14 @@ struct DownloadInteropTests {
     @Test(arguments: programs)
     func aStoppedDownloadGoesOnAfterALaunch(_ program: RealServer.Program) async throws {
         let server = try await RealServer.started(program, isSlow: true)
+        defer { server.stop() }
         let place = try Place()
+        defer { place.remove() }
         try server.put("file", .init(.generated(seed: 12, length: Self.length), lastModified: Self.oldDate))
         let expected = try server.digest("file")
         let held = try await stop(server, place, atLeast: Self.length / 2)
         let launch = place.launch()
+        defer { launch.manager.invalidate() }
         let task = try await launch.start(server.url("file"), name: "file", checksum: expected)
         try #expect(await Checksum.digest(ofFileAt: task.file.path, algorithm: .sha256) == expected)
         guard program == .nginx else { return }
@@ -52,12 +58,15 @@ struct DownloadInteropTests {
     @Test(arguments: programs, Replacement.allCases)
     func aReplacedFileIsFetchedAnew(_ program: RealServer.Program, _ replacement: Replacement) async throws {
         let server = try await RealServer.started(program, isSlow: true)
+        defer { server.stop() }
         let place = try Place()
+        defer { place.remove() }
         try server.put("file", .init(.generated(seed: 13, length: Self.length), lastModified: Self.oldDate))
         _ = try await stop(server, place, atLeast: 1)
         let length = replacement.length(for: Self.length)
         try server.put("file", .init(.generated(seed: 14, length: length), lastModified: Self.newDate))
         let launch = place.launch()
+        defer { launch.manager.invalidate() }
         let task = try await launch.start(server.url("file"), name: "file", checksum: nil)
         let digest = try await Checksum.digest(ofFileAt: task.file.path, algorithm: .sha256)
         #expect(try digest == server.digest("file"))
@@ -66,10 +75,10 @@ struct DownloadInteropTests {
     /// Downloads from a slow server until so many bytes are held, and ends the manager; how many are held then.
     private func stop(_ server: RealServer, _ place: Place, atLeast count: Int64) async throws -> Int64 {
         let launch = place.launch()
+        defer { launch.manager.invalidate() }
         let task = try await launch.start(server.url("file"), name: "file", checksum: nil)
         await task.holds(atLeast: count)
         await launch.suspend(task)
-        launch.manager.invalidate()
         try #require(task.status == .suspended)
         try #require((count..<Self.length).contains(task.completedBytes))
         return task.completedBytes
@@ -86,8 +95,8 @@ extension DownloadInteropTests.Replacement {
     }
 }
 
-/// Directories of a manager, which outlive it; removed in the end.
-private final class Place: Sendable {
+/// The directories of a manager, which outlive it.
+private struct Place {
     private let directory: URL
 
     init() throws {
@@ -95,30 +104,22 @@ private final class Place: Sendable {
         try FileManager.default.createDirectory(at: directory, withIntermediateDirectories: true)
     }
 
-    deinit {
+    func remove() {
         try? FileManager.default.removeItem(at: directory)
     }
 
     func launch() -> Launch {
         Launch(
-            SessionManager(
+            manager: SessionManager(
                 "interop", transport: URLSessionTransport(),
                 logger: ConsoleLogger(identifier: "interop", option: .none),
                 cache: Cache("interop", downloadPath: directory.path)))
     }
 }
 
-/// A manager as one run of an application has it; invalidated in the end.
-private final class Launch: Sendable {
+/// A manager as one run of an application has it.
+private struct Launch {
     let manager: SessionManager
-
-    init(_ manager: SessionManager) {
-        self.manager = manager
-    }
-
-    deinit {
-        manager.invalidate()
-    }
 
     /// Returns when the task has been started.
     func start(_ url: URL, name: String, checksum: Checksum.Digest?) async throws -> DownloadTask {
