@@ -117,7 +117,7 @@ extension MemoryDiskState {
             guard existing != nil else { throw Refusal(.notFound) }
         case .readWrite:
             break
-        case .create:
+        case .create, .createPrivate:
             if let existing { change(existing) { $0 = MemoryBytes() } }
         }
         let file = existing ?? File()

@@ -27,6 +27,8 @@ package enum FileMode: Sendable, Hashable {
     case readWrite
     /// For reading and writing; emptied when it is there.
     case create
+    /// The same, but nobody else than its owner may read the file when it is made here.
+    case createPrivate
 }
 
 /// An open file. Positions and sizes are bytes. Calls block; none is made under a lock.

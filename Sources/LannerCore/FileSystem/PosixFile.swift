@@ -13,9 +13,12 @@ import Musl
 final class Descriptor: Sendable {
     let number: Int32
 
-    init(opening path: String, _ flags: Int32, operation: String = "open") throws(FileError) {
-        // The mode is narrowed by the process's umask, as for every program that writes documents.
-        number = try systemCall(operation, path) { open(path, flags | O_CLOEXEC, mode_t(0o666)) }
+    /// The permissions of a file that is made by this are narrowed by the process's umask, as for every program that
+    /// writes documents.
+    init(
+        opening path: String, _ flags: Int32, permissions: mode_t = 0o666, operation: String = "open"
+    ) throws(FileError) {
+        number = try systemCall(operation, path) { open(path, flags | O_CLOEXEC, permissions) }
     }
 
     deinit {
@@ -154,7 +157,8 @@ package final class PosixFileLock: FileLock {
     private let descriptor: Locked<Descriptor?>
 
     init(_ path: String) throws(FileError) {
-        let file = try Descriptor(opening: path, O_RDWR | O_CREAT | O_NOFOLLOW | O_NONBLOCK, operation: "lock")
+        let file = try Descriptor(
+            opening: path, O_RDWR | O_CREAT | O_NOFOLLOW | O_NONBLOCK, permissions: 0o600, operation: "lock")
         try systemCall("lock", path) { flock(file.number, LOCK_EX | LOCK_NB) }
         descriptor = Locked(file)
     }

@@ -14,7 +14,7 @@ package struct PosixFileSystem: FileSystem {
 
     package func open(_ path: String, _ mode: FileMode) throws(FileError) -> any OpenFile {
         // O_NONBLOCK means nothing for a file, and keeps a pipe in the place from holding us up.
-        let file = try Descriptor(opening: path, mode.flags | O_NOFOLLOW | O_NONBLOCK)
+        let file = try Descriptor(opening: path, mode.flags | O_NOFOLLOW | O_NONBLOCK, permissions: mode.permissions)
         guard try file.status("open", path).isRegular else {
             throw FileError(fault: .inTheWay, operation: "open", path: path)
         }
@@ -168,7 +168,14 @@ extension FileMode {
         switch self {
         case .read: O_RDONLY
         case .readWrite: O_RDWR | O_CREAT
-        case .create: O_RDWR | O_CREAT | O_TRUNC
+        case .create, .createPrivate: O_RDWR | O_CREAT | O_TRUNC
+        }
+    }
+
+    fileprivate var permissions: mode_t {
+        switch self {
+        case .read, .readWrite, .create: 0o666
+        case .createPrivate: 0o600
         }
     }
 }

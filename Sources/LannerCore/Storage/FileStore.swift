@@ -6,6 +6,8 @@ import Foundation
 /// has a checksum: what was cut off in the middle of a write is dropped, what is damaged is set aside in a file
 /// `corrupt-N.bin` and reported, and all else is kept. All values are held in memory as well.
 ///
+/// The files are made for their owner alone: the records may hold header fields with credentials.
+///
 /// A commit that failed is not there afterwards; only when the disk refuses even to shorten the journal, and the
 /// process then dies, it may come back.
 ///

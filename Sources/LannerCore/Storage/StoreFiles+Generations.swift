@@ -24,7 +24,7 @@ extension StoreFiles {
     private mutating func setAside() throws(FileError) {
         guard let damage else { return }
         if !damage.bytes.isEmpty {
-            let file = try disk.open(path(damage.target), .create)
+            let file = try disk.open(path(damage.target), .createPrivate)
             defer { file.close() }
             try file.write(damage.bytes, at: 0)
             try file.sync()
@@ -49,7 +49,7 @@ extension StoreFiles {
 
     private func writeSnapshot(_ path: String) throws(FileError) {
         do throws(FileError) {
-            let file = try disk.open(path, .create)
+            let file = try disk.open(path, .createPrivate)
             defer { file.close() }
             try writeFrames(to: file)
             try file.sync()
@@ -73,7 +73,7 @@ extension StoreFiles {
     }
 
     private func makeJournal(_ path: String) throws(FileError) -> Journal {
-        let file = try disk.open(path, .create)
+        let file = try disk.open(path, .createPrivate)
         do throws(FileError) {
             var writer = FrameWriter(file, at: 0)
             writer.appendHeader(.journal, base: sequence)

@@ -58,6 +58,8 @@ import Testing
         #expect(try read(disk.open(place("a"), .read)) == "kept")
         #expect(fault { try write("x", to: disk.open(place("a"), .read)) } == .other)
         #expect(try disk.open(place("a"), .create).size() == 0)
+        try make("a", "not kept")
+        #expect(try disk.open(place("a"), .createPrivate).size() == 0)
         #expect(try disk.open(place("new"), .readWrite).size() == 0)
     }
 
@@ -65,7 +67,7 @@ import Testing
         try make("a")
         try FileManager.default.createSymbolicLink(atPath: place("link"), withDestinationPath: place("a"))
         #expect(mkfifo(place("pipe"), 0o600) == 0)
-        for mode in [FileMode.read, .readWrite, .create] {
+        for mode in [FileMode.read, .readWrite, .create, .createPrivate] {
             #expect(fault { _ = try disk.open(place("link"), mode) } == .inTheWay)
             #expect(fault { _ = try disk.open(place("pipe"), mode) } == .inTheWay)
             #expect(fault { _ = try disk.open(place.path, mode) } == .inTheWay)
@@ -89,6 +91,19 @@ import Testing
         #expect(fault { try write("x", to: file, at: -1) } == .other)
         #expect(fault { try write("xy", to: file, at: .max) } != nil)
         #expect(fault { try file.truncate(to: -1) } == .other)
+    }
+
+    @Test func documentsAreForAllThatTheUserLets() throws {
+        try make("a")
+        #expect(mkfifo(place("pipe"), 0o666) == 0)
+        #expect(try place.permissions("a") == place.permissions("pipe"), "what the umask leaves")
+    }
+
+    @Test func privateFilesAndLocksAreForTheOwnerAlone() throws {
+        _ = try disk.open(place("a"), .createPrivate)
+        try disk.lock(place("lock")).release()
+        #expect(try place.permissions("a") == 0o600)
+        #expect(try place.permissions("lock") == 0o600)
     }
 
     @Test func closedFilesFail() throws {

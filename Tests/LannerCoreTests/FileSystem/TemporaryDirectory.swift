@@ -15,6 +15,11 @@ final class TemporaryDirectory: Sendable {
         try? FileManager.default.removeItem(atPath: path)
     }
 
+    /// The permissions of a file.
+    func permissions(_ name: String) throws -> Int? {
+        try FileManager.default.attributesOfItem(atPath: self(name))[.posixPermissions] as? Int
+    }
+
     func callAsFunction(_ name: String) -> String {
         path + "/" + name
     }

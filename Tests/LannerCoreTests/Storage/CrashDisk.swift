@@ -106,7 +106,7 @@ extension CrashDisk {
     func open(_ path: String, _ mode: FileMode) throws(FileError) -> any OpenFile {
         let name = Self.last(path)
         let file = state.withLock { $0.names[name] }
-        if let file, mode != .create { return Opened(file, path, self) }
+        if let file, mode != .createPrivate { return Opened(file, path, self) }
         if mode == .read { throw FileError(fault: .notFound, operation: "open", path: path) }
         let opened = file ?? File()
         try operation("create", path) { state, fault in

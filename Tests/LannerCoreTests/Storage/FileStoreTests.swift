@@ -1,6 +1,7 @@
 import Foundation
 import LannerCore
 import LannerMachine
+import LannerTesting
 import Testing
 
 @Suite struct FileStoreTests {
@@ -81,6 +82,19 @@ import Testing
         first.close()
         #expect(try second.load() == StoreContents())
         second.close()
+    }
+
+    /// Records may hold credentials.
+    @Test func filesAreForTheOwnerAlone() throws {
+        let place = try TemporaryDirectory()
+        let store = FileStore(directory: place.path, disk: PosixFileSystem(), lanes: ManualLanes())
+        // Damage, so that something is set aside, too.
+        try Data(repeating: 1, count: 100).write(to: URL(fileURLWithPath: place("journal-1")))
+        _ = try store.load()
+        store.close()
+        let names = try FileManager.default.contentsOfDirectory(atPath: place.path).sorted()
+        #expect(names == ["corrupt-1.bin", "journal-2", "lock", "snapshot-2"])
+        #expect(try names.map { try place.permissions($0) } == [0o600, 0o600, 0o600, 0o600])
     }
 
     @Test(arguments: ["snapshot-1", "journal-1"])
