@@ -157,10 +157,18 @@ package final class PosixFileLock: FileLock {
     private let descriptor: Locked<Descriptor?>
 
     init(_ path: String) throws(FileError) {
-        let file = try Descriptor(
-            opening: path, O_RDWR | O_CREAT | O_NOFOLLOW | O_NONBLOCK, permissions: 0o600, operation: "lock")
-        try systemCall("lock", path) { flock(file.number, LOCK_EX | LOCK_NB) }
-        descriptor = Locked(file)
+        descriptor = Locked(try Self.locked(path))
+    }
+
+    /// Who removes a lock file while it is his may do so between our opening and our locking it: then the lock is on a
+    /// file that nobody else will find, and worth nothing.
+    private static func locked(_ path: String) throws(FileError) -> Descriptor {
+        while true {
+            let file = try Descriptor(
+                opening: path, O_RDWR | O_CREAT | O_NOFOLLOW | O_NONBLOCK, permissions: 0o600, operation: "lock")
+            try systemCall("lock", path) { flock(file.number, LOCK_EX | LOCK_NB) }
+            if try file.status("lock", path).st_nlink > 0 { return file }
+        }
     }
 
     deinit {

@@ -163,6 +163,20 @@ import Testing
         second.release()
     }
 
+    /// As the last one to use a directory does.
+    @Test func aLockFileMayBeRemovedByItsOwner() {
+        let owners = Locked(0)
+        DispatchQueue.concurrentPerform(iterations: 8) { _ in
+            for _ in 0..<2000 {
+                guard let lock = try? disk.lock(place("lock")) else { continue }
+                #expect(owners.withLock { $0 += 1; return $0 } == 1)
+                owners.withLock { $0 -= 1 }
+                try? disk.remove(place("lock"))
+                lock.release()
+            }
+        }
+    }
+
     @Test func knowsTheMachine() throws {
         #expect(try #require(disk.freeSpace(place.path)) > 0)
         #expect(disk.freeSpace(place("none")) == nil)
