@@ -21,12 +21,12 @@ struct StateDirectory {
     func remove() {
         let files = PosixFileSystem()
         let temporary = path + "/Tmp"
-        guard let lock = try? files.lock(temporary + "/lock"), let names = try? files.list(path) else { return }
+        guard let lock = try? files.lock(path + "/" + Cache.lockName), let names = try? files.list(path) else { return }
         defer { lock.release() }
-        guard let partials = try? files.list(temporary), partials == ["lock"] else { return }
+        guard let partials = try? files.list(temporary), partials.isEmpty else { return }
         for name in names where Self.isEmptyStore(name) { try? files.remove(path + "/" + name) }
-        try? files.remove(temporary + "/lock")
         rmdir(temporary)
+        try? files.remove(path + "/" + Cache.lockName)
         rmdir(path)
     }
 

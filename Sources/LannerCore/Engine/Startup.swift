@@ -1,7 +1,7 @@
 import Foundation
 import LannerMachine
 
-/// What is done before a manager can be used: directories, the lock, the records.
+/// What is done before a manager can be used: the lock, the records, the directories.
 struct Startup {
     private(set) var store: any Store
     private(set) var lock: (any FileLock)?
@@ -14,13 +14,15 @@ struct Startup {
         self.store = MemoryStore(lanes: environment.lanes)
         do {
             let fileSystem = environment.fileSystem
-            try fileSystem.makeDirectory(cache.downloadTmpPath)
-            lock = try fileSystem.lock(cache.downloadTmpPath + "/lock")
+            // Before all else: nobody touches what another one works with.
+            try fileSystem.makeDirectory(cache.downloadPath)
+            lock = try fileSystem.lock(cache.lockPath)
             let store =
                 store
                 ?? FileStore(directory: cache.downloadPath, disk: fileSystem, lanes: environment.lanes)
             self.store = store
             try read(store.load())
+            try fileSystem.makeDirectory(cache.downloadTmpPath)
             try removeOrphans(fileSystem, cache.downloadTmpPath)
         } catch {
             self.store.close()

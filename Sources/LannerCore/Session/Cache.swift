@@ -12,6 +12,11 @@ public final class Cache: Sendable {
     /// Where finished files are kept.
     public let downloadFilePath: String
 
+    /// The file in `downloadPath` whose lock a manager has while it lives. A ``FileStore`` has another one, so that they
+    /// get along in one directory.
+    package static let lockName = "manager.lock"
+    var lockPath: String { downloadPath + "/" + Self.lockName }
+
     /// Names the directories; they are made when they are first needed.
     ///
     /// By default they lie under the user's cache directory, one set for each identifier, the other two inside

@@ -13,7 +13,7 @@ import Testing
         state = StateDirectory(in: place.url.path)
         try FileManager.default.createDirectory(
             at: place.url.appendingPathComponent(".lanner/Tmp"), withIntermediateDirectories: true)
-        for name in ["lock", "journal-3", "snapshot-3", "Tmp/lock"] { try place.write([], to: ".lanner/" + name) }
+        for name in ["lock", "journal-3", "snapshot-3", "manager.lock"] { try place.write([], to: ".lanner/" + name) }
     }
 
     @Test func goesWithWhatTheLibraryMade() {
@@ -28,7 +28,7 @@ import Testing
     }
 
     @Test func staysWhileItIsInUse() throws {
-        let lock = try PosixFileSystem().lock(state.path + "/Tmp/lock")
+        let lock = try PosixFileSystem().lock(state.path + "/manager.lock")
         state.remove()
         #expect(place.bytes(".lanner/journal-3") == [])
         lock.release()

@@ -35,7 +35,7 @@ extension TestBench {
     }
 
     /// The paths of all files but the lock.
-    var files: [String] { disk.files.filter { !$0.hasSuffix("/lock") } }
+    var files: [String] { disk.files.filter { $0 != manager.cache.lockPath } }
 
     /// The `Range` fields that were asked for, "whole" where there was none.
     var ranges: [String] { transport.requests.map { $0.fields["Range"] ?? "whole" } }

@@ -233,6 +233,27 @@ import Testing
         #expect(bench.holds(large, in: task), "the first is not disturbed")
     }
 
+    /// Whatever the store: the directory has one manager.
+    @Test func takesItsLockBeforeItMakesAnything() throws {
+        let bench = TestBench(store: UnreliableStore())
+        let cache = Cache("a", downloadPath: "/downloads", downloadTmpPath: "/other/Tmp")
+        let second = bench.manager(on: UnreliableStore(), cache)
+        #expect(second.unavailable != nil)
+        #expect(throws: FileError.self) { try bench.disk.list("/other") }
+    }
+
+    @Test func allDirectoriesMayBeOne() throws {
+        let bench = TestBench()
+        let cache = Cache("a", downloadPath: "/all", downloadTmpPath: "/all", downloadFilePath: "/all")
+        let store = FileStore(directory: "/all", disk: bench.disk, lanes: bench.lanes)
+        let manager = bench.manager(on: store, cache)
+        #expect(manager.unavailable == nil)
+        let task = try #require(manager.download(address))
+        bench.settle()
+        #expect(bench.holds(large, in: task))
+        manager.invalidate()
+    }
+
     @Test func tellsWhyItCannotBeUsed() {
         let disk = MemoryDisk()
         disk.fail(.makeDirectory, with: .notPermitted)
@@ -249,15 +270,17 @@ import Testing
 }
 
 extension TestBench {
-    /// Another manager in the same process, on the same directory, with a transport of its own.
-    func manager(on store: any Store) -> SessionManager {
+    /// Another manager in the same process, on the same directory unless said otherwise, with a transport of its own.
+    func manager(
+        on store: any Store, _ cache: Cache = Cache("second", downloadPath: "/downloads"), seed: UInt64 = 1
+    ) -> SessionManager {
         let transport = ScriptedTransport(clock: clock)
         transport.serve(.init(large), at: place)
         return SessionManager(
             "second", configuration: SessionConfiguration(), transport: transport, store: store, logger: log,
-            cache: Cache("second", downloadPath: "/downloads"), operationQueue: .global(),
+            cache: cache, operationQueue: .global(),
             environment: Environment(
                 clock: clock, fileSystem: disk, lanes: lanes, mainLane: lanes.makeLane("main"),
-                operationLane: lanes.makeLane("operation"), seed: 1))
+                operationLane: lanes.makeLane("operation"), seed: seed))
     }
 }
