@@ -6,8 +6,9 @@ import LannerMachine
 extension Engine {
     func file(_ id: DownloadID) -> PartialFile? { job(id)?.state.withLock { $0.file } }
 
-    func partialPath(_ id: DownloadID, _ generation: UInt32) -> String {
-        "\(cache.downloadTmpPath)/\(id.number)-\(generation).part"
+    func partialPath(_ job: Job, _ generation: UInt32) -> String {
+        let name = PartialName(token: job.token, id: job.id, generation: generation)
+        return cache.downloadTmpPath + "/" + name.text
     }
 
     func open(_ id: DownloadID, _ attempt: Attempt, _ generation: UInt32, _ claimed: ByteRanges, _ total: Int64?) {
@@ -38,7 +39,7 @@ extension Engine {
     ) -> PartialFile {
         let (digest, synced) = job.state.withLock { ($0.digest, $0.saved.synced) }
         return PartialFile(
-            path: partialPath(job.id, generation), fileSystem: environment.fileSystem,
+            path: partialPath(job, generation), fileSystem: environment.fileSystem,
             lanes: PartialFile.Lanes(environment.lanes), hasher: digest?.algorithm.makeHasher(), claimed: claimed,
             durable: synced.intersection(claimed)
         ) { [weak self] event in
@@ -95,7 +96,7 @@ extension Engine {
         guard let job = job(id) else { return }
         let generation = job.state.withLock { $0.saved.generation }
         close(id, attempt, sync: false)
-        let source = partialPath(id, generation)
+        let source = partialPath(job, generation)
         let target = job.task.filePath
         fileLane.run { [self] in
             do throws(FileError) {
@@ -111,7 +112,7 @@ extension Engine {
     func discard(_ id: DownloadID, finished: Bool) {
         guard let job = job(id) else { return }
         let generations = job.state.withLock { $0.generations }
-        var paths = generations.sorted().map { partialPath(id, $0) }
+        var paths = generations.sorted().map { partialPath(job, $0) }
         if finished { paths.append(job.task.filePath) }
         remove(paths) { [self] in handle(.discarded(id)) }
     }

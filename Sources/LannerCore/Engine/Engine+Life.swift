@@ -68,14 +68,14 @@ extension Engine {
             fields: record.fields, digest: record.digest.flatMap { try? Checksum.Digest(parsing: $0) },
             rank: record.rank, saved: saved)
         state.resumeData = record.resumeData
-        return Job(id: record.id, task: task, state: state)
+        return Job(id: record.id, token: record.token, task: task, state: state)
     }
 
     /// Whether the process ended between the move of the file and the record of it.
     private func isPublished(_ record: DownloadRecord) -> Bool {
         let files = environment.fileSystem
         do throws(FileError) {
-            let partial = try files.size(of: partialPath(record.id, record.saved.generation))
+            let partial = try files.size(of: cache.downloadTmpPath + "/" + record.partialName)
             let finished = try files.size(of: cache.downloadFilePath + "/" + record.fileName)
             return partial == nil && finished != nil && finished == record.saved.total
         } catch {
@@ -126,7 +126,7 @@ extension EngineState {
     mutating func keep(_ job: Job) {
         jobs[job.id] = job
         ids[job.task.url.absoluteString] = job.id
-        lastID = max(lastID, job.id.number)
+        identity.lastID = max(identity.lastID, job.id.number)
         lastRank = max(lastRank, job.state.withLock { $0.rank })
         totals.add(job.task.state.withLock { $0.figures })
     }

@@ -11,6 +11,8 @@ struct PendingChanges {
     var changes: [StoreChange] = []
     var durability = StoreDurability.process
     var confirmations: [Confirmation] = []
+    /// Whether a download is forgotten, and its number must not be given again.
+    var forgets = false
     /// Partial files that no record names any more once this is kept.
     var obsolete: [String] = []
 }
@@ -29,7 +31,7 @@ extension Engine {
         if saved.status.isEnd {
             job.task.state.withLock { $0.end(at: environment.clock.date.timeIntervalSince1970) }
         }
-        pending.obsolete += obsolete.sorted().map { partialPath(id, $0) }
+        pending.obsolete += obsolete.sorted().map { partialPath(job, $0) }
         pending.changes.append(.put(key: DownloadRecord.key(id), value: makeRecord(job).encoded))
         switch need {
         case .marks: break
@@ -42,6 +44,7 @@ extension Engine {
 
     func unrecord(_ id: DownloadID, _ attempt: Attempt, _ pending: inout PendingChanges) {
         pending.changes.append(.remove(key: DownloadRecord.key(id)))
+        pending.forgets = true
         pending.durability = .machine
         pending.confirmations.append(.init(id: id, attempt: attempt))
     }
@@ -50,7 +53,8 @@ extension Engine {
         let task = job.task.state.withLock { $0 }
         return job.state.withLock { state in
             DownloadRecord(
-                id: job.id, url: job.task.url.absoluteString, fields: state.fields, fileName: task.fileName,
+                id: job.id, token: job.token, url: job.task.url.absoluteString, fields: state.fields,
+                fileName: task.fileName,
                 rank: state.rank, digest: state.digest?.description, resumeData: state.resumeData,
                 startDate: task.startDate, endDate: task.endDate, validation: task.validation, boot: boot,
                 saved: state.saved)
@@ -74,7 +78,10 @@ extension Engine {
 
     func commit(_ pending: PendingChanges) {
         guard !pending.changes.isEmpty else { return }
-        store.commit(pending.changes, durability: pending.durability) { [weak self] result in
+        let identity = state.withLock { $0.identityToKeep(forgetting: pending.forgets) }
+        var changes = pending.changes
+        if let identity { changes.append(.put(key: StoreIdentity.key, value: identity.encoded)) }
+        store.commit(changes, durability: pending.durability) { [weak self] result in
             self?.committed(pending, result)
         }
     }

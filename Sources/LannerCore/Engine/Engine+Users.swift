@@ -38,7 +38,7 @@ extension Engine {
         let task = DownloadTask(
             id: id, url: request.url, cache: cache, state: TaskState(engine: self, status: .waiting, fileName: name))
         let job = Job(
-            id: id, task: task,
+            id: id, token: state.identity.token, task: task,
             state: JobState(
                 fields: request.fields, digest: request.checksum, rank: state.makeRank(),
                 saved: Saved(status: .suspended)))

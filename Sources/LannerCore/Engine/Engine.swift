@@ -20,7 +20,7 @@ final class Engine: Sendable {
 
     init(
         environment: Environment, transport: any Transport, store: any Store, cache: Cache, operationLane: any Lane,
-        settings: Settings, logger: any Logable
+        identity: StoreIdentity, settings: Settings, logger: any Logable
     ) {
         self.environment = environment
         self.transport = transport
@@ -29,7 +29,8 @@ final class Engine: Sendable {
         self.operationLane = operationLane
         fileLane = environment.lanes.makeLane("files")
         boot = environment.fileSystem.bootIdentifier()
-        state = Locked(EngineState(machine: Machine(settings: settings, seed: environment.seed), logger: logger))
+        let machine = Machine(settings: settings, seed: environment.seed)
+        state = Locked(EngineState(machine: machine, identity: identity, logger: logger))
     }
 
     /// The manager, while there is one.
@@ -179,7 +180,9 @@ struct EngineState {
     var ids: [String: DownloadID] = [:]
     /// What to call when a ticket is answered.
     var tickets: [Ticket: @Sendable () -> Void] = [:]
-    var lastID: UInt64 = 0
+    var identity: StoreIdentity
+    /// Whether this launch has put the identity into the store.
+    private var isIdentityKept = false
     var lastTicket: Ticket = 0
     var lastRank: Int64 = 0
     var isInvalidated = false
@@ -189,14 +192,21 @@ struct EngineState {
     var totals = Totals()
     weak var manager: SessionManager?
 
-    init(machine: Machine, logger: any Logable) {
+    init(machine: Machine, identity: StoreIdentity, logger: any Logable) {
         self.machine = machine
+        self.identity = identity
         self.logger = logger
     }
 
     mutating func makeID() -> DownloadID {
-        lastID += 1
-        return DownloadID(lastID)
+        identity.lastID += 1
+        return DownloadID(identity.lastID)
+    }
+
+    /// The identity, when it has to be in the next commit: in the first one, and when a number is left.
+    mutating func identityToKeep(forgetting: Bool) -> StoreIdentity? {
+        defer { isIdentityKept = true }
+        return forgetting || !isIdentityKept ? identity : nil
     }
 
     /// Far enough apart that others fit between.

@@ -4,11 +4,14 @@ import LannerMachine
 /// What the engine keeps of one download: what never changes, and what is under way.
 final class Job: Sendable {
     let id: DownloadID
+    /// Part of the names of its partial files.
+    let token: UInt64
     let task: DownloadTask
     let state: Locked<JobState>
 
-    init(id: DownloadID, task: DownloadTask, state: JobState) {
+    init(id: DownloadID, token: UInt64, task: DownloadTask, state: JobState) {
         self.id = id
+        self.token = token
         self.task = task
         self.state = Locked(state)
     }

@@ -6,12 +6,15 @@ struct Startup {
     private(set) var store: any Store
     private(set) var lock: (any FileLock)?
     private(set) var records: [DownloadRecord] = []
+    private(set) var identity: StoreIdentity
     /// What could not be read, though the rest could.
     private(set) var problems: [String] = []
     private(set) var error: LannerError?
 
     init(cache: Cache, environment: Environment, store: (any Store)?) {
         self.store = MemoryStore(lanes: environment.lanes)
+        var random = SeededGenerator(seed: environment.seed)
+        identity = StoreIdentity(token: random.next())
         do {
             let fileSystem = environment.fileSystem
             // Before all else: nobody touches what another one works with.
@@ -47,7 +50,9 @@ struct Startup {
     private mutating func read(_ contents: StoreContents) {
         problems = contents.problems
         for (key, value) in contents.values {
-            if let record = DownloadRecord(value), record.key == key {
+            if key == StoreIdentity.key, let known = StoreIdentity(value) {
+                identity = known
+            } else if let record = DownloadRecord(value), record.key == key {
                 records.append(record)
             } else {
                 problems.append("The record “\(key)” makes no sense and is left out.")
@@ -56,10 +61,12 @@ struct Startup {
         records.sort { ($0.rank, $0.id) < ($1.rank, $1.id) }
     }
 
-    /// Partial files that no record names are left from a crash.
+    /// Partial files of this store that no record names are left from a crash. Those of others are none of ours.
     private func removeOrphans(_ fileSystem: any FileSystem, _ directory: String) throws {
-        let known = Set(records.map { "\($0.id.number)-\($0.saved.generation).part" })
-        for name in try fileSystem.list(directory) where name.hasSuffix(".part") && !known.contains(name) {
+        let known = Set(records.map(\.partialName))
+        let tokens = Set(records.map(\.token) + [identity.token])
+        for name in try fileSystem.list(directory) where PartialName.isName(name, with: tokens) && !known.contains(name)
+        {
             try? fileSystem.remove(directory + "/" + name)
         }
     }

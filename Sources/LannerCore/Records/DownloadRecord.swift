@@ -4,6 +4,8 @@ import LannerMachine
 /// What is remembered of a download from one launch to the next.
 struct DownloadRecord: Sendable, Equatable {
     var id: DownloadID
+    /// The token of the store that it was made for, which is in the name of its partial file.
+    var token: UInt64
     var url: String
     /// The caller's header fields.
     var fields = HeaderFields()
@@ -27,6 +29,9 @@ struct DownloadRecord: Sendable, Equatable {
     var key: String { Self.key(id) }
 
     static func key(_ id: DownloadID) -> String { String(id.number) }
+
+    /// The name of the partial file that it speaks of.
+    var partialName: String { PartialName(token: token, id: id, generation: saved.generation).text }
 }
 
 extension DownloadRecord {
@@ -55,12 +60,14 @@ extension DownloadRecord {
         static let written: UInt8 = 22
         static let synced: UInt8 = 23
         static let total: UInt8 = 24
+        static let token: UInt8 = 25
     }
 
     /// The record as the store keeps it.
     var encoded: Data {
         var writer = RecordWriter()
         writer.put(Tag.id, Int64(bitPattern: id.number))
+        writer.put(Tag.token, Int64(bitPattern: token))
         writer.put(Tag.url, url)
         for field in fields.fields {
             writer.put(Tag.fieldName, field.name)
@@ -104,11 +111,12 @@ extension DownloadRecord {
     /// Reads a record; nil when what makes a download is not in it.
     init?(_ data: Data) {
         guard let reader = RecordReader(data), let id = reader.number(Tag.id), Self.numbers.contains(id),
-            let url = reader.text(Tag.url),
+            let token = reader.number(Tag.token), let url = reader.text(Tag.url),
             let fileName = reader.text(Tag.fileName), FileName.isName(fileName),
             let saved = Self.saved(reader)
         else { return nil }
         self.id = DownloadID(UInt64(bitPattern: id))
+        self.token = UInt64(bitPattern: token)
         self.url = url
         self.fileName = fileName
         self.saved = saved
@@ -124,7 +132,7 @@ extension DownloadRecord {
     }
 
     /// Numbers that are counted on from, far from where counting ends.
-    private static let numbers: ClosedRange<Int64> = 0...1 << 62
+    static let numbers: ClosedRange<Int64> = 0...1 << 62
     private static let generations: ClosedRange<Int64> = 1...1 << 31
 
     private static func date(_ bits: Int64?) -> Double {

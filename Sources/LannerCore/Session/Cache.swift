@@ -7,7 +7,7 @@ public final class Cache: Sendable {
     public let identifier: String
     /// Where the records are kept.
     public let downloadPath: String
-    /// Where unfinished files are kept.
+    /// Where unfinished files are kept. Several managers may share it.
     public let downloadTmpPath: String
     /// Where finished files are kept.
     public let downloadFilePath: String

@@ -58,7 +58,8 @@ public final class SessionManager: Sendable {
         engine = Engine(
             environment: environment, transport: transport, store: startup.store, cache: cache,
             operationLane: environment.operationLane ?? DispatchLane(operationQueue),
-            settings: configuration.settings(transport.traits), logger: logger ?? ConsoleLogger(identifier: identifier))
+            identity: startup.identity, settings: configuration.settings(transport.traits),
+            logger: logger ?? ConsoleLogger(identifier: identifier))
         state = Locked(ManagerState(configuration: configuration, lock: startup.lock))
         engine.begin(self, configuration, startup)
     }

@@ -2,6 +2,8 @@ import Foundation
 
 /// A store that forgets everything with the process: for tests, and for downloads that need not be remembered.
 ///
+/// What a process that dies has not finished stays in the manager's `downloadTmpPath`: nobody knows of it any more.
+///
 /// A test restarts a manager by giving the ``contents`` of the closed store to a new one.
 public final class MemoryStore: Store {
     private struct State {

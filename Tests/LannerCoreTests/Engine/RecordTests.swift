@@ -20,7 +20,8 @@ import Testing
             entityTag: EntityTag("W/\"a\""), lastModified: "Sun, 06 Nov 1994 08:49:37 GMT", isLastModifiedStrong: true,
             total: 100)
         return DownloadRecord(
-            id: DownloadID(1 << 62), url: "https://example.com/ä?q", fields: ["A": "b", "A": "", "C": "d"],
+            id: DownloadID(1 << 62), token: .max, url: "https://example.com/ä?q",
+            fields: ["A": "b", "A": "", "C": "d"],
             fileName: "näme", rank: -5, digest: "md5:00", resumeData: Data([0, 255]), startDate: 1.5, endDate: 2.5,
             validation: .incorrect, boot: "boot", saved: saved)
     }
@@ -35,7 +36,7 @@ import Testing
 
     @Test func comesBackWithoutAnythingOptional() {
         let record = DownloadRecord(
-            id: DownloadID(1), url: "http://a", fileName: "f", rank: 0, saved: Saved(status: .active))
+            id: DownloadID(1), token: 0, url: "http://a", fileName: "f", rank: 0, saved: Saved(status: .active))
         #expect(DownloadRecord(record.encoded) == record)
     }
 

@@ -154,20 +154,80 @@ import Testing
         bench.manager.suspend(task)
         bench.settle()
         let known = bench.files
-        bench.disk.place([1, 2], at: "/downloads/Tmp/99-1.part")
-        bench.disk.place([1, 2], at: "/downloads/Tmp/\(task.id.number)-9.part")
-        bench.disk.place([1, 2], at: "/downloads/Tmp/someone's.txt")
+        let token = try #require(bench.records.first?.token)
+        let orphans = [
+            PartialName(token: token, id: DownloadID(99), generation: 1),
+            PartialName(token: token, id: task.id, generation: 9),
+        ].map(\.text)
+        let others = [PartialName(token: token + 1, id: task.id, generation: 1).text, "1-1.part", "someone's.txt"]
+        for name in orphans + others { bench.disk.place([1, 2], at: "/downloads/Tmp/" + name) }
         bench.relaunch()
-        #expect(bench.files == (known + ["/downloads/Tmp/someone's.txt"]).sorted())
+        #expect(bench.files == (known + others.map { "/downloads/Tmp/" + $0 }).sorted())
+    }
+
+    @Test func removesPartialFilesThoughNoRecordIsLeft() throws {
+        let bench = TestBench.serving(large)
+        let task = try bench.download(.stall(afterBytes: 1 << 20))
+        bench.settle()
+        bench.manager.cancel(task)
+        try bench.step { bench.records.isEmpty }
+        #expect(bench.files.count == 1, "the file is still there")
+        bench.relaunch()
+        #expect(bench.files.isEmpty)
+    }
+
+    @Test func sharesADirectoryOfPartialFilesWithAnotherStore() throws {
+        let bench = TestBench.serving(large)
+        let task = try bench.download(.stall(afterBytes: 1 << 20))
+        bench.settle()
+        let cache = Cache("second", downloadPath: "/second", downloadTmpPath: "/downloads/Tmp")
+        let second = bench.manager(on: MemoryStore([:], lanes: bench.lanes), cache, seed: 2)
+        let other = try #require(second.download(address))
+        #expect(other.id == task.id, "so that nothing but the token tells them apart")
+        bench.settle()
+        #expect(bench.holds(large, in: other))
+        bench.transport.release()
+        bench.settle()
+        #expect(bench.holds(large, in: task))
+        second.invalidate()
+    }
+
+    @Test func neverGivesANumberAgain() throws {
+        let bench = TestBench.serving(large)
+        let first = try bench.download()
+        bench.settle()
+        bench.manager.remove(first)
+        bench.settle()
+        bench.relaunch()
+        let next = try #require(bench.manager.download(address))
+        #expect(next.id != first.id)
+    }
+
+    /// The record alone leads to the bytes.
+    @Test func resumesThoughTheIdentityIsLost() throws {
+        let bench = TestBench.serving(large)
+        let first = try bench.download(.stall(afterBytes: 1 << 20))
+        bench.settle()
+        bench.manager.suspend(first)
+        bench.settle()
+        var contents = bench.contents
+        contents[StoreIdentity.key] = Data([1, 2, 3])
+        bench.relaunch(store: MemoryStore(contents, lanes: bench.lanes))
+        #expect(bench.log.errors.count == 1)
+        let task = try restored(bench)
+        bench.manager.start(task)
+        bench.settle()
+        #expect(bench.holds(large, in: task))
+        #expect(bench.ranges.last == "bytes=1048576-")
     }
 
     @Test func leavesOutRecordsThatMakeNoSense() throws {
         let bench = TestBench.serving([1])
         _ = try bench.download()
         bench.settle()
-        let good = try #require(bench.contents.first)
+        let good = try #require(bench.contents["1"])
         let store = MemoryStore(
-            [good.key: good.value, "7": Data([1, 2, 3]), "8": good.value, "9": Data()], lanes: bench.lanes)
+            ["1": good, "7": Data([1, 2, 3]), "8": good, "9": Data()], lanes: bench.lanes)
         bench.relaunch(store: store)
         #expect(bench.manager.tasks.count == 1)
         #expect(bench.log.errors.count == 3)

@@ -27,9 +27,10 @@ import Testing
             var saved = saved
             saved.version = version
             let record = DownloadRecord(
-                id: DownloadID(1), url: address, fileName: "f", rank: 1 << 62, boot: "boot-1", saved: saved)
+                id: DownloadID(1), token: 1, url: address, fileName: "f", rank: 1 << 62, boot: "boot-1", saved: saved)
             let other = DownloadRecord(
-                id: DownloadID(1 << 62), url: "https://example.com/other", fileName: "g", rank: -(1 << 62), saved: saved
+                id: DownloadID(1 << 62), token: 1, url: "https://example.com/other", fileName: "g", rank: -(1 << 62),
+                saved: saved
             )
             bench.relaunch(
                 store: MemoryStore([record.key: record.encoded, other.key: other.encoded], lanes: bench.lanes))

@@ -169,7 +169,10 @@ import Testing
         DispatchQueue.concurrentPerform(iterations: 8) { _ in
             for _ in 0..<2000 {
                 guard let lock = try? disk.lock(place("lock")) else { continue }
-                #expect(owners.withLock { $0 += 1; return $0 } == 1)
+                #expect(
+                    owners.withLock {
+                        $0 += 1; return $0
+                    } == 1)
                 owners.withLock { $0 -= 1 }
                 try? disk.remove(place("lock"))
                 lock.release()
