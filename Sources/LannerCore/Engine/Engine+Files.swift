@@ -13,10 +13,9 @@ extension Engine {
 
     func open(_ id: DownloadID, _ attempt: Attempt, _ generation: UInt32, _ claimed: ByteRanges, _ total: Int64?) {
         guard let job = job(id) else { return }
-        let file = makeFile(job, attempt, generation, claimed)
+        let file = makeFile(job, attempt, generation, claimed, PartialFile.Lanes(environment.lanes))
         job.state.withLock { state in
             state.file = file
-            state.generations.insert(generation)
             state.destination = nil
         }
         file.open(total: total)
@@ -24,24 +23,29 @@ extension Engine {
 
     func startOver(_ id: DownloadID, _ attempt: Attempt, _ generation: UInt32, _ total: Int64?) {
         guard let job = job(id) else { return }
-        let file = makeFile(job, attempt, generation, ByteRanges())
-        let old = job.state.withLock { state in
-            defer { state.file = file }
-            state.generations.insert(generation)
-            return state.file
-        }
+        let old = job.state.withLock { $0.file }
         old?.close(sync: false)
+        // On the same lanes: what the old one was given is written before its file is removed.
+        let file = makeFile(
+            job, attempt, generation, ByteRanges(), old?.lanes ?? PartialFile.Lanes(environment.lanes))
+        job.state.withLock { $0.file = file }
         file.open(total: total)
     }
 
+    /// A partial file in the place of those of earlier generations. Their bytes were given up, and go at once, since
+    /// there may be no room for both. The record need not say so before: one that still speaks of a removed file finds
+    /// out when it opens it, and begins from zero as well.
     private func makeFile(
-        _ job: Job, _ attempt: Attempt, _ generation: UInt32, _ claimed: ByteRanges
+        _ job: Job, _ attempt: Attempt, _ generation: UInt32, _ claimed: ByteRanges, _ lanes: PartialFile.Lanes
     ) -> PartialFile {
-        let (digest, synced) = job.state.withLock { ($0.digest, $0.saved.synced) }
+        let (digest, synced, old) = job.state.withLock { state in
+            defer { state.generations = [generation] }
+            return (state.digest, state.saved.synced, state.generations.subtracting([generation]))
+        }
         return PartialFile(
-            path: partialPath(job, generation), fileSystem: environment.fileSystem,
-            lanes: PartialFile.Lanes(environment.lanes), hasher: digest?.algorithm.makeHasher(), claimed: claimed,
-            durable: synced.intersection(claimed)
+            path: partialPath(job, generation), fileSystem: environment.fileSystem, lanes: lanes,
+            hasher: digest?.algorithm.makeHasher(), claimed: claimed, durable: synced.intersection(claimed),
+            replacing: old.sorted().map { partialPath(job, $0) }
         ) { [weak self] event in
             self?.report(event, of: job, attempt, digest)
         }

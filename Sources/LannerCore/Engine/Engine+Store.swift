@@ -14,7 +14,12 @@ struct PendingChanges {
     /// Whether a download is forgotten, and its number must not be given again.
     var forgets = false
     /// Partial files that no record names any more once this is kept.
-    var obsolete: [String] = []
+    var obsolete: [Obsolete] = []
+
+    struct Obsolete: Sendable {
+        var job: Job
+        var generation: UInt32
+    }
 }
 
 extension Engine {
@@ -24,14 +29,12 @@ extension Engine {
         guard let job = job(id) else { return }
         let obsolete = job.state.withLock { state in
             state.saved = saved
-            let obsolete = state.generations.filter { $0 < saved.generation }
-            state.generations.subtract(obsolete)
-            return obsolete
+            return state.generations.filter { $0 < saved.generation }
         }
         if saved.status.isEnd {
             job.task.state.withLock { $0.end(at: environment.clock.date.timeIntervalSince1970) }
         }
-        pending.obsolete += obsolete.sorted().map { partialPath(job, $0) }
+        pending.obsolete += obsolete.sorted().map { PendingChanges.Obsolete(job: job, generation: $0) }
         pending.changes.append(.put(key: DownloadRecord.key(id), value: makeRecord(job).encoded))
         switch need {
         case .marks: break
@@ -83,6 +86,12 @@ extension Engine {
         if let identity { changes.append(.put(key: StoreIdentity.key, value: identity.encoded)) }
         store.commit(changes, durability: pending.durability) { [weak self] result in
             self?.committed(pending, result)
+        }
+    }
+
+    private func remove(_ obsolete: [PendingChanges.Obsolete]) {
+        remove(obsolete.map { partialPath($0.job, $0.generation) }) {
+            for file in obsolete { file.job.state.withLock { _ = $0.generations.remove(file.generation) } }
         }
     }
 

@@ -31,8 +31,8 @@ struct JobState {
     var destination: Destination?
     var file: PartialFile?
     var sinks: [ExchangeNumber: Sink] = [:]
-    /// The partial files that may be there: the one in use, and those that were given up and are removed once the
-    /// record no longer names them.
+    /// The partial files that may be there: the one in use, and those that were given up, which are removed once the
+    /// record no longer names them, or when another takes their place.
     var generations: Set<UInt32> = []
 
     init(fields: HeaderFields, digest: Checksum.Digest?, rank: Int64, saved: Saved) {

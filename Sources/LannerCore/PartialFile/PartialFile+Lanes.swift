@@ -5,6 +5,7 @@ import LannerMachine
 extension PartialFile {
     func openNow(_ total: Int64?) {
         guard let isNew = state.withLock({ $0.isUnopened ? $0.written.isEmpty : nil }) else { return }
+        for old in replaced { remove(old) }
         do throws(FileError) {
             let file = try fileSystem.open(path, isNew ? .create : .readWrite)
             state.withLock { $0.file = file }
@@ -18,6 +19,14 @@ extension PartialFile {
         }
     }
 
+    /// Emptied first: who still has it open would keep the space. When it cannot be removed, it may be in the way later,
+    /// and that is reported then.
+    private func remove(_ old: String) {
+        guard (try? fileSystem.size(of: old)) != nil else { return }
+        try? fileSystem.open(old, .create).close()
+        try? fileSystem.remove(old)
+    }
+
     func reserveNow(_ total: Int64) {
         guard let file = file(for: "allocate") else { return }
         do throws(FileError) { try reserve(total, in: file) } catch { update { $0.fail(error) } }
@@ -26,13 +35,15 @@ extension PartialFile {
     /// Sets the space aside. An empty file is first held against what is free: not every file system can set aside, and
     /// what a file that holds something has been given already is not known.
     private func reserve(_ total: Int64, in file: any OpenFile) throws(FileError) {
-        guard total > 0 else { return }
-        let isEmpty = state.withLock { $0.written.isEmpty }
+        let (isEmpty, reserved) = state.withLock { ($0.written.isEmpty, $0.reserved) }
+        // What is this file's already is not free any more.
+        guard total > reserved else { return }
         let directory = path.lastIndex(of: "/").map { String(path[..<$0]) } ?? "."
         if isEmpty, let free = fileSystem.freeSpace(directory), free < total {
             throw FileError(fault: .noSpace, operation: "allocate", path: path)
         }
         try file.allocate(total)
+        state.withLock { $0.reserved = total }
     }
 
     func writeNow(_ chunk: Chunk, at offset: Int64) {

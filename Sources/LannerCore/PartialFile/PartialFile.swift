@@ -33,6 +33,8 @@ package final class PartialFile: Sendable {
     let fileSystem: any FileSystem
     let lanes: Lanes
     let digester: Digester?
+    /// Files that are removed before this one is opened, because it takes their place and needs their space.
+    let replaced: [String]
     let report: @Sendable (PartialFileEvent) -> Void
     let state: Locked<PartialFileState>
 
@@ -40,16 +42,19 @@ package final class PartialFile: Sendable {
     ///
     /// The hasher is a fresh one and gets every byte of the file from 0 on, in order. `claimed` is what the record says
     /// was written and may be kept, empty for a new file; `durable` the part of it that is on the device. At most
-    /// `backlogLimit` bytes of memory wait for the hasher; what does not fit is read back.
+    /// `backlogLimit` bytes of memory wait for the hasher; what does not fit is read back. The files `replacing` are
+    /// removed before this one takes any space; another partial file that still writes to one has to have the same lanes.
     package init(
         path: String, fileSystem: any FileSystem, lanes: Lanes, hasher: (any Checksum.Hasher)?,
-        claimed: ByteRanges = ByteRanges(), durable: ByteRanges = ByteRanges(), backlogLimit: Int = 8 << 20,
+        claimed: ByteRanges = ByteRanges(), durable: ByteRanges = ByteRanges(), replacing replaced: [String] = [],
+        backlogLimit: Int = 8 << 20,
         report: @escaping @Sendable (PartialFileEvent) -> Void
     ) {
         self.path = path
         self.fileSystem = fileSystem
         self.lanes = lanes
         self.digester = hasher.map { Digester($0) }
+        self.replaced = replaced
         self.report = report
         self.state = Locked(
             PartialFileState(claimed: claimed, durable: durable, hasher: hasher != nil, backlogLimit: backlogLimit))

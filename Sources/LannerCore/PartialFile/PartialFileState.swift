@@ -22,6 +22,8 @@ struct PartialFileState {
     private(set) var written: ByteRanges
     /// The bytes that survive the machine. A subset of `written`.
     private(set) var synced: ByteRanges
+    /// How many bytes from 0 on space was set aside for.
+    var reserved: Int64 = 0
     /// Bytes accepted and not yet written or dropped.
     var outstanding = 0
     private(set) var backlog: HashBacklog

@@ -47,6 +47,37 @@ import Testing
         #expect(bench.holds(bytes, in: task))
     }
 
+    /// The server has another file now: what was there of the old one is of no use, and there is no room for both.
+    @Test(arguments: [false, true]) func changesToAnotherFileWithoutRoomForTwo(relaunches: Bool) throws {
+        let bench = TestBench.serving(bytes, disk: MemoryDisk(capacity: Int64(bytes.count) + 4096))
+        let new = bytes.map { ~$0 }
+        var task = try bench.download(.cut(afterBytes: 2 << 20), .changeTo(.init(new)))
+        bench.settle()
+        if relaunches {
+            bench.relaunch()
+            task = try #require(bench.manager.fetchTask(address))
+            bench.manager.start(task)
+        }
+        #expect(bench.runToRest())
+        #expect(task.error == nil)
+        #expect(bench.holds(new, in: task))
+        #expect(bench.files == [task.filePath])
+    }
+
+    /// The record does not lead to any bytes: no request can be tied to them.
+    @Test func beginsAgainWithoutRoomForTwo() throws {
+        let bench = TestBench(disk: MemoryDisk(capacity: Int64(bytes.count) + 4096))
+        bench.transport.serve(.init(bytes, entityTag: nil), at: place)
+        let task = try bench.download(.stall(afterBytes: 2 << 20))
+        bench.settle()
+        bench.manager.suspend(task)
+        bench.settle()
+        bench.manager.start(task)
+        #expect(bench.runToRest())
+        #expect(task.error == nil)
+        #expect(bench.holds(bytes, in: task))
+    }
+
     @Test(arguments: [MemoryDisk.Operation.open, .write, .truncate, .sync, .rename, .syncDirectory, .makeDirectory])
     func failsTypedAndCanBeStartedAgain(operation: MemoryDisk.Operation) throws {
         let bench = TestBench.serving(bytes)
