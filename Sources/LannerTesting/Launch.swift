@@ -118,6 +118,10 @@ private final class LaunchLanes: LaneFactory {
         LaunchLane(lane: lanes.makeLane(label), lanes: self)
     }
 
+    func wait(for latch: Latch) {
+        if !isDead.withLock({ $0 }) { lanes.wait(for: latch) }
+    }
+
     func die() {
         isDead.withLock { $0 = true }
     }

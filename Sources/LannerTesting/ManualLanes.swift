@@ -13,8 +13,8 @@ package final class ManualLanes: LaneFactory {
         var entries: [Queued?] = []
         var head = 0
         var lanes = 0
-        /// Labels of the lanes whose work runs now, the innermost last.
-        var running: [String] = []
+        /// The lanes whose work runs now, the innermost last.
+        var running: [(lane: Int, label: String)] = []
 
         mutating func take(at index: Int) -> Queued? {
             entries.remove(at: index)
@@ -31,6 +31,12 @@ package final class ManualLanes: LaneFactory {
                 head = 0
             }
             return first
+        }
+
+        /// The first entry of a lane that does not run already.
+        mutating func takeFirstIdle() -> Queued? {
+            let index = entries[head...].firstIndex { entry in !running.contains { $0.lane == entry?.lane } }
+            return index.flatMap { take(at: $0) }
         }
 
         /// The first entry of the lane that has the entry at `index`: a lane never overtakes itself.
@@ -55,7 +61,7 @@ package final class ManualLanes: LaneFactory {
     }
 
     /// The label of the lane whose work is running; nil when none is.
-    package var current: String? { queue.withLock { $0.running.last } }
+    package var current: String? { queue.withLock { $0.running.last?.label } }
 
     /// How much is queued.
     package var count: Int { queue.withLock { $0.entries.count - $0.head } }
@@ -81,9 +87,13 @@ package final class ManualLanes: LaneFactory {
     }
 
     private func run(_ next: Queued) {
-        queue.withLock { $0.running.append(next.label) }
+        queue.withLock { $0.running.append((next.lane, next.label)) }
         next.work()
         queue.withLock { _ = $0.running.popLast() }
+    }
+
+    package func wait(for latch: Latch) {
+        while !latch.isOpen, let next = queue.withLock({ $0.takeFirstIdle() }) { run(next) }
     }
 
     /// Forgets everything that is queued, as the death of a process does.

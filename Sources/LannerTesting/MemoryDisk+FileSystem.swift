@@ -50,7 +50,7 @@ extension MemoryDisk: FileSystem {
             if let obstacle = state.obstacle(at: target) { throw Refusal(obstacle) }
             if path == target { return }
             // Open for a moment, so that losing the old name does not lose the bytes.
-            file.handles += 1
+            state.openHandle(of: file)
             state.take(path)
             state.put(file, at: target)
             state.closeHandle(of: file)
@@ -122,7 +122,7 @@ extension MemoryDiskState {
         }
         let file = existing ?? File()
         if existing == nil { put(file, at: path) }
-        file.handles += 1
+        openHandle(of: file)
         return file
     }
 }

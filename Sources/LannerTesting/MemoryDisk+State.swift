@@ -31,6 +31,7 @@ struct MemoryDiskState {
     private var lastLock = 0
     private(set) var files: [String: File] = [:]
     private(set) var used: Int64 = 0
+    private(set) var openFiles = 0
     /// The names in each directory.
     private var directories: [String: Set<String>] = ["/": []]
 
@@ -100,8 +101,14 @@ extension MemoryDiskState {
         return file
     }
 
+    mutating func openHandle(of file: File) {
+        file.handles += 1
+        openFiles += 1
+    }
+
     mutating func closeHandle(of file: File) {
         file.handles -= 1
+        openFiles -= 1
         giveBackIfGone(file)
     }
 

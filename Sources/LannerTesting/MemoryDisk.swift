@@ -91,6 +91,9 @@ extension MemoryDisk {
         state.withLock { state in state.files.keys.sorted() }
     }
 
+    /// How many times files are open.
+    package var openFiles: Int { state.withLock { $0.openFiles } }
+
     /// How many bytes of the disk are in use.
     package var used: Int64 { state.withLock { $0.used } }
 

@@ -10,6 +10,9 @@ package protocol Lane: Sendable {
 package protocol LaneFactory: Sendable {
     /// A new lane, named for debuggers.
     func makeLane(_ label: String) -> any Lane
+    /// Waits until a latch is opened by what runs on the lanes. Lanes without threads of their own run meanwhile, those
+    /// apart that the caller is on; when nothing is left to run, nobody will open it, and the wait is over as well.
+    func wait(for latch: Latch)
 }
 
 /// The lane of production: a serial dispatch queue.
@@ -31,5 +34,9 @@ package struct DispatchLaneFactory: LaneFactory {
 
     package func makeLane(_ label: String) -> any Lane {
         DispatchLane(DispatchQueue(label: "lanner." + label))
+    }
+
+    package func wait(for latch: Latch) {
+        latch.wait()
     }
 }

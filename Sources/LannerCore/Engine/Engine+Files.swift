@@ -42,12 +42,17 @@ extension Engine {
             defer { state.generations = [generation] }
             return (state.digest, state.saved.synced, state.generations.subtracting([generation]))
         }
+        state.withLock { $0.openFiles += 1 }
         return PartialFile(
             path: partialPath(job, generation), fileSystem: environment.fileSystem, lanes: lanes,
             hasher: digest?.algorithm.makeHasher(), claimed: claimed, durable: synced.intersection(claimed),
             replacing: old.sorted().map { partialPath(job, $0) }
         ) { [weak self] event in
             self?.report(event, of: job, attempt, digest)
+            if case .closed(let written, let synced) = event {
+                let closed = Ending.Closed(attempt: attempt, generation: generation, written: written, synced: synced)
+                self?.fileClosed(job.id, closed)
+            }
         }
     }
 

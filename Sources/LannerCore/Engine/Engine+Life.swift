@@ -1,12 +1,13 @@
 import Foundation
 import LannerMachine
 
-// The beginning and the end of an engine.
+// The beginning of an engine.
 
 extension Engine {
     func begin(_ manager: SessionManager, _ configuration: SessionConfiguration, _ startup: Startup) {
         state.withLock { state in
             state.manager = manager
+            state.lock = startup.lock
             state.isInvalidated = startup.error != nil
         }
         if let error = startup.error {
@@ -82,46 +83,9 @@ extension Engine {
             return false
         }
     }
-
-    // MARK: The end
-
-    func invalidate() {
-        guard let (jobs, unfinished, handlers) = state.withLock({ $0.end() }) else { return }
-        if !unfinished.isEmpty { recordAnew(unfinished) }
-        for job in jobs {
-            let (sinks, file) = job.state.withLock { state in
-                defer {
-                    state.sinks = [:]
-                    state.file = nil
-                }
-                return (Array(state.sinks.values), state.file)
-            }
-            sinks.forEach { $0.stop(keepBytes: true) }
-            file?.close(sync: false)
-            job.task.hub.finish()
-        }
-        transport.invalidate()
-        store.close()
-        handlers.forEach { $0() }
-    }
 }
 
 extension EngineState {
-    /// Ends everything: the jobs, those of them whose bytes advanced since they were last recorded, and the handlers
-    /// that wait; nil when that was done before.
-    fileprivate mutating func end() -> (jobs: [Job], unfinished: [Job], handlers: [@Sendable () -> Void])? {
-        guard !isInvalidated else { return nil }
-        isInvalidated = true
-        actions = []
-        defer { tickets = [:] }
-        let unfinished = machine.running.sorted().compactMap { id -> Job? in
-            guard let job = jobs[id], let saved = machine[id]?.saved else { return nil }
-            job.state.withLock { $0.saved = saved }
-            return job
-        }
-        return (Array(jobs.values), unfinished, tickets.sorted { $0.key < $1.key }.map(\.value))
-    }
-
     /// Takes a job in; of two with one URL the later one is found by it.
     mutating func keep(_ job: Job) {
         jobs[job.id] = job

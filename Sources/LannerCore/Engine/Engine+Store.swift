@@ -98,7 +98,8 @@ extension Engine {
     private func committed(_ pending: PendingChanges, _ result: Result<Void, StoreError>) {
         switch result {
         case .success:
-            if !pending.obsolete.isEmpty { remove(pending.obsolete) }
+            // After the end the directory may be somebody else's: they go at the next launch.
+            if !pending.obsolete.isEmpty, !isOver { remove(pending.obsolete) }
             for entry in pending.confirmations { handle(.recorded(entry.id, entry.attempt)) }
         case .failure(let error):
             log { .error("could not keep records", error: LannerError.storeError(error)) }

@@ -7,7 +7,7 @@ extension Engine {
     /// Adds and starts downloads; those that are there already are updated.
     func download(_ requests: [DownloadRequest], _ callback: Callback<DownloadTask>? = nil) -> [DownloadTask] {
         guard !state.withLock({ $0.isInvalidated }) else {
-            log { .error("could not add a download", error: manager?.unavailable ?? LannerError.invalidated) }
+            logOver("could not add a download")
             return []
         }
         var jobs: [Job] = []
@@ -72,7 +72,13 @@ extension Engine {
             isTaken = true
             return .user(verb, ids, state.makeTicket(done))
         }
-        if !isTaken { done?() }
+        if isTaken { return }
+        logOver("nothing was done")
+        done?()
+    }
+
+    private func logOver(_ message: String) {
+        log { .error(message, error: manager?.unavailable ?? LannerError.invalidated) }
     }
 
     // MARK: Queries

@@ -55,8 +55,7 @@ final class Engine: Sendable {
         let isDrainer = state.withLock { state -> Bool in
             guard !state.isInvalidated, let event = makeEvent(&state) else { return false }
             state.actions += state.machine.handle(event, now: now, wallSeconds: wallSeconds)
-            defer { state.isDraining = true }
-            return !state.isDraining
+            return state.becomeDrainer()
         }
         if isDrainer { drain() }
     }
@@ -67,8 +66,7 @@ final class Engine: Sendable {
         let isDrainer = state.withLock { state -> Bool? in
             guard !state.isInvalidated, let ticket = state.makeTicket(work) else { return nil }
             state.actions.append(.answer(ticket))
-            defer { state.isDraining = true }
-            return !state.isDraining
+            return state.becomeDrainer()
         }
         switch isDrainer {
         case true?: drain()
@@ -77,10 +75,11 @@ final class Engine: Sendable {
         }
     }
 
-    private func drain() {
+    /// Runs what waits, and at last, after all that led there, the end.
+    func drain() {
         while let batch = nextBatch() {
             var changes = PendingChanges()
-            for action in batch where !isOver {
+            for action in batch {
                 // Whoever is answered may end the process: what led to the answer is with the store by then.
                 if case .answer = action {
                     commit(changes)
@@ -88,14 +87,16 @@ final class Engine: Sendable {
                 }
                 run(action, &changes)
             }
-            if !isOver { commit(changes) }
+            commit(changes)
         }
+        tearDown()
     }
 
     private func nextBatch() -> [Action]? {
         state.withLock { state in
             guard !state.actions.isEmpty else {
-                state.isDraining = false
+                // Nobody comes after the last drainer of all.
+                if !state.isInvalidated { state.drainer = nil }
                 return nil
             }
             defer { state.actions = [] }
@@ -165,7 +166,10 @@ final class Engine: Sendable {
     /// Logs, unless the logger is silent.
     func log(_ type: () -> LogType) {
         let logger = state.withLock { $0.logger }
-        if logger.option != .none { logger.log(type()) }
+        guard logger.option != .none else { return }
+        state.withLock { $0.loggingThreads.append(.current) }
+        logger.log(type())
+        state.withLock { $0.stopLogging() }
     }
 }
 
@@ -174,7 +178,10 @@ struct EngineState {
     var machine: Machine
     /// Actions that wait for the drainer.
     var actions: [Action] = []
-    var isDraining = false
+    /// Who runs the actions.
+    var drainer: ThreadNumber?
+    /// Who is in the logger's code.
+    var loggingThreads: [ThreadNumber] = []
     var jobs: [DownloadID: Job] = [:]
     /// Downloads by URL.
     var ids: [String: DownloadID] = [:]
@@ -186,16 +193,33 @@ struct EngineState {
     var lastTicket: Ticket = 0
     var lastRank: Int64 = 0
     var isInvalidated = false
+    /// Partial files that were opened and have not said that they are closed.
+    var openFiles = 0
+    var ending: Ending?
     var logger: any Logable
     var networkAccess = NetworkAccess()
     var timeout: Duration = .seconds(60)
     var totals = Totals()
+    /// Keeps others out of the manager's directory.
+    var lock: (any FileLock)?
     weak var manager: SessionManager?
 
     init(machine: Machine, identity: StoreIdentity, logger: any Logable) {
         self.machine = machine
         self.identity = identity
         self.logger = logger
+    }
+
+    /// Whether the calling thread is the one to run what waits, no other doing so.
+    mutating func becomeDrainer() -> Bool {
+        guard drainer == nil else { return false }
+        drainer = .current
+        return true
+    }
+
+    mutating func stopLogging() {
+        guard let index = loggingThreads.lastIndex(of: .current) else { return }
+        loggingThreads.remove(at: index)
     }
 
     mutating func makeID() -> DownloadID {

@@ -60,13 +60,12 @@ public final class SessionManager: Sendable {
             operationLane: environment.operationLane ?? DispatchLane(operationQueue),
             identity: startup.identity, settings: configuration.settings(transport.traits),
             logger: logger ?? ConsoleLogger(identifier: identifier))
-        state = Locked(ManagerState(configuration: configuration, lock: startup.lock))
+        state = Locked(ManagerState(configuration: configuration))
         engine.begin(self, configuration, startup)
     }
 
     deinit {
         engine.invalidate()
-        state.withLock { $0.lock }?.release()
     }
 
     // MARK: Properties
@@ -116,24 +115,30 @@ public final class SessionManager: Sendable {
         return speed > 0 && !isTooMuch ? max(0, rest) / speed : 0
     }
 
-    /// Ends everything: running downloads stop with their bytes kept, handlers that wait are called, the transport and
-    /// the store are closed, and the directory is free for another manager when this returns. The manager cannot be
-    /// used afterwards.
+    /// Ends everything, and returns when that is done: every transfer has stopped, what it received is written and
+    /// recorded, files, store and transport are closed, and the directory is free for another manager. To that one the
+    /// downloads look as if the process had ended here. The same happens when a manager is let go of.
+    ///
+    /// Handlers that wait are called. No other callback comes any more, except those that are already on their queue, and
+    /// that of a comparison of a finished file that is under way. Whatever is called later does nothing and logs
+    /// ``LannerError/invalidated``. A second call waits for the first.
+    ///
+    /// May be called from every callback, on any queue. Only the manager's own work cannot wait for itself: inside the
+    /// logger, or in an observer of a `Progress`, this returns at once, and all of the above holds soon after the logger
+    /// or the observer has returned. Elsewhere it waits for the disk, and for a logger or an observer that runs meanwhile:
+    /// do not call it while you hold something that they need.
     public func invalidate() {
         engine.invalidate()
-        state.withLock { $0.lock }?.release()
     }
 }
 
 /// What a manager's lock guards.
 struct ManagerState {
     var configuration: SessionConfiguration
-    let lock: (any FileLock)?
     let progress = Progress(totalUnitCount: 0)
     var callbacks = Callbacks<SessionManager>()
 
-    init(configuration: SessionConfiguration, lock: (any FileLock)?) {
+    init(configuration: SessionConfiguration) {
         self.configuration = configuration
-        self.lock = lock
     }
 }

@@ -1,0 +1,162 @@
+import LannerMachine
+
+// The end of an engine. It is not waited for where it is brought about: each step follows from the last, on whatever
+// thread that ended.
+//
+// 1. Nothing new is taken. What the machine has decided so far is still carried out, by the drainer of the moment.
+// 2. That drainer stops every exchange, which hands over what it has received, and closes every file.
+// 3. When the last file is closed and the last move or removal is done, the records get their last marks, and store
+//    and lock are given back.
+
+/// The end of an engine, once it has begun.
+struct Ending {
+    /// What a partial file held when it was closed, so late that the machine was not told.
+    struct Closed {
+        var attempt: Attempt
+        var generation: UInt32
+        var written: ByteRanges
+        var synced: ByteRanges
+    }
+
+    /// Opened when all is done.
+    let latch = Latch()
+    /// The engine lives until then, whoever lets go of it.
+    var engine: Engine?
+    var isTornDown = false
+    var areMovesDone = false
+    var isLastStep = false
+    var closed: [DownloadID: Closed] = [:]
+}
+
+extension Engine {
+    /// See ``SessionManager/invalidate()``.
+    func invalidate() {
+        let (latch, isDrainer, isInside) = state.withLock { state in
+            let isInside = state.isInside(.current)
+            let (latch, isDrainer) = state.beginEnd(of: self)
+            return (latch, isDrainer, isInside)
+        }
+        if isDrainer { drain() }
+        guard let latch, !isInside else { return }
+        environment.lanes.wait(for: latch)
+        // Done, or given up with its lanes.
+        state.withLock { $0.ending?.engine = nil }
+    }
+
+    /// Step 2, once, by the last drainer of all.
+    func tearDown() {
+        guard let jobs = state.withLock({ $0.beginTearDown() }) else { return }
+        for job in jobs {
+            let (sinks, file) = job.state.withLock { state in
+                defer { (state.sinks, state.file) = ([:], nil) }
+                return (Array(state.sinks.values), state.file)
+            }
+            sinks.forEach { $0.stop(keepBytes: true) }
+            file?.close(sync: false)
+        }
+        transport.invalidate()
+        // Behind every move and removal.
+        fileLane.run { [self] in advanceEnd { $0.ending?.areMovesDone = true } }
+        state.withLock { $0.drainer = nil }
+    }
+
+    /// A partial file is closed; nothing more comes from it.
+    func fileClosed(_ id: DownloadID, _ closed: Ending.Closed) {
+        advanceEnd { state in
+            state.openFiles -= 1
+            if closed.attempt >= state.ending?.closed[id]?.attempt ?? 0 { state.ending?.closed[id] = closed }
+        }
+    }
+
+    private func advanceEnd(_ change: (inout EngineState) -> Void) {
+        let isLast = state.withLock { state in
+            change(&state)
+            return state.beginLastStep()
+        }
+        if isLast { finish() }
+    }
+
+    /// Step 3, once.
+    private func finish() {
+        let forgotten = recordLast()
+        store.close()
+        for path in forgotten { try? environment.fileSystem.remove(path) }
+        let (jobs, handlers) = state.withLock { state in
+            defer { state.tickets = [:] }
+            return (Array(state.jobs.values), state.tickets.sorted { $0.key < $1.key }.map(\.value))
+        }
+        state.withLock { $0.lock }?.release()
+        for job in jobs { job.task.hub.finish() }
+        handlers.forEach { $0() }
+        state.withLock { state in
+            state.ending?.engine = nil
+            return state.ending?.latch
+        }?.open()
+    }
+
+    /// Records what the machine would have recorded of the files that were closed by the end; returns those that nobody
+    /// wants any more.
+    private func recordLast() -> [String] {
+        var forgotten: [String] = []
+        var pending = PendingChanges()
+        pending.durability = .machine
+        for (job, saved) in state.withLock({ $0.lastRecords() }) {
+            if let saved {
+                job.state.withLock { $0.saved = saved }
+                pending.changes.append(.put(key: DownloadRecord.key(job.id), value: makeRecord(job).encoded))
+            } else {
+                pending.changes.append(.remove(key: DownloadRecord.key(job.id)))
+                pending.forgets = true
+                forgotten += job.state.withLock { $0.generations }.sorted().map { partialPath(job, $0) }
+            }
+        }
+        commit(pending)
+        return forgotten
+    }
+}
+
+extension EngineState {
+    /// Whether a thread does the manager's work, or runs code that this work has called.
+    fileprivate func isInside(_ thread: ThreadNumber) -> Bool {
+        drainer == thread || loggingThreads.contains(thread)
+    }
+
+    /// What to wait for, nil when there is nothing; and whether the caller is the one to drain.
+    fileprivate mutating func beginEnd(of engine: Engine) -> (latch: Latch?, isDrainer: Bool) {
+        if isInvalidated { return (ending?.latch, false) }
+        isInvalidated = true
+        let ending = Ending(engine: engine)
+        self.ending = ending
+        return (ending.latch, becomeDrainer())
+    }
+
+    /// All jobs, for the first drainer that finds everything done after the end has begun.
+    fileprivate mutating func beginTearDown() -> [Job]? {
+        guard ending?.isTornDown == false, drainer == .current else { return nil }
+        ending?.isTornDown = true
+        return Array(jobs.values)
+    }
+
+    /// Whether all that the last step waits for is done, once.
+    fileprivate mutating func beginLastStep() -> Bool {
+        guard let ending, ending.areMovesDone, openFiles == 0, !ending.isLastStep else { return false }
+        self.ending?.isLastStep = true
+        return true
+    }
+
+    /// What is left to record, nil for what is to be forgotten. A file of an attempt that the machine has left behind
+    /// says nothing of the download.
+    fileprivate func lastRecords() -> [(job: Job, saved: Saved?)] {
+        (ending?.closed ?? [:]).sorted { $0.key < $1.key }.compactMap { id, closed in
+            guard let job = jobs[id], let download = machine[id], download.attempt == closed.attempt else { return nil }
+            var saved = download.saved
+            guard saved.generation == closed.generation else { return nil }
+            (saved.written, saved.synced) = (closed.written, closed.synced)
+            switch download.phase {
+            case .willCancel, .willRemove: return (job, nil)
+            case .waiting, .running, .willSuspend, .suspended, .failed, .canceled, .removed, .succeeded:
+                return (job, saved)
+            }
+        }
+    }
+}

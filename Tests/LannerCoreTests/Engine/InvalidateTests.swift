@@ -1,0 +1,338 @@
+import Foundation
+import LannerMachine
+import LannerTesting
+import Testing
+
+@testable import LannerCore
+
+@Suite struct InvalidateTests {
+    @Test func endsEverything() async throws {
+        let bench = TestBench.serving(large)
+        let task = try bench.download(.stall(afterBytes: 1 << 20))
+        bench.run(for: .seconds(2))
+        let calls = Tally()
+        bench.manager.suspend(task) { _ in calls.add("suspend") }
+        let file = Task { try await task.file }
+        bench.manager.invalidate()
+        await #expect(throws: CancellationError.self) { _ = try await file.value }
+        await #expect(throws: CancellationError.self) { _ = try await task.file }
+        bench.settle()
+        #expect(calls.all == ["suspend"])
+        #expect(bench.transport.underway == 0)
+        bench.manager.start(task) { _ in calls.add("start") }
+        bench.manager.totalStart { _ in calls.add("totalStart") }
+        #expect(bench.manager.download("https://example.com/other") == nil)
+        bench.run(for: .seconds(100))
+        #expect(calls.all == ["suspend", "start", "totalStart"])
+        #expect(bench.transport.requests.count == 1)
+        bench.manager.invalidate()
+    }
+
+    @Test func freesTheDirectoryAtOnce() throws {
+        let bench = TestBench.serving(large)
+        let first = try bench.download(.stall(afterBytes: 1_500_000))
+        bench.settle()
+        bench.manager.invalidate()
+        let next = bench.manager(on: MemoryStore(bench.contents, lanes: bench.lanes))
+        #expect(next.unavailable == nil)
+        let task = try #require(next.fetchTask(address))
+        next.start(task)
+        bench.settle()
+        #expect(task.status == .succeeded)
+        #expect(bench.holds(large, in: task))
+        #expect(first.status == .running, "the old one stands still")
+        next.invalidate()
+    }
+
+    @Test func keepsASecondManagerOut() throws {
+        let bench = TestBench.serving(large)
+        let task = try bench.download(.stall(afterBytes: 1 << 20))
+        bench.settle()
+        let second = bench.manager(on: MemoryStore([:], lanes: bench.lanes))
+        guard case .storeError(let error) = second.unavailable else {
+            return #expect(Bool(false), "\(String(describing: second.unavailable))")
+        }
+        #expect(error.reason == .inUse)
+        #expect(second.download(address) == nil)
+        #expect(second.tasks.isEmpty)
+        let calls = Tally()
+        second.totalStart { _ in calls.add("start") }
+        second.invalidate()
+        bench.transport.release()
+        bench.settle()
+        #expect(calls.all == ["start"])
+        #expect(bench.holds(large, in: task), "the first is not disturbed")
+    }
+
+    /// Whatever the store: the directory has one manager.
+    @Test func takesItsLockBeforeItMakesAnything() throws {
+        let bench = TestBench(store: UnreliableStore())
+        let cache = Cache("a", downloadPath: "/downloads", downloadTmpPath: "/other/Tmp")
+        let second = bench.manager(on: UnreliableStore(), cache)
+        #expect(second.unavailable != nil)
+        #expect(throws: FileError.self) { try bench.disk.list("/other") }
+    }
+
+    @Test func allDirectoriesMayBeOne() throws {
+        let bench = TestBench()
+        let cache = Cache("a", downloadPath: "/all", downloadTmpPath: "/all", downloadFilePath: "/all")
+        let store = FileStore(directory: "/all", disk: bench.disk, lanes: bench.lanes)
+        let manager = bench.manager(on: store, cache)
+        #expect(manager.unavailable == nil)
+        let task = try #require(manager.download(address))
+        bench.settle()
+        #expect(bench.holds(large, in: task))
+        manager.invalidate()
+    }
+
+    @Test func tellsWhyItCannotBeUsed() {
+        let disk = MemoryDisk()
+        disk.fail(.makeDirectory, with: .notPermitted)
+        let bench = TestBench(disk: disk)
+        guard case .cacheError(let path, let message) = bench.manager.unavailable else {
+            return #expect(Bool(false), "\(String(describing: bench.manager.unavailable))")
+        }
+        #expect(path.hasPrefix("/downloads"))
+        #expect(message.contains("permi"))
+        #expect(bench.log.errors.count == 1)
+        bench.relaunch()
+        #expect(bench.manager.unavailable == nil)
+    }
+
+    @Test func recordsWhatWasReceived() throws {
+        let bench = TestBench.serving(large)
+        let task = try bench.download(.stall(afterBytes: 0))
+        bench.settle()
+        // Nothing of it is written while the lanes stand still.
+        bench.transport.release(bytes: 2_500_000)
+        #expect(task.completedBytes == 0)
+        bench.manager.invalidate()
+        #expect(bench.records.first?.saved.written.count == 2_500_000)
+        #expect(bench.files.first.flatMap { bench.disk.contents(of: $0) } == Array(large[..<2_500_000]))
+        #expect(bench.disk.openFiles == 0)
+    }
+
+    @Test func doesWhatWasAskedBefore() throws {
+        var configuration = SessionConfiguration()
+        configuration.resumesAtLaunch = true
+        let bench = TestBench.serving(large, configuration: configuration)
+        let canceled = try bench.download(.stall(afterBytes: 1 << 20))
+        bench.transport.serve(.init(large), at: "/other")
+        bench.transport.script("/other", .stall(afterBytes: 1 << 20))
+        let other = "https://example.com/other"
+        let suspended = try #require(bench.manager.download(other))
+        bench.settle()
+        let calls = Tally()
+        bench.manager.cancel(canceled) { _ in calls.add("cancel") }
+        bench.manager.suspend(suspended) { _ in calls.add("suspend") }
+        bench.manager.invalidate()
+        bench.settle()
+        #expect(calls.all == ["cancel", "suspend"])
+        #expect(bench.files.count == 1)
+        bench.relaunch()
+        bench.settle()
+        #expect(bench.manager.fetchTask(address) == nil)
+        #expect(bench.manager.fetchTask(other)?.status == .suspended)
+        #expect(bench.manager.fetchTask(other)?.completedBytes == 1 << 20)
+    }
+
+    /// Wherever it was: all is closed at once, and the next manager ends with the right file.
+    @Test(arguments: [false, true]) func mayEndAtEveryStep(cancels: Bool) throws {
+        let bytes = Sample.bytes(1000)
+        for steps in 0... {
+            let bench = TestBench.serving(bytes)
+            let first = try bench.download(.cut(afterBytes: 300))
+            var left = steps
+            while left > 0, !first.status.isAtRest {
+                left -= 1
+                if !bench.lanes.runNext() { bench.clock.advance(by: .milliseconds(250)) }
+            }
+            if cancels { bench.manager.cancel(first) }
+            bench.manager.invalidate()
+            #expect(bench.disk.openFiles == 0, "after \(steps) steps")
+            #expect(bench.transport.underway == 0)
+            let files = bench.files
+            bench.settle()
+            #expect(bench.files == files, "nothing goes on")
+            bench.relaunch()
+            let task = try #require(bench.manager.download(address))
+            #expect(bench.runToRest())
+            #expect(bench.contents(of: task) == bytes, "after \(steps) steps")
+            #expect(bench.files == [task.filePath])
+            if left > 0 || first.status.isAtRest { break }
+        }
+    }
+
+    @Test func saysThatItIsOver() throws {
+        let bench = TestBench.serving(large)
+        let task = try bench.download()
+        bench.settle()
+        bench.manager.invalidate()
+        bench.log.clear()
+        bench.manager.start(task)
+        bench.manager.remove(task, completely: true)
+        bench.manager.download(address)
+        #expect(bench.log.errors.count == 3)
+        for error in bench.log.errors {
+            guard case .invalidated = error as? LannerError else { return #expect(Bool(false), "\(error)") }
+        }
+        #expect(bench.holds(large, in: task))
+    }
+
+    @Test func mayBeCalledInACallback() throws {
+        let bench = TestBench.serving(large)
+        let calls = Tally()
+        let task = try bench.download(.stall(afterBytes: 1 << 20))
+        bench.manager.progress { manager in
+            manager.invalidate()
+            let next = bench.manager(on: MemoryStore([:], lanes: bench.lanes))
+            calls.add(next.unavailable == nil ? "free" : "in use")
+            next.invalidate()
+        }
+        bench.run(for: .seconds(2))
+        #expect(calls.all == ["free"])
+        #expect(task.status == .running)
+    }
+
+    /// Here it cannot wait for what has called the logger.
+    @Test func endsSoonWhenItsLoggerAsksForIt() throws {
+        let bench = TestBench.serving(large)
+        let logger = EndingLog()
+        bench.manager.logger = logger
+        logger.manager.withLock { $0 = bench.manager }
+        _ = try bench.download(.stall(afterBytes: 1 << 20))
+        bench.settle()
+        #expect(logger.manager.withLock { $0 } == nil, "it has been called")
+        #expect(bench.disk.openFiles == 0)
+        #expect(bench.transport.underway == 0)
+        let next = bench.manager(on: MemoryStore([:], lanes: bench.lanes))
+        #expect(next.unavailable == nil)
+        next.invalidate()
+    }
+}
+
+/// The end with threads.
+@Suite(.timeLimit(.minutes(1))) struct InvalidateThreadTests {
+    let disk = MemoryDisk()
+    let transport = EndTellingTransport()
+    let queue = DispatchQueue(label: "callbacks")
+
+    private func manager(_ transport: any Transport, logger: any Logable = RecordingLog()) -> SessionManager {
+        SessionManager(
+            "threads", configuration: SessionConfiguration(), transport: transport, store: nil, logger: logger,
+            cache: Cache("threads", downloadPath: "/downloads"), operationQueue: queue,
+            environment: Environment(fileSystem: disk, mainLane: DispatchLane(queue)))
+    }
+
+    @Test func everyCallReturnsWhenAllIsDone() throws {
+        let manager = manager(transport)
+        let slow = disk.hold(.write)
+        defer { slow.release() }
+        let task = try #require(manager.download(address))
+        transport.delivered.wait()
+        let calls = (0..<2).map { _ in Latch() }
+        for call in calls {
+            Thread.detachNewThread {
+                manager.invalidate()
+                call.open()
+            }
+        }
+        transport.invalidated.wait()
+        // A file still writes.
+        #expect(self.manager(ScriptedTransport()).unavailable != nil)
+        #expect(calls.allSatisfy { !$0.isOpen })
+        slow.release()
+        calls.forEach { $0.wait() }
+        #expect(disk.openFiles == 0)
+        let next = self.manager(ScriptedTransport())
+        #expect(next.unavailable == nil)
+        #expect(next.fetchTask(address)?.completedBytes == 1 << 20)
+        #expect(task.status == .running)
+        next.invalidate()
+    }
+
+    @Test func mayBeCalledOnTheQueueOfCallbacks() throws {
+        let manager = manager(transport)
+        let done = Latch()
+        manager.download(address, onMainQueue: false) { _ in
+            manager.invalidate()
+            let next = self.manager(ScriptedTransport())
+            #expect(next.unavailable == nil)
+            next.invalidate()
+            done.open()
+        }
+        done.wait()
+    }
+
+    @Test func mayBeCalledInTheLogger() throws {
+        let logger = EndingLog()
+        let manager = manager(transport, logger: logger)
+        logger.manager.withLock { $0 = manager }
+        manager.download(address)
+        // Waits for what the logger has begun.
+        manager.invalidate()
+        #expect(disk.openFiles == 0)
+        #expect(self.manager(ScriptedTransport()).unavailable == nil)
+    }
+}
+
+/// A logger that ends the manager when it hears of a task for the first time.
+private final class EndingLog: Logable {
+    let identifier = "ending"
+    let manager = Locked<SessionManager?>(nil)
+    var option: LogOption {
+        get { .default }
+        set {}
+    }
+
+    func log(_ type: LogType) {
+        guard case .downloadTask = type else { return }
+        let manager = manager.withLock { manager in
+            defer { manager = nil }
+            return manager
+        }
+        manager?.invalidate()
+    }
+}
+
+/// A transport that delivers a megabyte, stalls, and tells when it is invalidated.
+final class EndTellingTransport: Transport {
+    let delivered = Latch()
+    let invalidated = Latch()
+    private let transport = ScriptedTransport()
+
+    init() {
+        transport.serve(.init(large), at: place)
+        transport.always(place, .stall(afterBytes: 1 << 20))
+    }
+
+    var traits: TransportTraits { transport.traits }
+
+    func begin(
+        _ request: TransportRequest, receive: @escaping @Sendable (TransportEvent) -> Void
+    ) -> any TransportExchange {
+        defer { delivered.open() }
+        return transport.begin(request, receive: receive)
+    }
+
+    func invalidate() {
+        transport.invalidate()
+        invalidated.open()
+    }
+}
+
+extension TestBench {
+    /// Another manager in the same process, on the same directory unless said otherwise, with a transport of its own.
+    func manager(
+        on store: any Store, _ cache: Cache = Cache("second", downloadPath: "/downloads"), seed: UInt64 = 1
+    ) -> SessionManager {
+        let transport = ScriptedTransport(clock: clock)
+        transport.serve(.init(large), at: place)
+        return SessionManager(
+            "second", configuration: SessionConfiguration(), transport: transport, store: store, logger: log,
+            cache: cache, operationQueue: .global(),
+            environment: Environment(
+                clock: clock, fileSystem: disk, lanes: lanes, mainLane: lanes.makeLane("main"),
+                operationLane: lanes.makeLane("operation"), seed: seed))
+    }
+}
