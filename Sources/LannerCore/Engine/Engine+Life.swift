@@ -56,7 +56,8 @@ extension Engine {
         var saved = record.saved
         // After another boot only what was synced is sure to be there.
         if record.boot == nil || record.boot != boot { saved.written = saved.synced }
-        if saved.status == .publishing, isPublished(record) { saved.status = .succeeded }
+        let digest = record.digest.flatMap { try? Checksum.Digest(parsing: $0) }
+        if saved.status == .publishing, isPublished(record, digest) { saved.status = .succeeded }
         var taskState = TaskState(engine: self, status: saved.status.restored, fileName: record.fileName)
         if case .failed(let failure) = saved.status { taskState.error = LannerError(failure) }
         taskState.validation = record.validation
@@ -66,22 +67,16 @@ extension Engine {
         taskState.setProgress(completed: completed, total: saved.total)
         let task = DownloadTask(id: record.id, url: url, cache: cache, state: taskState)
         var state = JobState(
-            fields: record.fields, digest: record.digest.flatMap { try? Checksum.Digest(parsing: $0) },
-            rank: record.rank, saved: saved)
+            fields: record.fields, digest: digest, rank: record.rank, saved: saved)
         state.resumeData = record.resumeData
         return Job(id: record.id, token: record.token, task: task, state: state)
     }
 
     /// Whether the process ended between the move of the file and the record of it.
-    private func isPublished(_ record: DownloadRecord) -> Bool {
-        let files = environment.fileSystem
-        do throws(FileError) {
-            let partial = try files.size(of: cache.downloadTmpPath + "/" + record.partialName)
-            let finished = try files.size(of: cache.downloadFilePath + "/" + record.fileName)
-            return partial == nil && finished != nil && finished == record.saved.total
-        } catch {
-            return false
-        }
+    private func isPublished(_ record: DownloadRecord, _ digest: Checksum.Digest?) -> Bool {
+        Publisher(fileSystem: environment.fileSystem).hasMoved(
+            cache.downloadTmpPath + "/" + record.partialName, to: cache.downloadFilePath + "/" + record.fileName,
+            size: record.saved.total, digest: digest)
     }
 }
 

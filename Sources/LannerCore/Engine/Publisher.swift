@@ -16,6 +16,30 @@ struct Publisher {
         try fileSystem.syncDirectory(Self.directory(of: target))
     }
 
+    /// Whether a move that the death of the process may have interrupted was made: the source is gone, and in the place
+    /// is a file of that size and, where one is known, with that digest. Without a digest another file of the same size,
+    /// put there by somebody else, is taken for it.
+    ///
+    /// Reads the file when there is a digest.
+    func hasMoved(_ source: String, to target: String, size: Int64?, digest: Checksum.Digest?) -> Bool {
+        do throws(FileError) {
+            guard try fileSystem.size(of: source) == nil, let found = try fileSystem.size(of: target), found == size
+            else { return false }
+            guard let digest else { return true }
+            return try self.digest(of: target, digest.algorithm) == digest.bytes
+        } catch {
+            return false
+        }
+    }
+
+    private func digest(of path: String, _ algorithm: Checksum.Algorithm) throws(FileError) -> [UInt8] {
+        let file = try fileSystem.open(path, .read)
+        defer { file.close() }
+        var hasher = algorithm.makeHasher()
+        try readPieces(of: file) { (piece, _) throws(FileError) in hasher.update(piece) }
+        return hasher.digest()
+    }
+
     private func copy(_ source: String, to target: String) throws(FileError) {
         let beside = target + ".lanner-part"
         let from = try fileSystem.open(source, .read)
@@ -35,13 +59,20 @@ struct Publisher {
 
     private func copyBytes(_ from: any OpenFile, _ to: any OpenFile) throws(FileError) {
         try to.allocate(from.size())
+        try readPieces(of: from) { (piece, position) throws(FileError) in try to.write(piece, at: position) }
+    }
+
+    /// Reads a file from its start to its end.
+    private func readPieces(
+        of file: any OpenFile, _ body: (UnsafeRawBufferPointer, Int64) throws(FileError) -> Void
+    ) throws(FileError) {
         let buffer = UnsafeMutableRawBufferPointer.allocate(byteCount: 1 << 20, alignment: 16)
         defer { buffer.deallocate() }
         var position: Int64 = 0
         while true {
-            let count = try from.read(into: buffer, at: position)
+            let count = try file.read(into: buffer, at: position)
             if count == 0 { return }
-            try to.write(UnsafeRawBufferPointer(rebasing: buffer[..<count]), at: position)
+            try body(UnsafeRawBufferPointer(rebasing: buffer[..<count]), position)
             position += Int64(count)
         }
     }

@@ -25,6 +25,9 @@ public final class SessionManager: Sendable {
 
     /// Makes a manager over a transport, and restores the downloads of its records.
     ///
+    /// Blocks while the records are read. A file that was just being put into its place when the process ended is
+    /// compared with its digest meanwhile, which takes as long as reading it; where no digest was given, its size decides.
+    ///
     /// - Parameters:
     ///   - identifier: Names the manager; the default cache and log lines go by it.
     ///   - configuration: May be changed later.

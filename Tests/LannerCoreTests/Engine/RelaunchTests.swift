@@ -10,6 +10,12 @@ import Testing
         try #require(bench.manager.fetchTask(address))
     }
 
+    private func digest(_ bytes: [UInt8]) throws -> Checksum.Digest {
+        var hasher = Checksum.Algorithm.sha256.makeHasher()
+        bytes.withUnsafeBytes { hasher.update($0) }
+        return try Checksum.Digest(algorithm: .sha256, bytes: hasher.digest())
+    }
+
     @Test func resumesWhatWasSuspendedAt40Percent() throws {
         let bench = TestBench.serving(Sample.bytes(1000))
         let first = try bench.download(.stall(afterBytes: 400))
@@ -134,9 +140,26 @@ import Testing
         }
     }
 
-    @Test func recognizesAFileThatWasPublishedButNotRecorded() throws {
+    /// The process ended before the move, and somebody else has put a file of the same size there.
+    @Test func doesNotTakeAnotherFileForThePublishedOne() throws {
         let bench = TestBench.serving(large)
-        let first = try bench.download()
+        let first = try bench.download(checksum: digest(large))
+        try bench.step { bench.records.first?.saved.status == .publishing }
+        bench.files.forEach { try? bench.disk.remove($0) }
+        bench.disk.place(large.map { ~$0 }, at: first.filePath)
+        bench.relaunch()
+        let task = try restored(bench)
+        #expect(task.status == .suspended)
+        bench.manager.start(task)
+        bench.settle()
+        #expect(task.status == .succeeded)
+        #expect(bench.holds(large, in: task))
+    }
+
+    @Test(arguments: [false, true])
+    func recognizesAFileThatWasPublishedButNotRecorded(hasDigest: Bool) throws {
+        let bench = TestBench.serving(large)
+        let first = try bench.download(checksum: hasDigest ? digest(large) : nil)
         try bench.step { bench.records.first?.saved.status == .publishing }
         let contents = bench.contents
         try bench.step { bench.disk.files.contains(first.filePath) }
