@@ -78,4 +78,29 @@ struct FaultTableTests {
         #expect(failure.message == "host: Recv failure: Broken pipe")
         #expect(TransportFailure(NSError(domain: "elsewhere", code: 1), for: nil).fault == .other)
     }
+
+    private static let full = NSError(domain: NSPOSIXErrorDomain, code: Int(ENOSPC))
+    private static let refused = NSError(domain: NSPOSIXErrorDomain, code: Int(EACCES))
+
+    private static func error(_ domain: String, _ code: Int, _ cause: NSError? = nil) -> NSError {
+        NSError(domain: domain, code: code, userInfo: cause.map { [NSUnderlyingErrorKey: $0] } ?? [:])
+    }
+
+    @Test func aFailedMoveSaysWhy() {
+        #expect(TransportFailure(keeping: Self.full).fault == .diskFull)
+        #expect(TransportFailure(keeping: Self.error(NSCocoaErrorDomain, 640)).fault == .diskFull)
+        #expect(TransportFailure(keeping: Self.error(NSCocoaErrorDomain, 512, Self.full)).fault == .diskFull)
+        #expect(TransportFailure(keeping: Self.refused).fault == .other)
+        #expect(TransportFailure(keeping: Self.error(NSCocoaErrorDomain, 513, Self.refused)).fault == .other)
+        #expect(TransportFailure(keeping: Self.error(NSCocoaErrorDomain, 516)).fault == .other)
+    }
+
+    @Test func aFileThatCouldNotBeWrittenSaysWhyWhereThatIsKnown() {
+        func fault(_ cause: NSError?) -> TransportFault {
+            TransportFailure(Self.error(NSURLErrorDomain, NSURLErrorCannotMoveFile, cause), for: nil).fault
+        }
+        #expect(fault(nil) == .diskFull)
+        #expect(fault(Self.full) == .diskFull)
+        #expect(fault(Self.refused) == .other)
+    }
 }

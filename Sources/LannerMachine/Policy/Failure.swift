@@ -24,7 +24,7 @@ public enum TransportFault: String, Sendable, Hashable, CaseIterable {
     case canceled
     /// The transport was invalidated, or broke down as a whole.
     case unavailable
-    /// A file the transport writes itself could not be written.
+    /// There was no space for a file that the transport writes itself.
     case diskFull
     /// Anything else.
     case other

@@ -98,7 +98,7 @@ final class DownloadExchange: TransportExchange, SessionExchange {
             report(response)
             mailbox.post(.file(kept))
         } catch {
-            abandon(TransportFailure(.diskFull, "The finished file could not be kept: \(error)"))
+            abandon(TransportFailure(keeping: error))
         }
     }
 

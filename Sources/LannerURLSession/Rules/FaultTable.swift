@@ -138,6 +138,17 @@ enum FaultTable {
         NSURLErrorDownloadDecodingFailedToComplete: .malformedResponse,
     ]
 
+    /// Whether an error, or what led to it, is that a disk or a quota is full.
+    static func isOutOfSpace(_ error: NSError) -> Bool {
+        switch error.domain {
+        case NSPOSIXErrorDomain where [Int(ENOSPC), Int(EDQUOT)].contains(error.code): return true
+        case NSCocoaErrorDomain where error.code == CocoaError.fileWriteOutOfSpace.rawValue: return true
+        default:
+            guard let cause = error.userInfo[NSUnderlyingErrorKey] as? NSError else { return false }
+            return isOutOfSpace(cause)
+        }
+    }
+
     /// `NSURLErrorAppTransportSecurityRequiresSecureConnection`, which has no name on Linux.
     private static let appTransportSecurity = -1022
 }
@@ -148,7 +159,18 @@ extension TransportFailure {
         let error = error as NSError
         let cause = error.userInfo[NSUnderlyingErrorKey] as? NSError
         let text = cause?.localizedDescription ?? error.localizedDescription
-        self.init(Self.fault(of: error, text: text), "\(url?.host ?? "The server"): \(text)", resumeData: resumeData)
+        var fault = Self.fault(of: error, text: text)
+        // Of a file that could not be written, when more is known than that.
+        if fault == .diskFull, cause != nil, !FaultTable.isOutOfSpace(error) { fault = .other }
+        self.init(fault, "\(url?.host ?? "The server"): \(text)", resumeData: resumeData)
+    }
+
+    /// The file of a finished download could not be moved to where it is safe.
+    init(keeping error: any Error) {
+        let text = (error as NSError).localizedDescription
+        self.init(
+            FaultTable.isOutOfSpace(error as NSError) ? .diskFull : .other,
+            "The finished file could not be kept: \(text)")
     }
 
     private static func fault(of error: NSError, text: String) -> TransportFault {
