@@ -119,8 +119,17 @@ extension PosixFile {
             try reserve(size, in: file)
         } catch {
             // Space is then taken as it is written.
-            if !Self.cannotAllocate.contains(error.code) { throw error }
+            if Self.cannotAllocate.contains(error.code) { return }
+            giveBackSurplus(of: file)
+            throw error
         }
+    }
+
+    /// A call that fails for want of space may leave the file with all there was (ext4 does): cutting the file where it
+    /// ends gives it back.
+    private func giveBackSurplus(of file: Descriptor) {
+        guard let size = try? file.status("allocate", path).st_size else { return }
+        _ = ftruncate(file.number, size)
     }
 
     /// What a file system without preallocation answers.
