@@ -4,7 +4,7 @@ import LannerCore
 /// Carries out exchanges with URLSession's data tasks. The default on Linux; works on Apple platforms as well.
 ///
 /// URLSession cannot be paused without harm and buffers what its delegate does not take, so the manager is asked to
-/// fetch files in slices. A receiver that falls behind is given up to 1 MiB more, then the connections of the whole
+/// fetch files in slices. A receiver that falls behind is given up to 2 MiB more, then the connections of the whole
 /// process are slowed down until it follows.
 ///
 /// ### On Linux

@@ -5,6 +5,7 @@
   get.py replace                             the file on the server changes while a part is held
   get.py memory   [--size MiB]               peak memory, with a fast disk and with a slow one
   get.py speed    [--size MiB] [--pairs N]   wall time beside curl, in turn
+  get.py writes   [--size MiB] [--pairs N]   seconds to write a file in pieces of several sizes, in turn
 
 It needs nginx, curl and a C compiler, and builds the release configuration first. The exit code is 0 when every figure
 is within its bound.
@@ -280,9 +281,28 @@ def speed(lanner, options):
         server.stop()
 
 
+def writes(_, options):
+    sizes = [16 << 10, 64 << 10, 1 << 20]
+    with tempfile.TemporaryDirectory() as directory:
+        program = os.path.join(directory, "write_sizes")
+        source = os.path.join(os.path.dirname(os.path.abspath(__file__)), "write_sizes.c")
+        subprocess.run(["cc", "-O2", "-o", program, source], check=True)
+        target = os.path.join(directory, "file")
+        # Twice in a row: where memory was taken for pieces of another size before, and where it was not.
+        figures = {(size, again): [] for size in sizes for again in (False, True)}
+        for _ in range(options.pairs):
+            for size, again in figures:
+                command = [program, target, str(options.size), str(size)]
+                figures[size, again].append(float(subprocess.run(command, capture_output=True, check=True).stdout))
+                os.remove(target)
+        for (size, again), values in figures.items():
+            print(f"     {size >> 10:5} KiB, {'again' if again else 'first'}: median {statistics.median(values):.2f} s of "
+                  f"{' '.join(f'{value:.2f}' for value in values)}")
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("what", choices=["kill", "replace", "memory", "speed"])
+    parser.add_argument("what", choices=["kill", "replace", "memory", "speed", "writes"])
     parser.add_argument("--size", type=int)
     parser.add_argument("--kills", type=int, default=20)
     parser.add_argument("--pairs", type=int, default=5)
@@ -290,8 +310,8 @@ def main():
     options = parser.parse_args()
     if options.size is None:
         options.size = 1024 if options.what == "kill" else 2048
-    lanner = built()
-    {"kill": kill, "replace": replace, "memory": memory, "speed": speed}[options.what](lanner, options)
+    lanner = None if options.what == "writes" else built()
+    {"kill": kill, "replace": replace, "memory": memory, "speed": speed, "writes": writes}[options.what](lanner, options)
     sys.exit(1 if failed else 0)
 
 

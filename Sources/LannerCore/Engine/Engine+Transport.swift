@@ -10,7 +10,7 @@ extension Engine {
 
     func begin(_ id: DownloadID, _ number: ExchangeNumber, _ ask: Ask) {
         guard let job = job(id), !isOver else { return }
-        let sink = Sink(pool: pool, isPausable: transport.traits.delivery == .pausable) { [weak self] report in
+        let sink = Sink(isPausable: transport.traits.delivery == .pausable) { [weak self] report in
             self?.take(report, of: id, number)
         }
         do throws(Failure) {

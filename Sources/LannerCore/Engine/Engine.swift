@@ -14,7 +14,6 @@ final class Engine: Sendable {
     let operationLane: any Lane
     /// Renames, removals and directory syncs.
     let fileLane: any Lane
-    let pool = ChunkPool()
     let boot: String?
     let state: Locked<EngineState>
 

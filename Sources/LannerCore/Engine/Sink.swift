@@ -16,8 +16,8 @@ final class Sink: Sendable {
     }
 
     /// Bytes on their way to the disk at which a transport is held back, and at which it may go on.
-    private static let highWater = 16 << 20
-    private static let lowWater = 8 << 20
+    private static let highWater = 8 << 20
+    private static let lowWater = 4 << 20
 
     private enum Phase {
         /// The answer is not judged yet: what it brings waits.
@@ -26,25 +26,6 @@ final class Sink: Sendable {
         case open(Target)
         /// Nothing is taken any more.
         case closed
-    }
-
-    private struct Early {
-        var pieces: [Data] = []
-        var count = 0
-        var ending: Report?
-
-        mutating func append(_ piece: Data) {
-            pieces.append(piece)
-            count += piece.count
-        }
-    }
-
-    private struct Target {
-        var file: PartialFile
-        /// Where the next byte belongs, and the first position that is not the body's.
-        var position: Int64
-        var end: Int64
-        var chunk: Chunk?
     }
 
     private struct State {
@@ -58,12 +39,10 @@ final class Sink: Sendable {
 
     private let state = Locked(State())
     private let room = NSCondition()
-    private let pool: ChunkPool
     private let isPausable: Bool
     private let report: @Sendable (Report) -> Void
 
-    init(pool: ChunkPool, isPausable: Bool, report: @escaping @Sendable (Report) -> Void) {
-        self.pool = pool
+    init(isPausable: Bool, report: @escaping @Sendable (Report) -> Void) {
         self.isPausable = isPausable
         self.report = report
     }
@@ -106,15 +85,14 @@ final class Sink: Sendable {
             case .undecided(var early):
                 // Taken out meanwhile, so that the pieces are not copied each time.
                 state.phase = .closed
-                early.append(data)
+                early.bytes.append(data)
                 state.phase = .undecided(early)
                 return ([], nil)
             case .open(var target):
-                guard Self.write(data, to: &target, &state.received, pool) else {
-                    state.phase = .open(target)
-                    return (Self.progress(&state), nil)
-                }
-                return Self.overflow(&target, &state)
+                state.phase = .closed
+                guard target.take(data, &state.received) else { return Self.overflow(&target, &state) }
+                state.phase = .open(target)
+                return (Self.progress(&state), nil)
             }
         }
         unwanted?.cancel()
@@ -124,7 +102,7 @@ final class Sink: Sendable {
 
     /// More came than belongs to the body: what does is kept, and the exchange is of no use any more.
     private static func overflow(_ target: inout Target, _ state: inout State) -> ([Report], (any TransportExchange)?) {
-        handOver(&target)
+        target.handOver()
         state.phase = .closed
         defer { state.exchange = nil }
         return ([.received(state.received), .failed(tooLong)], state.exchange)
@@ -133,35 +111,9 @@ final class Sink: Sendable {
     private static let tooLong = TransportFailure(
         .lengthMismatch, "The server sent more bytes than it had announced.")
 
-    /// Gathers the bytes and hands over full chunks; true when there are more than belong to the body.
-    private static func write(
-        _ data: Data, to target: inout Target, _ received: inout Int64, _ pool: ChunkPool
-    ) -> Bool {
-        let fitting = Int(min(Int64(data.count), target.end - target.position))
-        data.withUnsafeBytes { bytes in
-            var rest = UnsafeRawBufferPointer(rebasing: bytes.prefix(fitting))
-            while !rest.isEmpty {
-                let chunk = target.chunk ?? pool.take()
-                let count = chunk.append(contentsOf: rest)
-                target.chunk = chunk
-                rest = UnsafeRawBufferPointer(rebasing: rest.dropFirst(count))
-                if chunk.isFull { handOver(&target) }
-            }
-        }
-        received += Int64(fitting)
-        return fitting < data.count
-    }
-
-    private static func handOver(_ target: inout Target) {
-        guard let chunk = target.chunk, chunk.count > 0 else { return }
-        target.file.write(chunk, at: target.position)
-        target.position += Int64(chunk.count)
-        target.chunk = nil
-    }
-
     /// What has come since the last report, when it is worth one.
     private static func progress(_ state: inout State) -> [Report] {
-        guard state.received - state.reported >= Int64(Chunk.standardCapacity) else { return [] }
+        guard state.received - state.reported >= Int64(Chunk.standardSize) else { return [] }
         state.reported = state.received
         return [.received(state.received)]
     }
@@ -172,7 +124,7 @@ final class Sink: Sendable {
         }
         defer { try? handle.close() }
         do {
-            while let piece = try handle.read(upToCount: Chunk.standardCapacity), !piece.isEmpty { take(piece) }
+            while let piece = try handle.read(upToCount: Chunk.standardSize), !piece.isEmpty { take(piece) }
         } catch {
             end(TransportFailure(.other, "The file that the transport made at \(url.path) cannot be read: \(error)."))
         }
@@ -193,7 +145,7 @@ final class Sink: Sendable {
                 state.phase = .undecided(early)
                 return []
             case .open(var target):
-                Self.handOver(&target)
+                target.handOver()
                 state.phase = .closed
                 return [.received(state.received), failure.map { .failed($0) } ?? .ended(state.received)]
             }
@@ -208,14 +160,14 @@ final class Sink: Sendable {
         let (news, exchange) = state.withLock { state -> ([Report], (any TransportExchange)?) in
             guard case .undecided(let early) = state.phase else { return ([], nil) }
             var target = Target(file: file, position: body.lowerBound, end: body.upperBound)
-            for piece in early.pieces where Self.write(piece, to: &target, &state.received, pool) {
+            for piece in early.bytes.pieces where !target.take(piece, &state.received) {
                 return Self.overflow(&target, &state)
             }
             guard let ending = early.ending else {
                 state.phase = .open(target)
                 return (Self.progress(&state), nil)
             }
-            Self.handOver(&target)
+            target.handOver()
             state.phase = .closed
             return ([.received(state.received), Self.completed(ending, state.received)], nil)
         }
@@ -235,7 +187,7 @@ final class Sink: Sendable {
     func flush() {
         let news = state.withLock { state -> [Report] in
             guard case .open(var target) = state.phase else { return [] }
-            Self.handOver(&target)
+            target.handOver()
             state.phase = .open(target)
             guard state.received > state.reported else { return [] }
             state.reported = state.received
@@ -247,7 +199,7 @@ final class Sink: Sendable {
     /// Takes nothing more, and ends the exchange.
     func stop(keepBytes: Bool) {
         let exchange = state.withLock { state -> (any TransportExchange)? in
-            if keepBytes, case .open(var target) = state.phase { Self.handOver(&target) }
+            if keepBytes, case .open(var target) = state.phase { target.handOver() }
             state.phase = .closed
             defer { state.exchange = nil }
             return state.exchange
@@ -262,7 +214,7 @@ final class Sink: Sendable {
     private var outstanding: Int? {
         state.withLock { state in
             switch state.phase {
-            case .undecided(let early): early.count
+            case .undecided(let early): early.bytes.count
             case .open(let target): target.file.outstanding
             case .closed: nil
             }

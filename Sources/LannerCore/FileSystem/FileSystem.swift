@@ -35,6 +35,8 @@ package enum FileMode: Sendable, Hashable {
 package protocol OpenFile: AnyObject, Sendable {
     /// Writes all bytes at a position; the kernel has them when it returns.
     func write(_ bytes: UnsafeRawBufferPointer, at offset: Int64) throws(FileError)
+    /// Writes all bytes of the buffers, one behind the other, from a position on.
+    func write(_ buffers: [UnsafeRawBufferPointer], at offset: Int64) throws(FileError)
     /// Reads up to the buffer's length from a position; 0 at the end of the file.
     func read(into buffer: UnsafeMutableRawBufferPointer, at offset: Int64) throws(FileError) -> Int
     /// Sets space aside for `size` bytes without changing what is read; where that cannot be done, does nothing.
@@ -48,6 +50,17 @@ package protocol OpenFile: AnyObject, Sendable {
     func size() throws(FileError) -> Int64
     /// Closes; later calls fail. Closing twice does nothing.
     func close()
+}
+
+extension OpenFile {
+    /// In one write of ours, for files that cannot do it without copying.
+    package func write(_ buffers: [UnsafeRawBufferPointer], at offset: Int64) throws(FileError) {
+        let bytes = buffers.flatMap { Array($0) }
+        let result = bytes.withUnsafeBytes { bytes in
+            Result { () throws(FileError) in try write(bytes, at: offset) }
+        }
+        try result.get()
+    }
 }
 
 /// The directory operations and files the library uses. Calls block; none is made under a lock.

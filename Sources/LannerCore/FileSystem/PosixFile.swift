@@ -41,19 +41,33 @@ package final class PosixFile: OpenFile {
     /// More in one call fails on Darwin and is cut short on Linux.
     private static let largestTransfer = 1 << 30
 
+    /// Written in one call, up to the next multiple: 16 KiB. The kernel takes memory for its cache in blocks of the
+    /// size of a write. Large blocks are quicker only where they are at hand: in a virtual machine that gives free
+    /// memory back to its host each is fetched anew, and writes of 1 MiB then take several times as long
+    /// (`Tests/Benchmarks/get.py writes`).
+    private static let writeSize = 16 << 10
+    /// Every system takes so many buffers in one call.
+    private static let largestVector = 16
+
     init(_ descriptor: Descriptor, path: String) {
         self.path = path
         self.descriptor = Locked(descriptor)
     }
 
     package func write(_ bytes: UnsafeRawBufferPointer, at offset: Int64) throws(FileError) {
+        try write([bytes], at: offset)
+    }
+
+    package func write(_ buffers: [UnsafeRawBufferPointer], at offset: Int64) throws(FileError) {
         let file = try current("write")
+        let total = buffers.reduce(0) { $0 + $1.count }
         var done = 0
-        while done < bytes.count {
-            let rest = UnsafeRawBufferPointer(rebasing: bytes[done...])
+        while done < total {
             let position = try position(offset, plus: done, "write")
+            let length = min(total - done, Self.writeSize - Int(position) % Self.writeSize)
+            let vectors = buffers.part(done..<(done + length)).prefix(Self.largestVector).map(iovec.init)
             let count = try systemCall("write", path) {
-                pwrite(file.number, rest.baseAddress, min(rest.count, Self.largestTransfer), position)
+                pwritev(file.number, vectors, Int32(vectors.count), position)
             }
             // The loop would not end otherwise.
             if count == 0 { throw FileError(operation: "write", path: path, code: EIO) }
@@ -191,5 +205,11 @@ package final class PosixFileLock: FileLock {
             if let file { flock(file.number, LOCK_UN) }
             file = nil
         }
+    }
+}
+
+extension iovec {
+    fileprivate init(_ buffer: UnsafeRawBufferPointer) {
+        self.init(iov_base: UnsafeMutableRawPointer(mutating: buffer.baseAddress), iov_len: buffer.count)
     }
 }

@@ -1,64 +1,75 @@
-/// Bytes on their way into a file: memory of a fixed capacity that is filled once.
-///
-/// Network pieces are small (16 KiB); written one by one they cost a system call each. They are gathered here instead
-/// and written together.
-// @unchecked Sendable: filled by one owner, who gives it away by `PartialFile.write` and does not touch it again;
-// from then on it is only read.
-package final class Chunk: @unchecked Sendable {
-    /// The capacity a download uses, 1 MiB: large enough that the system calls no longer show, small enough that a
-    /// few of them in flight are no burden.
-    package static let standardCapacity = 1 << 20
+import Foundation
 
-    /// How many bytes fit.
-    package let capacity: Int
+/// Bytes on their way into a file, in the pieces they arrived in.
+///
+/// Network pieces are small (16 KiB); handed on one by one they cost a change of threads each. They are gathered here
+/// and not copied: what receives them has little time for each.
+package struct Chunk: Sendable {
+    /// From this many bytes on a download hands a chunk to its file, 1 MiB: large enough that the changes of threads
+    /// no longer show, small enough that a few of them in flight are no burden.
+    package static let standardSize = 1 << 20
+
+    /// Neighbors that are not larger together are copied into one, so that a trickle does not cost more memory than
+    /// its bytes.
+    private static let pieceSize = 4 << 10
+    /// How many pieces are lent at once; each is a level of nesting.
+    private static let lentPieces = 16
+
     /// How many bytes are in it.
     package private(set) var count = 0
+    /// None is empty.
+    package private(set) var pieces: [Data] = []
 
-    private let memory: UnsafeMutableRawPointer
-    private let pool: ChunkPool?
+    /// An empty chunk.
+    package init() {}
 
-    /// A chunk with memory of its own; a capacity below 1 counts as 1.
-    package init(capacity: Int = Chunk.standardCapacity) {
-        self.capacity = max(capacity, 1)
-        self.memory = .allocate(byteCount: self.capacity, alignment: 16)
-        self.pool = nil
+    /// Whether it is worth being handed on.
+    package var isFull: Bool { count >= Self.standardSize }
+
+    /// Adds bytes at the end.
+    package mutating func append(_ piece: Data) {
+        guard !piece.isEmpty else { return }
+        count += piece.count
+        if let size = pieces.last?.count, size + piece.count <= Self.pieceSize {
+            pieces[pieces.count - 1].append(piece)
+        } else {
+            pieces.append(piece)
+        }
     }
 
-    /// A chunk whose memory goes back to `pool`.
-    init(memory: UnsafeMutableRawPointer, capacity: Int, pool: ChunkPool) {
-        self.memory = memory
-        self.capacity = capacity
-        self.pool = pool
+    /// Lends the bytes for the duration of `body`, in order, some pieces at a time, each time with the position of the
+    /// first in the chunk. Ends with the first failure.
+    func lend(
+        to body: (_ position: Int, _ buffers: [UnsafeRawBufferPointer]) -> Result<Void, FileError>
+    ) throws(FileError) {
+        var position = 0
+        var rest = pieces[...]
+        while !rest.isEmpty {
+            let group = rest.prefix(Self.lentPieces)
+            try Self.lend(group, behind: []) { body(position, $0) }.get()
+            position += group.reduce(0) { $0 + $1.count }
+            rest = rest.dropFirst(group.count)
+        }
     }
 
-    deinit {
-        if let pool { pool.giveBack(memory) } else { memory.deallocate() }
+    private static func lend<Value>(
+        _ pieces: ArraySlice<Data>, behind buffers: [UnsafeRawBufferPointer],
+        _ body: ([UnsafeRawBufferPointer]) -> Value
+    ) -> Value {
+        guard let piece = pieces.first else { return body(buffers) }
+        return piece.withUnsafeBytes { lend(pieces.dropFirst(), behind: buffers + [$0], body) }
     }
+}
 
-    package var isFull: Bool { count == capacity }
-
-    /// Appends as many of the bytes as fit and says how many those were.
-    package func append(contentsOf bytes: UnsafeRawBufferPointer) -> Int {
-        let fitting = min(bytes.count, capacity - count)
-        guard fitting > 0, let source = bytes.baseAddress else { return 0 }
-        (memory + count).copyMemory(from: source, byteCount: fitting)
-        count += fitting
-        return fitting
-    }
-
-    /// Replaces what is in the chunk by what `body` puts at the front of the memory it gets; it returns how much.
-    func fill<Failure: Error>(
-        upTo limit: Int, _ body: (UnsafeMutableRawBufferPointer) throws(Failure) -> Int
-    ) throws(Failure) {
-        count = 0
-        let room = UnsafeMutableRawBufferPointer(start: memory, count: max(0, min(limit, capacity)))
-        count = max(0, min(try body(room), room.count))
-    }
-
-    /// Lends the bytes for the duration of `body`.
-    package func withBytes<Result, Failure: Error>(
-        _ body: (UnsafeRawBufferPointer) throws(Failure) -> Result
-    ) throws(Failure) -> Result {
-        try body(UnsafeRawBufferPointer(start: memory, count: count))
+extension [UnsafeRawBufferPointer] {
+    /// The bytes in a range of what the buffers hold together; what lies outside is left out.
+    package func part(_ range: Range<Int>) -> Self {
+        var start = 0
+        return compactMap { buffer in
+            defer { start += buffer.count }
+            let held = range.clamped(to: start..<(start + buffer.count))
+            guard !held.isEmpty else { return nil }
+            return UnsafeRawBufferPointer(rebasing: buffer[(held.lowerBound - start)..<(held.upperBound - start)])
+        }
     }
 }

@@ -19,7 +19,7 @@ struct HashBacklog {
 
     /// How many bytes from 0 on have been handed out.
     private(set) var position: Int64 = 0
-    /// The memory that waits, which is what counts against the limit: a chunk may be nearly empty.
+    /// The bytes that wait, which count against the limit.
     private(set) var memory = 0
 
     private let limit: Int
@@ -33,9 +33,9 @@ struct HashBacklog {
 
     /// Keeps a chunk that has just been written, if it comes next and there is room.
     mutating func offer(_ chunk: Chunk, at offset: Int64) {
-        guard offset == end, chunk.count > 0, memory + chunk.capacity <= limit else { return }
+        guard offset == end, chunk.count > 0, memory + chunk.count <= limit else { return }
         waiting.append(chunk)
-        memory += chunk.capacity
+        memory += chunk.count
         end += Int64(chunk.count)
     }
 
@@ -48,7 +48,7 @@ struct HashBacklog {
     mutating func next(below prefix: Int64) -> Piece? {
         if !waiting.isEmpty {
             let chunk = waiting.removeFirst()
-            memory -= chunk.capacity
+            memory -= chunk.count
             position += Int64(chunk.count)
             return .chunk(chunk)
         }

@@ -51,7 +51,7 @@ extension PartialFile {
             guard let file = file(for: "write") else { return update { $0.outstanding -= chunk.count } }
             let range = try range(of: chunk, at: offset)
             let missing = state.withLock { $0.missing(in: range) }
-            for gap in missing { try write(gap, of: chunk, from: offset, to: file) }
+            try write(missing, of: chunk, at: offset, to: file)
             update { state in
                 state.outstanding -= chunk.count
                 state.wrote(range)
@@ -73,11 +73,13 @@ extension PartialFile {
     }
 
     private func write(
-        _ gap: Range<Int64>, of chunk: Chunk, from offset: Int64, to file: any OpenFile
+        _ missing: [Range<Int64>], of chunk: Chunk, at offset: Int64, to file: any OpenFile
     ) throws(FileError) {
-        try chunk.withBytes { bytes throws(FileError) in
-            let part = bytes[Int(gap.lowerBound - offset)..<Int(gap.upperBound - offset)]
-            try file.write(UnsafeRawBufferPointer(rebasing: part), at: gap.lowerBound)
+        try chunk.lend { position, buffers in
+            let start = offset + Int64(position)
+            return Result { () throws(FileError) in
+                for gap in missing { try file.write(buffers, from: start, in: gap) }
+            }
         }
     }
 
@@ -198,5 +200,17 @@ extension PartialFile {
             while let events = state.withLock({ $0.takeEvents() }) { events.forEach(report) }
         }
         return result
+    }
+}
+
+extension OpenFile {
+    /// Writes of the bytes that belong at `start` and behind those that lie in `gap`.
+    fileprivate func write(
+        _ buffers: [UnsafeRawBufferPointer], from start: Int64, in gap: Range<Int64>
+    ) throws(FileError) {
+        let count = buffers.reduce(0) { $0 + $1.count }
+        let held = gap.clamped(to: start..<(start + Int64(count)))
+        guard !held.isEmpty else { return }
+        try write(buffers.part(Int(held.lowerBound - start)..<Int(held.upperBound - start)), at: held.lowerBound)
     }
 }

@@ -30,11 +30,11 @@ final class Mailbox: Sendable {
     }
 
     /// Bytes that are worth a wake-up.
-    static let batch = 256 << 10
+    static let batch = 1 << 20
     /// How long fewer bytes may wait.
     static let delay = DispatchTimeInterval.milliseconds(5)
     /// Bytes that may wait before the poster is slowed down.
-    static let capacity = 1 << 20
+    static let capacity = 2 << 20
     /// How long one piece is held up for each `capacity` that waits, and at most.
     static let brake = (step: 5, longest: 50)
 

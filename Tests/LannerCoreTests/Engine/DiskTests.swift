@@ -23,8 +23,8 @@ import Testing
 
     @Test func keepsTheBytesWhenTheDiskFillsUp() throws {
         let bench = TestBench.serving(bytes)
-        // Someone else takes the space that was not set aside.
-        bench.disk.fail(.write, with: .noSpace, skipping: 2, times: 1)
+        // Someone else takes the space that was not set aside. A chunk is written in four parts.
+        bench.disk.fail(.write, with: .noSpace, skipping: 8, times: 1)
         let task = try bench.download()
         bench.settle()
         #expect(task.reason == .disk(.noSpace))

@@ -128,6 +128,20 @@ import Testing
         #expect(task.status != .running)
     }
 
+    /// The bytes behind a slice belong to the next one, whatever this answer brings.
+    @Test func takesNothingBeyondTheEndOfASlice() throws {
+        let delivery = TransportTraits.Delivery.sliced(200_000...200_000, inFlight: 1)
+        let bench = TestBench(traits: TransportTraits(delivery: delivery))
+        bench.transport.serve(.init(bytes, entityTag: .strong("a")), at: place)
+        let long = ResponseHead(
+            status: 206, fields: ["Content-Range": "bytes 0-199999/\(bytes.count)", "ETag": "\"a\""])
+        let junk = [UInt8](repeating: 0xAA, count: 100_000)
+        let task = try bench.download(.exactly(long, body: Array(bytes[..<200_000]) + junk))
+        #expect(bench.runToRest())
+        #expect(bench.holds(bytes, in: task))
+        #expect(bench.ranges.prefix(2) == ["bytes=0-199999", "bytes=200000-399999"])
+    }
+
     @Test func keepsTimersFew() throws {
         let bench = TestBench()
         bench.transport.serveElsewhere(.init(Sample.bytes(1000)))

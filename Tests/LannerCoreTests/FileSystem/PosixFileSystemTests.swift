@@ -51,6 +51,24 @@ import Testing
         #expect(try read(file) == "hell")
     }
 
+    @Test(arguments: [0, 1, 16_383, 16_384, 20_000] as [Int64])
+    func writesManyBuffersOneBehindTheOther(offset: Int64) throws {
+        // More than one call takes, of sizes that fit no block, and an empty one.
+        let expected = (0..<60_000).map { UInt8(truncatingIfNeeded: $0 &* 7) }
+        let file = try disk.open(place("file"), .create)
+        try expected.withUnsafeBytes { bytes in
+            let sizes = [0] + Array(repeating: 700, count: 60) + [18_000]
+            var rest = UnsafeRawBufferPointer(bytes)[...]
+            let buffers = sizes.map { size in
+                defer { rest = rest.dropFirst(size) }
+                return UnsafeRawBufferPointer(rebasing: rest.prefix(size))
+            }
+            try file.write(buffers, at: offset)
+        }
+        let read = try Data(contentsOf: URL(fileURLWithPath: place("file")))
+        #expect(Array(read) == Array(repeating: 0, count: Int(offset)) + expected)
+    }
+
     @Test func modesKeepMakeAndEmpty() throws {
         #expect(fault { _ = try disk.open(place("a"), .read) } == .notFound)
         try make("a", "kept")

@@ -47,49 +47,9 @@ import Testing
         #expect(pieces(of: &backlog, below: 110) == ["chunk 10"])
     }
 
-    @Test func countsTheMemoryOfAChunkNotItsBytes() {
-        var backlog = HashBacklog(limit: 2000)
-        for position in 0..<3 {
-            let chunk = Chunk(capacity: 1000)
-            _ = [UInt8(position)].withUnsafeBytes { chunk.append(contentsOf: $0) }
-            backlog.offer(chunk, at: Int64(position))
-        }
-        #expect(backlog.memory == 2000)
-        #expect(pieces(of: &backlog, below: 3) == ["chunk 1", "chunk 1", "read 2..<3"])
-    }
-
     @Test func readsAtMostAMebibyteAtOnce() {
         var backlog = HashBacklog()
         let expected = ["read 0..<1048576", "read 1048576..<2097152", "read 2097152..<2097153"]
         #expect(pieces(of: &backlog, below: (2 << 20) + 1) == expected)
-    }
-}
-
-@Suite struct ChunkTests {
-    @Test func takesWhatFits() {
-        let chunk = Chunk(capacity: 5)
-        #expect(
-            [1, 2, 3].withUnsafeBytes { chunk.append(contentsOf: UnsafeRawBufferPointer(rebasing: $0[..<3])) } == 3)
-        #expect(!chunk.isFull)
-        #expect([UInt8](4...9).withUnsafeBytes { chunk.append(contentsOf: $0) } == 2)
-        #expect(chunk.isFull)
-        #expect([UInt8](4...9).withUnsafeBytes { chunk.append(contentsOf: $0) } == 0)
-        #expect(chunk.withBytes { Array($0.suffix(2)) } == [4, 5])
-        #expect(Chunk(capacity: -1).capacity == 1)
-    }
-
-    @Test func poolKeepsSomeMemoryAndNoneWhenIdle() {
-        let pool = ChunkPool(chunkCapacity: 100, keeping: 2)
-        var chunks = (0..<5).map { _ in pool.take() }
-        #expect(pool.inUse == 5)
-        chunks.removeLast(4)
-        #expect(pool.inUse == 1)
-        #expect(pool.idle == 2)
-        chunks.append(pool.take())
-        #expect(pool.idle == 1)
-        #expect(chunks[1].count == 0)
-        chunks = []
-        #expect(pool.inUse == 0)
-        #expect(pool.idle == 0)
     }
 }

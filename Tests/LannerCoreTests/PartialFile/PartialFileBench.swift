@@ -1,3 +1,4 @@
+import Foundation
 import LannerCore
 import LannerMachine
 import LannerTesting
@@ -32,11 +33,29 @@ enum Sample {
         bytes(0..<count)
     }
 
-    static func chunk(_ range: Range<Int64>, from pool: ChunkPool? = nil) -> Chunk {
-        let chunk = pool?.take() ?? Chunk(capacity: Int(range.count))
-        let appended = bytes(range).withUnsafeBytes { chunk.append(contentsOf: $0) }
-        #expect(appended == Int(range.count))
+    static func chunk(_ range: Range<Int64>, counting memory: LiveMemory? = nil) -> Chunk {
+        var chunk = Chunk()
+        chunk.append(memory?.data(bytes(range)) ?? Data(bytes(range)))
         return chunk
+    }
+}
+
+/// Counts the pieces of memory it gave out that are still held.
+final class LiveMemory: Sendable {
+    private let count = Locked(0)
+
+    var pieces: Int { count.withLock { $0 } }
+
+    func data(_ bytes: [UInt8]) -> Data {
+        let memory = UnsafeMutableRawPointer.allocate(byteCount: bytes.count, alignment: 16)
+        bytes.withUnsafeBytes { memory.copyMemory(from: $0.baseAddress ?? UnsafeRawPointer(memory), byteCount: $0.count) }
+        count.withLock { $0 += 1 }
+        return Data(
+            bytesNoCopy: memory, count: bytes.count,
+            deallocator: .custom { [count] pointer, _ in
+                pointer.deallocate()
+                count.withLock { $0 -= 1 }
+            })
     }
 }
 

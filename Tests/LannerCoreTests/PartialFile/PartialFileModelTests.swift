@@ -21,7 +21,7 @@ private struct World {
     private(set) var isFinished = false
     private let disk = MemoryDisk()
     private let truth: TruthfulDisk
-    private let pool = ChunkPool(chunkCapacity: 1000, keeping: 2)
+    private let memory = LiveMemory()
     private let seed: UInt64
     private let backlogLimit: Int
     private var random: SeededGenerator
@@ -62,7 +62,7 @@ private struct World {
         disk.failNothing()
         check(log.withLock { $0 })
         #expect(file.outstanding == 0, "seed \(seed)")
-        #expect(pool.inUse == 0, "seed \(seed)")
+        #expect(memory.pieces == 0, "seed \(seed)")
     }
 
     private mutating func plan() {
@@ -80,7 +80,7 @@ private struct World {
         if Bool.random(using: &random) { ranges.shuffle(using: &random) }
         if Int.random(in: 0..<4, using: &random) == 0 { ranges.removeLast(ranges.count / 2) }
         for range in ranges {
-            file.write(Sample.chunk(range, from: pool), at: range.lowerBound)
+            file.write(Sample.chunk(range, counting: memory), at: range.lowerBound)
             if Int.random(in: 0..<5, using: &random) == 0 { file.checkpoint() }
             run(lanes, atMost: Int.random(in: 0..<4, using: &random))
         }

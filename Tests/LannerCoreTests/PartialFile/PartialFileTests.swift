@@ -1,3 +1,4 @@
+import Foundation
 import LannerCore
 import LannerMachine
 import LannerTesting
@@ -88,9 +89,9 @@ import Testing
         let bench = PartialFileBench()
         bench.file.open(total: nil)
         bench.write(100..<200)
-        let wrong = Chunk(capacity: 300)
         let junk = [UInt8](repeating: 0xAA, count: 300)
-        _ = junk.withUnsafeBytes { wrong.append(contentsOf: $0) }
+        var wrong = Chunk()
+        wrong.append(Data(junk))
         bench.file.write(wrong, at: 0)
         #expect(bench.events() == [.opened(held: []), .wrote(100..<200), .wrote(0..<300)])
         #expect(bench.contents == junk[..<100] + Sample.bytes(100..<200) + junk[200...])
@@ -157,7 +158,7 @@ import Testing
     @Test func aHasherThatFallsBehindKeepsLittleMemory() {
         let disk = MemoryDisk()
         disk.place([], at: "/Tmp/.here")
-        let pool = ChunkPool(chunkCapacity: 1000)
+        let memory = LiveMemory()
         let (writing, hashing) = (ManualLanes(), ManualLanes())
         let lanes = PartialFile.Lanes(
             write: writing.makeLane("write"), hash: hashing.makeLane("hash"), sync: writing.makeLane("sync"))
@@ -169,16 +170,16 @@ import Testing
         }
         file.open(total: nil)
         for start in stride(from: Int64(0), to: 100_000, by: 1000) {
-            file.write(Sample.chunk(start..<(start + 1000), from: pool), at: start)
+            file.write(Sample.chunk(start..<(start + 1000), counting: memory), at: start)
             writing.runAll()
-            #expect(pool.inUse <= 3)
+            #expect(memory.pieces <= 3)
         }
         file.finish(total: 100_000)
         writing.runAll()
         hashing.runAll()
         #expect(last.withLock { $0 } == .finished(digest: FNV64.digest(of: Sample.bytes(100_000))))
         #expect(disk.counters.bytesRead == 97_000)
-        #expect(pool.inUse == 0)
+        #expect(memory.pieces == 0)
     }
 
     @Test func everyMethodMayBeCalledFromAReport() {

@@ -1,0 +1,49 @@
+import Foundation
+
+// What a sink holds of the bytes it was given.
+
+extension Sink {
+    /// What an answer has brought before it was judged.
+    struct Early {
+        var bytes = Chunk()
+        var ending: Report?
+    }
+
+    /// Where an answer's bytes go.
+    struct Target {
+        let file: PartialFile
+        /// Where the next chunk begins.
+        private var position: Int64
+        /// The first position that is not the body's.
+        private let end: Int64
+        private var chunk = Chunk()
+
+        init(file: PartialFile, position: Int64, end: Int64) {
+            self.file = file
+            self.position = position
+            self.end = end
+        }
+
+        /// Gathers what belongs to the body, counts it, and hands over full chunks; false when there is more.
+        mutating func take(_ data: Data, _ received: inout Int64) -> Bool {
+            var rest = data.prefix(Int(min(Int64(data.count), end - position - Int64(chunk.count))))
+            let isAll = rest.count == data.count
+            received += Int64(rest.count)
+            while !rest.isEmpty {
+                let piece = rest.prefix(Chunk.standardSize - chunk.count)
+                chunk.append(piece)
+                rest = rest.dropFirst(piece.count)
+                if chunk.isFull { handOver() }
+            }
+            return isAll
+        }
+
+        /// Hands over what has been gathered, however little.
+        mutating func handOver() {
+            guard chunk.count > 0 else { return }
+            file.write(chunk, at: position)
+            position += Int64(chunk.count)
+            chunk = Chunk()
+        }
+    }
+}
