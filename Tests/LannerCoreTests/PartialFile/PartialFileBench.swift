@@ -48,7 +48,7 @@ final class LiveMemory: Sendable {
 
     func data(_ bytes: [UInt8]) -> Data {
         let memory = UnsafeMutableRawPointer.allocate(byteCount: bytes.count, alignment: 16)
-        bytes.withUnsafeBytes { memory.copyMemory(from: $0.baseAddress ?? UnsafeRawPointer(memory), byteCount: $0.count) }
+        bytes.withUnsafeBytes { UnsafeMutableRawBufferPointer(start: memory, count: $0.count).copyMemory(from: $0) }
         count.withLock { $0 += 1 }
         return Data(
             bytesNoCopy: memory, count: bytes.count,
