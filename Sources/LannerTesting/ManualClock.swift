@@ -20,8 +20,23 @@ public final class ManualClock: SessionManager.Clock {
         var now: Duration
         var date: Date
         var lastNumber: UInt64 = 0
-        var queue = IndexedHeap<UInt64, Place>()
-        var work: [UInt64: @Sendable () -> Void] = [:]
+        var queue = IndexedHeap<Place>()
+        /// What is to be done, by its key in the queue.
+        var work: [Int: @Sendable () -> Void] = [:]
+        /// Keys below the largest in use that are free.
+        var freeKeys: [Int] = []
+
+        mutating func add(_ work: @escaping @Sendable () -> Void, at deadline: Duration) {
+            lastNumber += 1
+            let key = freeKeys.popLast() ?? self.work.count
+            self.work[key] = work
+            queue.set(key, to: Place(deadline: deadline, number: lastNumber))
+        }
+
+        mutating func forget() -> [@Sendable () -> Void] {
+            defer { (queue, work, freeKeys) = (IndexedHeap(), [:], []) }
+            return Array(work.values)
+        }
 
         mutating func move(to time: Duration) {
             guard time > now else { return }
@@ -33,6 +48,7 @@ public final class ManualClock: SessionManager.Clock {
         mutating func next(by time: Duration) -> (@Sendable () -> Void)? {
             guard let first = queue.first, first.priority.deadline <= time else { return nil }
             queue.remove(first.key)
+            freeKeys.append(first.key)
             move(to: first.priority.deadline)
             return work.removeValue(forKey: first.key)
         }
@@ -57,11 +73,7 @@ public final class ManualClock: SessionManager.Clock {
 
     /// Keeps work for its time. What is due already is done by the next ``advance(by:)``, also by one of zero.
     public func schedule(at deadline: Duration, _ work: @escaping @Sendable () -> Void) {
-        state.withLock { state in
-            state.lastNumber += 1
-            state.work[state.lastNumber] = work
-            state.queue.set(state.lastNumber, to: Place(deadline: deadline, number: state.lastNumber))
-        }
+        state.withLock { $0.add(work, at: deadline) }
         scheduled.raise()
     }
 
@@ -98,10 +110,7 @@ public final class ManualClock: SessionManager.Clock {
 
     /// Forgets all that is scheduled, as the death of a process does.
     package func abandon() {
-        let forgotten = state.withLock { state in
-            defer { (state.queue, state.work) = (IndexedHeap(), [:]) }
-            return state.work
-        }
+        let forgotten = state.withLock { $0.forget() }
         // Released outside the lock: a closure may be the last to hold a manager.
         _ = forgotten
     }

@@ -116,11 +116,11 @@ extension Download {
     }
 
     func answer(_ ticket: Ticket?, _ context: inout Context) {
-        if let ticket { context.actions.append(.answer(ticket)) }
+        if let ticket { context.answer(ticket) }
     }
 
     func answer(_ tickets: [Ticket], _ context: inout Context) {
-        for ticket in tickets { context.actions.append(.answer(ticket)) }
+        for ticket in tickets { context.answer(ticket) }
     }
 }
 

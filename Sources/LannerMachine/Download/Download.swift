@@ -35,8 +35,6 @@ package struct Download: Sendable {
     var isPlain = false
     /// Whether the download has ended and is to be forgotten.
     package internal(set) var isGone = false
-    /// Whether the machine has a deadline for it.
-    var isTimed = false
 
     init(_ new: NewDownload) {
         id = new.id
@@ -59,22 +57,6 @@ package struct Download: Sendable {
         // Nobody knows whether the bytes came in one piece, unless they were verified.
         let tie = version?.rung(hasDigest: false) ?? Rung.none
         isTiedByDigest = !written.isEmpty && tie == Rung.none && new.saved.status != .publishing
-    }
-}
-
-/// What a download may look at and add to while it handles one event.
-struct Context {
-    let now: Duration
-    let wallSeconds: Int64
-    let settings: Settings
-    let isNetworkAvailable: Bool
-    var random: SeededGenerator
-    var nextExchange: ExchangeNumber
-    var actions: [Action] = []
-
-    mutating func makeExchangeNumber() -> ExchangeNumber {
-        nextExchange += 1
-        return nextExchange
     }
 }
 

@@ -1,4 +1,5 @@
-/// Where one download stands. Payload that only one state needs lives in that state.
+/// Where one download stands. Payload that only one state needs lives in that state; what only a few downloads at a time
+/// hold lives outside, so that the many that wait or rest are small.
 package enum State: Sendable, Equatable {
     /// Wants to run and may not yet; no file is open. Holds no slot.
     ///
@@ -9,13 +10,13 @@ package enum State: Sendable, Equatable {
     ///
     /// Exits: `transferring` (an answer that can be used), `verifying` (nothing was missing), `pausing` (a verb, a
     /// failure).
-    case opening(Opening)
+    indirect case opening(Opening)
 
     /// Holds a slot; bytes arrive.
     ///
     /// Exits: `verifying` (all bytes are written), `opening` (from zero with a new request), `pausing` (a verb, a
     /// failure).
-    case transferring(Transfer)
+    indirect case transferring(Transfer)
 
     /// The partial file is being closed, or the files are being removed; what for is the intent. Holds its slot until
     /// the file is closed. Verbs may still change the intent.
@@ -33,7 +34,7 @@ package enum State: Sendable, Equatable {
     /// is done afterwards.
     ///
     /// Exits: `succeeded`, `pausing` (cancel or remove asked meanwhile), `waiting` (no space to move it to), `failed`.
-    case publishing(Publishing)
+    indirect case publishing(Publishing)
 
     /// Stopped by the user, or found so at launch; the bytes are kept.
     ///

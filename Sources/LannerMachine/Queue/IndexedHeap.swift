@@ -1,7 +1,10 @@
 /// A priority queue whose entries are found by key: insert, change, remove and take the least in O(log n).
-package struct IndexedHeap<Key: Hashable & Sendable, Priority: Comparable & Sendable>: Sendable {
-    private var entries: [(key: Key, priority: Priority)] = []
-    private var places: [Key: Int] = [:]
+///
+/// Keys are small numbers that are not negative: it takes memory up to the largest that was ever used, and no hashing.
+package struct IndexedHeap<Priority: Comparable & Sendable>: Sendable {
+    private var entries: [(key: Int, priority: Priority)] = []
+    /// Where the entry of a key is; negative when there is none.
+    private var places: [Int] = []
 
     package init() {}
 
@@ -9,35 +12,45 @@ package struct IndexedHeap<Key: Hashable & Sendable, Priority: Comparable & Send
     package var isEmpty: Bool { entries.isEmpty }
 
     /// The keys, in no particular order.
-    package var keys: [Key] { entries.map(\.key) }
+    package var keys: [Int] { entries.map(\.key) }
+
+    /// The priorities, in no particular order.
+    package var priorities: [Priority] { entries.map(\.priority) }
 
     /// The entry of least priority.
-    package var first: (key: Key, priority: Priority)? { entries.first }
+    package var first: (key: Int, priority: Priority)? { entries.first }
 
     /// The priority of a key, nil when it is not in the queue.
-    package subscript(key: Key) -> Priority? {
-        places[key].map { entries[$0].priority }
+    package subscript(key: Int) -> Priority? {
+        place(of: key).map { entries[$0].priority }
+    }
+
+    private func place(of key: Int) -> Int? {
+        guard key < places.count, places[key] >= 0 else { return nil }
+        return Int(places[key])
     }
 
     /// Adds a key, or changes its priority.
-    package mutating func set(_ key: Key, to priority: Priority) {
-        if let place = places[key] {
+    package mutating func set(_ key: Int, to priority: Priority) {
+        if let place = place(of: key) {
             entries[place].priority = priority
             settle(place)
         } else {
+            if key >= places.count { places += repeatElement(-1, count: key + 1 - places.count) }
             entries.append((key, priority))
-            places[key] = entries.count - 1
+            places[key] = Int(entries.count - 1)
             siftUp(entries.count - 1)
         }
     }
 
     /// Takes a key out; does nothing when it is not there.
-    package mutating func remove(_ key: Key) {
-        guard let place = places.removeValue(forKey: key) else { return }
+    package mutating func remove(_ key: Int) {
+        guard let place = place(of: key) else { return }
+        places[key] = -1
         let last = entries.removeLast()
         guard place < entries.count else { return }
         entries[place] = last
-        places[last.key] = place
+        places[last.key] = Int(place)
         settle(place)
     }
 
@@ -72,7 +85,7 @@ package struct IndexedHeap<Key: Hashable & Sendable, Priority: Comparable & Send
 
     private mutating func exchange(_ one: Int, _ other: Int) {
         entries.swapAt(one, other)
-        places[entries[one].key] = one
-        places[entries[other].key] = other
+        places[entries[one].key] = Int(one)
+        places[entries[other].key] = Int(other)
     }
 }

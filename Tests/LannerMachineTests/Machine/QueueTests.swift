@@ -104,7 +104,7 @@ import Testing
     @Test func agreesWithASortedArray() {
         for seed in 0..<UInt64(200) {
             var random = SeededGenerator(seed: seed)
-            var heap = IndexedHeap<Int, Int>()
+            var heap = IndexedHeap<Int>()
             var model: [Int: Int] = [:]
             for _ in 0..<100 {
                 let key = random.below(20)
@@ -127,7 +127,7 @@ import Testing
         }
     }
 
-    private func drained(_ heap: inout IndexedHeap<Int, Int>) -> [Int] {
+    private func drained(_ heap: inout IndexedHeap<Int>) -> [Int] {
         var priorities: [Int] = []
         while let first = heap.first {
             priorities.append(first.priority)
@@ -154,10 +154,10 @@ import Testing
     @Test func everyChangeCostsALogarithmOfComparisons() {
         let counter = Counted.Counter()
         var random = SeededGenerator(seed: 1)
-        var heap = IndexedHeap<Int, Counted>()
+        var heap = IndexedHeap<Counted>()
         let count = 1 << 12
         var worst = 0
-        func measure(_ change: (inout IndexedHeap<Int, Counted>) -> Void) {
+        func measure(_ change: (inout IndexedHeap<Counted>) -> Void) {
             let before = counter.count
             change(&heap)
             worst = max(worst, counter.count - before)

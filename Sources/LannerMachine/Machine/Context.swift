@@ -1,0 +1,36 @@
+/// What downloads may look at and add to while they handle an event.
+struct Context: Sendable {
+    var now = Duration.zero
+    /// The time of day since 1970.
+    var wallSeconds: Int64 = 0
+    var settings: Settings
+    var isNetworkAvailable = true
+    var random: SeededGenerator
+    /// What is to be done because of the event, in order.
+    var actions: [Action] = []
+    private var lastExchange: ExchangeNumber = 0
+    /// How many downloads have yet to come to rest for a ticket.
+    private var tickets: [Ticket: Int] = [:]
+
+    init(settings: Settings, seed: UInt64) {
+        self.settings = settings
+        random = SeededGenerator(seed: seed)
+    }
+
+    mutating func makeExchangeNumber() -> ExchangeNumber {
+        lastExchange += 1
+        return lastExchange
+    }
+
+    /// Has a ticket answered when so many downloads have come to rest.
+    mutating func expect(_ count: Int, for ticket: Ticket) {
+        if count > 0 { tickets[ticket] = count } else { actions.append(.answer(ticket)) }
+    }
+
+    /// One of the downloads of a ticket has come to rest; with the last the ticket is answered.
+    mutating func answer(_ ticket: Ticket) {
+        guard let open = tickets[ticket] else { return }
+        tickets[ticket] = open > 1 ? open - 1 : nil
+        if open == 1 { actions.append(.answer(ticket)) }
+    }
+}

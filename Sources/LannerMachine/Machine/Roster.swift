@@ -1,0 +1,80 @@
+/// The downloads of a machine, each at a place that is its own while it is here: a small number, under which the queues
+/// know it. A place that was left is given again.
+struct Roster: Sendable {
+    private var downloads: [Download?] = []
+    private var places: [DownloadID: Int] = [:]
+    private var vacant: [Int] = []
+
+    var count: Int { places.count }
+
+    /// Every download, in the order of the places.
+    var ids: [DownloadID] { downloads.compactMap { $0?.id } }
+
+    subscript(id: DownloadID) -> Download? {
+        places[id].flatMap { downloads[$0] }
+    }
+
+    func place(of id: DownloadID) -> Int? { places[id] }
+
+    mutating func add(_ download: Download) {
+        if let place = vacant.popLast() {
+            downloads[place] = download
+            places[download.id] = place
+        } else {
+            places[download.id] = downloads.count
+            downloads.append(download)
+        }
+    }
+
+    /// Lets the download of a place handle something; says where that has led it, nil when nobody is there. One that is
+    /// gone afterwards has left its place.
+    mutating func change(
+        _ place: Int, _ context: inout Context, _ body: (inout Download, inout Context) -> Void
+    ) -> Change? {
+        guard let change = downloads[place]?.change(&context, body) else { return nil }
+        if change.isGone { leave(place, change.id) }
+        return change
+    }
+
+    private mutating func leave(_ place: Int, _ id: DownloadID) {
+        downloads[place] = nil
+        places[id] = nil
+        vacant.append(place)
+    }
+}
+
+/// What a machine has to follow when a download has handled something.
+struct Change {
+    let id: DownloadID
+    let before: Standing
+    let after: Standing
+    let deadline: Duration?
+    let isGone: Bool
+}
+
+/// Where a download stands among the others.
+struct Standing: Equatable {
+    var claim: SlotClaim
+    var rank: Int64
+    var isForNetwork: Bool
+}
+
+extension Download {
+    fileprivate mutating func change(
+        _ context: inout Context, _ body: (inout Download, inout Context) -> Void
+    ) -> Change {
+        let before = standing
+        body(&self, &context)
+        return Change(
+            id: id, before: before, after: standing, deadline: isGone ? nil : deadline(now: context.now),
+            isGone: isGone)
+    }
+
+    private var standing: Standing {
+        Standing(claim: isGone ? .none : slotClaim, rank: rank, isForNetwork: isForNetwork)
+    }
+
+    private var isForNetwork: Bool {
+        if case .waiting(.network) = state { true } else { false }
+    }
+}
