@@ -4,15 +4,27 @@ import LannerMachine
 // What the machine wants of partial and finished files.
 
 extension Engine {
-    func file(_ id: DownloadID) -> PartialFile? { job(id)?.state.withLock { $0.file } }
+    func run(_ action: FileAction, of job: Job, _ attempt: Attempt) {
+        switch action {
+        case .open(let generation, let claimed, let total): open(job, attempt, generation, claimed, total)
+        case .startOver(let generation, let total): startOver(job, attempt, generation, total)
+        case .setTotal(let total): file(job)?.setTotal(total)
+        case .sync: file(job)?.checkpoint()
+        case .verify(let total): file(job)?.finish(total: total)
+        case .publish: publish(job, attempt)
+        case .close(let sync): close(job, sync: sync)
+        case .discard(let finished): discard(job, attempt, finished: finished)
+        }
+    }
+
+    private func file(_ job: Job) -> PartialFile? { job.state.withLock { $0.file } }
 
     func partialPath(_ job: Job, _ generation: UInt32) -> String {
         let name = PartialName(token: job.token, id: job.id, generation: generation)
         return cache.downloadTmpPath + "/" + name.text
     }
 
-    func open(_ id: DownloadID, _ attempt: Attempt, _ generation: UInt32, _ claimed: ByteRanges, _ total: Int64?) {
-        guard let job = job(id) else { return }
+    private func open(_ job: Job, _ attempt: Attempt, _ generation: UInt32, _ claimed: ByteRanges, _ total: Int64?) {
         let file = makeFile(job, attempt, generation, claimed, PartialFile.Lanes(environment.lanes))
         job.state.withLock { state in
             state.file = file
@@ -21,8 +33,7 @@ extension Engine {
         file.open(total: total)
     }
 
-    func startOver(_ id: DownloadID, _ attempt: Attempt, _ generation: UInt32, _ total: Int64?) {
-        guard let job = job(id) else { return }
+    private func startOver(_ job: Job, _ attempt: Attempt, _ generation: UInt32, _ total: Int64?) {
         let old = job.state.withLock { $0.file }
         old?.close(sync: false)
         // On the same lanes: what the old one was given is written before its file is removed.
@@ -59,20 +70,20 @@ extension Engine {
     private func report(_ event: PartialFileEvent, of job: Job, _ attempt: Attempt, _ digest: Checksum.Digest?) {
         let id = job.id
         switch event {
-        case .opened(let held): handle(.opened(id, attempt, held: held))
+        case .opened(let held): handle(.file(id, attempt, .opened(held: held)))
         case .wrote(let range):
             relieve(job)
-            handle(.wrote(id, attempt, range))
-        case .synced(let ranges): handle(.synced(id, attempt, ranges))
+            handle(.file(id, attempt, .wrote(range)))
+        case .synced(let ranges): handle(.file(id, attempt, .synced(ranges)))
         case .finished(let actual):
             // Another digest may have been given since the file was opened: then nothing has been compared.
             let isCurrent = job.state.withLock { $0.digest == digest }
-            handle(.verified(id, attempt, isCurrent ? Self.compare(actual, digest) : .sizeOnly))
+            handle(.file(id, attempt, .verified(isCurrent ? Self.compare(actual, digest) : .sizeOnly)))
         case .failed(let error):
             relieve(job)
-            handle(.fileFailed(id, attempt, Failure(error)))
+            handle(.file(id, attempt, .failed(Failure(error))))
         case .closed(let written, let synced):
-            handle(.closed(id, attempt, written: written, synced: synced))
+            handle(.file(id, attempt, .closed(written: written, synced: synced)))
         }
     }
 
@@ -90,8 +101,7 @@ extension Engine {
                 + "the checksum, or download again.")
     }
 
-    func close(_ id: DownloadID, _ attempt: Attempt, sync: Bool) {
-        guard let job = job(id) else { return }
+    private func close(_ job: Job, sync: Bool) {
         let file = job.state.withLock { state in
             defer { state.file = nil }
             return state.file
@@ -101,29 +111,27 @@ extension Engine {
 
     // MARK: Publishing
 
-    func publish(_ id: DownloadID, _ attempt: Attempt) {
-        guard let job = job(id) else { return }
+    private func publish(_ job: Job, _ attempt: Attempt) {
         let generation = job.state.withLock { $0.saved.generation }
-        close(id, attempt, sync: false)
+        close(job, sync: false)
         let source = partialPath(job, generation)
         let target = job.task.filePath
         fileLane.run { [self] in
             do throws(FileError) {
                 try environment.fileSystem.makeDirectory(cache.downloadFilePath)
                 try Publisher(fileSystem: environment.fileSystem).move(source, to: target)
-                handle(.published(id, attempt))
+                handle(.file(job.id, attempt, .published))
             } catch {
-                handle(.fileFailed(id, attempt, Failure(error)))
+                handle(.file(job.id, attempt, .failed(Failure(error))))
             }
         }
     }
 
-    func discard(_ id: DownloadID, finished: Bool) {
-        guard let job = job(id) else { return }
+    private func discard(_ job: Job, _ attempt: Attempt, finished: Bool) {
         let generations = job.state.withLock { $0.generations }
         var paths = generations.sorted().map { partialPath(job, $0) }
         if finished { paths.append(job.task.filePath) }
-        remove(paths) { [self] in handle(.discarded(id)) }
+        remove(paths) { [self] in handle(.file(job.id, attempt, .discarded)) }
     }
 
     /// Removes files on the file lane; what cannot be removed is logged.

@@ -4,8 +4,7 @@ import LannerMachine
 // What a user may see: the state of tasks, callbacks, events, the log.
 
 extension Engine {
-    func tell(_ id: DownloadID, _ notice: Notice) {
-        guard let job = job(id) else { return }
+    func tell(_ notice: Notice, of job: Job) {
         let task = job.task
         switch notice {
         case .status(let phase): tellStatus(job, phase)

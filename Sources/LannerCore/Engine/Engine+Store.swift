@@ -23,10 +23,16 @@ struct PendingChanges {
 }
 
 extension Engine {
-    func record(
-        _ id: DownloadID, _ attempt: Attempt, _ saved: Saved, _ need: RecordNeed, _ pending: inout PendingChanges
+    func run(_ action: StoreAction, of job: Job, _ attempt: Attempt, _ pending: inout PendingChanges) {
+        switch action {
+        case .record(let saved, let need): record(job, attempt, saved, need, &pending)
+        case .unrecord: unrecord(job, attempt, &pending)
+        }
+    }
+
+    private func record(
+        _ job: Job, _ attempt: Attempt, _ saved: Saved, _ need: RecordNeed, _ pending: inout PendingChanges
     ) {
-        guard let job = job(id) else { return }
         let obsolete = job.state.withLock { state in
             state.saved = saved
             return state.generations.filter { $0 < saved.generation }
@@ -35,21 +41,21 @@ extension Engine {
             job.task.state.withLock { $0.end(at: environment.clock.date.timeIntervalSince1970) }
         }
         pending.obsolete += obsolete.sorted().map { PendingChanges.Obsolete(job: job, generation: $0) }
-        pending.changes.append(.put(key: DownloadRecord.key(id), value: makeRecord(job).encoded))
+        pending.changes.append(.put(key: DownloadRecord.key(job.id), value: makeRecord(job).encoded))
         switch need {
         case .marks: break
         case .status: pending.durability = .machine
         case .confirmed:
             pending.durability = .machine
-            pending.confirmations.append(.init(id: id, attempt: attempt))
+            pending.confirmations.append(.init(id: job.id, attempt: attempt))
         }
     }
 
-    func unrecord(_ id: DownloadID, _ attempt: Attempt, _ pending: inout PendingChanges) {
-        pending.changes.append(.remove(key: DownloadRecord.key(id)))
+    private func unrecord(_ job: Job, _ attempt: Attempt, _ pending: inout PendingChanges) {
+        pending.changes.append(.remove(key: DownloadRecord.key(job.id)))
         pending.forgets = true
         pending.durability = .machine
-        pending.confirmations.append(.init(id: id, attempt: attempt))
+        pending.confirmations.append(.init(id: job.id, attempt: attempt))
     }
 
     func makeRecord(_ job: Job) -> DownloadRecord {
@@ -100,11 +106,11 @@ extension Engine {
         case .success:
             // After the end the directory may be somebody else's: they go at the next launch.
             if !pending.obsolete.isEmpty, !isOver { remove(pending.obsolete) }
-            for entry in pending.confirmations { handle(.recorded(entry.id, entry.attempt)) }
+            for entry in pending.confirmations { handle(.store(entry.id, entry.attempt, .recorded)) }
         case .failure(let error):
             log { .error("could not keep records", error: LannerError.storeError(error)) }
             let failure = Failure(.store, error.message)
-            for entry in pending.confirmations { handle(.recordFailed(entry.id, entry.attempt, failure)) }
+            for entry in pending.confirmations { handle(.store(entry.id, entry.attempt, .failed(failure))) }
         }
     }
 }

@@ -4,12 +4,23 @@ import LannerMachine
 // What the machine wants of the transport.
 
 extension Engine {
-    func sinks(_ id: DownloadID) -> [Sink] {
-        job(id)?.state.withLock { state in state.sinks.sorted { $0.key < $1.key }.map(\.value) } ?? []
+    func run(_ action: TransportAction, of job: Job) {
+        switch action {
+        case .begin(let number, let ask): begin(job, number, ask)
+        case .accept(let number, let body): accept(job, number, body)
+        case .follow(let number, let location): follow(job, number, location)
+        case .stop(let number, let keepBytes): stop(job, number, keepBytes: keepBytes)
+        case .flush: for sink in sinks(job) { sink.flush() }
+        }
     }
 
-    func begin(_ id: DownloadID, _ number: ExchangeNumber, _ ask: Ask) {
-        guard let job = job(id), !isOver else { return }
+    private func sinks(_ job: Job) -> [Sink] {
+        job.state.withLock { state in state.sinks.sorted { $0.key < $1.key }.map(\.value) }
+    }
+
+    private func begin(_ job: Job, _ number: ExchangeNumber, _ ask: Ask) {
+        if isOver { return }
+        let id = job.id
         let sink = Sink(isPausable: transport.traits.delivery == .pausable) { [weak self] report in
             self?.take(report, of: id, number)
         }
@@ -18,7 +29,7 @@ extension Engine {
             job.state.withLock { $0.sinks[number] = sink }
             sink.attach(transport.begin(request) { sink.receive($0) })
         } catch {
-            handle(.exchangeFailed(id, number, error))
+            handle(.exchange(id, number, .failed(error)))
         }
     }
 
@@ -49,22 +60,21 @@ extension Engine {
 
     private func take(_ report: Sink.Report, of id: DownloadID, _ number: ExchangeNumber) {
         switch report {
-        case .head(let head): handle(.head(id, number, head))
-        case .received(let count): handle(.received(id, number, count))
+        case .head(let head): handle(.exchange(id, number, .head(head)))
+        case .received(let count): handle(.exchange(id, number, .received(count)))
         case .ended(let count):
             _ = job(id)?.state.withLock { $0.sinks.removeValue(forKey: number) }
-            handle(.ended(id, number, received: count))
+            handle(.exchange(id, number, .ended(received: count)))
         case .failed(let failure):
             job(id)?.state.withLock { state in
                 state.sinks[number] = nil
                 state.resumeData = failure.resumeData ?? state.resumeData
             }
-            handle(.exchangeFailed(id, number, Failure(failure)))
+            handle(.exchange(id, number, .failed(Failure(failure))))
         }
     }
 
-    func accept(_ id: DownloadID, _ number: ExchangeNumber, _ body: Range<Int64>) {
-        guard let job = job(id) else { return }
+    private func accept(_ job: Job, _ number: ExchangeNumber, _ body: Range<Int64>) {
         let (sink, file) = job.state.withLock { state in
             state.destination?.arrived()
             return (state.sinks[number], state.file)
@@ -73,22 +83,21 @@ extension Engine {
         sink.accept(body, into: file)
     }
 
-    func follow(_ id: DownloadID, _ number: ExchangeNumber, _ location: String) {
-        guard let job = job(id) else { return }
-        stop(id, number, keepBytes: false)
+    private func follow(_ job: Job, _ number: ExchangeNumber, _ location: String) {
+        stop(job, number, keepBytes: false)
         do throws(Failure) {
             var destination = try destination(job)
             try destination.follow(location)
             job.state.withLock { $0.destination = destination }
             job.task.state.withLock { $0.currentURL = destination.url }
-            handle(.redirected(id, number))
+            handle(.exchange(job.id, number, .redirected))
         } catch {
-            handle(.exchangeFailed(id, number, error))
+            handle(.exchange(job.id, number, .failed(error)))
         }
     }
 
-    func stop(_ id: DownloadID, _ number: ExchangeNumber, keepBytes: Bool) {
-        job(id)?.state.withLock { $0.sinks.removeValue(forKey: number) }?.stop(keepBytes: keepBytes)
+    private func stop(_ job: Job, _ number: ExchangeNumber, keepBytes: Bool) {
+        job.state.withLock { $0.sinks.removeValue(forKey: number) }?.stop(keepBytes: keepBytes)
     }
 }
 

@@ -107,45 +107,19 @@ final class Engine: Sendable {
 
     private func run(_ action: Action, _ changes: inout PendingChanges) {
         switch action {
-        case .open, .startOver, .setTotal, .sync, .verify, .publish, .close, .discard: runFile(action)
-        case .begin, .accept, .follow, .stop, .flush: runTransport(action)
-        case .record(let id, let attempt, let saved, let need): record(id, attempt, saved, need, &changes)
-        case .unrecord(let id, let attempt): unrecord(id, attempt, &changes)
-        case .wake(let time):
-            environment.clock.schedule(at: time) { [weak self] in self?.handle(.timer) }
-        case .tell(let id, let notice): tell(id, notice)
-        case .answer(let ticket): state.withLock { $0.tickets.removeValue(forKey: ticket) }?()
+        case .file(let id, let attempt, let action):
+            if let job = job(id) { run(action, of: job, attempt) }
+        case .transport(let id, let action):
+            if let job = job(id) { run(action, of: job) }
+        case .store(let id, let attempt, let action):
+            if let job = job(id) { run(action, of: job, attempt, &changes) }
+        case .tell(let id, let notice):
+            if let job = job(id) { tell(notice, of: job) }
         case .forget(let id): forget(id)
         case .ignored(let id, let reason): logIgnored(id, reason)
-        }
-    }
-
-    private func runFile(_ action: Action) {
-        switch action {
-        case .open(let id, let attempt, let generation, let claimed, let total):
-            open(id, attempt, generation, claimed, total)
-        case .startOver(let id, let attempt, let generation, let total): startOver(id, attempt, generation, total)
-        case .setTotal(let id, _, let total): file(id)?.setTotal(total)
-        case .sync(let id, _): file(id)?.checkpoint()
-        case .verify(let id, _, let total): file(id)?.finish(total: total)
-        case .publish(let id, let attempt): publish(id, attempt)
-        case .close(let id, let attempt, let sync): close(id, attempt, sync: sync)
-        case .discard(let id, let finished): discard(id, finished: finished)
-        case .begin, .accept, .follow, .stop, .flush, .record, .unrecord, .wake, .tell, .answer, .forget, .ignored:
-            break
-        }
-    }
-
-    private func runTransport(_ action: Action) {
-        switch action {
-        case .begin(let id, let number, let ask): begin(id, number, ask)
-        case .accept(let id, let number, let body): accept(id, number, body)
-        case .follow(let id, let number, let location): follow(id, number, location)
-        case .stop(let id, let number, let keepBytes): stop(id, number, keepBytes: keepBytes)
-        case .flush(let id): sinks(id).forEach { $0.flush() }
-        case .open, .startOver, .setTotal, .sync, .verify, .publish, .close, .discard, .record, .unrecord, .wake,
-            .tell, .answer, .forget, .ignored:
-            break
+        case .answer(let ticket): state.withLock { $0.tickets.removeValue(forKey: ticket) }?()
+        case .wake(let time):
+            environment.clock.schedule(at: time) { [weak self] in self?.handle(.timer) }
         }
     }
 

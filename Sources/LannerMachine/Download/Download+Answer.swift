@@ -30,7 +30,7 @@ extension Download {
     }
 
     private func tellHead(_ head: ResponseHead, _ context: inout Context) {
-        if case .opening = state { context.actions.append(.tell(id, .head(head))) }
+        if case .opening = state { tell(.head(head), &context) }
     }
 
     /// The exchange of that number, if it is under way.
@@ -84,7 +84,7 @@ extension Download {
     ) {
         giveUpBytes(reason, &context)
         attempt += 1
-        context.actions.append(.startOver(id, attempt, generation: generation, total: total))
+        perform(.startOver(generation: generation, total: total), &context)
         if case .transferring = state {
             go(to: .opening(Opening(step: .request(exchange), since: context.now)), &context)
         }
@@ -95,8 +95,8 @@ extension Download {
         self.version = version
         guard total != version.total else { return }
         total = version.total
-        if let total { context.actions.append(.setTotal(id, attempt, total)) }
-        context.actions.append(.tell(id, .progress(completed: written.count, total: total)))
+        if let total { perform(.setTotal(total), &context) }
+        tell(.progress(completed: written.count, total: total), &context)
     }
 
     private mutating func accept(_ exchange: Exchange, _ body: Range<Int64>, _ context: inout Context) {
@@ -112,7 +112,7 @@ extension Download {
         let latency = context.now - exchange.begun
         transfer.latency = transfer.latency == .zero ? latency : (transfer.latency * 3 + latency) / 4
         transfer.asksForMore = exchange.ask.range != nil && !isPlain
-        context.actions.append(.accept(id, exchange.number, body))
+        perform(.accept(exchange.number, body), &context)
         go(to: .transferring(transfer), &context)
         askForMore(&context)
     }
@@ -156,7 +156,7 @@ extension Download {
         var exchange = exchange
         exchange.isLeaving = true
         replace(exchange.number, with: exchange)
-        context.actions.append(.follow(id, exchange.number, location: location))
+        perform(.follow(exchange.number, location: location), &context)
     }
 
     /// A redirect can be followed: the same request again, to where the engine has been led.
@@ -165,7 +165,7 @@ extension Download {
         var next = Exchange(number: context.makeExchangeNumber(), ask: old.ask, begun: context.now)
         next.redirects = old.redirects + 1
         replace(number, with: next)
-        context.actions.append(.begin(id, next.number, next.ask))
+        perform(.begin(next.number, next.ask), &context)
     }
 
     private mutating func replace(_ number: ExchangeNumber, with exchange: Exchange) {

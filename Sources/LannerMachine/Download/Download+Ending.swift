@@ -16,14 +16,14 @@ extension Download {
     }
 
     mutating func verify(_ total: Int64, _ context: inout Context) {
-        context.actions.append(.tell(id, .progress(completed: total, total: total)))
-        context.actions.append(.verify(id, attempt, total: total))
+        tell(.progress(completed: total, total: total), &context)
+        perform(.verify(total: total), &context)
         go(to: .verifying(Verifying(total: total)), &context)
     }
 
-    mutating func verified(_ from: Attempt, _ result: Verification, _ context: inout Context) {
-        guard from == attempt, let total = verifyingTotal() else { return ignore(.late("verified"), &context) }
-        context.actions.append(.tell(id, .verified(result)))
+    mutating func verified(_ result: Verification, _ context: inout Context) {
+        guard let total = verifyingTotal() else { return ignore(.late("verified"), &context) }
+        tell(.verified(result), &context)
         switch result {
         case .sizeOnly where hasDigest:
             // The digest was given after the file was opened: open it again, and compare this time.
@@ -46,8 +46,7 @@ extension Download {
         close(for: .fail(Failure(.checksumMismatch, detail)), [], &context)
     }
 
-    mutating func recorded(_ from: Attempt, _ context: inout Context) {
-        guard from == attempt else { return ignore(.olderAttempt(from), &context) }
+    mutating func recorded(_ context: inout Context) {
         switch state {
         case .publishing(let publishing): recorded(publishing, &context)
         case .pausing(let pausing) where pausing.step == .forgetting: discard(pausing, &context)
@@ -62,7 +61,7 @@ extension Download {
         case .announcing:
             publishing.step = .moving
             state = .publishing(publishing)
-            context.actions.append(.publish(id, attempt))
+            perform(.publish, &context)
         case .recording:
             succeed(publishing, &context)
         case .moving, .waitingToRecord:
@@ -70,8 +69,8 @@ extension Download {
         }
     }
 
-    mutating func published(_ from: Attempt, _ context: inout Context) {
-        guard from == attempt, case .publishing(var publishing) = state, publishing.step == .moving else {
+    mutating func published(_ context: inout Context) {
+        guard case .publishing(var publishing) = state, publishing.step == .moving else {
             return ignore(.late("published"), &context)
         }
         isPublished = true
@@ -96,8 +95,7 @@ extension Download {
         answer(publishing.tickets, &context)
     }
 
-    mutating func recordFailed(_ from: Attempt, _ failure: Failure, _ context: inout Context) {
-        guard from == attempt else { return ignore(.olderAttempt(from), &context) }
+    mutating func recordFailed(_ failure: Failure, _ context: inout Context) {
         switch state {
         case .publishing(let publishing): recordFailed(publishing, failure, &context)
         case .pausing(let pausing) where pausing.step == .forgetting: discard(pausing, &context)
@@ -151,15 +149,14 @@ extension Download {
         switch decision {
         case .retry(let delay):
             let time = context.now + delay
-            context.actions.append(.tell(id, .retrying(failure, at: time)))
+            tell(.retrying(failure, at: time), &context)
             close(for: .wait(.retry(at: time)), [], over: over, &context)
         case .fail:
             close(for: .fail(failure), [], over: over, &context)
         }
     }
 
-    mutating func fileFailed(_ from: Attempt, _ failure: Failure, _ context: inout Context) {
-        guard from == attempt else { return ignore(.olderAttempt(from), &context) }
+    mutating func fileFailed(_ failure: Failure, _ context: inout Context) {
         switch state {
         case .opening(let opening) where opening.step == .file && isMissing(failure):
             startOver(.bytesLost, &context)

@@ -14,7 +14,7 @@ extension Download {
         if generation == 0 { generation = 1 }
         hasFile = true
         go(to: .opening(Opening(step: .file, since: context.now)), &context)
-        context.actions.append(.open(id, attempt, generation: generation, claimed: written, total: total))
+        perform(.open(generation: generation, claimed: written, total: total), &context)
     }
 
     /// Bytes of a version that no request can be tied to are of no use, unless they are the whole file and of one piece.
@@ -27,7 +27,7 @@ extension Download {
 
     /// Begins another partial file, in name only; the engine makes it when it is opened.
     mutating func giveUpBytes(_ reason: RestartReason, _ context: inout Context) {
-        if !written.isEmpty { context.actions.append(.tell(id, .restarted(reason))) }
+        if !written.isEmpty { tell(.restarted(reason), &context) }
         ladder.startedOver(
             losing: written.count, askedOn: version?.rung(from: ladder.top, hasDigest: hasDigest) ?? .none)
         generation = generation == .max ? 1 : generation + 1
@@ -58,8 +58,7 @@ extension Download {
             range: range, isOpenEnded: isOpenEnded, held: version, from: ladder.top, hasDigest: hasDigest)
     }
 
-    mutating func opened(_ from: Attempt, held: ByteRanges, _ context: inout Context) {
-        guard from == attempt else { return ignore(.olderAttempt(from), &context) }
+    mutating func opened(held: ByteRanges, _ context: inout Context) {
         switch state {
         case .opening(let opening):
             guard case .file = opening.step else { return ignore(.late("opened"), &context) }
@@ -83,8 +82,8 @@ extension Download {
             version = nil
             total = nil
         }
-        context.actions.append(.tell(id, .restarted(.bytesLost)))
-        context.actions.append(.tell(id, .progress(completed: written.count, total: total)))
+        tell(.restarted(.bytesLost), &context)
+        tell(.progress(completed: written.count, total: total), &context)
         // Before other bytes come to where the record still claims some.
         record(.status, &context)
     }
@@ -109,7 +108,7 @@ extension Download {
     private mutating func begin(_ ask: Ask, since: Duration, _ context: inout Context) {
         let exchange = Exchange(number: context.makeExchangeNumber(), ask: ask, begun: context.now)
         go(to: .opening(Opening(step: .request(exchange), since: since)), &context)
-        context.actions.append(.begin(id, exchange.number, ask))
+        perform(.begin(exchange.number, ask), &context)
     }
 
     /// Begins the file anew with a new request; the attempt goes on.
@@ -118,7 +117,7 @@ extension Download {
         giveUpBytes(reason, &context)
         if plain { isPlain = true }
         attempt += 1
-        context.actions.append(.startOver(id, attempt, generation: generation, total: nil))
+        perform(.startOver(generation: generation, total: nil), &context)
         go(to: .opening(Opening(step: .file, since: context.now)), &context)
     }
 }

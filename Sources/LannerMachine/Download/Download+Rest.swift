@@ -3,7 +3,7 @@
 extension Download {
     mutating func stopAll(except kept: ExchangeNumber? = nil, keepBytes: Bool, _ context: inout Context) {
         for number in exchangeNumbers where number != kept {
-            context.actions.append(.stop(id, number, keepBytes: keepBytes))
+            perform(.stop(number, keepBytes: keepBytes), &context)
         }
     }
 
@@ -23,12 +23,12 @@ extension Download {
         for intent: Pausing.Intent, _ tickets: [Ticket], over: ExchangeNumber? = nil, _ context: inout Context
     ) {
         stopAll(except: over, keepBytes: !intent.discards, &context)
-        context.actions.append(.close(id, attempt, sync: !intent.discards))
+        perform(.close(sync: !intent.discards), &context)
         go(to: .pausing(Pausing(intent: intent, step: .closing, tickets: tickets)), &context)
     }
 
-    mutating func closed(_ from: Attempt, written: ByteRanges, synced: ByteRanges, _ context: inout Context) {
-        guard from == attempt, case .pausing(let pausing) = state, pausing.step == .closing else {
+    mutating func closed(written: ByteRanges, synced: ByteRanges, _ context: inout Context) {
+        guard case .pausing(let pausing) = state, pausing.step == .closing else {
             return ignore(.late("closed"), &context)
         }
         settle(written: written, synced: synced, &context)
@@ -49,8 +49,8 @@ extension Download {
         self.written = written
         self.synced = synced
         noteGain(written.count)
-        if isLess { context.actions.append(.tell(id, .restarted(.bytesLost))) }
-        context.actions.append(.tell(id, .progress(completed: written.count, total: total)))
+        if isLess { tell(.restarted(.bytesLost), &context) }
+        tell(.progress(completed: written.count, total: total), &context)
     }
 
     private mutating func rest(in state: State, _ pausing: Pausing, _ context: inout Context) {
@@ -72,7 +72,7 @@ extension Download {
     /// Removes the record, then the files. No file is open.
     mutating func forget(for intent: Pausing.Intent, _ tickets: [Ticket], _ context: inout Context) {
         go(to: .pausing(Pausing(intent: intent, step: .forgetting, tickets: tickets)), &context)
-        context.actions.append(.unrecord(id, attempt))
+        perform(.unrecord, &context)
     }
 
     mutating func discard(_ pausing: Pausing, _ context: inout Context) {
@@ -81,7 +81,7 @@ extension Download {
         var pausing = pausing
         pausing.step = .discarding(finished: removesFinished)
         state = .pausing(pausing)
-        context.actions.append(.discard(id, finished: removesFinished))
+        perform(.discard(finished: removesFinished), &context)
     }
 
     /// A canceled download leaves no file, not even one whose success was never told.
@@ -102,7 +102,7 @@ extension Download {
     /// The end: the machine forgets the download after this.
     private mutating func leave(_ pausing: Pausing, _ context: inout Context) {
         let phase: Phase = pausing.intent == .cancel ? .canceled : .removed
-        context.actions.append(.tell(id, .status(phase)))
+        tell(.status(phase), &context)
         context.actions.append(.forget(id))
         answer(pausing.tickets, &context)
         isGone = true

@@ -16,8 +16,7 @@ extension Download {
         askForMore(&context)
     }
 
-    mutating func wrote(_ from: Attempt, _ range: Range<Int64>, _ context: inout Context) {
-        guard from == attempt else { return ignore(.olderAttempt(from), &context) }
+    mutating func wrote(_ range: Range<Int64>, _ context: inout Context) {
         switch state {
         case .transferring(var transfer):
             written.insert(range)
@@ -41,8 +40,8 @@ extension Download {
         failures = 0
     }
 
-    mutating func synced(_ from: Attempt, _ ranges: ByteRanges, _ context: inout Context) {
-        guard from == attempt, case .transferring(var transfer) = state else {
+    mutating func synced(_ ranges: ByteRanges, _ context: inout Context) {
+        guard case .transferring(var transfer) = state else {
             return ignore(.late("synced"), &context)
         }
         synced = ranges
@@ -85,7 +84,7 @@ extension Download {
     private mutating func learnEnd(_ end: Int64, _ context: inout Context) {
         total = end
         version = version?.knowing(total: end)
-        context.actions.append(.tell(id, .progress(completed: written.count, total: end)))
+        tell(.progress(completed: written.count, total: end), &context)
     }
 
     mutating func exchangeFailed(_ number: ExchangeNumber, _ failure: Failure, _ context: inout Context) {
@@ -120,7 +119,7 @@ extension Download {
             }
             let exchange = Exchange(number: context.makeExchangeNumber(), ask: ask, begun: context.now)
             transfer.exchanges.append(exchange)
-            context.actions.append(.begin(id, exchange.number, ask))
+            perform(.begin(exchange.number, ask), &context)
         }
         state = .transferring(transfer)
     }
@@ -173,8 +172,8 @@ extension Download {
             return exchangeOver(failure, &context)
         }
         var transfer = transfer
-        context.actions.append(.flush(id))
-        context.actions.append(.tell(id, .progress(completed: written.count, total: total)))
+        perform(.flush, &context)
+        tell(.progress(completed: written.count, total: total), &context)
         if context.now - transfer.lastMark.time >= Pace.markTime, written.count != transfer.lastMark.written {
             mark(&transfer, &context)
         }
@@ -183,7 +182,7 @@ extension Download {
         if isSyncDue, !transfer.isSyncing, synced != written {
             transfer.lastSync = context.now
             transfer.isSyncing = true
-            context.actions.append(.sync(id, attempt))
+            perform(.sync, &context)
         }
         if context.now - transfer.speedMark.time >= context.settings.watchdog.speedWindow {
             transfer.speedMark = (context.now, transfer.received)

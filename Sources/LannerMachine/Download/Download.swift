@@ -154,15 +154,11 @@ extension Download {
     mutating func go(to next: State, _ context: inout Context) {
         let before = phase
         state = next
-        if phase != before { context.actions.append(.tell(id, .status(phase))) }
+        if phase != before { tell(.status(phase), &context) }
     }
 
     /// Records where the download stands.
     mutating func record(_ need: RecordNeed, _ context: inout Context) {
-        context.actions.append(.record(id, attempt, saved, need))
-    }
-
-    func ignore(_ reason: IgnoredReason, _ context: inout Context) {
-        context.actions.append(.ignored(id, reason))
+        perform(.record(saved, need), &context)
     }
 }

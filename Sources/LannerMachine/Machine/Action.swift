@@ -1,52 +1,63 @@
 /// What the machine wants done. The engine does it in order, outside the lock, and reports back with events.
 package enum Action: Sendable, Equatable {
-    // Files.
-    /// Open the partial file: `claimed` bytes of `generation` should be there. → opened, fileFailed
-    case open(DownloadID, Attempt, generation: UInt32, claimed: ByteRanges, total: Int64?)
-    /// Leave the open partial file and begin an empty one; the exchange that was kept goes on into it. → opened, fileFailed
-    case startOver(DownloadID, Attempt, generation: UInt32, total: Int64?)
-    /// The size is known now: set space aside. → fileFailed
-    case setTotal(DownloadID, Attempt, Int64)
-    /// Sync what is written. → synced
-    case sync(DownloadID, Attempt)
-    /// All bytes are there: check the size and the digest, sync. → verified, fileFailed
-    case verify(DownloadID, Attempt, total: Int64)
-    /// Close the partial file and move it to its place. → published, fileFailed; it is closed after either
-    case publish(DownloadID, Attempt)
-    /// Close the partial file. → closed
-    case close(DownloadID, Attempt, sync: Bool)
-    /// Remove the partial files, and the finished one if asked. → discarded
-    case discard(DownloadID, finished: Bool)
-
-    // Transport.
-    /// Begin an exchange. → head, received, ended, exchangeFailed
-    case begin(DownloadID, ExchangeNumber, Ask)
-    /// Write the body of the exchange to these positions of the file.
-    case accept(DownloadID, ExchangeNumber, Range<Int64>)
-    /// Look at a redirect of the exchange. → redirected, exchangeFailed
-    case follow(DownloadID, ExchangeNumber, location: String)
-    /// End the exchange, if it has not come to its end meanwhile; hand over what it has received if `keepBytes`.
-    case stop(DownloadID, ExchangeNumber, keepBytes: Bool)
-    /// Hand over what the exchanges have received, however little. → received, wrote
-    case flush(DownloadID)
-
-    // Store.
-    /// Keep the record. → recorded, recordFailed when `confirm`
-    case record(DownloadID, Attempt, Saved, RecordNeed)
-    /// Forget the record. → recorded, recordFailed
-    case unrecord(DownloadID, Attempt)
-
-    // Time, and whoever listens.
-    /// Send the timer event at this time.
-    case wake(at: Duration)
+    /// Of the files of an attempt; answered by an event of the file.
+    case file(DownloadID, Attempt, FileAction)
+    /// Of the transport.
+    case transport(DownloadID, TransportAction)
+    /// Of the record of a download.
+    case store(DownloadID, Attempt, StoreAction)
     /// Something changed that a user may see.
     case tell(DownloadID, Notice)
-    /// The verbs of this ticket have come to rest.
-    case answer(Ticket)
     /// The download has left the machine.
     case forget(DownloadID)
     /// An event that came too late or makes no sense here; for the log.
     case ignored(DownloadID, IgnoredReason)
+    /// The verbs of this ticket have come to rest.
+    case answer(Ticket)
+    /// Send the timer event at this time.
+    case wake(at: Duration)
+}
+
+/// What is to be done with the files of a download.
+package enum FileAction: Sendable, Equatable {
+    /// Open the partial file: `claimed` bytes of `generation` should be there. → opened, failed
+    case open(generation: UInt32, claimed: ByteRanges, total: Int64?)
+    /// Leave the open partial file and begin an empty one; the exchange that was kept goes on into it. → opened, failed
+    case startOver(generation: UInt32, total: Int64?)
+    /// The size is known now: set space aside. → failed
+    case setTotal(Int64)
+    /// Sync what is written. → synced
+    case sync
+    /// All bytes are there: check the size and the digest, sync. → verified, failed
+    case verify(total: Int64)
+    /// Close the partial file and move it to its place. → published, failed; it is closed after either
+    case publish
+    /// Close the partial file. → closed
+    case close(sync: Bool)
+    /// Remove the partial files, and the finished one if asked. → discarded
+    case discard(finished: Bool)
+}
+
+/// What is to be done with the exchanges of a download.
+package enum TransportAction: Sendable, Equatable {
+    /// Begin an exchange. → head, received, ended, failed
+    case begin(ExchangeNumber, Ask)
+    /// Write the body of the exchange to these positions of the file.
+    case accept(ExchangeNumber, Range<Int64>)
+    /// Look at a redirect of the exchange. → redirected, failed
+    case follow(ExchangeNumber, location: String)
+    /// End the exchange, if it has not come to its end meanwhile; hand over what it has received if `keepBytes`.
+    case stop(ExchangeNumber, keepBytes: Bool)
+    /// Hand over what the exchanges have received, however little. → received, wrote
+    case flush
+}
+
+/// What is to be done with the record of a download.
+package enum StoreAction: Sendable, Equatable {
+    /// Keep it. → recorded, failed when `confirmed`
+    case record(Saved, RecordNeed)
+    /// Forget it. → recorded, failed
+    case unrecord
 }
 
 /// How much a record matters.

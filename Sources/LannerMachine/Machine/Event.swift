@@ -12,47 +12,61 @@ package enum Event: Sendable, Equatable {
     /// Other settings; they hold from the next decision on.
     case settings(Settings)
 
-    // From the file.
-    /// The partial file is open and holds this much of what was claimed.
-    case opened(DownloadID, Attempt, held: ByteRanges)
-    /// Bytes are with the kernel.
-    case wrote(DownloadID, Attempt, Range<Int64>)
-    /// Bytes are with the device.
-    case synced(DownloadID, Attempt, ByteRanges)
-    /// The file is complete and its digest compared.
-    case verified(DownloadID, Attempt, Verification)
-    /// The file is in its final place, and its name is with the device.
-    case published(DownloadID, Attempt)
-    /// A file operation of the attempt failed; the file takes no more bytes.
-    case fileFailed(DownloadID, Attempt, Failure)
-    /// The file is closed and nothing more comes from it.
-    case closed(DownloadID, Attempt, written: ByteRanges, synced: ByteRanges)
-    /// The files of a download that ends are gone (or could not be removed, which was logged).
-    case discarded(DownloadID)
-
-    // From the store.
-    /// A record asked to be confirmed is kept.
-    case recorded(DownloadID, Attempt)
-    /// It is not.
-    case recordFailed(DownloadID, Attempt, Failure)
-
-    // From the transport.
-    /// The header of a response.
-    case head(DownloadID, ExchangeNumber, ResponseHead)
-    /// A redirect was looked at and can be followed.
-    case redirected(DownloadID, ExchangeNumber)
-    /// How many bytes of the body have come in all.
-    case received(DownloadID, ExchangeNumber, Int64)
-    /// The body is complete.
-    case ended(DownloadID, ExchangeNumber, received: Int64)
-    /// The exchange is over without a complete body.
-    case exchangeFailed(DownloadID, ExchangeNumber, Failure)
+    // From the parts of the engine.
+    /// From the files of an attempt.
+    case file(DownloadID, Attempt, FileEvent)
+    /// From the store, about a record that was asked to be confirmed.
+    case store(DownloadID, Attempt, StoreEvent)
+    /// From the transport.
+    case exchange(DownloadID, ExchangeNumber, ExchangeEvent)
 
     // From elsewhere.
     /// The time asked for by ``Action/wake(at:)`` has come.
     case timer
     /// Whether there is a network that may be used.
     case network(available: Bool)
+}
+
+/// What became of the files of an attempt.
+package enum FileEvent: Sendable, Equatable {
+    /// The partial file is open and holds this much of what was claimed.
+    case opened(held: ByteRanges)
+    /// Bytes are with the kernel.
+    case wrote(Range<Int64>)
+    /// Bytes are with the device.
+    case synced(ByteRanges)
+    /// The file is complete and its digest compared.
+    case verified(Verification)
+    /// The file is in its final place, and its name is with the device.
+    case published
+    /// A file operation of the attempt failed; the file takes no more bytes.
+    case failed(Failure)
+    /// The file is closed and nothing more comes from it.
+    case closed(written: ByteRanges, synced: ByteRanges)
+    /// The files of a download that ends are gone (or could not be removed, which was logged).
+    case discarded
+}
+
+/// What became of a record.
+package enum StoreEvent: Sendable, Equatable {
+    /// It is kept.
+    case recorded
+    /// It is not.
+    case failed(Failure)
+}
+
+/// What became of an exchange.
+package enum ExchangeEvent: Sendable, Equatable {
+    /// The header of a response.
+    case head(ResponseHead)
+    /// A redirect was looked at and can be followed.
+    case redirected
+    /// How many bytes of the body have come in all.
+    case received(Int64)
+    /// The body is complete.
+    case ended(received: Int64)
+    /// It is over without a complete body.
+    case failed(Failure)
 }
 
 /// What a user asks of a download.

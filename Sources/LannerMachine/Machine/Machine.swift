@@ -68,50 +68,15 @@ extension Machine {
         case .network(let available):
             context.isNetworkAvailable = available
             for id in affectedByNetwork.sorted() { change(id) { $0.network(&$1) } }
-        case .opened, .wrote, .synced, .verified, .published, .fileFailed, .closed, .discarded: file(event)
-        case .recorded(let id, let attempt): change(id) { $0.recorded(attempt, &$1) }
-        case .recordFailed(let id, let attempt, let failure):
-            change(id) { $0.recordFailed(attempt, failure, &$1) }
-        case .head, .redirected, .received, .ended, .exchangeFailed: exchange(event)
+        case .file(let id, let attempt, let event): change(id) { $0.handle(event, of: attempt, &$1) }
+        case .store(let id, let attempt, let event): change(id) { $0.handle(event, of: attempt, &$1) }
+        case .exchange(let id, let number, let event): change(id) { $0.handle(event, of: number, &$1) }
         }
     }
 
     /// Who does something else without a network than with one.
     private var affectedByNetwork: [DownloadID] {
         context.isNetworkAvailable ? Array(waitingForNetwork) : queue.priorities.map(\.id) + Array(running)
-    }
-
-    private mutating func file(_ event: Event) {
-        switch event {
-        case .opened(let id, let attempt, let held): change(id) { $0.opened(attempt, held: held, &$1) }
-        case .wrote(let id, let attempt, let range): change(id) { $0.wrote(attempt, range, &$1) }
-        case .synced(let id, let attempt, let ranges): change(id) { $0.synced(attempt, ranges, &$1) }
-        case .verified(let id, let attempt, let result): change(id) { $0.verified(attempt, result, &$1) }
-        case .published(let id, let attempt): change(id) { $0.published(attempt, &$1) }
-        case .fileFailed(let id, let attempt, let failure):
-            change(id) { $0.fileFailed(attempt, failure, &$1) }
-        case .closed(let id, let attempt, let written, let synced):
-            change(id) { $0.closed(attempt, written: written, synced: synced, &$1) }
-        case .discarded(let id): change(id) { $0.discarded(&$1) }
-        case .add, .user, .reorder, .expectDigest, .settings, .recorded, .recordFailed, .head, .redirected, .received,
-            .ended, .exchangeFailed, .timer, .network:
-            break
-        }
-    }
-
-    private mutating func exchange(_ event: Event) {
-        switch event {
-        case .head(let id, let number, let head): change(id) { $0.head(number, head, &$1) }
-        case .redirected(let id, let number): change(id) { $0.redirected(number, &$1) }
-        case .received(let id, let number, let count): change(id) { $0.received(number, count, &$1) }
-        case .ended(let id, let number, let received):
-            change(id) { $0.ended(number, received: received, &$1) }
-        case .exchangeFailed(let id, let number, let failure):
-            change(id) { $0.exchangeFailed(number, failure, &$1) }
-        case .add, .user, .reorder, .expectDigest, .settings, .opened, .wrote, .synced, .verified, .published,
-            .fileFailed, .closed, .discarded, .recorded, .recordFailed, .timer, .network:
-            break
-        }
     }
 
     private mutating func add(_ new: [NewDownload]) {

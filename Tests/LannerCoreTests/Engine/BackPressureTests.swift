@@ -16,7 +16,8 @@ import Testing
     }
 
     private func outstanding(_ bench: TestBench, _ task: DownloadTask) -> Int {
-        bench.manager.engine.file(task.id)?.outstanding ?? 0
+        let file = bench.manager.engine.job(task.id)?.state.withLock { $0.file }
+        return file?.outstanding ?? 0
     }
 
     @Test func pausesWhenTheDiskIsSlow() throws {

@@ -30,7 +30,7 @@ struct Bench {
     /// The first request is out.
     static func requesting(_ settings: Settings = Settings(), hasDigest: Bool = false, saved: Saved? = nil) -> Bench {
         var bench = opening(settings, hasDigest: hasDigest, saved: saved)
-        bench.feed(.opened(bench.id, 1, held: saved?.written ?? ByteRanges()))
+        bench.feed(.file(bench.id, 1, .opened(held: saved?.written ?? ByteRanges())))
         return bench
     }
 
@@ -39,42 +39,42 @@ struct Bench {
         _ settings: Settings = Settings(), hasDigest: Bool = false, saved: Saved? = nil, head: ResponseHead = .file()
     ) -> Bench {
         var bench = requesting(settings, hasDigest: hasDigest, saved: saved)
-        bench.feed(.head(bench.id, 1, head))
+        bench.feed(.exchange(bench.id, 1, .head(head)))
         return bench
     }
 
     /// All 1000 bytes are there, and are being verified.
     static func verifying(_ settings: Settings = Settings(), hasDigest: Bool = false) -> Bench {
         var bench = transferring(settings, hasDigest: hasDigest)
-        bench.feed(.wrote(bench.id, 1, 0..<1000))
-        bench.feed(.ended(bench.id, 1, received: 1000))
+        bench.feed(.file(bench.id, 1, .wrote(0..<1000)))
+        bench.feed(.exchange(bench.id, 1, .ended(received: 1000)))
         return bench
     }
 
     /// The intent to publish is being recorded.
     static func announcing(_ settings: Settings = Settings()) -> Bench {
         var bench = verifying(settings)
-        bench.feed(.verified(bench.id, 1, .sizeOnly))
+        bench.feed(.file(bench.id, 1, .verified(.sizeOnly)))
         return bench
     }
 
     /// The file is being moved.
     static func moving(_ settings: Settings = Settings()) -> Bench {
         var bench = announcing(settings)
-        bench.feed(.recorded(bench.id, 1))
+        bench.feed(.store(bench.id, 1, .recorded))
         return bench
     }
 
     /// The success is being recorded.
     static func recording(_ settings: Settings = Settings()) -> Bench {
         var bench = moving(settings)
-        bench.feed(.published(bench.id, 1))
+        bench.feed(.file(bench.id, 1, .published))
         return bench
     }
 
     static func succeeded(_ settings: Settings = Settings()) -> Bench {
         var bench = recording(settings)
-        bench.feed(.recorded(bench.id, 1))
+        bench.feed(.store(bench.id, 1, .recorded))
         return bench
     }
 
@@ -95,7 +95,7 @@ struct Bench {
     /// The file of an attempt is closed and holds what it held.
     @discardableResult
     mutating func closed(_ attempt: Attempt = 1, _ ranges: Range<Int64>...) -> [Action] {
-        feed(.closed(id, attempt, written: ByteRanges(ranges), synced: ByteRanges(ranges)))
+        feed(.file(id, attempt, .closed(written: ByteRanges(ranges), synced: ByteRanges(ranges))))
     }
 
     /// Time passes, and the timer with it.
@@ -168,9 +168,9 @@ extension [Action] {
 
     var notices: [Notice] { compactMap { if case .tell(_, let notice) = $0 { notice } else { nil } } }
 
-    var asks: [Ask] { compactMap { if case .begin(_, _, let ask) = $0 { ask } else { nil } } }
+    var asks: [Ask] { compactMap { if case .transport(_, .begin(_, let ask)) = $0 { ask } else { nil } } }
 
-    var records: [Saved] { compactMap { if case .record(_, _, let saved, _) = $0 { saved } else { nil } } }
+    var records: [Saved] { compactMap { if case .store(_, _, .record(let saved, _)) = $0 { saved } else { nil } } }
 
     var wakes: [Duration] { compactMap { if case .wake(let time) = $0 { time } else { nil } } }
 

@@ -9,23 +9,23 @@ import Testing
 
     @Test func successIsVerifiedAnnouncedMovedAndRecorded() {
         var bench = Bench.verifying()
-        let verified = bench.feed(.verified(bench.id, 1, .sizeOnly))
+        let verified = bench.feed(.file(bench.id, 1, .verified(.sizeOnly)))
         #expect(verified.records.map(\.status) == [.publishing])
-        #expect(!verified.contains(.publish(bench.id, 1)))
-        #expect(bench.feed(.recorded(bench.id, 1)) == [.publish(bench.id, 1)])
-        #expect(bench.feed(.published(bench.id, 1)).records.map(\.status) == [.succeeded])
-        #expect(bench.feed(.recorded(bench.id, 1)) == [.tell(bench.id, .status(.succeeded))])
+        #expect(!verified.contains(.file(bench.id, 1, .publish)))
+        #expect(bench.feed(.store(bench.id, 1, .recorded)) == [.file(bench.id, 1, .publish)])
+        #expect(bench.feed(.file(bench.id, 1, .published)).records.map(\.status) == [.succeeded])
+        #expect(bench.feed(.store(bench.id, 1, .recorded)) == [.tell(bench.id, .status(.succeeded))])
         #expect(bench.machine.runningCount == 0)
     }
 
     @Test func aSuccessThatCannotBeRecordedIsTriedThreeTimes() {
         var bench = Bench.recording()
         for _ in 0..<2 {
-            #expect(bench.feed(.recordFailed(bench.id, 1, store)).phases.isEmpty)
+            #expect(bench.feed(.store(bench.id, 1, .failed(store))).phases.isEmpty)
             #expect(bench.pass(.milliseconds(999)).records.isEmpty)
             #expect(bench.pass(.milliseconds(1)).records.map(\.status) == [.succeeded])
         }
-        let end = bench.feed(.recordFailed(bench.id, 1, store))
+        let end = bench.feed(.store(bench.id, 1, .failed(store)))
         #expect(end.phases == [.failed(store)])
         // The file is in its place: a launch after this finds it.
         #expect(end.records.map(\.status) == [.publishing])
@@ -35,54 +35,54 @@ import Testing
     @Test func startAfterwardsOnlyRecords() {
         var bench = Bench.recording()
         for _ in 0..<3 {
-            bench.feed(.recordFailed(bench.id, 1, store))
+            bench.feed(.store(bench.id, 1, .failed(store)))
             bench.pass(.seconds(1))
         }
         let actions = bench.verb(.start)
         #expect(actions.records.last?.status == .succeeded)
-        #expect(!actions.contains { if case .open = $0 { true } else { false } })
-        #expect(bench.feed(.recorded(bench.id, 2)).phases == [.succeeded])
+        #expect(!actions.contains { if case .file(_, _, .open) = $0 { true } else { false } })
+        #expect(bench.feed(.store(bench.id, 2, .recorded)).phases == [.succeeded])
     }
 
     @Test func cancelOfAFileThatWasMovedButNotRecordedTakesItAway() {
         var bench = Bench.recording()
         for _ in 0..<3 {
-            bench.feed(.recordFailed(bench.id, 1, store))
+            bench.feed(.store(bench.id, 1, .failed(store)))
             bench.pass(.seconds(1))
         }
         bench.verb(.cancel)
-        #expect(bench.feed(.recorded(bench.id, 1)) == [.discard(bench.id, finished: true)])
+        #expect(bench.feed(.store(bench.id, 1, .recorded)) == [.file(bench.id, 1, .discard(finished: true))])
     }
 
     @Test func anIntentThatCannotBeRecordedKeepsTheBytes() {
         var bench = Bench.announcing()
-        #expect(bench.feed(.recordFailed(bench.id, 1, store)).contains(.close(bench.id, 1, sync: true)))
+        #expect(bench.feed(.store(bench.id, 1, .failed(store))).contains(.file(bench.id, 1, .close(sync: true))))
         #expect(bench.closed(1, 0..<1000).phases == [.failed(store)])
         bench.verb(.start)
-        let actions = bench.feed(.opened(bench.id, 2, held: ByteRanges([0..<1000])))
-        #expect(actions.contains(.verify(bench.id, 2, total: 1000)))
+        let actions = bench.feed(.file(bench.id, 2, .opened(held: ByteRanges([0..<1000]))))
+        #expect(actions.contains(.file(bench.id, 2, .verify(total: 1000))))
     }
 
     @Test func aFileThatCannotBeMovedFails() {
         var bench = Bench.moving()
         let failure = Failure(.disk(.inTheWay), "")
-        #expect(bench.feed(.fileFailed(bench.id, 1, failure)).phases == [.failed(failure)])
+        #expect(bench.feed(.file(bench.id, 1, .failed(failure))).phases == [.failed(failure)])
         #expect(bench.machine.runningCount == 0)
     }
 
     @Test func aMoveThatFindsNoSpaceWaitsForIt() {
         var bench = Bench.moving(Settings().with { $0.waitsForDiskSpace = true })
-        #expect(bench.feed(.fileFailed(bench.id, 1, full)).phases == [.waiting(.disk(until: .seconds(30)))])
+        #expect(bench.feed(.file(bench.id, 1, .failed(full))).phases == [.waiting(.disk(until: .seconds(30)))])
         let again = bench.pass(.seconds(30))
-        #expect(again.contains(.open(bench.id, 2, generation: 1, claimed: ByteRanges([0..<1000]), total: 1000)))
+        #expect(again.contains(.file(bench.id, 2, .open(generation: 1, claimed: ByteRanges([0..<1000]), total: 1000))))
     }
 
     // MARK: The digest
 
     @Test func aWrongDigestOfOneAttemptIsFinal() {
         var bench = Bench.verifying(hasDigest: true)
-        let actions = bench.feed(.verified(bench.id, 1, .mismatch("a, not b")))
-        #expect(actions.contains(.close(bench.id, 1, sync: false)))
+        let actions = bench.feed(.file(bench.id, 1, .verified(.mismatch("a, not b"))))
+        #expect(actions.contains(.file(bench.id, 1, .close(sync: false))))
         let end = bench.closed(1, 0..<1000)
         #expect(end.phases == [.failed(Failure(.checksumMismatch, "a, not b"))])
         #expect(end.records.last?.written.isEmpty == true)
@@ -91,43 +91,44 @@ import Testing
 
     @Test func aWrongDigestOfSeveralAttemptsIsTriedOnceFromZero() {
         var bench = Bench.transferring(hasDigest: true, saved: .holding(0..<500), head: .part(500..<1000, of: 1000))
-        bench.feed(.wrote(bench.id, 1, 500..<1000))
-        bench.feed(.ended(bench.id, 1, received: 500))
-        let actions = bench.feed(.verified(bench.id, 1, .mismatch("")))
+        bench.feed(.file(bench.id, 1, .wrote(500..<1000)))
+        bench.feed(.exchange(bench.id, 1, .ended(received: 500)))
+        let actions = bench.feed(.file(bench.id, 1, .verified(.mismatch(""))))
         #expect(actions.restarts == [.wrongDigest])
-        #expect(actions.contains(.startOver(bench.id, 2, generation: 2, total: nil)))
-        bench.feed(.opened(bench.id, 2, held: ByteRanges()))
-        bench.feed(.head(bench.id, 2, .file()))
-        bench.feed(.wrote(bench.id, 2, 0..<1000))
-        bench.feed(.ended(bench.id, 2, received: 1000))
-        #expect(bench.feed(.verified(bench.id, 2, .mismatch(""))).contains(.close(bench.id, 2, sync: false)))
+        #expect(actions.contains(.file(bench.id, 2, .startOver(generation: 2, total: nil))))
+        bench.feed(.file(bench.id, 2, .opened(held: ByteRanges())))
+        bench.feed(.exchange(bench.id, 2, .head(.file())))
+        bench.feed(.file(bench.id, 2, .wrote(0..<1000)))
+        bench.feed(.exchange(bench.id, 2, .ended(received: 1000)))
+        #expect(
+            bench.feed(.file(bench.id, 2, .verified(.mismatch("")))).contains(.file(bench.id, 2, .close(sync: false))))
     }
 
     @Test func bytesThatOnlyADigestTiesAreNotPublishedWithoutOne() {
         var bench = Bench.transferring(
             hasDigest: true, saved: .holding(0..<500, tag: nil), head: .part(500..<1000, of: 1000, tag: nil))
         bench.feed(.expectDigest(bench.id, false))
-        bench.feed(.wrote(bench.id, 1, 500..<1000))
-        bench.feed(.ended(bench.id, 1, received: 500))
-        #expect(bench.feed(.verified(bench.id, 1, .sizeOnly)).restarts == [.cannotResume])
+        bench.feed(.file(bench.id, 1, .wrote(500..<1000)))
+        bench.feed(.exchange(bench.id, 1, .ended(received: 500)))
+        #expect(bench.feed(.file(bench.id, 1, .verified(.sizeOnly))).restarts == [.cannotResume])
     }
 
     @Test func slicesThatOnlyADigestTiesAreNotGoneOnWithWithoutOne() {
         var bench = Bench.transferring(
             .sliced(100...100, inFlight: 1), hasDigest: true, head: .part(0..<100, of: 1000, tag: nil))
-        bench.feed(.wrote(bench.id, 1, 0..<100))
+        bench.feed(.file(bench.id, 1, .wrote(0..<100)))
         bench.feed(.expectDigest(bench.id, false))
-        #expect(bench.feed(.ended(bench.id, 1, received: 100)).restarts == [.cannotResume])
-        #expect(bench.feed(.opened(bench.id, 2, held: ByteRanges())).asks == [.whole])
+        #expect(bench.feed(.exchange(bench.id, 1, .ended(received: 100))).restarts == [.cannotResume])
+        #expect(bench.feed(.file(bench.id, 2, .opened(held: ByteRanges()))).asks == [.whole])
     }
 
     @Test func aRestartFromZeroWaitsForTheNetwork() {
         var bench = Bench.transferring(hasDigest: true, saved: .holding(0..<500), head: .part(500..<1000, of: 1000))
-        bench.feed(.wrote(bench.id, 1, 500..<1000))
-        bench.feed(.ended(bench.id, 1, received: 500))
+        bench.feed(.file(bench.id, 1, .wrote(500..<1000)))
+        bench.feed(.exchange(bench.id, 1, .ended(received: 500)))
         bench.feed(.network(available: false))
-        bench.feed(.verified(bench.id, 1, .mismatch("")))
-        let actions = bench.feed(.opened(bench.id, 2, held: ByteRanges()))
+        bench.feed(.file(bench.id, 1, .verified(.mismatch(""))))
+        let actions = bench.feed(.file(bench.id, 2, .opened(held: ByteRanges())))
         #expect(actions.asks.isEmpty)
         #expect(actions.phases == [.waiting(.network)])
     }
@@ -136,13 +137,13 @@ import Testing
 
     @Test func aFullDiskFails() {
         var bench = Bench.transferring()
-        #expect(bench.feed(.fileFailed(bench.id, 1, full)).contains(.close(bench.id, 1, sync: true)))
+        #expect(bench.feed(.file(bench.id, 1, .failed(full))).contains(.file(bench.id, 1, .close(sync: true))))
         #expect(bench.closed(1, 0..<10).phases == [.failed(full)])
     }
 
     @Test func aFullDiskIsWaitedForWhenWanted() {
         var bench = Bench.transferring(Settings().with { $0.waitsForDiskSpace = true })
-        #expect(bench.feed(.fileFailed(bench.id, 1, full)).phases == [.waiting(.disk(until: .seconds(30)))])
+        #expect(bench.feed(.file(bench.id, 1, .failed(full))).phases == [.waiting(.disk(until: .seconds(30)))])
         #expect(bench.closed(1, 0..<10).wakes.isEmpty)
         #expect(bench.pass(.seconds(29)).phases.isEmpty)
         #expect(bench.pass(.seconds(1)).phases == [.waiting(.slot), .running])
@@ -150,15 +151,15 @@ import Testing
 
     @Test func otherFailuresOfTheDiskAreNotWaitedFor() {
         var bench = Bench.transferring(Settings().with { $0.waitsForDiskSpace = true })
-        bench.feed(.fileFailed(bench.id, 1, .disk))
+        bench.feed(.file(bench.id, 1, .failed(.disk)))
         #expect(bench.closed(1, 0..<10).phases == [.failed(.disk)])
     }
 
     @Test func bytesThatTheDiskLosesAreToldOf() {
         var bench = Bench.transferring()
-        bench.feed(.wrote(bench.id, 1, 0..<500))
+        bench.feed(.file(bench.id, 1, .wrote(0..<500)))
         bench.pass(.milliseconds(250))
-        bench.feed(.fileFailed(bench.id, 1, .disk))
+        bench.feed(.file(bench.id, 1, .failed(.disk)))
         let actions = bench.closed(1, 0..<100)
         #expect(actions.restarts == [.bytesLost])
         #expect(actions.contains(.tell(bench.id, .progress(completed: 100, total: 1000))))
@@ -166,7 +167,7 @@ import Testing
 
     @Test func aPartialFileThatHoldsLessIsRecordedAsSuch() {
         var bench = Bench.opening(saved: .holding(0..<500))
-        let actions = bench.feed(.opened(bench.id, 1, held: ByteRanges([0..<100])))
+        let actions = bench.feed(.file(bench.id, 1, .opened(held: ByteRanges([0..<100]))))
         #expect(actions.restarts == [.bytesLost])
         #expect(actions.records.last?.written == ByteRanges([0..<100]))
         #expect(actions.asks.first?.range == 100..<1000)
@@ -174,16 +175,16 @@ import Testing
 
     @Test func aPartialFileThatHoldsNothingIsBegunAfresh() {
         var bench = Bench.opening(saved: .holding(0..<500))
-        #expect(bench.feed(.opened(bench.id, 1, held: ByteRanges())).asks == [.whole])
+        #expect(bench.feed(.file(bench.id, 1, .opened(held: ByteRanges()))).asks == [.whole])
     }
 
     @Test func aPartialFileThatIsGoneIsBegunAfresh() {
         var bench = Bench.opening(saved: .holding(0..<500))
         let gone = Failure(.disk(.notFound), "")
-        let actions = bench.feed(.fileFailed(bench.id, 1, gone))
+        let actions = bench.feed(.file(bench.id, 1, .failed(gone)))
         #expect(actions.restarts == [.bytesLost])
-        #expect(actions.last == .startOver(bench.id, 2, generation: 2, total: nil))
-        #expect(bench.feed(.fileFailed(bench.id, 2, gone)).last == .close(bench.id, 2, sync: true))
+        #expect(actions.last == .file(bench.id, 2, .startOver(generation: 2, total: nil)))
+        #expect(bench.feed(.file(bench.id, 2, .failed(gone))).last == .file(bench.id, 2, .close(sync: true)))
         #expect(bench.closed(2).phases == [.failed(gone)])
     }
 }
@@ -203,7 +204,7 @@ import Testing
         var bench = Bench.resting(.sliced(100...100), hasDigest: true, saved: saved)
         let actions = bench.verb(.start)
         #expect(actions.restarts == [.cannotResume])
-        #expect(actions.contains(.open(bench.id, 1, generation: 2, claimed: ByteRanges(), total: nil)))
+        #expect(actions.contains(.file(bench.id, 1, .open(generation: 2, claimed: ByteRanges(), total: nil))))
     }
 
     @Test func aWholeFileThatNothingTiesIsTrustedOnlyWithADigestOrOnceVerified() {
@@ -220,7 +221,7 @@ import Testing
         var saved = Saved.holding(0..<100)
         saved.total = -5
         var bench = Bench.opening(saved: saved)
-        #expect(bench.feed(.opened(bench.id, 1, held: ByteRanges([0..<100]))).asks.count == 1)
+        #expect(bench.feed(.file(bench.id, 1, .opened(held: ByteRanges([0..<100])))).asks.count == 1)
     }
 
     @Test func bytesBeyondTheEndAreNone() {
@@ -229,7 +230,7 @@ import Testing
         var bench = Bench.resting(saved: saved)
         #expect(
             bench.verb(.start).contains(
-                .open(bench.id, 1, generation: 1, claimed: ByteRanges([0..<1000]), total: 1000)))
+                .file(bench.id, 1, .open(generation: 1, claimed: ByteRanges([0..<1000]), total: 1000))))
         #expect(bench.machine[bench.id]?.saved.synced == ByteRanges([0..<1000]))
     }
 
@@ -237,7 +238,8 @@ import Testing
         var saved = Saved.holding(0..<100, tag: nil)
         saved.generation = .max
         var bench = Bench.resting(saved: saved)
-        #expect(bench.verb(.start).contains(.open(bench.id, 1, generation: 1, claimed: ByteRanges(), total: nil)))
+        #expect(
+            bench.verb(.start).contains(.file(bench.id, 1, .open(generation: 1, claimed: ByteRanges(), total: nil))))
     }
 
     @Test func aDownloadThatIsThereIsNotReplaced() {

@@ -15,10 +15,11 @@ import Testing
         let id = bench.id
         let attempt = (bench.machine[id]?.attempt ?? 0) &- 1
         let events: [Event] = [
-            .opened(id, attempt, held: ByteRanges()), .wrote(id, attempt, 0..<1), .synced(id, attempt, ByteRanges()),
-            .verified(id, attempt, .correct), .published(id, attempt), .fileFailed(id, attempt, .disk),
-            .closed(id, attempt, written: ByteRanges(), synced: ByteRanges()), .recorded(id, attempt),
-            .recordFailed(id, attempt, .disk), .discarded(id),
+            .file(id, attempt, .opened(held: ByteRanges())), .file(id, attempt, .wrote(0..<1)),
+            .file(id, attempt, .synced(ByteRanges())),
+            .file(id, attempt, .verified(.correct)), .file(id, attempt, .published), .file(id, attempt, .failed(.disk)),
+            .file(id, attempt, .closed(written: ByteRanges(), synced: ByteRanges())), .store(id, attempt, .recorded),
+            .store(id, attempt, .failed(.disk)), .file(id, attempt, .discarded),
         ]
         for event in events {
             var copy = bench
@@ -32,8 +33,9 @@ import Testing
         let bench = Self.states[index].bench
         let id = bench.id
         let events: [Event] = [
-            .head(id, 99, .file()), .redirected(id, 99), .received(id, 99, 5), .ended(id, 99, received: 5),
-            .exchangeFailed(id, 99, .disk),
+            .exchange(id, 99, .head(.file())), .exchange(id, 99, .redirected), .exchange(id, 99, .received(5)),
+            .exchange(id, 99, .ended(received: 5)),
+            .exchange(id, 99, .failed(.disk)),
         ]
         for event in events {
             var copy = bench
@@ -44,8 +46,8 @@ import Testing
 
     @Test func eventsOfUnknownDownloadsAreIgnored() {
         var bench = Bench()
-        #expect(bench.feed(.published(bench.id, 1)) == [.ignored(bench.id, .unknownDownload)])
-        #expect(bench.feed(.head(bench.id, 1, .file())) == [.ignored(bench.id, .unknownDownload)])
+        #expect(bench.feed(.file(bench.id, 1, .published)) == [.ignored(bench.id, .unknownDownload)])
+        #expect(bench.feed(.exchange(bench.id, 1, .head(.file()))) == [.ignored(bench.id, .unknownDownload)])
         #expect(bench.feed(.reorder([bench.id: 1])) == [.ignored(bench.id, .unknownDownload)])
         #expect(bench.feed(.expectDigest(bench.id, true)) == [.ignored(bench.id, .unknownDownload)])
     }
@@ -54,11 +56,12 @@ import Testing
         for (name, bench) in Self.states where name == "suspended" || name == "succeeded" || name == "failed" {
             let attempt = bench.machine[bench.id]?.attempt ?? 0
             let events: [Event] = [
-                .opened(bench.id, attempt, held: ByteRanges()), .wrote(bench.id, attempt, 0..<1),
-                .synced(bench.id, attempt, ByteRanges()), .verified(bench.id, attempt, .correct),
-                .published(bench.id, attempt), .fileFailed(bench.id, attempt, .disk),
-                .closed(bench.id, attempt, written: ByteRanges(), synced: ByteRanges()), .recorded(bench.id, attempt),
-                .recordFailed(bench.id, attempt, .disk),
+                .file(bench.id, attempt, .opened(held: ByteRanges())), .file(bench.id, attempt, .wrote(0..<1)),
+                .file(bench.id, attempt, .synced(ByteRanges())), .file(bench.id, attempt, .verified(.correct)),
+                .file(bench.id, attempt, .published), .file(bench.id, attempt, .failed(.disk)),
+                .file(bench.id, attempt, .closed(written: ByteRanges(), synced: ByteRanges())),
+                .store(bench.id, attempt, .recorded),
+                .store(bench.id, attempt, .failed(.disk)),
             ]
             for event in events {
                 var copy = bench
@@ -69,19 +72,19 @@ import Testing
 
     @Test func aFileThatFailsAfterItWasMovedHasSucceeded() {
         var bench = Bench.recording()
-        #expect(bench.feed(.fileFailed(bench.id, 1, .disk)).isOnlyIgnored)
-        #expect(bench.feed(.recorded(bench.id, 1)).phases == [.succeeded])
+        #expect(bench.feed(.file(bench.id, 1, .failed(.disk))).isOnlyIgnored)
+        #expect(bench.feed(.store(bench.id, 1, .recorded)).phases == [.succeeded])
     }
 
     @Test func aHeaderThatComesTwiceIsIgnored() {
         var bench = Bench.transferring()
-        #expect(bench.feed(.head(bench.id, 1, .file(5))) == [.ignored(bench.id, .unknownExchange(1))])
+        #expect(bench.feed(.exchange(bench.id, 1, .head(.file(5)))) == [.ignored(bench.id, .unknownExchange(1))])
     }
 
     @Test func stopComesNoMoreForAnExchangeThatFailed() {
         var bench = Bench.transferring()
-        let actions = bench.feed(.exchangeFailed(bench.id, 1, Failure(.transport(.connectionLost), "")))
-        #expect(!actions.contains(.stop(bench.id, 1, keepBytes: true)))
-        #expect(actions.contains(.close(bench.id, 1, sync: true)))
+        let actions = bench.feed(.exchange(bench.id, 1, .failed(Failure(.transport(.connectionLost), ""))))
+        #expect(!actions.contains(.transport(bench.id, .stop(1, keepBytes: true))))
+        #expect(actions.contains(.file(bench.id, 1, .close(sync: true))))
     }
 }

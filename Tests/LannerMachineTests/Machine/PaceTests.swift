@@ -12,17 +12,17 @@ import Testing
     @Test func theMarkIsRecordedEachEightMegabytes() {
         var bench = large()
         for count in 1..<Int64(8) {
-            #expect(bench.feed(.wrote(bench.id, 1, (count - 1) * megabyte..<count * megabyte)).records.isEmpty)
+            #expect(bench.feed(.file(bench.id, 1, .wrote((count - 1) * megabyte..<count * megabyte))).records.isEmpty)
         }
-        let actions = bench.feed(.wrote(bench.id, 1, 7 * megabyte..<8 * megabyte))
+        let actions = bench.feed(.file(bench.id, 1, .wrote(7 * megabyte..<8 * megabyte)))
         #expect(actions.records.first?.written == ByteRanges([0..<8 * megabyte]))
         #expect(actions.records.first?.status == .active)
-        #expect(bench.feed(.wrote(bench.id, 1, 8 * megabyte..<9 * megabyte)).records.isEmpty)
+        #expect(bench.feed(.file(bench.id, 1, .wrote(8 * megabyte..<9 * megabyte))).records.isEmpty)
     }
 
     @Test func theMarkIsRecordedEachSecond() {
         var bench = large()
-        bench.feed(.wrote(bench.id, 1, 0..<10))
+        bench.feed(.file(bench.id, 1, .wrote(0..<10)))
         for _ in 0..<3 { #expect(bench.pass(.milliseconds(250)).records.isEmpty) }
         #expect(bench.pass(.milliseconds(250)).records.first?.written == ByteRanges([0..<10]))
         for _ in 0..<8 { #expect(bench.pass(.milliseconds(250)).records.isEmpty) }
@@ -30,15 +30,15 @@ import Testing
 
     @Test func bytesAreSyncedEachFiveSecondsOneSyncAtATime() {
         var bench = large()
-        bench.feed(.wrote(bench.id, 1, 0..<10))
-        for _ in 0..<19 { #expect(!bench.pass(.milliseconds(250)).contains(.sync(bench.id, 1))) }
-        #expect(bench.pass(.milliseconds(250)).contains(.sync(bench.id, 1)))
-        for _ in 0..<40 { #expect(!bench.pass(.milliseconds(250)).contains(.sync(bench.id, 1))) }
-        let actions = bench.feed(.synced(bench.id, 1, ByteRanges([0..<10])))
+        bench.feed(.file(bench.id, 1, .wrote(0..<10)))
+        for _ in 0..<19 { #expect(!bench.pass(.milliseconds(250)).contains(.file(bench.id, 1, .sync))) }
+        #expect(bench.pass(.milliseconds(250)).contains(.file(bench.id, 1, .sync)))
+        for _ in 0..<40 { #expect(!bench.pass(.milliseconds(250)).contains(.file(bench.id, 1, .sync))) }
+        let actions = bench.feed(.file(bench.id, 1, .synced(ByteRanges([0..<10]))))
         #expect(actions.records.first?.synced == ByteRanges([0..<10]))
-        #expect(!bench.pass(.seconds(6)).contains(.sync(bench.id, 1)))
-        bench.feed(.wrote(bench.id, 1, 10..<20))
-        #expect(bench.pass(.milliseconds(250)).contains(.sync(bench.id, 1)))
+        #expect(!bench.pass(.seconds(6)).contains(.file(bench.id, 1, .sync)))
+        bench.feed(.file(bench.id, 1, .wrote(10..<20)))
+        #expect(bench.pass(.milliseconds(250)).contains(.file(bench.id, 1, .sync)))
     }
 
     @Test func aRunningDownloadIsLookedAtFourTimesASecond() {
@@ -58,14 +58,14 @@ import Testing
     @Test func aSoonerWakeLeavesTheLaterOneToCome() {
         var bench = Bench.requesting()
         let retry = ResponseHead(status: 503, fields: ["Retry-After": "100"])
-        bench.feed(.head(bench.id, 1, retry))
+        bench.feed(.exchange(bench.id, 1, .head(retry)))
         #expect(bench.closed().wakes.isEmpty)  // The look at the request is still to come.
         #expect(bench.pass(.milliseconds(250)).wakes == [.seconds(100)])
         bench.feed(.add([NewDownload(id: DownloadID(2), rank: 0)]))
         bench.feed(.user(.start, [DownloadID(2)], nil))
-        #expect(bench.feed(.opened(DownloadID(2), 1, held: ByteRanges())).wakes == [.milliseconds(500)])
+        #expect(bench.feed(.file(DownloadID(2), 1, .opened(held: ByteRanges()))).wakes == [.milliseconds(500)])
         bench.feed(.user(.suspend, [DownloadID(2)], nil))
-        bench.feed(.closed(DownloadID(2), 1, written: ByteRanges(), synced: ByteRanges()))
+        bench.feed(.file(DownloadID(2), 1, .closed(written: ByteRanges(), synced: ByteRanges())))
         #expect(bench.pass(.milliseconds(250)).isEmpty)
         #expect(bench.pass(.milliseconds(99_500)).phases == [.waiting(.slot), .running])
     }
@@ -79,20 +79,20 @@ import Testing
     @Test func silenceWithinTheBodyIsAFailure() {
         var bench = large()
         bench.pass(.seconds(50))
-        bench.feed(.received(bench.id, 1, 10))
+        bench.feed(.exchange(bench.id, 1, .received(10)))
         bench.pass(.seconds(50))
-        bench.feed(.wrote(bench.id, 1, 0..<10))
+        bench.feed(.file(bench.id, 1, .wrote(0..<10)))
         #expect(bench.pass(.milliseconds(59_750)).retry == nil)
         let actions = bench.pass(.milliseconds(250))
         #expect(actions.retry?.failure.reason == .transport(.timedOut))
-        #expect(actions.contains(.stop(bench.id, 1, keepBytes: true)))
+        #expect(actions.contains(.transport(bench.id, .stop(1, keepBytes: true))))
     }
 
     @Test func aDiskThatIsSlowIsNotSilence() {
         var bench = Bench.transferring()
-        bench.feed(.ended(bench.id, 1, received: 1000))
+        bench.feed(.exchange(bench.id, 1, .ended(received: 1000)))
         #expect(bench.pass(.seconds(1000)).retry == nil)
-        #expect(bench.feed(.wrote(bench.id, 1, 0..<1000)).contains(.verify(bench.id, 1, total: 1000)))
+        #expect(bench.feed(.file(bench.id, 1, .wrote(0..<1000))).contains(.file(bench.id, 1, .verify(total: 1000))))
     }
 
     @Test func tooFewBytesASecondAreAFailure() {
@@ -100,7 +100,7 @@ import Testing
         var received: Int64 = 0
         func second(_ bytes: Int64) -> [Action] {
             received += bytes
-            bench.feed(.received(bench.id, 1, received))
+            bench.feed(.exchange(bench.id, 1, .received(received)))
             return bench.pass(.seconds(1))
         }
         for _ in 0..<30 { #expect(second(100).retry == nil) }
@@ -111,18 +111,18 @@ import Testing
     @Test func anAttemptMayTakeSoLong() {
         var bench = large(Settings().with { $0.watchdog.total = .seconds(100) })
         for second in 1..<Int64(100) {
-            bench.feed(.received(bench.id, 1, second))
+            bench.feed(.exchange(bench.id, 1, .received(second)))
             #expect(bench.pass(.seconds(1)).retry == nil)
         }
-        bench.feed(.received(bench.id, 1, 100))
+        bench.feed(.exchange(bench.id, 1, .received(100)))
         #expect(bench.pass(.seconds(1)).retry?.failure.reason == .transport(.timedOut))
     }
 
     @Test func progressIsToldWithEachLook() {
         var bench = large()
-        bench.feed(.wrote(bench.id, 1, 0..<10))
+        bench.feed(.file(bench.id, 1, .wrote(0..<10)))
         let actions = bench.pass(.milliseconds(250))
-        #expect(actions.contains(.flush(bench.id)))
+        #expect(actions.contains(.transport(bench.id, .flush)))
         #expect(actions.contains(.tell(bench.id, .progress(completed: 10, total: 100 << 20))))
     }
 }
@@ -139,38 +139,40 @@ import Testing
 
     @Test func theFirstRequestIsForTheShortestSlice() {
         var bench = Bench.opening(.sliced(100...200))
-        let ask = bench.feed(.opened(bench.id, 1, held: ByteRanges())).asks.first
+        let ask = bench.feed(.file(bench.id, 1, .opened(held: ByteRanges()))).asks.first
         #expect(ask?.headerFields["Range"] == "bytes=0-99")
     }
 
     @Test func theNextSliceIsAskedForShortlyBeforeTheLastEnds() {
         var bench = sliced()
-        #expect(bench.feed(.received(bench.id, 1, 2 * megabyte - 1)).asks.isEmpty)
-        let ask = bench.feed(.received(bench.id, 1, 2 * megabyte)).asks.first
+        #expect(bench.feed(.exchange(bench.id, 1, .received(2 * megabyte - 1))).asks.isEmpty)
+        let ask = bench.feed(.exchange(bench.id, 1, .received(2 * megabyte))).asks.first
         #expect(ask?.range?.lowerBound == 4 * megabyte)
         #expect(ask?.headerFields["If-Range"] == "\"a\"")
-        #expect(bench.feed(.received(bench.id, 1, 3 * megabyte)).asks.isEmpty)
+        #expect(bench.feed(.exchange(bench.id, 1, .received(3 * megabyte))).asks.isEmpty)
     }
 
     @Test func aLongWayAsksEarlier() {
         var bench = Bench.requesting(.sliced(8 * megabyte...8 * megabyte, inFlight: 2))
         bench.now += .seconds(1)
-        bench.feed(.head(bench.id, 1, .part(0..<8 * megabyte, of: 100 * megabyte)))
+        bench.feed(.exchange(bench.id, 1, .head(.part(0..<8 * megabyte, of: 100 * megabyte))))
         bench.now += .seconds(1)
         // 4 MiB a second, one second away: six are asked for ahead.
-        #expect(bench.feed(.received(bench.id, 1, 4 * megabyte)).asks.count == 1)
+        #expect(bench.feed(.exchange(bench.id, 1, .received(4 * megabyte))).asks.count == 1)
     }
 
     @Test func aFastServerIsAskedForLongSlices() {
         var bench = sliced()
-        bench.feed(.received(bench.id, 1, 1))
-        #expect(bench.feed(.received(bench.id, 1, 3 * megabyte)).asks.first?.range?.count == Int(4 * megabyte))
+        bench.feed(.exchange(bench.id, 1, .received(1)))
+        #expect(
+            bench.feed(.exchange(bench.id, 1, .received(3 * megabyte))).asks.first?.range?.count == Int(4 * megabyte))
         bench = sliced()
         bench.now += .milliseconds(100)
-        bench.feed(.head(bench.id, 2, .part(0..<1, of: 5)))
-        bench.feed(.received(bench.id, 1, 4 * megabyte))
-        bench.feed(.head(bench.id, 2, .part(4 * megabyte..<8 * megabyte, of: 100 * megabyte)))
-        #expect(bench.feed(.received(bench.id, 2, 4 * megabyte)).asks.first?.range?.count == Int(8 * megabyte))
+        bench.feed(.exchange(bench.id, 2, .head(.part(0..<1, of: 5))))
+        bench.feed(.exchange(bench.id, 1, .received(4 * megabyte)))
+        bench.feed(.exchange(bench.id, 2, .head(.part(4 * megabyte..<8 * megabyte, of: 100 * megabyte))))
+        #expect(
+            bench.feed(.exchange(bench.id, 2, .received(4 * megabyte))).asks.first?.range?.count == Int(8 * megabyte))
     }
 
     @Test func noMoreThanTheWindowIsUnderWay() {
@@ -179,65 +181,65 @@ import Testing
         var asked = 4 * megabyte
         while true {
             let length = (bench.transfer?.exchanges.first?.body).map { $0.upperBound - $0.lowerBound } ?? 0
-            bench.feed(.ended(bench.id, number, received: length))
+            bench.feed(.exchange(bench.id, number, .ended(received: length)))
             guard let exchange = bench.transfer?.exchanges.last, let range = exchange.ask.range else { break }
             number = exchange.number
             asked = range.upperBound
-            bench.feed(.head(bench.id, number, .part(range, of: 100 * megabyte)))
+            bench.feed(.exchange(bench.id, number, .head(.part(range, of: 100 * megabyte))))
         }
         #expect(asked <= Pace.window)
         #expect(asked > Pace.window / 2)
-        #expect(bench.feed(.wrote(bench.id, 1, 0..<8 * megabyte)).asks.count == 1)
+        #expect(bench.feed(.file(bench.id, 1, .wrote(0..<8 * megabyte))).asks.count == 1)
     }
 
     @Test func noMoreThanSoManyAreInFlight() {
         var bench = sliced(inFlight: 1)
-        #expect(bench.feed(.received(bench.id, 1, 4 * megabyte)).asks.isEmpty)
-        #expect(bench.feed(.ended(bench.id, 1, received: 4 * megabyte)).asks.count == 1)
+        #expect(bench.feed(.exchange(bench.id, 1, .received(4 * megabyte))).asks.isEmpty)
+        #expect(bench.feed(.exchange(bench.id, 1, .ended(received: 4 * megabyte))).asks.count == 1)
     }
 
     @Test func lessThanWasAskedForIsFollowedByTheRest() {
         var bench = Bench.requesting(.sliced(100...100))
-        #expect(bench.feed(.head(bench.id, 1, .part(0..<30, of: 50))).asks.first?.range == 30..<50)
+        #expect(bench.feed(.exchange(bench.id, 1, .head(.part(0..<30, of: 50)))).asks.first?.range == 30..<50)
     }
 
     @Test func lessThanWasAskedForIsFollowedByTheRestWithoutSlicesToo() {
         var bench = Bench.transferring(saved: .holding(0..<100), head: .part(100..<300, of: 1000))
-        bench.feed(.wrote(bench.id, 1, 100..<300))
-        let ask = bench.feed(.ended(bench.id, 1, received: 200)).asks.first
+        bench.feed(.file(bench.id, 1, .wrote(100..<300)))
+        let ask = bench.feed(.exchange(bench.id, 1, .ended(received: 200))).asks.first
         #expect(ask?.headerFields["Range"] == "bytes=300-")
     }
 
     @Test func holesAreFilledOneByOneWithoutSlices() {
         var bench = Bench.transferring(
             saved: .holding(0..<100, 200..<300), head: .part(100..<200, of: 1000))
-        bench.feed(.wrote(bench.id, 1, 100..<200))
-        #expect(bench.feed(.ended(bench.id, 1, received: 100)).asks.first?.range == 300..<1000)
+        bench.feed(.file(bench.id, 1, .wrote(100..<200)))
+        #expect(bench.feed(.exchange(bench.id, 1, .ended(received: 100))).asks.first?.range == 300..<1000)
     }
 
     @Test func slicesGoOnAsAWholeWhenTheSettingsChange() {
         var bench = Bench.transferring(.sliced(100...100), head: .part(0..<100, of: 1000))
         bench.feed(.settings(Settings()))
-        bench.feed(.wrote(bench.id, 1, 0..<100))
+        bench.feed(.file(bench.id, 1, .wrote(0..<100)))
         let next = bench.transfer?.exchanges.first { $0.number != 1 }?.number ?? 2
-        bench.feed(.ended(bench.id, 1, received: 100))
-        bench.feed(.head(bench.id, next, .part(100..<200, of: 1000)))
-        bench.feed(.wrote(bench.id, 1, 100..<200))
-        #expect(bench.feed(.ended(bench.id, next, received: 100)).asks.first?.range == 200..<1000)
+        bench.feed(.exchange(bench.id, 1, .ended(received: 100)))
+        bench.feed(.exchange(bench.id, next, .head(.part(100..<200, of: 1000))))
+        bench.feed(.file(bench.id, 1, .wrote(100..<200)))
+        #expect(bench.feed(.exchange(bench.id, next, .ended(received: 100))).asks.first?.range == 200..<1000)
     }
 
     @Test(arguments: [0...0, -5...0, 1...Int64.max, Int64.max...Int64.max])
     func slicesThatMakeNoSenseStillCome(lengths: ClosedRange<Int64>) {
         var bench = Bench.opening(.sliced(lengths, inFlight: 0))
         let total = Int64.max - 1
-        let ask = bench.feed(.opened(bench.id, 1, held: ByteRanges())).asks.first
+        let ask = bench.feed(.file(bench.id, 1, .opened(held: ByteRanges()))).asks.first
         guard let range = ask?.range else {
             Issue.record("nothing was asked for")
             return
         }
-        bench.feed(.head(bench.id, 1, .part(range, of: total)))
-        bench.feed(.wrote(bench.id, 1, range))
-        let next = bench.feed(.ended(bench.id, 1, received: range.upperBound)).asks.first
+        bench.feed(.exchange(bench.id, 1, .head(.part(range, of: total))))
+        bench.feed(.file(bench.id, 1, .wrote(range)))
+        let next = bench.feed(.exchange(bench.id, 1, .ended(received: range.upperBound))).asks.first
         #expect(next?.range?.lowerBound == range.upperBound)
     }
 }

@@ -9,7 +9,7 @@ import Testing
     }
 
     private func opened(_ actions: [Action]) -> [UInt64] {
-        actions.compactMap { if case .open(let id, _, _, _, _) = $0 { id.number } else { nil } }
+        actions.compactMap { if case .file(let id, _, .open(_, _, _)) = $0 { id.number } else { nil } }
     }
 
     private func ids(_ numbers: UInt64...) -> [DownloadID] { numbers.map { DownloadID($0) } }
@@ -20,7 +20,8 @@ import Testing
         #expect(bench.machine.runningCount == 2)
         bench.feed(.user(.suspend, ids(1), nil))
         #expect(bench.machine.runningCount == 2)
-        #expect(opened(bench.feed(.closed(DownloadID(1), 1, written: ByteRanges(), synced: ByteRanges()))) == [3])
+        #expect(
+            opened(bench.feed(.file(DownloadID(1), 1, .closed(written: ByteRanges(), synced: ByteRanges())))) == [3])
     }
 
     @Test func theLeastRankIsFirstThenTheLeastNumber() {
@@ -42,16 +43,18 @@ import Testing
         bench.feed(.user(.start, ids(1, 2, 3), nil))
         #expect(bench.feed(.settings(Settings().with { $0.maximumRunning = 1 })).isEmpty)
         bench.feed(.user(.suspend, ids(1), nil))
-        #expect(opened(bench.feed(.closed(DownloadID(1), 1, written: ByteRanges(), synced: ByteRanges()))).isEmpty)
+        #expect(
+            opened(bench.feed(.file(DownloadID(1), 1, .closed(written: ByteRanges(), synced: ByteRanges())))).isEmpty)
         bench.feed(.user(.suspend, ids(2), nil))
-        #expect(opened(bench.feed(.closed(DownloadID(2), 1, written: ByteRanges(), synced: ByteRanges()))) == [3])
+        #expect(
+            opened(bench.feed(.file(DownloadID(2), 1, .closed(written: ByteRanges(), synced: ByteRanges())))) == [3])
     }
 
     @Test func whoIsAdmittedBySettingsLivesByThem() {
         var bench = queue(1, limit: 0)
         bench.feed(.user(.start, ids(1), nil))
         bench.feed(.settings(.sliced(100...100)))
-        #expect(bench.feed(.opened(bench.id, 1, held: ByteRanges())).asks.first?.range == 0..<100)
+        #expect(bench.feed(.file(bench.id, 1, .opened(held: ByteRanges()))).asks.first?.range == 0..<100)
     }
 
     @Test func withoutANetworkNobodyRuns() {
@@ -60,7 +63,7 @@ import Testing
         let gone = bench.feed(.network(available: false))
         #expect(gone.phases == [.waiting(.network), .waiting(.network), .waiting(.network)])
         for id in ids(1, 2) {
-            #expect(opened(bench.feed(.closed(id, 1, written: ByteRanges(), synced: ByteRanges()))).isEmpty)
+            #expect(opened(bench.feed(.file(id, 1, .closed(written: ByteRanges(), synced: ByteRanges())))).isEmpty)
         }
         #expect(bench.machine.runningCount == 0)
         let back = bench.feed(.network(available: true))
@@ -86,7 +89,7 @@ import Testing
 
     @Test func aRetryThatIsDueWithoutANetworkWaitsForOne() {
         var bench = Bench.transferring()
-        bench.feed(.exchangeFailed(bench.id, 1, Failure(.transport(.timedOut), "")))
+        bench.feed(.exchange(bench.id, 1, .failed(Failure(.transport(.timedOut), ""))))
         bench.closed()
         #expect(bench.feed(.network(available: false)).isEmpty)
         #expect(bench.pass(.seconds(2)).phases == [.waiting(.network)])
@@ -96,7 +99,7 @@ import Testing
     @Test func aFileThatIsCompleteNeedsNoNetwork() {
         var bench = Bench.verifying()
         #expect(bench.feed(.network(available: false)).isEmpty)
-        #expect(bench.feed(.verified(bench.id, 1, .sizeOnly)).records.map(\.status) == [.publishing])
+        #expect(bench.feed(.file(bench.id, 1, .verified(.sizeOnly))).records.map(\.status) == [.publishing])
     }
 }
 

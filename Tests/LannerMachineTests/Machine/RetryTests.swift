@@ -8,17 +8,17 @@ import Testing
         var bench = Bench.transferring()
         var random = SeededGenerator(seed: 1)
         let delay = RetryPolicy().delay(failures: 1, random: random.next())
-        let actions = bench.feed(.exchangeFailed(bench.id, 1, lost))
+        let actions = bench.feed(.exchange(bench.id, 1, .failed(lost)))
         #expect(
             actions == [
-                .tell(bench.id, .retrying(lost, at: delay)), .close(bench.id, 1, sync: true),
+                .tell(bench.id, .retrying(lost, at: delay)), .file(bench.id, 1, .close(sync: true)),
                 .tell(bench.id, .status(.waiting(.retry(at: delay)))),
             ])
         #expect(bench.closed(1, 0..<10).phases.isEmpty)
         #expect(bench.pass(delay - .nanoseconds(1)).phases.isEmpty)
         let again = bench.pass(.nanoseconds(1))
         #expect(again.phases == [.waiting(.slot), .running])
-        #expect(again.contains(.open(bench.id, 2, generation: 1, claimed: ByteRanges([0..<10]), total: 1000)))
+        #expect(again.contains(.file(bench.id, 2, .open(generation: 1, claimed: ByteRanges([0..<10]), total: 1000))))
     }
 
     @Test func theSameSeedGivesTheSameTimes() {
@@ -27,8 +27,8 @@ import Testing
                 var bench = Bench(seed: seed)
                 bench.feed(.add([NewDownload(id: bench.id, rank: 0)]))
                 bench.verb(.start)
-                bench.feed(.opened(bench.id, 1, held: ByteRanges()))
-                return bench.feed(.exchangeFailed(bench.id, 1, lost)).retry?.time
+                bench.feed(.file(bench.id, 1, .opened(held: ByteRanges())))
+                return bench.feed(.exchange(bench.id, 1, .failed(lost))).retry?.time
             }
             #expect(times[0] == times[1])
             #expect((.milliseconds(500)...(.seconds(1))).contains(times[0] ?? .zero))
@@ -37,7 +37,7 @@ import Testing
 
     @Test func theSlotIsFreeDuringTheWait() {
         var bench = Bench.transferring()
-        bench.feed(.exchangeFailed(bench.id, 1, lost))
+        bench.feed(.exchange(bench.id, 1, .failed(lost)))
         #expect(bench.machine.runningCount == 1)
         bench.closed()
         #expect(bench.machine.runningCount == 0)
@@ -46,12 +46,12 @@ import Testing
     @Test func whatTheServerAsksForIsWaitedFor() {
         var bench = Bench.requesting()
         let head = ResponseHead(status: 429, fields: ["Retry-After": "120"])
-        #expect(bench.feed(.head(bench.id, 1, head)).retry?.time == .seconds(120))
+        #expect(bench.feed(.exchange(bench.id, 1, .head(head))).retry?.time == .seconds(120))
         bench = .requesting()
         let dated = ResponseHead(
             status: 503,
             fields: ["Date": "Mon, 01 Jan 2024 00:00:00 GMT", "Retry-After": "Mon, 01 Jan 2024 00:05:00 GMT"])
-        #expect(bench.feed(.head(bench.id, 1, dated)).retry?.time == .seconds(300))
+        #expect(bench.feed(.exchange(bench.id, 1, .head(dated))).retry?.time == .seconds(300))
     }
 
     /// Fails as soon as the request is out, after so many new bytes; the number of retries until it is final.
@@ -62,13 +62,13 @@ import Testing
             let attempt = Attempt(index + 1)
             let number = ExchangeNumber(index + 1)
             if index > 0 {
-                bench.feed(.opened(bench.id, attempt, held: ByteRanges([0..<held])))
+                bench.feed(.file(bench.id, attempt, .opened(held: ByteRanges([0..<held]))))
                 let head = held == 0 ? ResponseHead.file() : .part(held..<1000, of: 1000)
-                bench.feed(.head(bench.id, number, head))
+                bench.feed(.exchange(bench.id, number, .head(head)))
             }
-            if gain > 0 { bench.feed(.wrote(bench.id, attempt, held..<held + gain)) }
+            if gain > 0 { bench.feed(.file(bench.id, attempt, .wrote(held..<held + gain))) }
             held += gain
-            bench.feed(.exchangeFailed(bench.id, number, lost))
+            bench.feed(.exchange(bench.id, number, .failed(lost)))
             if case .failed = bench.closed(attempt, 0..<held).phases.last { return index }
             bench.pass(.seconds(100))
         }
@@ -89,11 +89,11 @@ import Testing
         var bench = Bench.transferring(Settings().with { $0.retry.maximumRetries = 1 })
         for attempt in 1...Attempt(5) {
             let held = Int64(attempt) * 10
-            #expect(bench.feed(.exchangeFailed(bench.id, ExchangeNumber(attempt), lost)).retry != nil)
+            #expect(bench.feed(.exchange(bench.id, ExchangeNumber(attempt), .failed(lost))).retry != nil)
             bench.closed(attempt, 0..<held)
             bench.pass(.seconds(100))
-            bench.feed(.opened(bench.id, attempt + 1, held: ByteRanges([0..<held])))
-            bench.feed(.head(bench.id, ExchangeNumber(attempt + 1), .part(held..<1000, of: 1000)))
+            bench.feed(.file(bench.id, attempt + 1, .opened(held: ByteRanges([0..<held]))))
+            bench.feed(.exchange(bench.id, ExchangeNumber(attempt + 1), .head(.part(held..<1000, of: 1000))))
         }
     }
 
@@ -103,12 +103,12 @@ import Testing
         var retries = 0
         for attempt in 1...Attempt(10) {
             if attempt > 1 {
-                bench.feed(.opened(bench.id, attempt * 2 - 2, held: ByteRanges([0..<10])))
-                bench.feed(.head(bench.id, ExchangeNumber(attempt), .file(tag: "\"\(attempt)\"")))
+                bench.feed(.file(bench.id, attempt * 2 - 2, .opened(held: ByteRanges([0..<10]))))
+                bench.feed(.exchange(bench.id, ExchangeNumber(attempt), .head(.file(tag: "\"\(attempt)\""))))
             }
             let current = bench.machine[bench.id]?.attempt ?? 0
-            bench.feed(.wrote(bench.id, current, 0..<10))
-            if bench.feed(.exchangeFailed(bench.id, ExchangeNumber(attempt), lost)).retry == nil { break }
+            bench.feed(.file(bench.id, current, .wrote(0..<10)))
+            if bench.feed(.exchange(bench.id, ExchangeNumber(attempt), .failed(lost))).retry == nil { break }
             retries += 1
             bench.closed(current, 0..<10)
             bench.pass(.seconds(100))
@@ -118,20 +118,20 @@ import Testing
 
     @Test func startForgetsTheCount() {
         var bench = Bench.transferring(Settings().with { $0.retry.maximumRetries = 1 })
-        bench.feed(.exchangeFailed(bench.id, 1, lost))
+        bench.feed(.exchange(bench.id, 1, .failed(lost)))
         bench.closed()
         bench.pass(.seconds(10))
-        bench.feed(.opened(bench.id, 2, held: ByteRanges()))
-        bench.feed(.exchangeFailed(bench.id, 2, lost))
+        bench.feed(.file(bench.id, 2, .opened(held: ByteRanges())))
+        bench.feed(.exchange(bench.id, 2, .failed(lost)))
         #expect(bench.closed(2).phases == [.failed(lost)])
         bench.verb(.start)
-        bench.feed(.opened(bench.id, 3, held: ByteRanges()))
-        #expect(bench.feed(.exchangeFailed(bench.id, 3, lost)).retry != nil)
+        bench.feed(.file(bench.id, 3, .opened(held: ByteRanges())))
+        #expect(bench.feed(.exchange(bench.id, 3, .failed(lost))).retry != nil)
     }
 
     @Test func startDoesNotWaitForTheRetry() {
         var bench = Bench.transferring()
-        bench.feed(.exchangeFailed(bench.id, 1, lost))
+        bench.feed(.exchange(bench.id, 1, .failed(lost)))
         bench.closed()
         #expect(bench.verb(.start, 4).phases == [.waiting(.slot), .running])
         #expect(bench.pass(.seconds(10)).isEmpty)
@@ -139,7 +139,7 @@ import Testing
 
     @Test func aWaitThatIsOverWhenTheFileIsClosedIsNotArmed() {
         var bench = Bench.transferring()
-        bench.feed(.exchangeFailed(bench.id, 1, lost))
+        bench.feed(.exchange(bench.id, 1, .failed(lost)))
         bench.now += .seconds(10)
         let actions = bench.closed()
         #expect(actions.wakes.allSatisfy { $0 >= bench.now })
@@ -148,9 +148,9 @@ import Testing
 
     @Test func aFailureWithAllBytesThereIsNone() {
         var bench = Bench.transferring()
-        bench.feed(.wrote(bench.id, 1, 0..<1000))
-        let actions = bench.feed(.exchangeFailed(bench.id, 1, lost))
-        #expect(actions.contains(.verify(bench.id, 1, total: 1000)))
+        bench.feed(.file(bench.id, 1, .wrote(0..<1000)))
+        let actions = bench.feed(.exchange(bench.id, 1, .failed(lost)))
+        #expect(actions.contains(.file(bench.id, 1, .verify(total: 1000))))
         #expect(actions.retry == nil)
     }
 }

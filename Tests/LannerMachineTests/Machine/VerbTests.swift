@@ -7,10 +7,10 @@ import Testing
         #expect(
             bench.verb(.start, 7) == [
                 .tell(bench.id, .status(.waiting(.slot))),
-                .record(bench.id, 0, Saved(status: .active), .status),
+                .store(bench.id, 0, .record(Saved(status: .active), .status)),
                 .answer(7),
                 .tell(bench.id, .status(.running)),
-                .open(bench.id, 1, generation: 1, claimed: ByteRanges(), total: nil),
+                .file(bench.id, 1, .open(generation: 1, claimed: ByteRanges(), total: nil)),
             ])
     }
 
@@ -24,8 +24,8 @@ import Testing
         var bench = Bench.transferring()
         #expect(
             bench.verb(.suspend, 7) == [
-                .stop(bench.id, 1, keepBytes: true),
-                .close(bench.id, 1, sync: true),
+                .transport(bench.id, .stop(1, keepBytes: true)),
+                .file(bench.id, 1, .close(sync: true)),
                 .tell(bench.id, .status(.willSuspend)),
             ])
         let end = bench.closed(1, 0..<10)
@@ -55,14 +55,14 @@ import Testing
         var bench = Bench.transferring()
         #expect(
             bench.verb(.cancel, 7) == [
-                .stop(bench.id, 1, keepBytes: false),
-                .close(bench.id, 1, sync: false),
+                .transport(bench.id, .stop(1, keepBytes: false)),
+                .file(bench.id, 1, .close(sync: false)),
                 .tell(bench.id, .status(.willCancel)),
             ])
-        #expect(bench.closed().last == .unrecord(bench.id, 1))
-        #expect(bench.feed(.recorded(bench.id, 1)) == [.discard(bench.id, finished: false)])
+        #expect(bench.closed().last == .store(bench.id, 1, .unrecord))
+        #expect(bench.feed(.store(bench.id, 1, .recorded)) == [.file(bench.id, 1, .discard(finished: false))])
         #expect(
-            bench.feed(.discarded(bench.id)) == [
+            bench.feed(.file(bench.id, 1, .discarded)) == [
                 .tell(bench.id, .status(.canceled)), .forget(bench.id), .answer(7),
             ])
         #expect(bench.machine.count == 0)
@@ -70,15 +70,15 @@ import Testing
 
     @Test func cancelOfWhatNeverHadAFileDiscardsNone() {
         var bench = Bench.resting()
-        #expect(bench.verb(.cancel) == [.tell(bench.id, .status(.willCancel)), .unrecord(bench.id, 0)])
-        let end = bench.feed(.recorded(bench.id, 0))
+        #expect(bench.verb(.cancel) == [.tell(bench.id, .status(.willCancel)), .store(bench.id, 0, .unrecord)])
+        let end = bench.feed(.store(bench.id, 0, .recorded))
         #expect(end == [.tell(bench.id, .status(.canceled)), .forget(bench.id)])
     }
 
     @Test func aRecordThatCannotBeRemovedDoesNotKeepTheDownload() {
         var bench = Bench.resting()
         bench.verb(.cancel, 7)
-        #expect(bench.feed(.recordFailed(bench.id, 0, Failure(.store, ""))).answers == [7])
+        #expect(bench.feed(.store(bench.id, 0, .failed(Failure(.store, "")))).answers == [7])
         #expect(bench.machine.count == 0)
     }
 
@@ -86,8 +86,8 @@ import Testing
         for isComplete in [false, true] {
             var bench = Bench.resting(saved: .holding(0..<1000, status: .succeeded))
             bench.verb(.remove(completely: isComplete))
-            #expect(bench.feed(.recorded(bench.id, 0)) == [.discard(bench.id, finished: isComplete)])
-            #expect(bench.feed(.discarded(bench.id)).phases == [.removed])
+            #expect(bench.feed(.store(bench.id, 0, .recorded)) == [.file(bench.id, 0, .discard(finished: isComplete))])
+            #expect(bench.feed(.file(bench.id, 0, .discarded)).phases == [.removed])
         }
     }
 
@@ -97,8 +97,8 @@ import Testing
         #expect(bench.verb(.cancel, 2).phases == [.willCancel])
         #expect(bench.verb(.suspend, 3).isEmpty)
         bench.closed()
-        bench.feed(.recorded(bench.id, 1))
-        #expect(bench.feed(.discarded(bench.id)).answers == [1, 2, 3])
+        bench.feed(.store(bench.id, 1, .recorded))
+        #expect(bench.feed(.file(bench.id, 1, .discarded)).answers == [1, 2, 3])
     }
 
     @Test func startDuringASuspendRunsAgain() {
@@ -107,7 +107,7 @@ import Testing
         #expect(bench.verb(.start, 2) == [.tell(bench.id, .status(.waiting(.slot))), .answer(2)])
         let actions = bench.closed(1, 0..<10)
         #expect(actions.answers == [1])
-        #expect(actions.last == .open(bench.id, 2, generation: 1, claimed: ByteRanges([0..<10]), total: 1000))
+        #expect(actions.last == .file(bench.id, 2, .open(generation: 1, claimed: ByteRanges([0..<10]), total: 1000)))
     }
 
     @Test func startDoesNotUndoACancel() {
@@ -120,8 +120,8 @@ import Testing
     @Test func suspendWhileTheFileIsMovedIsAnsweredWhenItIsDone() {
         var bench = Bench.moving()
         #expect(bench.verb(.suspend, 7).isEmpty)
-        #expect(bench.feed(.published(bench.id, 1)).answers.isEmpty)
-        let end = bench.feed(.recorded(bench.id, 1))
+        #expect(bench.feed(.file(bench.id, 1, .published)).answers.isEmpty)
+        let end = bench.feed(.store(bench.id, 1, .recorded))
         #expect(end.answers == [7])
         #expect(end.phases == [.succeeded])
     }
@@ -129,19 +129,19 @@ import Testing
     @Test func cancelWhileTheFileIsMovedTakesItAwayAgain() {
         var bench = Bench.moving()
         #expect(bench.verb(.cancel, 7).isEmpty)
-        bench.feed(.published(bench.id, 1))
-        #expect(bench.feed(.recorded(bench.id, 1)).last == .unrecord(bench.id, 1))
-        #expect(bench.feed(.recorded(bench.id, 1)) == [.discard(bench.id, finished: true)])
-        #expect(bench.feed(.discarded(bench.id)).answers == [7])
+        bench.feed(.file(bench.id, 1, .published))
+        #expect(bench.feed(.store(bench.id, 1, .recorded)).last == .store(bench.id, 1, .unrecord))
+        #expect(bench.feed(.store(bench.id, 1, .recorded)) == [.file(bench.id, 1, .discard(finished: true))])
+        #expect(bench.feed(.file(bench.id, 1, .discarded)).answers == [7])
     }
 
     @Test func aStrongerVerbWhileTheFilesAreRemovedIsDoneToo() {
         var bench = Bench.resting(saved: .holding(0..<1000, status: .succeeded))
         bench.verb(.remove(completely: false), 1)
-        bench.feed(.recorded(bench.id, 0))
+        bench.feed(.store(bench.id, 0, .recorded))
         bench.verb(.remove(completely: true), 2)
-        #expect(bench.feed(.discarded(bench.id)) == [.discard(bench.id, finished: true)])
-        #expect(bench.feed(.discarded(bench.id)).answers == [1, 2])
+        #expect(bench.feed(.file(bench.id, 0, .discarded)) == [.file(bench.id, 0, .discard(finished: true))])
+        #expect(bench.feed(.file(bench.id, 0, .discarded)).answers == [1, 2])
     }
 
     @Test func aFileThatIsGoneIsDownloadedAgain() {
@@ -150,7 +150,7 @@ import Testing
         #expect(actions.restarts == [.bytesLost])
         #expect(actions.records.map(\.status) == [.active])
         #expect(actions.answers == [7])
-        #expect(actions.last == .open(bench.id, 2, generation: 2, claimed: ByteRanges(), total: nil))
+        #expect(actions.last == .file(bench.id, 2, .open(generation: 2, claimed: ByteRanges(), total: nil)))
     }
 
     @Test func downloadingAgainIsForWhatHasSucceeded() {
@@ -161,14 +161,15 @@ import Testing
 
     @Test func startAgainTrustsTheServerWithRangesAgain() {
         var bench = Bench.requesting(saved: .holding(0..<100))
-        bench.feed(.head(bench.id, 1, .part(0..<10, of: 1000)))
-        bench.feed(.opened(bench.id, 2, held: ByteRanges()))
-        bench.feed(.head(bench.id, 2, .file()))
-        bench.feed(.wrote(bench.id, 2, 0..<500))
+        bench.feed(.exchange(bench.id, 1, .head(.part(0..<10, of: 1000))))
+        bench.feed(.file(bench.id, 2, .opened(held: ByteRanges())))
+        bench.feed(.exchange(bench.id, 2, .head(.file())))
+        bench.feed(.file(bench.id, 2, .wrote(0..<500)))
         bench.verb(.suspend)
         bench.closed(2, 0..<500)
         #expect(
-            bench.verb(.start).last == .open(bench.id, 3, generation: 2, claimed: ByteRanges([0..<500]), total: 1000))
+            bench.verb(.start).last
+                == .file(bench.id, 3, .open(generation: 2, claimed: ByteRanges([0..<500]), total: 1000)))
     }
 }
 
@@ -179,8 +180,8 @@ import Testing
         bench.feed(.add(ids.map { NewDownload(id: $0, rank: 0) }))
         bench.feed(.user(.start, Array(ids[0..<2]), nil))
         #expect(bench.feed(.user(.suspend, ids, 9)).answers.isEmpty)
-        #expect(bench.feed(.closed(ids[1], 1, written: ByteRanges(), synced: ByteRanges())).answers.isEmpty)
-        #expect(bench.feed(.closed(ids[0], 1, written: ByteRanges(), synced: ByteRanges())).answers == [9])
+        #expect(bench.feed(.file(ids[1], 1, .closed(written: ByteRanges(), synced: ByteRanges()))).answers.isEmpty)
+        #expect(bench.feed(.file(ids[0], 1, .closed(written: ByteRanges(), synced: ByteRanges()))).answers == [9])
     }
 
     @Test func aTicketForNobodyIsAnsweredAtOnce() {
@@ -203,7 +204,7 @@ import Testing
     @Test func aTicketIsAnsweredWhenPublishingFails() {
         var bench = Bench.moving()
         bench.verb(.suspend, 3)
-        let actions = bench.feed(.fileFailed(bench.id, 1, Failure(.disk(.notPermitted), "")))
+        let actions = bench.feed(.file(bench.id, 1, .failed(Failure(.disk(.notPermitted), ""))))
         #expect(actions.answers == [3])
         #expect(bench.machine.runningCount == 0)
     }
@@ -211,7 +212,9 @@ import Testing
     @Test func aTicketIsAnsweredWhenTheIntentToPublishIsNotRecorded() {
         var bench = Bench.announcing()
         bench.verb(.suspend, 3)
-        #expect(bench.feed(.recordFailed(bench.id, 1, Failure(.store, ""))).first == .close(bench.id, 1, sync: true))
+        #expect(
+            bench.feed(.store(bench.id, 1, .failed(Failure(.store, "")))).first
+                == .file(bench.id, 1, .close(sync: true)))
         #expect(bench.closed(1, 0..<1000).answers == [3])
     }
 }

@@ -22,8 +22,8 @@ final class Place {
     }
     /// The same since ever: a record of before may come back with a crash.
     private(set) var wasTampered = false
-    var isDiscarding = false
-    var discardsFinished = false
+    /// What is being removed, if anything is.
+    var discard: (attempt: Attempt, finished: Bool)?
 
     var flows: [Flow] = []
     /// Events of attempts and exchanges that are over, still on their way.

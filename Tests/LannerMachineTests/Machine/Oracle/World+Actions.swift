@@ -5,30 +5,41 @@ import LannerMachine
 extension World {
     func apply(_ action: Action) throws {
         switch action {
-        case .open(let id, let attempt, let generation, let claimed, _):
-            try open(index(id), attempt, generation, claimed)
-        case .startOver(let id, let attempt, let generation, _): try startOver(index(id), attempt, generation)
-        case .setTotal(let id, let attempt, _): try queue(.setTotal, index(id), attempt)
-        case .sync(let id, let attempt): try queue(.sync, index(id), attempt)
-        case .verify(let id, let attempt, let total): try verify(index(id), attempt, total)
-        case .publish(let id, let attempt): try publish(index(id), attempt)
-        case .close(let id, let attempt, _): try close(index(id), attempt)
-        case .discard(let id, let finished): try discard(index(id), finished)
-        case .begin(let id, let number, let ask): try begin(index(id), number, ask)
-        case .accept(let id, let number, let range): try accept(index(id), number, range)
-        case .follow(let id, let number, _): try follow(index(id), number)
-        case .stop(let id, let number, let keepBytes): try stop(index(id), number, keepBytes)
-        case .flush(let id): try flush(index(id))
-        case .record(let id, let attempt, let saved, let need): try record(index(id), attempt, saved, need)
-        case .unrecord(let id, let attempt): try unrecord(index(id), attempt)
+        case .file(let id, let attempt, let action): try apply(action, index(id), attempt)
+        case .transport(let id, let action): try apply(action, index(id))
+        case .store(let id, let attempt, .record(let saved, let need)): try record(index(id), attempt, saved, need)
+        case .store(let id, let attempt, .unrecord): try unrecord(index(id), attempt)
+        case .tell(let id, let notice): try hear(index(id), notice)
+        case .forget(let id): try forget(index(id))
+        case .ignored: break
+        case .answer(let ticket):
+            guard openTickets.remove(ticket) != nil else { throw Nonsense("ticket \(ticket) was answered twice") }
         case .wake(let time):
             guard time >= now else { throw Nonsense("a wake at \(time), which is past") }
             wakes.append(time)
-        case .tell(let id, let notice): try hear(index(id), notice)
-        case .answer(let ticket):
-            guard openTickets.remove(ticket) != nil else { throw Nonsense("ticket \(ticket) was answered twice") }
-        case .forget(let id): try forget(index(id))
-        case .ignored: break
+        }
+    }
+
+    private func apply(_ action: FileAction, _ index: Int, _ attempt: Attempt) throws {
+        switch action {
+        case .open(let generation, let claimed, _): try open(index, attempt, generation, claimed)
+        case .startOver(let generation, _): try startOver(index, attempt, generation)
+        case .setTotal: try queue(.setTotal, index, attempt)
+        case .sync: try queue(.sync, index, attempt)
+        case .verify(let total): try verify(index, attempt, total)
+        case .publish: try publish(index, attempt)
+        case .close: try close(index, attempt)
+        case .discard(let finished): try discard(index, attempt, finished)
+        }
+    }
+
+    private func apply(_ action: TransportAction, _ index: Int) throws {
+        switch action {
+        case .begin(let number, let ask): try begin(index, number, ask)
+        case .accept(let number, let range): try accept(index, number, range)
+        case .follow(let number, _): try follow(index, number)
+        case .stop(let number, let keepBytes): try stop(index, number, keepBytes)
+        case .flush: try flush(index)
         }
     }
 }
@@ -57,9 +68,9 @@ extension World {
         guard attempt > old.attempt else { throw Nonsense("attempt \(attempt) is not a new one") }
         guard generation > old.generation else { throw Nonsense("generation \(generation) is not a new one") }
         let id = places[index].id
-        if random.chance(50) { places[index].stray.append(.wrote(id, old.attempt, 0..<1)) }
-        if random.chance(20) { places[index].stray.append(.synced(id, old.attempt, ByteRanges())) }
-        if random.chance(10) { places[index].stray.append(.fileFailed(id, old.attempt, .disk)) }
+        if random.chance(50) { places[index].stray.append(.file(id, old.attempt, .wrote(0..<1))) }
+        if random.chance(20) { places[index].stray.append(.file(id, old.attempt, .synced(ByteRanges()))) }
+        if random.chance(10) { places[index].stray.append(.file(id, old.attempt, .failed(.disk))) }
         places[index].attempt = attempt
         _ = places[index].generation(generation)
         places[index].file = WorkingFile(attempt: attempt, generation: generation, work: [.open(ByteRanges())])
@@ -101,11 +112,10 @@ extension World {
         places[index].file?.isClosing = true
     }
 
-    private func discard(_ index: Int, _ finished: Bool) throws {
+    private func discard(_ index: Int, _ attempt: Attempt, _ finished: Bool) throws {
         guard places[index].file == nil else { throw Nonsense("discards an open file") }
         guard !places[index].isUnrecording else { throw Nonsense("discards before the record is gone") }
-        places[index].isDiscarding = true
-        places[index].discardsFinished = finished
+        places[index].discard = (attempt, finished)
     }
 }
 
@@ -186,12 +196,12 @@ extension World {
         let id = places[index].id
         let received = places[index].flows[at].position
         places[index].flows[at].stage = .over
-        if random.chance(30) { places[index].stray.append(.received(id, number, received + 1)) }
+        if random.chance(30) { places[index].stray.append(.exchange(id, number, .received(received + 1))) }
         switch random.below(10) {
-        case 0: places[index].stray.append(.ended(id, number, received: received))
-        case 1: places[index].stray.append(.head(id, number, ResponseHead(status: 200)))
-        case 2: places[index].stray.append(.redirected(id, number))
-        default: places[index].stray.append(.exchangeFailed(id, number, Failure(.transport(.canceled), "")))
+        case 0: places[index].stray.append(.exchange(id, number, .ended(received: received)))
+        case 1: places[index].stray.append(.exchange(id, number, .head(ResponseHead(status: 200))))
+        case 2: places[index].stray.append(.exchange(id, number, .redirected))
+        default: places[index].stray.append(.exchange(id, number, .failed(Failure(.transport(.canceled), ""))))
         }
     }
 

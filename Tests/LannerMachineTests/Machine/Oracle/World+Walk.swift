@@ -118,7 +118,7 @@ extension World {
         place.file = nil
         place.flows = []
         place.stray = []
-        place.isDiscarding = false
+        place.discard = nil
         place.isUnrecording = false
         place.attempt = 0
         place.progress = 0

@@ -30,7 +30,7 @@ extension World {
         for index in places.indices {
             if places[index].file?.work.isEmpty == false { jobs += [.file(index), .file(index)] }
             if !places[index].stray.isEmpty { jobs.append(.stray(index)) }
-            if places[index].isDiscarding { jobs.append(.discard(index)) }
+            if places[index].discard != nil { jobs.append(.discard(index)) }
             for flow in places[index].flows.indices {
                 let stage = places[index].flows[flow].stage
                 if stage == .over || places[index].flows[flow].isStalled { continue }
@@ -54,16 +54,17 @@ extension World {
         guard work.isAnswered else { return }
         try feed(
             fails
-                ? .recordFailed(id, work.attempt, Failure(.store, "")) : .recorded(id, work.attempt))
+                ? .store(id, work.attempt, .failed(Failure(.store, ""))) : .store(id, work.attempt, .recorded))
     }
 
     // MARK: Files
 
     private func workDiscard(_ index: Int) throws {
-        places[index].isDiscarding = false
+        guard let discard = places[index].discard else { return }
+        places[index].discard = nil
         places[index].generations = []
-        if places[index].discardsFinished { places[index].finished = nil }
-        try feed(.discarded(places[index].id))
+        if discard.finished { places[index].finished = nil }
+        try feed(.file(places[index].id, discard.attempt, .discarded))
     }
 
     private func workFile(_ index: Int) throws {
@@ -77,7 +78,7 @@ extension World {
         case .write(let range, let version): try wrote(index, range, version)
         case .sync:
             synced(index)
-            try feed(.synced(id, file.attempt, file.written))
+            try feed(.file(id, file.attempt, .synced(file.written)))
         case .verify(let total): try verified(index, file, total)
         case .publish: try published(index, file)
         case .setTotal, .close: break
@@ -91,7 +92,7 @@ extension World {
         if work == .sync, let synced = places[index].file?.synced { places[index].file?.written = synced }
         if work == .publish { places[index].file = nil }
         let failure = random.chance(50) ? Failure(.disk(.noSpace), "") : .disk
-        try feed(.fileFailed(places[index].id, attempt, failure))
+        try feed(.file(places[index].id, attempt, .failed(failure)))
     }
 
     private func opened(_ index: Int, _ claimed: ByteRanges) throws {
@@ -102,14 +103,14 @@ extension World {
         if content.isEmpty, !claimed.isEmpty {
             places[index].file?.hasFailed = true
             places[index].file?.written = claimed
-            return try feed(.fileFailed(places[index].id, file.attempt, Failure(.disk(.notFound), "")))
+            return try feed(.file(places[index].id, file.attempt, .failed(Failure(.disk(.notFound), ""))))
         }
         let held = claimed.clipped(to: content.end)
         places[index].isTampered = false
         places[index].file?.isOpen = true
         places[index].file?.written = held
         places[index].file?.synced = held.intersection(durable)
-        try feed(.opened(places[index].id, file.attempt, held: held))
+        try feed(.file(places[index].id, file.attempt, .opened(held: held)))
     }
 
     private func wrote(_ index: Int, _ range: Range<Int64>, _ version: Int) throws {
@@ -122,7 +123,7 @@ extension World {
             position = gap.upperBound
         }
         places[index].file?.written.insert(range)
-        try feed(.wrote(places[index].id, file.attempt, range))
+        try feed(.file(places[index].id, file.attempt, .wrote(range)))
     }
 
     private func synced(_ index: Int) {
@@ -143,7 +144,7 @@ extension World {
             places[index].hasDigest
             ? (isRight || total == 0 && remote.total == 0 ? .correct : .mismatch("")) : .sizeOnly
         places[index].file?.verification = result
-        try feed(.verified(places[index].id, file.attempt, result))
+        try feed(.file(places[index].id, file.attempt, .verified(result)))
     }
 
     private func content(_ index: Int, _ file: WorkingFile) -> Set<Int> {
@@ -162,14 +163,14 @@ extension World {
         places[index].finished = version
         places[index].generations.removeAll { $0.number == file.generation }
         places[index].file = nil
-        try feed(.published(places[index].id, file.attempt))
+        try feed(.file(places[index].id, file.attempt, .published))
     }
 
     private func closed(_ index: Int, _ file: WorkingFile) throws {
         if !file.hasFailed { synced(index) }
         guard let file = places[index].file else { return }
         places[index].file = nil
-        try feed(.closed(places[index].id, file.attempt, written: file.written, synced: file.synced))
+        try feed(.file(places[index].id, file.attempt, .closed(written: file.written, synced: file.synced)))
     }
 
     // MARK: Exchanges
@@ -182,7 +183,7 @@ extension World {
             if random.chance(faults.exchanges) {
                 try fail(index, at, number, Failure(.redirect, ""))
             } else {
-                try feed(.redirected(places[index].id, number))
+                try feed(.exchange(places[index].id, number, .redirected))
             }
         case .flowing: try flow(index, at, number)
         case .headed, .over: break
@@ -206,7 +207,7 @@ extension World {
             let length = Int(answer.body.upperBound - answer.body.lowerBound)
             places[index].flows[at].cut = answer.body.lowerBound + Int64(random.below(length + 1))
         }
-        try feed(.head(places[index].id, number, answer.head))
+        try feed(.exchange(places[index].id, number, .head(answer.head)))
     }
 
     private func makeAnswer(_ index: Int, _ ask: Ask) -> Remote.Answer {
@@ -221,7 +222,7 @@ extension World {
     private func fail(_ index: Int, _ at: Int, _ number: ExchangeNumber, _ failure: Failure) throws {
         try hand(index, at)
         places[index].flows[at].stage = .over
-        try feed(.exchangeFailed(places[index].id, number, failure))
+        try feed(.exchange(places[index].id, number, .failed(failure)))
     }
 
     private func flow(_ index: Int, _ at: Int, _ number: ExchangeNumber) throws {
@@ -243,8 +244,8 @@ extension World {
             try hand(index, at)
             places[index].flows[at].stage = .over
             let count = body.upperBound - body.lowerBound
-            return try feed(.ended(places[index].id, number, received: count))
+            return try feed(.exchange(places[index].id, number, .ended(received: count)))
         }
-        try feed(.received(places[index].id, number, flow.position + length - body.lowerBound))
+        try feed(.exchange(places[index].id, number, .received(flow.position + length - body.lowerBound)))
     }
 }

@@ -99,7 +99,7 @@ final class World {
             try apply(action)
         }
         try checkSlots()
-        if case .head(let id, let number, _) = event { try checkHead(id, number) }
+        if case .exchange(let id, let number, .head(_)) = event { try checkHead(id, number) }
     }
 
     /// The same for an event that comes too late: nothing may come of it but a note.
