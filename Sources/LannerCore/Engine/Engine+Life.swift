@@ -26,7 +26,7 @@ extension Engine {
         enter { state in
             state.networkAccess = configuration.networkAccess
             state.timeout = settings.watchdog.silence
-            return .settings(settings)
+            return [.settings(settings)]
         }
     }
 
@@ -45,7 +45,7 @@ extension Engine {
         }
         enter { state in
             for job in jobs { state.keep(job) }
-            return .add(new)
+            return [.add(new)]
         }
         if !published.isEmpty { recordAnew(published) }
         if resuming, !interrupted.isEmpty { handle(.user(.start, interrupted, nil)) }

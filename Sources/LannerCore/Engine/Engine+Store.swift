@@ -59,13 +59,16 @@ extension Engine {
     }
 
     func makeRecord(_ job: Job) -> DownloadRecord {
-        let task = job.task.state.withLock { $0 }
+        // Not the whole state, which is large.
+        let (fileName, startDate, endDate, validation) = job.task.state.withLock { task in
+            (task.fileName, task.startDate, task.endDate, task.validation)
+        }
         return job.state.withLock { state in
             DownloadRecord(
                 id: job.id, token: job.token, url: job.task.url.absoluteString, fields: state.fields,
-                fileName: task.fileName,
+                fileName: fileName,
                 rank: state.rank, digest: state.digest?.description, resumeData: state.resumeData,
-                startDate: task.startDate, endDate: task.endDate, validation: task.validation, boot: boot,
+                startDate: startDate, endDate: endDate, validation: validation, boot: boot,
                 saved: state.saved)
         }
     }
@@ -106,12 +109,15 @@ extension Engine {
         case .success:
             // After the end the directory may be somebody else's: they go at the next launch.
             if !pending.obsolete.isEmpty, !isOver { remove(pending.obsolete) }
-            for entry in pending.confirmations { handle(.store(entry.id, entry.attempt, .recorded)) }
+            answer(pending.confirmations, .recorded)
         case .failure(let error):
             log { .error("could not keep records", error: LannerError.storeError(error)) }
-            let failure = Failure(.store, error.message)
-            for entry in pending.confirmations { handle(.store(entry.id, entry.attempt, .failed(failure))) }
+            answer(pending.confirmations, .failed(Failure(.store, error.message)))
         }
+    }
+
+    private func answer(_ confirmations: [PendingChanges.Confirmation], _ event: StoreEvent) {
+        enter { _ in confirmations.map { .store($0.id, $0.attempt, event) } }
     }
 }
 

@@ -25,7 +25,7 @@ extension Engine {
                     new.append(NewDownload(id: job.id, rank: state.lastRank, hasDigest: request.checksum != nil))
                 }
             }
-            return .add(new)
+            return [.add(new)]
         }
         for job in updated { handle(.expectDigest(job.id, job.state.withLock { $0.digest != nil })) }
         start(jobs, callback)
@@ -64,13 +64,13 @@ extension Engine {
         do throws(FileError) { return try environment.fileSystem.size(of: path) != nil } catch { return true }
     }
 
-    /// A verb over any number of downloads; `done` is called exactly once, when all have come to rest, also when there
-    /// was nothing to do.
-    func user(_ verb: Verb, _ ids: [DownloadID], _ done: (@Sendable () -> Void)?) {
+    /// A verb over some downloads, or over all when nil; `done` is called exactly once, when all have come to rest, also
+    /// when there was nothing to do.
+    func user(_ verb: Verb, _ ids: [DownloadID]?, _ done: (@Sendable () -> Void)?) {
         var isTaken = false
         enter { state in
             isTaken = true
-            return .user(verb, ids, state.makeTicket(done))
+            return [.user(verb, ids ?? state.machine.ids, state.makeTicket(done))]
         }
         if isTaken { return }
         logOver("nothing was done")

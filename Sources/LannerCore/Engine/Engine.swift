@@ -42,18 +42,18 @@ final class Engine: Sendable {
 
     // MARK: Events
 
-    /// Tells the machine of an event, and sees to it that its actions are run.
-    func handle(_ event: Event) {
-        enter { _ in event }
-    }
+    /// Tells the machine of events, and sees to it that its actions are run.
+    func handle(_ events: Event...) { enter { _ in events } }
 
-    /// The same with an event that is made under the lock from what stands there; nil for none.
-    func enter(_ makeEvent: (inout EngineState) -> Event?) {
+    /// The same with events that are made under the lock from what stands there.
+    func enter(_ makeEvents: (inout EngineState) -> [Event]) {
         let now = environment.clock.now
         let wallSeconds = Int64(rounding: environment.clock.date.timeIntervalSince1970)
         let isDrainer = state.withLock { state -> Bool in
-            guard !state.isInvalidated, let event = makeEvent(&state) else { return false }
-            state.actions += state.machine.handle(event, now: now, wallSeconds: wallSeconds)
+            guard !state.isInvalidated else { return false }
+            for event in makeEvents(&state) {
+                state.actions += state.machine.handle(event, now: now, wallSeconds: wallSeconds)
+            }
             return state.becomeDrainer()
         }
         if isDrainer { drain() }

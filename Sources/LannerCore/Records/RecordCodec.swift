@@ -35,11 +35,10 @@ struct RecordWriter {
 
     private mutating func head(_ tag: UInt8, _ count: Int) {
         bytes.append(tag)
-        let count = UInt32(clamping: count)
-        for shift in [0, 8, 16, 24] as [UInt32] { bytes.append(UInt8(truncatingIfNeeded: count >> shift)) }
+        append(UInt32(clamping: count))
     }
 
-    private mutating func append(_ word: UInt64) {
+    private mutating func append(_ word: some FixedWidthInteger) {
         withUnsafeBytes(of: word.littleEndian) { bytes.append(contentsOf: $0) }
     }
 }

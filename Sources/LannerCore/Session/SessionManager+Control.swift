@@ -100,9 +100,9 @@ extension SessionManager {
     }
 
     private func performAll(_ verb: Verb, _ onMainQueue: Bool, _ handler: Handler<SessionManager>?) {
-        guard let handler else { return engine.user(verb, tasks.map(\.id), nil) }
+        guard let handler else { return engine.user(verb, nil, nil) }
         let callback = Callback(onMainQueue: onMainQueue, handler: handler)
-        engine.user(verb, tasks.map(\.id)) { [weak self] in
+        engine.user(verb, nil) { [weak self] in
             if let self { engine.dispatch(callback, self) }
         }
     }
