@@ -32,23 +32,23 @@ extension Engine {
 
     private func restore(_ records: [DownloadRecord], resuming: Bool) {
         var jobs: [Job] = []
-        var new: [NewDownload] = []
-        var interrupted: [DownloadID] = []
         var published: [Job] = []
+        jobs.reserveCapacity(records.count)
         for record in records {
             guard let job = restoredJob(record) else { continue }
             jobs.append(job)
-            let (saved, rank, hasDigest) = job.state.withLock { ($0.saved, $0.rank, $0.digest != nil) }
-            new.append(NewDownload(id: job.id, rank: rank, hasDigest: hasDigest, saved: saved))
-            if saved.status == .active || saved.status == .publishing { interrupted.append(job.id) }
-            if saved.status == .succeeded, record.saved.status != .succeeded { published.append(job) }
+            let status = job.state.withLock { $0.saved.status }
+            if status == .succeeded, record.saved.status != .succeeded { published.append(job) }
         }
+        jobs = jobs.inOrder
         enter { state in
+            state.reserve(jobs.count)
             for job in jobs { state.keep(job) }
-            return [.add(new)]
+            return [.add(jobs.map(\.new))]
         }
         if !published.isEmpty { recordAnew(published) }
-        if resuming, !interrupted.isEmpty { handle(.user(.start, interrupted, nil)) }
+        let interrupted = resuming ? jobs.filter(\.isInterrupted).map(\.id) : []
+        if !interrupted.isEmpty { handle(.user(.start, interrupted, nil)) }
     }
 
     private func restoredJob(_ record: DownloadRecord) -> Job? {
@@ -81,6 +81,12 @@ extension Engine {
 }
 
 extension EngineState {
+    /// Makes room for so many more.
+    fileprivate mutating func reserve(_ count: Int) {
+        jobs.reserveCapacity(jobs.count + count)
+        ids.reserveCapacity(ids.count + count)
+    }
+
     /// Takes a job in; of two with one URL the later one is found by it.
     mutating func keep(_ job: Job) {
         jobs[job.id] = job
@@ -88,6 +94,23 @@ extension EngineState {
         identity.lastID = max(identity.lastID, job.id.number)
         lastRank = max(lastRank, job.state.withLock { $0.rank })
         totals.add(job.task.state.withLock { $0.figures })
+    }
+}
+
+extension Job {
+    /// What the machine is told of a download that was remembered.
+    fileprivate var new: NewDownload {
+        state.withLock { state in
+            NewDownload(id: id, rank: state.rank, hasDigest: state.digest != nil, saved: state.saved)
+        }
+    }
+
+    /// Whether the process ended before the download had.
+    fileprivate var isInterrupted: Bool {
+        switch state.withLock({ $0.saved.status }) {
+        case .active, .publishing: true
+        case .suspended, .failed, .succeeded: false
+        }
     }
 }
 

@@ -88,9 +88,7 @@ extension Engine {
     }
 
     func tasks(where isWanted: (DownloadTask) -> Bool) -> [DownloadTask] {
-        let jobs = state.withLock { Array($0.jobs.values) }
-        return jobs.map { ($0.state.withLock { $0.rank }, $0) }
-            .sorted { ($0.0, $0.1.id) < ($1.0, $1.1.id) }.map(\.1.task).filter(isWanted)
+        state.withLock { Array($0.jobs.values) }.inOrder.map(\.task).filter(isWanted)
     }
 
     var running: [DownloadTask] {
@@ -111,6 +109,14 @@ extension EngineState {
         case .willCancel, .willRemove, .canceled, .removed, nil: return nil
         case .waiting, .running, .willSuspend, .suspended, .failed, .succeeded: return job
         }
+    }
+}
+
+extension [Job] {
+    /// By rank; the id decides between equals.
+    var inOrder: [Job] {
+        map { (rank: $0.state.withLock { $0.rank }, job: $0) }
+            .sorted { ($0.rank, $0.job.id) < ($1.rank, $1.job.id) }.map(\.job)
     }
 }
 

@@ -5,6 +5,7 @@ import LannerMachine
 struct Startup {
     private(set) var store: any Store
     private(set) var lock: (any FileLock)?
+    /// In no particular order.
     private(set) var records: [DownloadRecord] = []
     private(set) var identity: StoreIdentity
     /// What could not be read, though the rest could.
@@ -49,6 +50,7 @@ struct Startup {
 
     private mutating func read(_ contents: StoreContents) {
         problems = contents.problems
+        records.reserveCapacity(contents.values.count)
         for (key, value) in contents.values {
             if key == StoreIdentity.key, let known = StoreIdentity(value) {
                 identity = known
@@ -58,7 +60,6 @@ struct Startup {
                 problems.append("The record “\(key)” makes no sense and is left out.")
             }
         }
-        records.sort { ($0.rank, $0.id) < ($1.rank, $1.id) }
     }
 
     /// Partial files of this store that no record names are left from a crash. Those of others are none of ours.

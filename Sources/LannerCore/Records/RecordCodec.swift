@@ -69,26 +69,29 @@ struct RecordReader {
     }
 
     func text(_ tag: UInt8) -> String? {
-        texts(tag).first
+        range(tag).map(text)
     }
 
     func texts(_ tag: UInt8) -> [String] {
-        places.filter { $0.tag == tag }.map { place in
-            data.withUnsafeBytes { String(decoding: UnsafeRawBufferPointer(rebasing: $0[place.range]), as: UTF8.self) }
-        }
+        places.filter { $0.tag == tag }.map { text($0.range) }
+    }
+
+    private func text(_ range: Range<Int>) -> String {
+        data.withUnsafeBytes { String(decoding: UnsafeRawBufferPointer(rebasing: $0[range]), as: UTF8.self) }
     }
 
     func number(_ tag: UInt8) -> Int64? {
-        numbers(tag).first
+        guard let range = range(tag), range.count >= 8, range.count % 8 == 0 else { return nil }
+        return number(at: range.lowerBound)
     }
 
     func numbers(_ tag: UInt8) -> [Int64] {
         guard let range = range(tag), range.count % 8 == 0 else { return [] }
-        return data.withUnsafeBytes { bytes in
-            stride(from: range.lowerBound, to: range.upperBound, by: 8).map {
-                Int64(littleEndian: bytes.loadUnaligned(fromByteOffset: $0, as: Int64.self))
-            }
-        }
+        return stride(from: range.lowerBound, to: range.upperBound, by: 8).map(number(at:))
+    }
+
+    private func number(at position: Int) -> Int64 {
+        data.withUnsafeBytes { Int64(littleEndian: $0.loadUnaligned(fromByteOffset: position, as: Int64.self)) }
     }
 
     func data(_ tag: UInt8) -> Data? {

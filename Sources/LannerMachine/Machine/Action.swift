@@ -1,4 +1,6 @@
 /// What the machine wants done. The engine does it in order, outside the lock, and reports back with events.
+///
+/// There may be hundreds of thousands at once: what is large in a few of them lives outside.
 package enum Action: Sendable, Equatable {
     /// Of the files of an attempt; answered by an event of the file.
     case file(DownloadID, Attempt, FileAction)
@@ -41,7 +43,7 @@ package enum FileAction: Sendable, Equatable {
 /// What is to be done with the exchanges of a download.
 package enum TransportAction: Sendable, Equatable {
     /// Begin an exchange. → head, received, ended, failed
-    case begin(ExchangeNumber, Ask)
+    indirect case begin(ExchangeNumber, Ask)
     /// Write the body of the exchange to these positions of the file.
     case accept(ExchangeNumber, Range<Int64>)
     /// Look at a redirect of the exchange. → redirected, failed
@@ -55,7 +57,7 @@ package enum TransportAction: Sendable, Equatable {
 /// What is to be done with the record of a download.
 package enum StoreAction: Sendable, Equatable {
     /// Keep it. → recorded, failed when `confirmed`
-    case record(Saved, RecordNeed)
+    indirect case record(Saved, RecordNeed)
     /// Forget it. → recorded, failed
     case unrecord
 }

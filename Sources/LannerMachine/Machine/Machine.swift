@@ -80,6 +80,7 @@ extension Machine {
     }
 
     private mutating func add(_ new: [NewDownload]) {
+        roster.reserve(new.count)
         for download in new where roster.place(of: download.id) == nil { roster.add(Download(download)) }
     }
 

@@ -16,6 +16,11 @@ struct Roster: Sendable {
 
     func place(of id: DownloadID) -> Int? { places[id] }
 
+    /// Makes room for the places of so many more.
+    mutating func reserve(_ additional: Int) {
+        places.reserveCapacity(places.count + additional)
+    }
+
     mutating func add(_ download: Download) {
         if let place = vacant.popLast() {
             downloads[place] = download
