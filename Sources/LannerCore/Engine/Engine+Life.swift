@@ -75,7 +75,7 @@ extension Engine {
     /// Whether the process ended between the move of the file and the record of it.
     private func isPublished(_ record: DownloadRecord, _ digest: Checksum.Digest?) -> Bool {
         Publisher(fileSystem: environment.fileSystem).hasMoved(
-            cache.downloadTmpPath + "/" + record.partialName, to: cache.downloadFilePath + "/" + record.fileName,
+            cache.downloadTmpPath + "/" + record.partialName.text, to: cache.downloadFilePath + "/" + record.fileName,
             size: record.saved.total, digest: digest)
     }
 }

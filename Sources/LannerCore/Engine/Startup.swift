@@ -64,11 +64,14 @@ struct Startup {
 
     /// Partial files of this store that no record names are left from a crash. Those of others are none of ours.
     private func removeOrphans(_ fileSystem: any FileSystem, _ directory: String) throws {
-        let known = Set(records.map(\.partialName))
-        let tokens = Set(records.map(\.token) + [identity.token])
-        for name in try fileSystem.list(directory) where PartialName.isName(name, with: tokens) && !known.contains(name)
-        {
-            try? fileSystem.remove(directory + "/" + name)
+        var orphans = Set(try fileSystem.list(directory).compactMap { PartialName($0) })
+        var tokens: Set = [identity.token]
+        for record in records {
+            orphans.remove(record.partialName)
+            tokens.insert(record.token)
+        }
+        for orphan in orphans where tokens.contains(orphan.token) {
+            try? fileSystem.remove(directory + "/" + orphan.text)
         }
     }
 }

@@ -31,7 +31,7 @@ struct DownloadRecord: Sendable, Equatable {
     static func key(_ id: DownloadID) -> String { String(id.number) }
 
     /// The name of the partial file that it speaks of.
-    var partialName: String { PartialName(token: token, id: id, generation: saved.generation).text }
+    var partialName: PartialName { PartialName(token: token, id: id, generation: saved.generation) }
 }
 
 extension DownloadRecord {

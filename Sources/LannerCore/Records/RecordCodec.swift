@@ -52,6 +52,7 @@ struct RecordReader {
     /// Nil when the bytes are not a sequence of fields.
     init?(_ data: Data) {
         self.data = data
+        places.reserveCapacity(24)
         let isWhole = data.withUnsafeBytes { bytes -> Bool in
             var position = 0
             while position < bytes.count {

@@ -42,19 +42,24 @@ struct StoreIdentity: Sendable, Equatable {
 }
 
 /// The name of a partial file.
-struct PartialName {
+struct PartialName: Hashable {
     let token: UInt64
     let id: DownloadID
     let generation: UInt32
 
-    var text: String { Self.prefix(token) + "\(id.number)-\(generation)" + Self.suffix }
+    var text: String { String(token, radix: 16) + "-\(id.number)-\(generation)" + Self.suffix }
 
     private static let suffix = ".part"
+}
 
-    private static func prefix(_ token: UInt64) -> String { String(token, radix: 16) + "-" }
-
-    /// Whether a file in the directory is a partial file of a store with one of the tokens.
-    static func isName(_ name: String, with tokens: Set<UInt64>) -> Bool {
-        name.hasSuffix(suffix) && tokens.contains { name.hasPrefix(prefix($0)) }
+extension PartialName {
+    /// Reads a name; nil when it is none of ours.
+    init?(_ text: String) {
+        let parts = text.dropLast(Self.suffix.count).split(separator: "-")
+        guard parts.count == 3, let token = UInt64(parts[0], radix: 16), let number = UInt64(parts[1]),
+            let generation = UInt32(parts[2])
+        else { return nil }
+        self.init(token: token, id: DownloadID(number), generation: generation)
+        if self.text != text { return nil }
     }
 }
