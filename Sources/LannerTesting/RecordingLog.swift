@@ -46,7 +46,7 @@ public final class RecordingLog: Logable {
     private static func line(_ type: LogType) -> String {
         switch type {
         case .sessionManager(let message, let manager): "\(manager.identifier): \(message)"
-        case .downloadTask(let message, let task): "\(task.url.absoluteString): \(message)"
+        case .downloadTask(let message, let task): "\(Destination.redacted(task.url.absoluteString)): \(message)"
         case .error(let message, let error): "\(message): \(error)"
         }
     }

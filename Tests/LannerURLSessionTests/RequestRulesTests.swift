@@ -35,6 +35,18 @@ struct RequestRulesTests {
         #expect(throws: TransportFailure.self) { try RequestRules.url(url) }
     }
 
+    @Test(arguments: [
+        "ws://host/?key=secret#secret", "http:/path?secret", "http://me:secret@host/", "http://[::1]/?secret",
+    ])
+    func aRefusalShowsNoSecret(asked: String) throws {
+        let url = try #require(URL(string: asked))
+        do throws(TransportFailure) {
+            _ = try RequestRules.url(url)
+        } catch {
+            #expect(!error.message.contains("secret"))
+        }
+    }
+
     @Test func aURLWithoutEndIsRefused() throws {
         let url = try #require(URL(string: "http://host/" + String(repeating: "a", count: 100_000)))
         #expect(throws: TransportFailure.self) { try RequestRules.url(url) }

@@ -75,10 +75,7 @@ extension Engine {
     }
 
     private func accept(_ job: Job, _ number: ExchangeNumber, _ body: Range<Int64>) {
-        let (sink, file) = job.state.withLock { state in
-            state.destination?.arrived()
-            return (state.sinks[number], state.file)
-        }
+        let (sink, file) = job.state.withLock { ($0.sinks[number], $0.file) }
         guard let sink, let file else { return }
         sink.accept(body, into: file)
     }

@@ -10,13 +10,7 @@ package struct Destination: Sendable, Hashable {
     package private(set) var url: URL
     /// The caller's fields, as far as they may go there.
     package private(set) var fields: HeaderFields
-    /// How many redirects led here.
-    package private(set) var redirects = 0
-
     private var address: WebAddress
-
-    /// As many as are common among clients; real chains are much shorter.
-    package static let maximumRedirects = 20
 
     /// Checks a URL and header fields that a caller gave.
     ///
@@ -35,17 +29,9 @@ package struct Destination: Sendable, Hashable {
         }
     }
 
-    /// The file was found here: a later request is the beginning of another chain.
-    package mutating func arrived() {
-        redirects = 0
-    }
-
     /// Goes on to where a response's `Location` points. User info in it is dropped: a server has no credentials to give.
+    /// How often in a row is not counted here.
     package mutating func follow(_ location: String) throws(Failure) {
-        guard redirects < Self.maximumRedirects else {
-            throw Failure(
-                .redirect, "\(Self.redacted(address.text)): more than \(Self.maximumRedirects) redirects in a row.")
-        }
         let next: WebAddress
         do throws(WebAddress.Refusal) {
             next = try address.resolving(location)
@@ -56,7 +42,6 @@ package struct Destination: Sendable, Hashable {
         url = try Self.url(of: next)
         fields = Self.fields(fields, from: address.origin, to: next.origin)
         address = next
-        redirects += 1
     }
 
     /// The fields that may follow a redirect.
@@ -93,15 +78,24 @@ extension Destination {
         return "Basic " + Data("\(user):\(password)".utf8).base64EncodedString()
     }
 
-    /// A URL that may be anything, safe to show: without user info, query and control characters, and not too long.
+    /// A URL that may be anything, safe to show: without user info, query, fragment and control characters, and not too
+    /// long.
     package static func redacted(_ text: String) -> String {
         var reference = URIReference(text)
-        reference.authority = reference.authority.map { authority in
-            authority.utf8.lastIndex(of: UInt8(ascii: "@")).map { String(authority[$0...].dropFirst()) } ?? authority
+        if let authority = reference.authority {
+            reference.authority = withoutUserInfo(authority)
+        } else if !reference.path.hasPrefix("/") {
+            // `user:password@host/path`, without a scheme.
+            reference.path = withoutUserInfo(reference.path)
         }
         reference.query = reference.query.map { _ in "…" }
+        reference.fragment = reference.fragment.map { _ in "…" }
         let scalars = reference.text.unicodeScalars.prefix(200)
         return scalars.map { $0.properties.generalCategory == .control ? $0.escaped(asASCII: true) : String($0) }
             .joined()
+    }
+
+    private static func withoutUserInfo(_ text: String) -> String {
+        text.utf8.lastIndex(of: UInt8(ascii: "@")).map { String(text[$0...].dropFirst()) } ?? text
     }
 }

@@ -149,8 +149,8 @@ extension Download {
 
     private mutating func redirect(_ exchange: Exchange, _ location: String, _ context: inout Context) {
         guard exchange.redirects < Pace.redirects else {
-            let failure = Failure(
-                .redirect, "The server redirected more than \(Pace.redirects) times, last to \(location).")
+            // Where to last is not told: a location may hold credentials.
+            let failure = Failure(.redirect, "The server redirected more than \(Pace.redirects) times in a row.")
             return close(for: .fail(failure), [], &context)
         }
         var exchange = exchange

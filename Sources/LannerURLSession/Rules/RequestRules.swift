@@ -46,7 +46,7 @@ extension RequestRules {
         do {
             address = try WebAddress(asked.absoluteString)
         } catch {
-            throw .unacceptable("The URL \(error.reason): \(asked.absoluteString)")
+            throw .unacceptable("The URL \(error.reason): \(Destination.redacted(asked.absoluteString))")
         }
         // It would be sent unasked on Linux, and stored elsewhere.
         guard address.userInfo == nil else {
@@ -54,10 +54,13 @@ extension RequestRules {
         }
         #if !canImport(Darwin)
         guard !address.host.hasPrefix("[") else {
-            throw .unacceptable("URLSession on Linux takes no IPv6 addresses, only host names: \(address.text)")
+            throw .unacceptable(
+                "URLSession on Linux takes no IPv6 addresses, only host names: \(Destination.redacted(address.text))")
         }
         #endif
-        guard let url = address.url else { throw .unacceptable("The URL cannot be read: \(address.text)") }
+        guard let url = address.url else {
+            throw .unacceptable("The URL cannot be read: \(Destination.redacted(address.text))")
+        }
         return url
     }
 }

@@ -68,6 +68,24 @@ import Testing
         #expect(bench.transport.underway == 0)
     }
 
+    /// However a download ends behind a redirect: what the location holds is in no line and no failure.
+    @Test(arguments: [
+        ScriptedTransport.Step.redirect(to: "?key=secret"), .redirect(to: "ftp://me:secret@h/?secret#secret"),
+        .status(403), .status(503), .failure(.secureConnectionFailed),
+        .cut(afterBytes: 1), .ignoreRange, .exactly(ResponseHead(status: 206)),
+    ])
+    func showsNoSecretOfARedirect(step: ScriptedTransport.Step) throws {
+        let bench = TestBench.serving([1, 2, 3])
+        bench.transport.always("/start", .redirect(to: "https://me:secret@cdn.example/file.bin?key=secret#secret"))
+        bench.transport.always(place, step)
+        let task = try #require(bench.manager.download("https://example.com/start"))
+        bench.runToRest()
+        #expect(bench.transport.requests.contains { $0.url.query?.contains("secret") == true })
+        #expect(!bench.log.lines.contains { $0.contains("secret") })
+        #expect(task.error.map { "\($0)\($0.localizedDescription)".contains("secret") } != true)
+        #expect(!bench.records.contains { "\($0.saved.status)".contains("secret") })
+    }
+
     @Test func redirectsSlices() throws {
         let bytes = Sample.bytes(400_000)
         let bench = TestBench(traits: TransportTraits(delivery: .sliced(100_000...100_000, inFlight: 2)))
