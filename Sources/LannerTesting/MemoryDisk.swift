@@ -2,8 +2,17 @@ import LannerCore
 
 /// A disk in memory, for tests that need full and failing disks, or that should not touch a real one.
 ///
+/// Handed to ``TestBench/init(configuration:traits:disk:store:seed:)``, it holds all the manager writes: make it full
+/// (``capacity``), let single operations fail (``fail(_:with:path:skipping:times:)``), and look at what is there
+/// (``contents(of:)``).
+///
 /// It behaves as a disk of one file system: directories have to be there, a removed file stays readable for those who
-/// have it open, a write that does not fit leaves what did. Every method may be called on any thread.
+/// have it open, a write that does not fit leaves what did, a reservation takes its space at once. It outlives every
+/// manager on it, and loses nothing that was written, synced or not: of a machine's death it knows nothing. There are no
+/// permissions, no links and no second device, and time does not pass on it.
+///
+/// Paths are from the root; doubled slashes in them do not matter. Every method may be called on any thread; those of
+/// a manager that are under way see a change at once.
 public final class MemoryDisk: Sendable {
     /// What can be made to fail.
     public enum Operation: String, Sendable, Hashable, CaseIterable {
@@ -37,26 +46,37 @@ public final class MemoryDisk: Sendable {
 
     let state: Locked<MemoryDiskState>
 
-    /// An empty disk that holds `capacity` bytes of files; nil for no limit.
+    /// An empty disk that holds `capacity` bytes of files; nil for no limit. Names and directories take no space.
     public init(capacity: Int64? = nil) {
         state = Locked(MemoryDiskState(capacity: capacity))
     }
 
-    /// How many bytes of files the disk holds; nil for no limit. A disk that holds more already keeps it.
+    /// How many bytes of files the disk holds, those that are set aside for a file included; nil for no limit. A disk
+    /// that holds more already keeps it. What does not fit fails with ``DiskFault/noSpace``.
     public var capacity: Int64? {
         get { state.withLock { $0.capacity } }
         set { state.withLock { $0.capacity = newValue } }
     }
 
-    /// The bytes of a file; nil when no file is there.
+    /// The bytes of a file, written or not yet synced; nil when no file is there. Counts as no operation, and no fault
+    /// applies.
     public func contents(of path: String) -> [UInt8]? {
         state.withLock { $0.file(at: path)?.bytes.contents }
     }
 
-    /// Makes an operation fail: the next `times` of it, after letting `skipping` of it pass.
+    /// Makes an operation fail: the next `times` of it, after letting `skipping` of it pass. One that fails changes
+    /// nothing.
     ///
     /// With a `path` only operations on that file or directory count, for a rename those from it. Several faults may
-    /// be set; the one set first that applies is used up first.
+    /// be set; the one set first that applies is used up first. The manager sees an error with this fault, as it would
+    /// from a real disk; what the download makes of it is in its ``DownloadTask/error``.
+    ///
+    /// - Parameters:
+    ///   - operation: What fails.
+    ///   - fault: How.
+    ///   - path: Where; everywhere when nil.
+    ///   - skipping: How many go well before.
+    ///   - times: How many fail.
     public func fail(
         _ operation: Operation, with fault: DiskFault, path: String? = nil, skipping: Int = 0, times: Int = 1
     ) {

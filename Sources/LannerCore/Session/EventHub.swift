@@ -20,8 +20,6 @@ public enum DownloadEvent: Sendable {
 final class EventHub: Sendable {
     private let listeners = Locked<[ObjectIdentifier: Listener]>([:])
 
-    var isEmpty: Bool { listeners.withLock { $0.isEmpty } }
-
     /// Adds a listener, which is told how things stand first. One that nobody hears any more is not added.
     func add(_ listener: Listener, first event: DownloadEvent) {
         listener.send(event)

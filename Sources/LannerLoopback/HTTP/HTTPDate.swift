@@ -1,6 +1,9 @@
 import Foundation
 
 /// Dates in the one form HTTP sends, `Sun, 06 Nov 1994 08:49:37 GMT` (RFC 9110, 5.6.7).
+///
+/// The server has its own reader and writer, as it has its own ranges and conditions: it stands for servers that others
+/// wrote, and a mistake it shared with the client would be seen by no test.
 enum HTTPDate {
     private static let days = ["Sun", "Mon", "Tue", "Wed", "Thu", "Fri", "Sat"]
     private static let months = [
