@@ -26,8 +26,10 @@ import LannerCore
 ///   exchanges with a host then share a connection.
 /// - Proxies come from the environment: `http_proxy`, `https_proxy`, `ALL_PROXY`, `no_proxy`.
 /// - A redirect is reported when its body has arrived, which the library reads in quadratic time; thousands of header
-///   lines are slow as well, and a small gzip body may become a large one. The manager's own time limits end such
-///   exchanges.
+///   lines are slow as well. The manager gives such an exchange up when no head was reported within its
+///   ``SessionConfiguration/timeoutIntervalForRequest``. A body that trickles it bears, unless
+///   ``SessionConfiguration/minimumSpeed`` or ``SessionConfiguration/timeoutIntervalForResource`` is set.
+/// - A small gzip body may become a large one: it ends when the disk is full.
 /// - ``TransportRequest/networkAccess`` is ignored.
 /// - No cookie, answer or credential is stored, but making a session leaves empty directories in `~/.cache` and
 ///   `~/.local/share`. The library leaks some 160 bytes per request.

@@ -3,7 +3,8 @@ import LannerMachine
 
 /// What a ``SessionManager`` works by. A change applies at once to tasks that wait and run.
 public struct SessionConfiguration: Sendable, Hashable {
-    /// How long a server may stay silent, before its answer and within it, in seconds. At least 1.
+    /// How long a server may stay silent, before its answer and within it, in seconds. At least 1. One that sends a byte
+    /// now and then is not silent: see ``minimumSpeed`` and ``timeoutIntervalForResource``.
     public var timeoutIntervalForRequest: TimeInterval = 60
     /// How many tasks run at once. At least 1.
     public var maxConcurrentTasksLimit = 6
@@ -16,9 +17,12 @@ public struct SessionConfiguration: Sendable, Hashable {
 
     /// When a failure is tried again.
     public var retryPolicy = RetryPolicy()
-    /// Bytes a second below which an attempt is given up (and tried again); 0 for no bound.
+    /// Bytes a second, over 30 seconds, below which an attempt is given up (and tried again).
+    ///
+    /// 0, the default, sets no bound: a slow link is no fault, and a download over it ends when it ends. Set one where a
+    /// server that trickles must not hold a task's turn.
     public var minimumSpeed: Int64 = 0
-    /// The longest one attempt may take, in seconds; nil for no bound.
+    /// The longest one attempt may take, in seconds; nil, the default, for no bound.
     public var timeoutIntervalForResource: TimeInterval?
     /// Whether a task that finds no space on the disk waits for it; else it fails.
     public var waitsForDiskSpace = false
