@@ -27,7 +27,8 @@ extension Download {
 
     /// Begins another partial file, in name only; the engine makes it when it is opened.
     mutating func giveUpBytes(_ reason: RestartReason, _ context: inout Context) {
-        if !written.isEmpty { tell(.restarted(reason), &context) }
+        let isLoss = !written.isEmpty
+        if isLoss { tell(.restarted(reason), &context) }
         ladder.startedOver(
             losing: written.count, askedOn: version?.rung(from: ladder.top, hasDigest: hasDigest) ?? .none)
         generation = generation == .max ? 1 : generation + 1
@@ -37,6 +38,7 @@ extension Download {
         total = nil
         wasResumed = false
         isTiedByDigest = false
+        if isLoss { tell(.progress(completed: 0, total: nil), &context) }
         record(.status, &context)
     }
 

@@ -56,6 +56,9 @@ extension Download {
             isPlain = false
             wait(&context)
             giveUpBytes(.bytesLost, &context)
+            // Another download of the same: it gains from its first byte on.
+            highMark = 0
+            ladder = RungLadder()
         }
         answer(ticket, &context)
     }

@@ -46,6 +46,8 @@ package struct Download: Sendable {
         version = new.saved.version
         generation = new.saved.generation
         written = new.saved.written.clipped(to: total ?? .max)
+        // A file that was verified is whole, whatever else the record says.
+        if new.saved.status == .succeeded, let total, total > 0 { written.insert(0..<total) }
         synced = written.intersection(new.saved.synced)
         highMark = written.count
         hasFile = new.saved.generation > 0
