@@ -92,14 +92,15 @@ struct GetSession: Sendable {
         let item = plan.items[index]
         let held = manager.fetchTask(item.url)?.completedBytes ?? 0
         let task = await withCheckedContinuation { continuation in
-            let task = manager.download(
+            manager.download(
                 item.url, headers: headers, fileName: item.name, checksum: item.checksum, onMainQueue: false
             ) {
-                continuation.resume(returning: Optional($0))
+                continuation.resume(returning: $0)
             }
-            if task == nil { continuation.resume(returning: nil) }
         }
-        return task.map { Follower(index: index, item: item, task: $0, held: held, reporter: reporter) }
+        // One that was refused belongs to no manager.
+        guard task.manager != nil else { return nil }
+        return Follower(index: index, item: item, task: task, held: held, reporter: reporter)
     }
 
     // MARK: The end

@@ -86,7 +86,10 @@ extension Engine {
             return (Array(state.jobs.values), state.tickets.sorted { $0.key < $1.key }.map(\.value))
         }
         state.withLock { $0.lock }?.release()
-        for job in jobs { job.task.hub.finish() }
+        for job in jobs {
+            job.task.hub.finish()
+            settleValidation(of: job.task)
+        }
         handlers.forEach { $0() }
         state.withLock { state in
             state.ending?.engine = nil

@@ -52,7 +52,7 @@ extension Engine {
             dispatch(callback, task)
         }
         if status == .canceled || status == .removed { task.hub.finish() }
-        if status == .succeeded { validateIfAsked(task) }
+        if status != .suspended { settleValidation(of: task) }
     }
 
     // MARK: Progress

@@ -4,12 +4,11 @@ import LannerMachine
 // What a user asks for.
 
 extension Engine {
-    /// Adds and starts downloads; those that are there already are updated.
-    func download(_ requests: [DownloadRequest], _ callback: Callback<DownloadTask>? = nil) -> [DownloadTask] {
-        guard !state.withLock({ $0.isInvalidated }) else {
-            logOver("could not add a download")
-            return []
-        }
+    /// Adds and starts downloads; those that are there already are updated. Throws when nothing happens any more.
+    func download(
+        _ requests: [DownloadRequest], _ callback: Callback<DownloadTask>? = nil
+    ) throws(LannerError) -> [DownloadTask] {
+        if isOver { throw manager?.unavailable ?? .invalidated }
         var jobs: [Job] = []
         var new: [NewDownload] = []
         var updated: [Job] = []
@@ -17,6 +16,7 @@ extension Engine {
             for request in requests {
                 if let job = state.livingJob(request.url.absoluteString) {
                     job.update(request)
+                    if let name = request.fileName, state.mayRename(job.id) { job.rename(name) }
                     jobs.append(job)
                     updated.append(job)
                 } else {
@@ -28,8 +28,23 @@ extension Engine {
             return [.add(new)]
         }
         for job in updated { handle(.expectDigest(job.id, job.state.withLock { $0.digest != nil })) }
+        for (job, request) in zip(jobs, requests) { settleName(job, request.fileName) }
         start(jobs, callback)
         return jobs.map(\.task)
+    }
+
+    /// A download whose finished file is gone begins again, under the name that was asked for; one that has its file
+    /// keeps its name.
+    private func settleName(_ job: Job, _ name: String?) {
+        if job.task.status == .succeeded, !fileExists(job.task.filePath) {
+            return enter { state in
+                if let name, state.machine[job.id]?.state == .succeeded { job.rename(name) }
+                return [.user(.downloadAgain, [job.id], nil)]
+            }
+        }
+        guard let name, name != job.task.fileName else { return }
+        let error = LannerError.fileNameIsFixed(job.task.fileName, asked: name)
+        log { .error("could not rename \(Destination.redacted(job.task.url.absoluteString))", error: error) }
     }
 
     private func makeJob(_ request: DownloadRequest, _ state: inout EngineState) -> Job {
@@ -47,14 +62,8 @@ extension Engine {
     }
 
     private func start(_ jobs: [Job], _ callback: Callback<DownloadTask>?) {
-        let ids = jobs.map { job in
-            let isLost = job.task.status == .succeeded && !fileExists(job.task.filePath)
-            return (job.id, isLost)
-        }
-        let lost = ids.filter(\.1).map(\.0)
-        if !lost.isEmpty { handle(.user(.downloadAgain, lost, nil)) }
         let task = jobs.first?.task
-        user(.start, ids.map(\.0)) { [self] in
+        user(.start, jobs.map(\.id)) { [self] in
             if let callback, let task { dispatch(callback, task) }
         }
     }
@@ -110,6 +119,11 @@ extension EngineState {
         case .waiting, .running, .willSuspend, .suspended, .failed, .succeeded: return job
         }
     }
+
+    /// Whether the file of a download has yet to be moved to its place, so that it can go to another.
+    fileprivate func mayRename(_ id: DownloadID) -> Bool {
+        machine[id]?.hasPlace == false
+    }
 }
 
 extension [Job] {
@@ -127,6 +141,9 @@ extension Job {
             if !request.fields.fields.isEmpty { state.fields = request.fields }
             if let checksum = request.checksum { state.digest = checksum }
         }
-        if let name = request.fileName { task.state.withLock { $0.fileName = name } }
+    }
+
+    func rename(_ name: String) {
+        task.state.withLock { $0.fileName = name }
     }
 }

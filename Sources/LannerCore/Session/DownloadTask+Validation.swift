@@ -1,31 +1,38 @@
 import Foundation
+import LannerMachine
 
 extension DownloadTask {
-    /// Compares the finished file with a digest; waits for the file while the task has not succeeded.
+    /// Compares the finished file with a digest; waits for the file while the task has yet to succeed.
     ///
-    /// The result is in ``validation`` when `handler` is called, once, on the queue that was asked for. An incorrect
-    /// file stays where it is, and the task stays succeeded. A later call of this takes the place of one that waits.
+    /// A file that is found incorrect stays where it is, and the task stays succeeded.
     ///
     /// - Parameters:
     ///   - code: The expected digest in hexadecimal, in upper or lower case. One of the wrong length, or with other
     ///     characters, is no file's digest: the result is ``Validation/incorrect``.
     ///   - type: The algorithm.
-    ///   - onMainQueue: Whether `handler` runs on the main queue, else on the manager's operation queue.
-    ///   - handler: Called when the file has been compared.
+    ///   - onMainQueue: Whether `handler` is called on the main queue, else on the manager's
+    ///     ``SessionManager/operationQueue``.
+    ///   - handler: Called exactly once, with this task: when the file has been compared, the result being in
+    ///     ``validation``; or when nothing will be compared, ``validation`` then being ``Validation/unknown`` unless an
+    ///     earlier result stands. That is when the task fails, is canceled or removed (``status`` and ``error`` say
+    ///     which), when a later call of this takes the place of this one, when the manager is invalidated or gone, and
+    ///     when the file cannot be read, which is logged. While the task waits, runs or is suspended, the call waits.
     /// - Returns: The task.
     @discardableResult
     public func validateFile(
         code: String, type: FileVerificationType, onMainQueue: Bool = true,
         handler: @escaping Handler<DownloadTask>
     ) -> Self {
+        let callback = Callback(onMainQueue: onMainQueue, handler: handler)
         let expected = try? Checksum.Digest(algorithm: type, hexadecimal: code)
-        let request = ValidationRequest(
-            type: type, expected: expected, callback: Callback(onMainQueue: onMainQueue, handler: handler))
-        let engine = state.withLock { state in
-            state.validationRequest = request
-            return state.engine
+        let request = ValidationRequest(type: type, expected: expected, callback: callback)
+        if let engine {
+            // In order with the news of the task, so that an end that is being told is not missed.
+            engine.inOrder { [self] in engine.validate(self, request) }
+        } else {
+            // There is no manager any more, nor its queues.
+            DispatchQueue.main.async { handler(self) }
         }
-        if status == .succeeded { engine?.validateIfAsked(self) }
         return self
     }
 }
@@ -38,19 +45,61 @@ struct ValidationRequest: Sendable {
 }
 
 extension Engine {
-    /// Compares the file of a task that has succeeded, if that was asked for.
-    func validateIfAsked(_ task: DownloadTask) {
-        let request = task.state.withLock { state in
+    /// Takes a request in, and answers the one it replaces.
+    fileprivate func validate(_ task: DownloadTask, _ request: ValidationRequest) {
+        let (replaced, status) = task.state.withLock { state in
+            defer { state.validationRequest = request }
+            return (state.validationRequest, state.status)
+        }
+        if let replaced { dispatch(replaced.callback, task) }
+        if isOver || status.isDecided { settleValidation(of: task) }
+    }
+
+    /// Answers what was asked of a task that has ended, or that nothing happens to any more.
+    func settleValidation(of task: DownloadTask) {
+        let (request, status) = task.state.withLock { state in
             defer { state.validationRequest = nil }
-            return state.validationRequest
+            return (state.validationRequest, state.status)
         }
         guard let request else { return }
+        guard status == .succeeded, !isOver else { return dispatch(request.callback, task) }
         environment.lanes.makeLane("validation").run { [self] in
-            let actual = try? Checksum.digest(ofFileAt: task.filePath, algorithm: request.type)
-            let isCorrect = actual != nil && actual == request.expected
-            task.state.withLock { $0.validation = isCorrect ? .correct : .incorrect }
-            inOrder { [self] in recordAnew(task) }
+            compare(task, request)
             dispatch(request.callback, task)
+        }
+    }
+
+    private func compare(_ task: DownloadTask, _ request: ValidationRequest) {
+        do throws(FileError) {
+            let actual = try digest(ofFileAt: task.filePath, request.type)
+            task.state.withLock { $0.validation = actual == request.expected ? .correct : .incorrect }
+            inOrder { [self] in if !isOver { recordAnew(task) } }
+        } catch {
+            log { .error("could not validate a file", error: LannerError.failed(Failure(error))) }
+        }
+    }
+
+    private func digest(ofFileAt path: String, _ algorithm: Checksum.Algorithm) throws(FileError) -> Checksum.Digest {
+        let file = try environment.fileSystem.open(path, .read)
+        defer { file.close() }
+        var hasher = algorithm.makeHasher()
+        let buffer = UnsafeMutableRawBufferPointer.allocate(byteCount: 512 << 10, alignment: 64)
+        defer { buffer.deallocate() }
+        var position: Int64 = 0
+        while case let count = try file.read(into: buffer, at: position), count > 0 {
+            hasher.update(UnsafeRawBufferPointer(rebasing: buffer[..<count]))
+            position += Int64(count)
+        }
+        return Checksum.Digest(algorithm: algorithm, of: hasher)
+    }
+}
+
+extension Status {
+    /// Whether a finished file is there, or will not come unless the task is started again.
+    fileprivate var isDecided: Bool {
+        switch self {
+        case .succeeded, .failed, .canceled, .removed: true
+        case .waiting, .running, .suspended, .willSuspend, .willCancel, .willRemove: false
         }
     }
 }

@@ -20,6 +20,14 @@ public final class DownloadTask: Sendable {
         self.state = Locked(state)
     }
 
+    /// A task that no manager has and that never changes: what a handler is told with when there is no other.
+    convenience init(nowhere url: any URLConvertible, _ status: Status, _ error: any Error, _ cache: Cache) {
+        let url = (try? url.asURL()) ?? URL(fileURLWithPath: "/dev/null")
+        var state = TaskState(engine: nil, status: status, fileName: FileName.standard(for: url))
+        state.error = error
+        self.init(id: DownloadID(0), url: url, cache: cache, state: state)
+    }
+
     /// The manager of the task; nil once that is gone.
     public var manager: SessionManager? { engine?.manager }
 

@@ -17,6 +17,8 @@ public enum LannerError: Error, Sendable {
     case fileNamesMatchFailed
     /// A file name that would not be one name inside the download directory.
     case invalidFileName(String)
+    /// The download has its file already, or is just moving it to its place: it was not given another name.
+    case fileNameIsFixed(String, asked: String)
     /// The server answered with a status that is not a file.
     case unacceptableStatusCode(code: Int)
     /// The download failed for another reason.
@@ -54,6 +56,8 @@ extension LannerError: LocalizedError, CustomStringConvertible {
         case .fileNamesMatchFailed:
             "The batch has another number of file names than of URLs; give one for each, or none."
         case .invalidFileName(let name): "“\(name)” cannot be a file name: give one name without a directory."
+        case .fileNameIsFixed(let name, let asked):
+            "The file is there as “\(name)” and was not renamed to “\(asked)”; remove the task first to download it again."
         case .unacceptableStatusCode(let code): "The server answered with status \(code), which is not a file."
         case .failed(let failure): failure.detail
         case .cacheError(let path, let message): "\(path): \(message)"

@@ -1,11 +1,19 @@
 import Foundation
 import LannerMachine
 
-// Every handler is called exactly once: when the task has come to rest, or soon when there is nothing to do (also
-// when there is no such task, and then it is not called, there being nothing to call it with).
+// The handlers of all of these keep one promise, which is told at each: called exactly once, whatever happens.
 
 extension SessionManager {
     /// Starts a task, or starts it again; what is there of the file is kept.
+    ///
+    /// - Parameters:
+    ///   - url: The URL of the task.
+    ///   - onMainQueue: Whether `handler` is called on the main queue, else on ``operationQueue``.
+    ///   - handler: Called exactly once, never inside this call, with the task when it has been started, which
+    ///     may be before it runs; soon when it runs, waits or has succeeded already.
+    ///     When there is no task for the URL, it is called soon with one that belongs to no manager, whose
+    ///     ``DownloadTask/status`` is ``Status/removed`` and whose ``DownloadTask/error`` is
+    ///     ``LannerError/fetchDownloadTaskFailed(url:)``.
     public func start(
         _ url: any URLConvertible, onMainQueue: Bool = true, handler: Handler<DownloadTask>? = nil
     ) {
@@ -13,11 +21,27 @@ extension SessionManager {
     }
 
     /// Starts a task, or starts it again; what is there of the file is kept.
+    ///
+    /// - Parameters:
+    ///   - task: The task.
+    ///   - onMainQueue: Whether `handler` is called on the main queue, else on ``operationQueue``.
+    ///   - handler: Called exactly once, never inside this call, with the task when it has been started, which
+    ///     may be before it runs; soon when it runs, waits or has succeeded already.
+    ///     When the task is not, or no longer, this manager's, it is called soon with the task as it is.
     public func start(_ task: DownloadTask, onMainQueue: Bool = true, handler: Handler<DownloadTask>? = nil) {
         perform(.start, task, onMainQueue, handler)
     }
 
     /// Stops a task that runs or waits, and keeps what is there of the file.
+    ///
+    /// - Parameters:
+    ///   - url: The URL of the task.
+    ///   - onMainQueue: Whether `handler` is called on the main queue, else on ``operationQueue``.
+    ///   - handler: Called exactly once, never inside this call, with the task when it has come to rest and is
+    ///     recorded, soon when it rests already. One that is just being finished succeeds first.
+    ///     When there is no task for the URL, it is called soon with one that belongs to no manager, whose
+    ///     ``DownloadTask/status`` is ``Status/removed`` and whose ``DownloadTask/error`` is
+    ///     ``LannerError/fetchDownloadTaskFailed(url:)``.
     public func suspend(
         _ url: any URLConvertible, onMainQueue: Bool = true, handler: Handler<DownloadTask>? = nil
     ) {
@@ -25,11 +49,27 @@ extension SessionManager {
     }
 
     /// Stops a task that runs or waits, and keeps what is there of the file.
+    ///
+    /// - Parameters:
+    ///   - task: The task.
+    ///   - onMainQueue: Whether `handler` is called on the main queue, else on ``operationQueue``.
+    ///   - handler: Called exactly once, never inside this call, with the task when it has come to rest and is
+    ///     recorded, soon when it rests already. One that is just being finished succeeds first.
+    ///     When the task is not, or no longer, this manager's, it is called soon with the task as it is.
     public func suspend(_ task: DownloadTask, onMainQueue: Bool = true, handler: Handler<DownloadTask>? = nil) {
         perform(.suspend, task, onMainQueue, handler)
     }
 
     /// Stops and forgets a task, and deletes what is there of the file. A task that has succeeded is left alone.
+    ///
+    /// - Parameters:
+    ///   - url: The URL of the task.
+    ///   - onMainQueue: Whether `handler` is called on the main queue, else on ``operationQueue``.
+    ///   - handler: Called exactly once, never inside this call, with the task when it and its files are gone,
+    ///     soon when it has succeeded.
+    ///     When there is no task for the URL, it is called soon with one that belongs to no manager, whose
+    ///     ``DownloadTask/status`` is ``Status/removed`` and whose ``DownloadTask/error`` is
+    ///     ``LannerError/fetchDownloadTaskFailed(url:)``.
     public func cancel(
         _ url: any URLConvertible, onMainQueue: Bool = true, handler: Handler<DownloadTask>? = nil
     ) {
@@ -37,11 +77,27 @@ extension SessionManager {
     }
 
     /// Stops and forgets a task, and deletes what is there of the file. A task that has succeeded is left alone.
+    ///
+    /// - Parameters:
+    ///   - task: The task.
+    ///   - onMainQueue: Whether `handler` is called on the main queue, else on ``operationQueue``.
+    ///   - handler: Called exactly once, never inside this call, with the task when it and its files are gone,
+    ///     soon when it has succeeded.
+    ///     When the task is not, or no longer, this manager's, it is called soon with the task as it is.
     public func cancel(_ task: DownloadTask, onMainQueue: Bool = true, handler: Handler<DownloadTask>? = nil) {
         perform(.cancel, task, onMainQueue, handler)
     }
 
-    /// Forgets a task, whatever it is, and deletes an unfinished file; `completely`: a finished one too.
+    /// Forgets a task, whatever it is, and deletes an unfinished file.
+    ///
+    /// - Parameters:
+    ///   - url: The URL of the task.
+    ///   - completely: Whether a finished file is deleted, too.
+    ///   - onMainQueue: Whether `handler` is called on the main queue, else on ``operationQueue``.
+    ///   - handler: Called exactly once, never inside this call, with the task when it and its files are gone.
+    ///     When there is no task for the URL, it is called soon with one that belongs to no manager, whose
+    ///     ``DownloadTask/status`` is ``Status/removed`` and whose ``DownloadTask/error`` is
+    ///     ``LannerError/fetchDownloadTaskFailed(url:)``.
     public func remove(
         _ url: any URLConvertible, completely: Bool = false, onMainQueue: Bool = true,
         handler: Handler<DownloadTask>? = nil
@@ -49,7 +105,14 @@ extension SessionManager {
         perform(.remove(completely: completely), url, onMainQueue, handler)
     }
 
-    /// Forgets a task, whatever it is, and deletes an unfinished file; `completely`: a finished one too.
+    /// Forgets a task, whatever it is, and deletes an unfinished file.
+    ///
+    /// - Parameters:
+    ///   - task: The task.
+    ///   - completely: Whether a finished file is deleted, too.
+    ///   - onMainQueue: Whether `handler` is called on the main queue, else on ``operationQueue``.
+    ///   - handler: Called exactly once, never inside this call, with the task when it and its files are gone.
+    ///     When the task is not, or no longer, this manager's, it is called soon with the task as it is.
     public func remove(
         _ task: DownloadTask, completely: Bool = false, onMainQueue: Bool = true, handler: Handler<DownloadTask>? = nil
     ) {
@@ -57,21 +120,42 @@ extension SessionManager {
     }
 
     /// Starts every task that has not succeeded.
+    ///
+    /// - Parameters:
+    ///   - onMainQueue: Whether `handler` is called on the main queue, else on ``operationQueue``.
+    ///   - handler: Called exactly once, never inside this call, with the manager, when all have been started; soon
+    ///     when there are none. The manager lives until then.
     public func totalStart(onMainQueue: Bool = true, handler: Handler<SessionManager>? = nil) {
         performAll(.start, onMainQueue, handler)
     }
 
     /// Suspends every task that runs or waits.
+    ///
+    /// - Parameters:
+    ///   - onMainQueue: Whether `handler` is called on the main queue, else on ``operationQueue``.
+    ///   - handler: Called exactly once, never inside this call, with the manager, when all have come to rest and
+    ///     are recorded; soon when there are none. The manager lives until then.
     public func totalSuspend(onMainQueue: Bool = true, handler: Handler<SessionManager>? = nil) {
         performAll(.suspend, onMainQueue, handler)
     }
 
     /// Cancels every task that has not succeeded.
+    ///
+    /// - Parameters:
+    ///   - onMainQueue: Whether `handler` is called on the main queue, else on ``operationQueue``.
+    ///   - handler: Called exactly once, never inside this call, with the manager, when they and their files are
+    ///     gone; soon when there are none. The manager lives until then.
     public func totalCancel(onMainQueue: Bool = true, handler: Handler<SessionManager>? = nil) {
         performAll(.cancel, onMainQueue, handler)
     }
 
-    /// Removes every task; `completely`: finished files too.
+    /// Removes every task.
+    ///
+    /// - Parameters:
+    ///   - completely: Whether finished files are deleted, too.
+    ///   - onMainQueue: Whether `handler` is called on the main queue, else on ``operationQueue``.
+    ///   - handler: Called exactly once, never inside this call, with the manager, when they and their files are
+    ///     gone; soon when there are none. The manager lives until then.
     public func totalRemove(
         completely: Bool = false, onMainQueue: Bool = true, handler: Handler<SessionManager>? = nil
     ) {
@@ -83,10 +167,12 @@ extension SessionManager {
     private func perform(
         _ verb: Verb, _ url: any URLConvertible, _ onMainQueue: Bool, _ handler: Handler<DownloadTask>?
     ) {
-        guard let task = fetchTask(url) else {
-            return engine.log { .error("nothing to do", error: LannerError.fetchDownloadTaskFailed(url: url)) }
-        }
-        perform(verb, task, onMainQueue, handler)
+        if let task = fetchTask(url) { return perform(verb, task, onMainQueue, handler) }
+        let error = LannerError.fetchDownloadTaskFailed(url: url)
+        engine.log { .error("nothing to do", error: error) }
+        guard let handler else { return }
+        let nobody = DownloadTask(nowhere: url, .removed, error, cache)
+        engine.dispatch(Callback(onMainQueue: onMainQueue, handler: handler), nobody)
     }
 
     private func perform(
@@ -102,8 +188,7 @@ extension SessionManager {
     private func performAll(_ verb: Verb, _ onMainQueue: Bool, _ handler: Handler<SessionManager>?) {
         guard let handler else { return engine.user(verb, nil, nil) }
         let callback = Callback(onMainQueue: onMainQueue, handler: handler)
-        engine.user(verb, nil) { [weak self] in
-            if let self { engine.dispatch(callback, self) }
-        }
+        // Holds the manager until then, so that there is one to call with.
+        engine.user(verb, nil) { [self] in engine.dispatch(callback, self) }
     }
 }

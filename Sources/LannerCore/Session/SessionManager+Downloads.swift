@@ -4,24 +4,35 @@ import LannerMachine
 extension SessionManager {
     /// Starts a download, or finds the task that the URL already has, updates it, and starts it.
     ///
+    /// An update takes effect as far as it still can: header fields with the next attempt, a checksum at the end, a name
+    /// as long as the finished file has yet to be moved to its place. From then on the name stays; asking for another is
+    /// logged as ``LannerError/fileNameIsFixed(_:asked:)`` and changes nothing. A task that has succeeded is left alone,
+    /// unless its file is gone: then it begins again, under the new name.
+    ///
     /// - Parameters:
     ///   - url: What to download, http or https. It is the identity of the task.
-    ///   - headers: Header fields for the server the URL names. They are not sent to any other.
+    ///   - headers: Header fields for the server the URL names. Those but `Accept`, `Accept-Language` and `User-Agent`
+    ///     are not sent to any other.
     ///   - fileName: The name of the finished file; the MD5 of the URL with its extension when nil.
     ///   - checksum: What the file has to be; a file with another digest is a failure.
-    ///   - onMainQueue: Where `handler` is called.
-    ///   - handler: Called once, when the task has been started.
-    /// - Returns: The task; nil when the URL, a header field or the name cannot be used, which is logged.
+    ///   - onMainQueue: Whether `handler` is called on the main queue, else on ``operationQueue``.
+    ///   - handler: Called exactly once, never inside this call: with the task when it has been started, which may be
+    ///     before it runs; or, when this returns nil, with a task that belongs to no manager, whose ``DownloadTask/status``
+    ///     is ``Status/failed`` and whose ``DownloadTask/error`` says why.
+    /// - Returns: The task; nil when the URL, a header field or the name cannot be used, or the manager cannot, which is
+    ///   logged.
     @discardableResult
     public func download(
         _ url: any URLConvertible, headers: [String: String]? = nil, fileName: String? = nil,
         checksum: Checksum.Digest? = nil, onMainQueue: Bool = true, handler: Handler<DownloadTask>? = nil
     ) -> DownloadTask? {
+        let callback = handler.map { Callback(onMainQueue: onMainQueue, handler: $0) }
         do {
             let request = try DownloadRequest(url, headers: headers, fileName: fileName, checksum: checksum)
-            return engine.download([request], handler.map { Callback(onMainQueue: onMainQueue, handler: $0) }).first
+            return try engine.download([request], callback).first
         } catch {
             engine.log { .error("could not add a download", error: error) }
+            if let callback { engine.dispatch(callback, DownloadTask(nowhere: url, .failed, error, cache)) }
             return nil
         }
     }
@@ -32,26 +43,25 @@ extension SessionManager {
     ///   - urls: What to download. Those that cannot be used and those that come twice are skipped, and logged.
     ///   - headersArray: Header fields for each URL; nil for none.
     ///   - fileNames: A name for each URL; nil for the default names.
-    ///   - onMainQueue: Where `handler` is called.
-    ///   - handler: Called once, when all have been started.
-    /// - Returns: The tasks, in the order of the URLs; none, with an error logged, when an array has the wrong length.
+    ///   - onMainQueue: Whether `handler` is called on the main queue, else on ``operationQueue``.
+    ///   - handler: Called exactly once, with the manager and never inside this call, when all have been started, also
+    ///     when there were none.
+    /// - Returns: The tasks, in the order of the URLs; none, with an error logged, when an array has the wrong length or
+    ///   the manager cannot be used.
     @discardableResult
     public func multiDownload(
         _ urls: [any URLConvertible], headersArray: [[String: String]]? = nil, fileNames: [String]? = nil,
         onMainQueue: Bool = true, handler: Handler<SessionManager>? = nil
     ) -> [DownloadTask] {
-        let callback = handler.map { Callback(onMainQueue: onMainQueue, handler: $0) }
+        defer { if let handler { engine.dispatch(Callback(onMainQueue: onMainQueue, handler: handler), self) } }
         do {
             if let headersArray, headersArray.count != urls.count { throw LannerError.headersMatchFailed }
             if let fileNames, fileNames.count != urls.count { throw LannerError.fileNamesMatchFailed }
+            return try engine.download(requests(urls, headersArray, fileNames))
         } catch {
             engine.log { .error("could not add a batch", error: error) }
-            if let callback { engine.dispatch(callback, self) }
             return []
         }
-        let tasks = engine.download(requests(urls, headersArray, fileNames))
-        if let callback { engine.dispatch(callback, self) }
-        return tasks
     }
 
     private func requests(

@@ -8,7 +8,8 @@ import LannerMachine
 /// process and in others: a second one cannot be used, and says so in ``unavailable``.
 ///
 /// Every method may be called on any thread, also from inside any callback. Callbacks run on the main queue or on
-/// ``operationQueue``, as each was asked for.
+/// ``operationQueue``, as each was asked for. A handler that is given to a method is called exactly once, never inside
+/// that method, also when there was nothing to do, and when the manager is invalidated meanwhile.
 public final class SessionManager: Sendable {
     /// The name that tells this manager's downloads from those of others.
     public let identifier: String

@@ -123,6 +123,14 @@ extension Download {
         }
     }
 
+    /// Whether the finished file is in its place, or on its way there: its name is on record.
+    package var hasPlace: Bool {
+        switch state {
+        case .publishing, .succeeded: true
+        case .waiting, .opening, .transferring, .pausing, .verifying, .suspended, .failed: isPublished
+        }
+    }
+
     /// What the store should remember of the download now.
     package var saved: Saved {
         Saved(

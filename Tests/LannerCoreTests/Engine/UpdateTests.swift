@@ -1,0 +1,59 @@
+import Foundation
+import LannerMachine
+import LannerTesting
+import Testing
+
+@testable import LannerCore
+
+/// What asking for a URL again changes.
+@Suite struct UpdateTests {
+    @Test(arguments: Moment.allCases) func theNameChangesUntilTheFileIsMoved(at moment: Moment) throws {
+        let (bench, task) = try moment.bench()
+        let old = task.fileName
+        let again = try #require(bench.manager.download(address, fileName: "other"))
+        bench.manager.fetchTask("https://example.com/other").map { bench.manager.cancel($0) }
+        bench.settle()
+        bench.transport.release()
+        bench.runToRest()
+        let isFixed = moment == .publishing || moment == .succeeded
+        #expect((again === task) == (moment != .canceling))
+        #expect(again.fileName == (isFixed ? old : "other"))
+        #expect(again.status == .succeeded)
+        #expect(bench.holds(large, in: again))
+        #expect(bench.files == [again.filePath])
+        #expect(bench.transport.requests.filter { $0.url.path == place }.count <= (isFixed ? 1 : 2))
+        let refusals = bench.log.errors.filter { if case LannerError.fileNameIsFixed = $0 { true } else { false } }
+        #expect(refusals.count == (isFixed ? 1 : 0))
+        bench.relaunch()
+        #expect(bench.manager.fetchTask(address)?.fileName == again.fileName)
+    }
+
+    @Test func aFileThatIsGoneComesBackUnderTheNewName() throws {
+        let (bench, task) = try Moment.succeeded.bench()
+        try bench.disk.remove(task.filePath)
+        bench.manager.download(address, fileName: "other")
+        bench.settle()
+        #expect(task.status == .succeeded && task.fileName == "other")
+        #expect(bench.holds(large, in: task))
+    }
+
+    @Test func downloadingAgainSaysSoAndGainsFromTheFirstByte() async throws {
+        var configuration = SessionConfiguration()
+        configuration.retryPolicy = RetryPolicy(maximumRetries: 1)
+        let bench = TestBench.serving(large, configuration: configuration)
+        let task = try bench.download()
+        bench.settle()
+        try bench.disk.remove(task.filePath)
+        let events = EventLog(task)
+        for _ in 0..<3 { bench.transport.script(place, .cut(afterBytes: 500_000)) }
+        bench.manager.download(address)
+        bench.runToRest()
+        #expect(task.status == .succeeded, "\(String(describing: task.error))")
+        var seen = await events.untilRest()
+        if seen == ["succeeded"] { seen += await events.untilRest() }
+        let restart = try #require(seen.firstIndex(of: "restarted: bytesLost"))
+        let zero = try #require(seen.firstIndex { $0.hasPrefix("0/") })
+        #expect(restart < zero)
+        #expect(seen.filter { $0.hasPrefix("restarted") }.count == 1)
+    }
+}
