@@ -1,0 +1,127 @@
+import Dispatch
+import Foundation
+import LannerTesting
+import Testing
+
+@testable import LannerCore
+
+/// Callbacks that are set while another thread is telling of an end: told once, by exactly one of the two.
+@Suite(.timeLimit(.minutes(1))) struct OrderTests {
+    /// A bench whose drainer waits in the logger, on a thread of its own, at the line that ends so.
+    private func bench(heldAt line: String) throws -> (TestBench, DownloadTask, HoldingLog) {
+        let bench = TestBench.serving(large)
+        let log = HoldingLog(at: line)
+        bench.manager.logger = log
+        let task = try bench.download(.stall(afterBytes: 1 << 20))
+        bench.settle()
+        return (bench, task, log)
+    }
+
+    @Test func anEndThatIsBeingToldIsToldOnce() async throws {
+        let (bench, task, log) = try bench(heldAt: "is succeeded")
+        let calls = Tally()
+        let thread = HeldThread {
+            bench.transport.release()
+        } then: {
+            bench.settle()
+        }
+        await log.isHeld()
+        #expect(task.status == .succeeded, "it shows already, and is not told yet")
+        task.success { _ in calls.add("success") }
+        task.completion { _ in calls.add("completion") }
+        log.letGo()
+        await thread.end()
+        bench.settle()
+        #expect(calls.all == ["success", "completion"], "each of them once")
+    }
+
+    @Test func anEndThatIsOverIsNotTold() async throws {
+        let (bench, task, log) = try bench(heldAt: "is suspended")
+        let calls = Tally()
+        let thread = HeldThread {
+            bench.manager.suspend(task)
+        } then: {
+            bench.settle()
+        }
+        await log.isHeld()
+        #expect(task.status == .suspended)
+        bench.manager.start(task)
+        task.failure { calls.add("failure \($0.status.rawValue)") }
+        log.letGo()
+        await thread.end()
+        bench.settle()
+        #expect(task.status == .succeeded)
+        #expect(calls.all == [], "it was started again before the callback was set")
+    }
+
+    @Test func aValidationAskedForAtTheEndIsAnsweredOnce() async throws {
+        let (bench, task, log) = try bench(heldAt: "is succeeded")
+        let calls = Tally()
+        let thread = HeldThread {
+            bench.transport.release()
+        } then: {
+            bench.settle()
+        }
+        await log.isHeld()
+        task.validateFile(code: "", type: .md5) { calls.add($0.validation.rawValue) }
+        log.letGo()
+        await thread.end()
+        bench.settle()
+        #expect(calls.all == ["incorrect"])
+    }
+}
+
+/// Work on a thread of its own, which may wait.
+private final class HeldThread: Sendable {
+    private let done = DispatchGroup()
+
+    init(_ first: @escaping @Sendable () -> Void, then second: @escaping @Sendable () -> Void) {
+        done.enter()
+        let thread = Thread { [done] in
+            first()
+            second()
+            done.leave()
+        }
+        thread.start()
+    }
+
+    func end() async {
+        await withCheckedContinuation { continuation in done.notify(queue: .global()) { continuation.resume() } }
+    }
+}
+
+/// A logger that holds its caller at one line until it is let go.
+private final class HoldingLog: Logable {
+    let identifier = "holding"
+    private let line: String
+    private let reached = DispatchGroup()
+    private let released = DispatchSemaphore(value: 0)
+    private let state = Locked((option: LogOption.default, hasHeld: false))
+
+    init(at line: String) {
+        self.line = line
+        reached.enter()
+    }
+
+    var option: LogOption {
+        get { state.withLock { $0.option } }
+        set { state.withLock { $0.option = newValue } }
+    }
+
+    func log(_ type: LogType) {
+        guard case .downloadTask(let message, _) = type, message == line else { return }
+        let isFirst = state.withLock { state in
+            defer { state.hasHeld = true }
+            return !state.hasHeld
+        }
+        guard isFirst else { return }
+        reached.leave()
+        released.wait()
+    }
+
+    func isHeld() async {
+        await withCheckedContinuation { continuation in reached.notify(queue: .global()) { continuation.resume() } }
+    }
+
+    func letGo() { released.signal() }
+}
