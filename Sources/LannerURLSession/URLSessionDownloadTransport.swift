@@ -3,12 +3,13 @@ import LannerCore
 
 /// Carries out exchanges with URLSession's download tasks. The default on Apple platforms.
 ///
-/// The body is handed over as a file, and a canceled or broken exchange leaves resume data, where the server allows
-/// it, that a later ``TransportRequest/resumeData`` takes.
+/// The body is handed over as a file, with progress on the way, and a canceled or broken exchange leaves resume data,
+/// where the server allows it, that a later ``TransportRequest/resumeData`` takes. A canceled one ends once the system
+/// has made them.
 ///
 /// ### On Linux
-/// It compiles and fetches whole files, and is unfit for more: there is no resume data, requests that carry some
-/// fail, every 16 KiB open and close the file anew, and a full disk ends the process. Nothing uses it there
+/// It compiles and fetches whole files, and is unfit for more: there is no progress and no resume data, requests that
+/// carry some fail, every 16 KiB open and close the file anew, and a full disk ends the process. Nothing uses it there
 /// by default.
 public final class URLSessionDownloadTransport: Transport {
     /// Whole files, and resume data.

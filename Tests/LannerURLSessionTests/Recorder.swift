@@ -8,6 +8,8 @@ final class Recorder: Sendable {
         var head: ResponseHead?
         var bytes: [UInt8] = []
         var file: [UInt8]?
+        /// What was reported of the file on its way.
+        var progress: [Int64] = []
         var isComplete = false
         var failure: TransportFailure?
         var breaches: [String] = []
@@ -105,6 +107,7 @@ extension Recorder.Log {
         case .head(let new):
             if head != nil { breaches.append("two heads") }
             head = new
+        case .progress(let count): progress.append(count)
         case .bytes(let data):
             if head == nil { breaches.append("bytes before the head") }
             if data.isEmpty { breaches.append("no bytes in bytes") }

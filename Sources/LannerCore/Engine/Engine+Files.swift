@@ -102,6 +102,11 @@ extension Engine {
     }
 
     private func close(_ job: Job, sync: Bool) {
+        // The machine is told of resume data first: with the file closed, the attempt is over.
+        afterEnding(job) { [self] in closeFile(of: job, sync: sync) }
+    }
+
+    private func closeFile(of job: Job, sync: Bool) {
         let file = job.state.withLock { state in
             defer { state.file = nil }
             return state.file
@@ -113,7 +118,7 @@ extension Engine {
 
     private func publish(_ job: Job, _ attempt: Attempt) {
         let generation = job.state.withLock { $0.saved.generation }
-        close(job, sync: false)
+        closeFile(of: job, sync: false)
         let source = partialPath(job, generation)
         let target = job.task.filePath
         fileLane.run { [self] in

@@ -63,12 +63,11 @@ extension Engine {
         taskState.validation = record.validation
         taskState.startDate = record.startDate
         taskState.endDate = record.endDate
-        let completed = saved.status == .succeeded ? saved.total ?? 0 : saved.written.count
+        let kept = max(saved.written.count, saved.resumeData?.held ?? 0)
+        let completed = saved.status == .succeeded ? saved.total ?? 0 : kept
         taskState.setProgress(completed: completed, total: saved.total)
         let task = DownloadTask(id: record.id, url: url, cache: cache, state: taskState)
-        var state = JobState(
-            fields: record.fields, digest: digest, rank: record.rank, saved: saved)
-        state.resumeData = record.resumeData
+        let state = JobState(fields: record.fields, digest: digest, rank: record.rank, saved: saved)
         return Job(id: record.id, token: record.token, task: task, state: state)
     }
 

@@ -66,9 +66,8 @@ extension Engine {
         return job.state.withLock { state in
             DownloadRecord(
                 id: job.id, token: job.token, url: job.task.url.absoluteString, fields: state.fields,
-                fileName: fileName,
-                rank: state.rank, digest: state.digest?.description, resumeData: state.resumeData,
-                startDate: startDate, endDate: endDate, validation: validation, boot: boot,
+                fileName: fileName, rank: state.rank, digest: state.digest?.description, startDate: startDate,
+                endDate: endDate, validation: validation, boot: boot,
                 saved: state.saved)
         }
     }

@@ -39,15 +39,8 @@ extension Engine {
         for field in ask.headerFields.fields { fields.append(field.name, field.value) }
         let (access, timeout) = state.withLock { ($0.networkAccess, $0.timeout) }
         return TransportRequest(
-            url: destination.url, fields: fields, resumeData: ask.range == nil ? takeResumeData(job) : nil,
-            timeout: timeout, networkAccess: access)
-    }
-
-    private func takeResumeData(_ job: Job) -> Data? {
-        job.state.withLock { state in
-            defer { state.resumeData = nil }
-            return state.resumeData
-        }
+            url: destination.url, fields: fields, resumeData: ask.resumeData.map { Data($0) }, timeout: timeout,
+            networkAccess: access)
     }
 
     private func destination(_ job: Job) throws(Failure) -> Destination {
@@ -62,17 +55,65 @@ extension Engine {
         switch report {
         case .head(let head): handle(.exchange(id, number, .head(head)))
         case .received(let count): handle(.exchange(id, number, .received(count)))
+        case .holds(let count): handle(.exchange(id, number, .holds(count)))
         case .ended(let count):
             _ = job(id)?.state.withLock { $0.sinks.removeValue(forKey: number) }
             handle(.exchange(id, number, .ended(received: count)))
         case .failed(let failure):
-            job(id)?.state.withLock { state in
+            guard let job = job(id) else { return }
+            job.state.withLock { state in
                 state.sinks[number] = nil
-                state.resumeData = failure.resumeData ?? state.resumeData
+                // A stop that comes between the two events does not close the file before the second.
+                state.ending.insert(number)
             }
+            keepResumeData(failure, of: id, number)
             handle(.exchange(id, number, .failed(Failure(failure))))
+            ended(number, of: job)
+        case .stopped(let failure):
+            guard let job = job(id) else { return }
+            keepResumeData(failure, of: id, number)
+            ended(number, of: job)
         }
     }
+
+    private func keepResumeData(_ failure: TransportFailure?, of id: DownloadID, _ number: ExchangeNumber) {
+        guard let data = failure?.resumeData, transport.traits.hasResumeData else { return }
+        handle(.exchange(id, number, .resumeData(Array(data))))
+    }
+
+    // MARK: Stopping
+
+    /// Work that has to come behind the end of every exchange that was stopped: at once when there is none.
+    func afterEnding(_ job: Job, _ work: @escaping @Sendable () -> Void) {
+        let isNow = job.state.withLock { state in
+            if !state.ending.isEmpty { state.afterEnding = work }
+            return state.ending.isEmpty
+        }
+        if isNow { work() }
+    }
+
+    private func ended(_ number: ExchangeNumber, of job: Job) {
+        let work = job.state.withLock { state -> (@Sendable () -> Void)? in
+            state.ending.remove(number)
+            guard state.ending.isEmpty else { return nil }
+            defer { state.afterEnding = nil }
+            return state.afterEnding
+        }
+        work?()
+    }
+
+    private func stop(_ job: Job, _ number: ExchangeNumber, keepBytes: Bool) {
+        guard let sink = job.state.withLock({ $0.sinks.removeValue(forKey: number) }) else { return }
+        guard keepBytes, transport.traits.hasResumeData else {
+            sink.stop(keepBytes: keepBytes)
+            return
+        }
+        // Before the stop: the end may come inside it.
+        job.state.withLock { _ = $0.ending.insert(number) }
+        if !sink.stop(keepBytes: true, tellingEnd: true) { ended(number, of: job) }
+    }
+
+    // MARK: Answers
 
     private func accept(_ job: Job, _ number: ExchangeNumber, _ body: Range<Int64>) {
         let (sink, file) = job.state.withLock { ($0.sinks[number], $0.file) }
@@ -91,10 +132,6 @@ extension Engine {
         } catch {
             handle(.exchange(job.id, number, .failed(error)))
         }
-    }
-
-    private func stop(_ job: Job, _ number: ExchangeNumber, keepBytes: Bool) {
-        job.state.withLock { $0.sinks.removeValue(forKey: number) }?.stop(keepBytes: keepBytes)
     }
 }
 

@@ -23,7 +23,6 @@ struct JobState {
     var fields: HeaderFields
     var digest: Checksum.Digest?
     var rank: Int64
-    var resumeData: Data?
     /// What the machine last wanted remembered.
     var saved: Saved
 
@@ -31,6 +30,9 @@ struct JobState {
     var destination: Destination?
     var file: PartialFile?
     var sinks: [ExchangeNumber: Sink] = [:]
+    /// Exchanges that were stopped and may still leave resume data, and what is done when the last of them has ended.
+    var ending: Set<ExchangeNumber> = []
+    var afterEnding: (@Sendable () -> Void)?
     /// The partial files that may be there: the one in use, and those that were given up, which are removed once the
     /// record no longer names them, or when another takes their place.
     var generations: Set<UInt32> = []

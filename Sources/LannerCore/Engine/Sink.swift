@@ -11,6 +11,10 @@ final class Sink: Sendable {
     enum Report: Sendable {
         case head(ResponseHead)
         case received(Int64)
+        /// What the transport holds of a file that it will hand over.
+        case holds(Int64)
+        /// The end of an exchange that was stopped; nil when it came to its own.
+        case stopped(TransportFailure?)
         case ended(Int64)
         case failed(TransportFailure)
     }
@@ -33,6 +37,12 @@ final class Sink: Sendable {
         var hasHead = false
         var received: Int64 = 0
         var reported: Int64 = 0
+        /// Bytes that the transport holds, and how many of them were told.
+        var held: Int64 = 0
+        var heldReported: Int64 = 0
+        /// Whether the end is told though nothing else is any more.
+        var tellsEnd = false
+        var hasEnded = false
         var isPaused = false
         var exchange: (any TransportExchange)?
     }
@@ -52,8 +62,8 @@ final class Sink: Sendable {
     /// The exchange that delivers here; canceled at once when nothing is wanted any more.
     func attach(_ exchange: any TransportExchange) {
         let (isClosed, isPaused) = state.withLock { state in
-            if case .closed = state.phase { return (true, false) }
-            state.exchange = exchange
+            if case .closed = state.phase { return (!state.hasEnded, false) }
+            if !state.hasEnded { state.exchange = exchange }
             return (false, state.isPaused)
         }
         if isClosed { exchange.cancel() }
@@ -71,6 +81,7 @@ final class Sink: Sendable {
             }
             if isOpen { report(.head(head)) }
         case .bytes(let data): take(data)
+        case .progress(let count): hold(count)
         case .file(let url): take(fileAt: url)
         case .end: end(nil)
         case .failure(let failure): end(failure)
@@ -118,7 +129,24 @@ final class Sink: Sendable {
         return [.received(state.received)]
     }
 
+    private func hold(_ count: Int64) {
+        let news = state.withLock { state -> [Report] in
+            state.held = max(state.held, count)
+            guard state.held - state.heldReported >= Int64(Chunk.standardSize) else { return [] }
+            return Self.holding(&state)
+        }
+        news.forEach(report)
+    }
+
+    /// What the transport holds, when that is more than was told and its body has a place.
+    private static func holding(_ state: inout State) -> [Report] {
+        guard case .open = state.phase, state.held > state.heldReported else { return [] }
+        state.heldReported = state.held
+        return [.holds(state.held)]
+    }
+
     private func take(fileAt url: URL) {
+        if outstanding == nil { return }
         guard let handle = try? FileHandle(forReadingFrom: url) else {
             return end(TransportFailure(.other, "The file that the transport made at \(url.path) cannot be read."))
         }
@@ -133,8 +161,11 @@ final class Sink: Sendable {
     private func end(_ failure: TransportFailure?) {
         let news = state.withLock { state -> [Report] in
             state.exchange = nil
+            state.hasEnded = true
             switch state.phase {
-            case .closed: return []
+            case .closed:
+                defer { state.tellsEnd = false }
+                return state.tellsEnd ? [.stopped(failure)] : []
             case .undecided(var early):
                 let ending: Report = failure.map { .failed($0) } ?? .ended(0)
                 guard state.hasHead else {
@@ -145,9 +176,10 @@ final class Sink: Sendable {
                 state.phase = .undecided(early)
                 return []
             case .open(var target):
+                let holding = Self.holding(&state)
                 target.handOver()
                 state.phase = .closed
-                return [.received(state.received), failure.map { .failed($0) } ?? .ended(state.received)]
+                return holding + [.received(state.received), failure.map { .failed($0) } ?? .ended(state.received)]
             }
         }
         news.forEach(report)
@@ -163,13 +195,12 @@ final class Sink: Sendable {
             for piece in early.bytes.pieces where !target.take(piece, &state.received) {
                 return Self.overflow(&target, &state)
             }
-            guard let ending = early.ending else {
-                state.phase = .open(target)
-                return (Self.progress(&state), nil)
-            }
+            state.phase = .open(target)
+            let holding = Self.holding(&state)
+            guard let ending = early.ending else { return (holding + Self.progress(&state), nil) }
             target.handOver()
             state.phase = .closed
-            return ([.received(state.received), Self.completed(ending, state.received)], nil)
+            return (holding + [.received(state.received), Self.completed(ending, state.received)], nil)
         }
         exchange?.cancel()
         relieve()
@@ -179,7 +210,7 @@ final class Sink: Sendable {
     private static func completed(_ ending: Report, _ received: Int64) -> Report {
         switch ending {
         case .ended: .ended(received)
-        case .head, .received, .failed: ending
+        case .head, .received, .holds, .stopped, .failed: ending
         }
     }
 
@@ -189,23 +220,30 @@ final class Sink: Sendable {
             guard case .open(var target) = state.phase else { return [] }
             target.handOver()
             state.phase = .open(target)
-            guard state.received > state.reported else { return [] }
+            let holding = Self.holding(&state)
+            guard state.received > state.reported else { return holding }
             state.reported = state.received
-            return [.received(state.received)]
+            return holding + [.received(state.received)]
         }
         news.forEach(report)
     }
 
-    /// Takes nothing more, and ends the exchange.
-    func stop(keepBytes: Bool) {
-        let exchange = state.withLock { state -> (any TransportExchange)? in
+    /// Takes nothing more, and ends the exchange. Says whether that end is still to come and, when `tellingEnd`, will be
+    /// told as `stopped`.
+    @discardableResult
+    func stop(keepBytes: Bool, tellingEnd: Bool = false) -> Bool {
+        let (exchange, news) = state.withLock { state -> ((any TransportExchange)?, [Report]) in
+            let holding = tellingEnd ? Self.holding(&state) : []
             if keepBytes, case .open(var target) = state.phase { target.handOver() }
             state.phase = .closed
             defer { state.exchange = nil }
-            return state.exchange
+            state.tellsEnd = tellingEnd && state.exchange != nil
+            return (state.exchange, holding)
         }
+        news.forEach(report)
         signalRoom()
         exchange?.cancel()
+        return exchange != nil
     }
 
     // MARK: Back-pressure

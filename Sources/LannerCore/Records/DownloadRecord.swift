@@ -14,8 +14,6 @@ struct DownloadRecord: Sendable, Equatable {
     var rank: Int64
     /// The expected digest, as "algorithm:hexadecimal".
     var digest: String?
-    /// The transport's own resume data.
-    var resumeData: Data?
     /// Seconds since 1970; 0 for not yet.
     var startDate: Double = 0
     var endDate: Double = 0
@@ -61,6 +59,7 @@ extension DownloadRecord {
         static let synced: UInt8 = 23
         static let total: UInt8 = 24
         static let token: UInt8 = 25
+        static let resumeDataHeld: UInt8 = 26
     }
 
     /// The record as the store keeps it.
@@ -76,7 +75,6 @@ extension DownloadRecord {
         writer.put(Tag.fileName, fileName)
         writer.put(Tag.rank, rank)
         writer.put(Tag.digest, digest)
-        writer.put(Tag.resumeData, resumeData)
         writer.put(Tag.startDate, Int64(bitPattern: startDate.bitPattern))
         writer.put(Tag.endDate, Int64(bitPattern: endDate.bitPattern))
         if validation != .unknown { writer.put(Tag.validation, validation.rawValue) }
@@ -100,6 +98,8 @@ extension DownloadRecord {
         writer.put(Tag.written, saved.written.bounds)
         writer.put(Tag.synced, saved.synced.bounds)
         writer.put(Tag.total, saved.total)
+        writer.put(Tag.resumeData, saved.resumeData.map { Data($0.bytes) })
+        writer.put(Tag.resumeDataHeld, saved.resumeData?.held)
         guard let version = saved.version else { return }
         writer.put(Tag.entityTag, version.entityTag?.text)
         writer.put(Tag.lastModified, version.lastModified)
@@ -124,7 +124,6 @@ extension DownloadRecord {
             zip(reader.texts(Tag.fieldName), reader.texts(Tag.fieldValue)).map(HeaderFields.Field.init))
         rank = min(max(reader.number(Tag.rank) ?? 0, -Self.numbers.upperBound), Self.numbers.upperBound)
         digest = reader.text(Tag.digest)
-        resumeData = reader.data(Tag.resumeData)
         startDate = Self.date(reader.number(Tag.startDate))
         endDate = Self.date(reader.number(Tag.endDate))
         validation = reader.text(Tag.validation).flatMap(Validation.init) ?? .unknown
@@ -144,6 +143,10 @@ extension DownloadRecord {
         guard let status = status(reader) else { return nil }
         var saved = Saved(status: status, version: version(reader))
         saved.total = reader.number(Tag.total).flatMap { numbers.contains($0) && $0 < numbers.upperBound ? $0 : nil }
+        if let data = reader.data(Tag.resumeData), let held = reader.number(Tag.resumeDataHeld), numbers.contains(held)
+        {
+            saved.resumeData = ResumeData(Array(data), held: held)
+        }
         guard let generation = reader.number(Tag.generation), generations.contains(generation) else { return saved }
         saved.generation = UInt32(generation)
         saved.written = ByteRanges(bounds: reader.numbers(Tag.written))

@@ -43,6 +43,7 @@ extension SessionConfiguration {
             case .pausable, .file: .whole
             case .sliced(let lengths, let inFlight): .sliced(lengths, inFlight: max(1, inFlight))
             }
+        settings.takesResumeData = traits.hasResumeData && traits.delivery == .file
         settings.watchdog.silence = Self.duration(timeoutIntervalForRequest)
         settings.watchdog.minimumSpeed = max(0, minimumSpeed)
         settings.watchdog.total = timeoutIntervalForResource.map(Self.duration)

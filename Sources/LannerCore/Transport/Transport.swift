@@ -17,7 +17,8 @@ public protocol Transport: Sendable {
     ///
     /// Returns at once; `receive` may already have been called by then. The events come one at a time (never two
     /// calls at once), on any thread, in this order:
-    /// `head`, then any number of `bytes` or one `file`, then `end`; or at any point `failure`, and then nothing.
+    /// `head`, then any number of `bytes`, or any number of `progress` and one `file`, then `end`; or at any point
+    /// `failure`, and then nothing.
     /// Exactly one of `end` and `failure` comes, always, also after ``TransportExchange/cancel()`` (then `failure`
     /// with ``TransportFault/canceled``, unless the end was already on its way) and after ``invalidate()``.
     ///
@@ -54,6 +55,11 @@ public struct TransportRequest: Sendable, Hashable {
     /// Every header field to send, `Range` and `Accept-Encoding` included.
     public var fields: HeaderFields
     /// The transport's own resume data, from an earlier ``TransportFailure/resumeData``; then `Range` is absent.
+    ///
+    /// The transport goes on where that exchange stopped, with the URL and the fields that exchange had, asks for no more
+    /// than is missing, and on condition that the file has not changed. A 206 is then the rest, up to the file's end, and
+    /// the file that is handed over is whole, what was held included. A 200 is the whole file again. Data that it cannot
+    /// use are a failure before the head, which no network would explain: ``TransportFault/other``.
     public var resumeData: Data?
     /// How long a connection may take, and how long a response may stay silent, before ``TransportFault/timedOut``.
     /// A hint for the transport's own timers; the manager keeps its own as well.
@@ -97,6 +103,10 @@ public enum TransportEvent: Sendable {
     case head(ResponseHead)
     /// The next piece of the body, as it was sent (no content coding is undone). Never empty.
     case bytes(Data)
+    /// How many bytes of the file the transport holds so far, those from before the resume data included. Reported by
+    /// transports that hand over a file, as bytes arrive: without it they seem silent to the manager, which ends silent
+    /// exchanges. Not less than before.
+    case progress(Int64)
     /// The whole body in a file that the transport made; the receiver moves it away before it returns, and the
     /// transport may delete it afterwards.
     case file(URL)
@@ -112,7 +122,10 @@ public struct TransportFailure: Error, Sendable {
     public var fault: TransportFault
     /// One sentence for a person, in the transport's words.
     public var message: String
-    /// What the transport needs to go on where it stopped, for transports whose traits say so.
+    /// What the transport needs to go on where it stopped, for transports whose traits say so. The manager keeps it with
+    /// the record of the download, also after a ``TransportExchange/cancel()``, and gives it back as
+    /// ``TransportRequest/resumeData``, perhaps in another process. Once an exchange has used it and reported its head,
+    /// only what that one leaves counts. Nil: what was held is lost.
     public var resumeData: Data?
 
     /// Makes a failure.
@@ -132,13 +145,14 @@ public struct TransportTraits: Sendable, Hashable {
         /// In pieces that cannot be held back except by blocking: the manager asks for the file in slices of the
         /// given number of bytes, with at most `inFlight` exchanges per download.
         case sliced(ClosedRange<Int64>, inFlight: Int)
-        /// As a finished file, with progress reported by nothing else.
+        /// As a finished file, with ``TransportEvent/progress(_:)`` on the way.
         case file
     }
 
     /// How the body arrives.
     public var delivery: Delivery
-    /// Whether a failure may carry resume data that ``TransportRequest/resumeData`` takes.
+    /// Whether a failure may carry resume data that ``TransportRequest/resumeData`` takes. For transports that deliver a
+    /// file; with others it is ignored.
     public var hasResumeData: Bool
     /// Whether exchanges go on when the process that began them has ended.
     public var outlivesProcess: Bool

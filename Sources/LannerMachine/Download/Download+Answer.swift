@@ -74,6 +74,11 @@ extension Download {
         if let reason {
             beginNewFile(reason, keeping: exchange, total: version.total, &context)
         }
+        carried.exchange = exchange.ask.range == nil ? exchange.number : nil
+        if exchange.ask.resumeData != nil, reason == nil {
+            carried.isSpent = true
+            wasResumed = true
+        }
         learn(version, &context)
         accept(exchange, 0..<(version.total ?? .max), &context)
     }
@@ -96,7 +101,7 @@ extension Download {
         guard total != version.total else { return }
         total = version.total
         if let total { perform(.setTotal(total), &context) }
-        tell(.progress(completed: written.count, total: total), &context)
+        tell(.progress(completed: completed, total: total), &context)
     }
 
     private mutating func accept(_ exchange: Exchange, _ body: Range<Int64>, _ context: inout Context) {
@@ -126,7 +131,7 @@ extension Download {
     }
 
     private mutating func fromZero(_ exchange: Exchange, _ reason: RestartReason, _ context: inout Context) {
-        if exchange.ask.range == nil {
+        if exchange.ask.isPlain {
             return unusable(exchange, "The server refused a plain request for the file (\(reason)).", &context)
         }
         startOver(reason, plain: reason != .contentChanged || written.isEmpty, &context)
@@ -140,7 +145,7 @@ extension Download {
     }
 
     private mutating func unusable(_ exchange: Exchange, _ why: String, _ context: inout Context) {
-        if exchange.ask.range == nil {
+        if exchange.ask.isPlain {
             close(for: .fail(Failure(.unusableResponse, why)), [], &context)
         } else {
             startOver(.unusableAnswer, plain: true, &context)
@@ -153,6 +158,8 @@ extension Download {
             let failure = Failure(.redirect, "The server redirected more than \(Pace.redirects) times in a row.")
             return close(for: .fail(failure), [], &context)
         }
+        // Resume data go where they lead: elsewhere only another request gets.
+        if exchange.ask.resumeData != nil { return startOver(.cannotResume, plain: true, &context) }
         var exchange = exchange
         exchange.isLeaving = true
         replace(exchange.number, with: exchange)
@@ -190,6 +197,9 @@ extension Download {
         // The place that a redirect led to may have expired: a new attempt begins at the first URL. Not without a gain.
         if case .transferring(let transfer) = state, transfer.received > 0, Self.expired.contains(status) {
             return close(for: .restart, [], &context)
+        }
+        if exchange.ask.resumeData != nil, failure.reason.maySpeakOfResumeData {
+            return startOver(.cannotResume, plain: true, &context)
         }
         retryOrFail(failure, retryAfter: retryAfter, &context)
     }

@@ -16,6 +16,7 @@ extension Download {
     }
 
     mutating func verify(_ total: Int64, _ context: inout Context) {
+        carried.drop()
         tell(.progress(completed: total, total: total), &context)
         perform(.verify(total: total), &context)
         go(to: .verifying(Verifying(total: total)), &context)

@@ -28,6 +28,8 @@ extension Download {
         case .head(let head): self.head(number, head, &context)
         case .redirected: redirected(number, &context)
         case .received(let count): received(number, count, &context)
+        case .holds(let count): holds(number, count, &context)
+        case .resumeData(let data): resumeData(number, data, &context)
         case .ended(let count): ended(number, received: count, &context)
         case .failed(let failure): exchangeFailed(number, failure, &context)
         }

@@ -19,6 +19,7 @@ extension Download {
 
     /// Bytes of a version that no request can be tied to are of no use, unless they are the whole file and of one piece.
     private mutating func forgetBytesThatCannotBeResumed(_ context: inout Context) {
+        if carried.data != nil, !context.settings.takesResumeData { return giveUpBytes(.cannotResume, &context) }
         guard !written.isEmpty else { return }
         if isComplete, hasDigest || !isTiedByDigest { return }
         if let gap = nextGap, !isPlain, version != nil, ask(for: gap, context.settings.delivery) != nil { return }
@@ -27,13 +28,14 @@ extension Download {
 
     /// Begins another partial file, in name only; the engine makes it when it is opened.
     mutating func giveUpBytes(_ reason: RestartReason, _ context: inout Context) {
-        let isLoss = !written.isEmpty
+        let isLoss = completed > 0
         if isLoss { tell(.restarted(reason), &context) }
         ladder.startedOver(
             losing: written.count, askedOn: version?.rung(from: ladder.top, hasDigest: hasDigest) ?? .none)
         generation = generation == .max ? 1 : generation + 1
         written = ByteRanges()
         synced = ByteRanges()
+        carried.drop()
         version = nil
         total = nil
         wasResumed = false
@@ -85,7 +87,7 @@ extension Download {
             total = nil
         }
         tell(.restarted(.bytesLost), &context)
-        tell(.progress(completed: written.count, total: total), &context)
+        tell(.progress(completed: completed, total: total), &context)
         // Before other bytes come to where the record still claims some.
         record(.status, &context)
     }
@@ -93,15 +95,17 @@ extension Download {
     private mutating func beginFirst(_ opening: Opening, _ context: inout Context) {
         if let total, isComplete { return verify(total, &context) }
         guard context.isNetworkAvailable else { return close(for: .wait(.network), [], &context) }
-        guard let ask = firstAsk(context.settings.delivery) else {
+        guard let ask = firstAsk(context.settings) else {
             return startOver(.cannotResume, &context)
         }
         begin(ask, since: opening.since, &context)
     }
 
     /// The first request of an attempt.
-    private func firstAsk(_ delivery: Settings.Delivery) -> Ask? {
+    private func firstAsk(_ settings: Settings) -> Ask? {
         guard let gap = nextGap else { return nil }
+        let delivery = settings.delivery
+        if let data = carried.data, written.isEmpty { return .resumed(data, held: version) }
         if written.isEmpty, isPlain || delivery == .whole { return .whole }
         if isPlain { return nil }
         return ask(for: firstSlice(of: gap, delivery), delivery)
@@ -109,6 +113,7 @@ extension Download {
 
     private mutating func begin(_ ask: Ask, since: Duration, _ context: inout Context) {
         let exchange = Exchange(number: context.makeExchangeNumber(), ask: ask, begun: context.now)
+        carried.exchange = nil
         go(to: .opening(Opening(step: .request(exchange), since: since)), &context)
         perform(.begin(exchange.number, ask), &context)
     }

@@ -46,11 +46,17 @@ extension Download {
     /// The file says what it holds in the end. That is less than it told before when the device failed.
     private mutating func settle(written: ByteRanges, synced: ByteRanges, _ context: inout Context) {
         let isLess = written.intersection(self.written) != self.written
+        let before = completed
         self.written = written
         self.synced = synced
+        carried.settle(isOfUse: written.isEmpty)
         noteGain(written.count)
-        if isLess { tell(.restarted(.bytesLost), &context) }
-        tell(.progress(completed: written.count, total: total), &context)
+        if isLess {
+            tell(.restarted(.bytesLost), &context)
+        } else if completed < before {
+            tell(.restarted(.cannotResume), &context)
+        }
+        tell(.progress(completed: completed, total: total), &context)
     }
 
     private mutating func rest(in state: State, _ pausing: Pausing, _ context: inout Context) {

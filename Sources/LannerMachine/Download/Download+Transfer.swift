@@ -84,11 +84,14 @@ extension Download {
     private mutating func learnEnd(_ end: Int64, _ context: inout Context) {
         total = end
         version = version?.knowing(total: end)
-        tell(.progress(completed: written.count, total: end), &context)
+        tell(.progress(completed: completed, total: end), &context)
     }
 
     mutating func exchangeFailed(_ number: ExchangeNumber, _ failure: Failure, _ context: inout Context) {
-        guard exchange(number) != nil else { return ignore(.unknownExchange(number), &context) }
+        guard let exchange = exchange(number) else { return ignore(.unknownExchange(number), &context) }
+        if exchange.ask.resumeData != nil, !exchange.isAccepted, failure.reason.maySpeakOfResumeData {
+            return startOver(.cannotResume, plain: true, &context)
+        }
         exchangeOver(failure, over: number, &context)
     }
 
@@ -173,7 +176,7 @@ extension Download {
         }
         var transfer = transfer
         perform(.flush, &context)
-        tell(.progress(completed: written.count, total: total), &context)
+        tell(.progress(completed: completed, total: total), &context)
         if context.now - transfer.lastMark.time >= Pace.markTime, written.count != transfer.lastMark.written {
             mark(&transfer, &context)
         }
@@ -185,7 +188,7 @@ extension Download {
             perform(.sync, &context)
         }
         if context.now - transfer.speedMark.time >= context.settings.watchdog.speedWindow {
-            transfer.speedMark = (context.now, transfer.received)
+            transfer.speedMark = (context.now, transfer.arrived)
         }
         state = .transferring(transfer)
     }
@@ -203,7 +206,7 @@ extension Download {
         // With nothing asked for, it is the disk that is slow.
         guard window >= watchdog.speedWindow, watchdog.minimumSpeed > 0, !transfer.exchanges.isEmpty else { return nil }
         let seconds = max(1, window.components.seconds)
-        let speed = (transfer.received - transfer.speedMark.received) / seconds
+        let speed = (transfer.arrived - transfer.speedMark.received) / seconds
         guard speed < watchdog.minimumSpeed else { return nil }
         return Failure(
             .transport(.timedOut), "Only \(speed) bytes a second arrived; at least \(watchdog.minimumSpeed) are asked.")

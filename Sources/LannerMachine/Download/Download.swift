@@ -25,6 +25,8 @@ package struct Download: Sendable {
     var wasResumed = false
     /// Whether nothing but the digest ties some of the bytes to the others.
     var isTiedByDigest = false
+    /// What the transport holds of the file itself, when it hands it over in the end.
+    var carried = Carried()
     /// Failures since bytes last advanced.
     var failures = 0
     /// The most bytes that were ever held: only more than that is a gain.
@@ -49,7 +51,8 @@ package struct Download: Sendable {
         // A file that was verified is whole, whatever else the record says.
         if new.saved.status == .succeeded, let total, total > 0 { written.insert(0..<total) }
         synced = written.intersection(new.saved.synced)
-        highMark = written.count
+        if written.isEmpty, let data = new.saved.resumeData, data.held >= 0 { carried = Carried(data) }
+        highMark = max(written.count, carried.held)
         hasFile = new.saved.generation > 0
         switch new.saved.status {
         case .active, .suspended, .publishing: state = .suspended
@@ -135,8 +138,11 @@ extension Download {
     package var saved: Saved {
         Saved(
             status: savedStatus, version: version, generation: generation, written: written, synced: synced,
-            total: total)
+            total: total, resumeData: carried.data)
     }
+
+    /// Bytes in hand, as a user sees them.
+    var completed: Int64 { max(written.count, carried.held) }
 
     private var savedStatus: Saved.Status {
         switch state {

@@ -80,6 +80,8 @@ package struct Exchange: Sendable, Equatable {
     package var body: Range<Int64>?
     /// Bytes of the body so far.
     package var received: Int64 = 0
+    /// Bytes that the transport holds, when it hands the body over in the end.
+    package var held: Int64 = 0
 
     package var isAccepted: Bool { body != nil }
 
@@ -104,6 +106,10 @@ package struct Transfer: Sendable, Equatable {
     package var lastAdvance: Duration
     /// Bytes received in this attempt.
     package var received: Int64 = 0
+    /// The most that a transport held which hands the body over in the end.
+    package var held: Int64 = 0
+    /// Bytes that arrived in this attempt, here or at the transport.
+    package var arrived: Int64 { max(received, held) }
     /// Where the window of the minimum speed begins: a time and what had been received by then.
     package var speedMark: (time: Duration, received: Int64)
     /// When and at how many bytes the written mark was last recorded.

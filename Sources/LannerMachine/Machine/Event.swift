@@ -63,6 +63,11 @@ package enum ExchangeEvent: Sendable, Equatable {
     case redirected
     /// How many bytes of the body have come in all.
     case received(Int64)
+    /// How many bytes the transport holds of a file that it will hand over in the end.
+    case holds(Int64)
+    /// The transport has left resume data for what it holds. Comes before `failed`, or before the file is closed when the
+    /// exchange was stopped.
+    case resumeData([UInt8])
     /// The body is complete.
     case ended(received: Int64)
     /// It is over without a complete body.
@@ -125,10 +130,12 @@ package struct Saved: Sendable, Hashable {
     package var synced: ByteRanges
     /// The size of the whole file, where it is known.
     package var total: Int64?
+    /// What the transport goes on with, when it holds the bytes and not the partial file.
+    package var resumeData: ResumeData?
 
     package init(
         status: Status, version: Version? = nil, generation: UInt32 = 0, written: ByteRanges = ByteRanges(),
-        synced: ByteRanges = ByteRanges(), total: Int64? = nil
+        synced: ByteRanges = ByteRanges(), total: Int64? = nil, resumeData: ResumeData? = nil
     ) {
         self.status = status
         self.version = version
@@ -136,6 +143,7 @@ package struct Saved: Sendable, Hashable {
         self.written = written
         self.synced = synced
         self.total = total
+        self.resumeData = resumeData
     }
 }
 

@@ -4,6 +4,8 @@ package struct Settings: Sendable, Hashable {
     package var maximumRunning = 6
     /// How a body arrives, by the transport's traits.
     package var delivery = Delivery.whole
+    /// Whether the transport goes on by resume data of its own.
+    package var takesResumeData = false
     package var watchdog = Watchdog()
     package var retry = RetryPolicy()
     /// Whether a download that finds no space waits for it; else it fails.

@@ -16,9 +16,19 @@ package struct Ask: Sendable, Hashable {
     package let held: Version?
     /// How the answer is tied to `held`; `none` when `held` is nil.
     package let rung: Rung
+    /// The transport's own resume data, which stand for the bytes that it holds; then there is no range.
+    package let resumeData: [UInt8]?
+
+    /// Whether this asks for the file as a whole, from nothing.
+    package var isPlain: Bool { range == nil && resumeData == nil }
 
     /// Asks for the file from its first byte on, without `Range`, whatever is held.
     package static let whole = Ask(range: nil, isOpenEnded: true, condition: .none, held: nil, rung: .none)
+
+    /// Has the transport go on by its own means, and hand over the whole file; `held` is the version that was begun.
+    package static func resumed(_ data: ResumeData, held: Version?) -> Ask {
+        Ask(range: nil, isOpenEnded: true, condition: .none, held: held, rung: .none, resumeData: data.bytes)
+    }
 
     /// Asks for a range of the file.
     ///
@@ -36,6 +46,18 @@ package struct Ask: Sendable, Hashable {
         guard rung != .none else { return nil }
         return Ask(
             range: range, isOpenEnded: isOpenEnded, condition: condition(for: held, on: rung), held: held, rung: rung)
+    }
+
+    private init(
+        range: Range<Int64>?, isOpenEnded: Bool, condition: Condition, held: Version?, rung: Rung,
+        resumeData: [UInt8]? = nil
+    ) {
+        self.range = range
+        self.isOpenEnded = isOpenEnded
+        self.condition = condition
+        self.held = held
+        self.rung = rung
+        self.resumeData = resumeData
     }
 
     private static func condition(for version: Version, on rung: Rung) -> Condition {

@@ -16,14 +16,17 @@ private struct Judge {
         switch head.status {
         // 203 is a 200 that a proxy has changed on its way (RFC 9110, 15.3.4): a file all the same.
         case 200, 203: whole
-        case 206: part
+        case 206: ask.resumeData == nil ? part : resumed
         case 301, 302, 303, 307, 308: redirect
-        case 412: ask.held == nil ? refused : .fromZero(.contentChanged)
+        case 412: isContinued ? .fromZero(.contentChanged) : refused
         case 416: unsatisfied
         // Also 204, 205 and the other successes: they carry no file.
         default: refused
         }
     }
+
+    /// Whether the answer is to go on with something.
+    private var isContinued: Bool { ask.held != nil || ask.resumeData != nil }
 
     private var refused: Verdict {
         .refused(status: head.status, retryAfter: RetryAfter.delay(fields: head.fields, wallSeconds: wallSeconds))
@@ -43,8 +46,9 @@ extension Judge {
         if ContentLength(fields: head.fields) == .contradictory { return .unusable("Content-Length is malformed") }
         if let problem = strayRange { return .unusable(problem) }
         let version = Version(head)
-        guard let held = ask.held else { return .whole(version) }
-        return .restart(version, held.isContradicted(by: version) ? .contentChanged : .rangesNotServed)
+        guard isContinued else { return .whole(version) }
+        let isOther = ask.held?.isContradicted(by: version) ?? false
+        return .restart(version, isOther ? .contentChanged : .rangesNotServed)
     }
 
     /// `Content-Range` means nothing in a 200, but a server that sends one may have sent a part: only one that spans the
@@ -61,11 +65,8 @@ extension Judge {
 extension Judge {
     private var part: Verdict {
         guard let asked = ask.range else { return .unusable("status 206 though no range was asked for") }
-        if head.fields.isMultipartRanges { return .unusable("several ranges in one body") }
-        if head.fields.isContentCoded { return .unusable("a part of an encoded file") }
-        guard case .part(let body, let total) = ContentRange(fields: head.fields) else {
-            return .unusable("status 206 without one valid Content-Range")
-        }
+        if let problem = partProblem { return .unusable(problem) }
+        guard case .part(let body, let total) = ContentRange(fields: head.fields) else { return .unusable(noRange) }
         if let problem = lengthProblem(body) ?? placeProblem(body, asked) { return .unusable(problem) }
         let version = Version(head)
         guard let held = ask.held else { return .part(version, body: body) }
@@ -73,6 +74,24 @@ extension Judge {
         return held.isSame(as: version, on: ask.rung)
             ? .part(held.knowing(total: total), body: body) : .fromZero(.contentChanged)
     }
+
+    /// The rest of a file of which the transport holds the beginning: it hands over the whole.
+    private var resumed: Verdict {
+        if let problem = partProblem { return .unusable(problem) }
+        guard case .part(let body, let total?) = ContentRange(fields: head.fields) else { return .unusable(noRange) }
+        guard body.upperBound == total else { return .unusable("status 206 that does not complete the file") }
+        if let problem = lengthProblem(body) { return .unusable(problem) }
+        let version = Version(head)
+        guard let held = ask.held else { return .whole(version) }
+        return held.isContradicted(by: version) ? .fromZero(.contentChanged) : .whole(held.knowing(total: total))
+    }
+
+    private var partProblem: String? {
+        if head.fields.isMultipartRanges { return "several ranges in one body" }
+        return head.fields.isContentCoded ? "a part of an encoded file" : nil
+    }
+
+    private var noRange: String { "status 206 without one valid Content-Range" }
 
     private func lengthProblem(_ body: Range<Int64>) -> String? {
         switch ContentLength(fields: head.fields) {
@@ -92,7 +111,7 @@ extension Judge {
 
     /// 416: nothing exists from the asked first byte on.
     private var unsatisfied: Verdict {
-        guard let asked = ask.range else { return refused }
+        guard let asked = ask.range else { return isContinued ? .fromZero(.contentChanged) : refused }
         guard case .unsatisfied(let total) = ContentRange(fields: head.fields) else {
             return .fromZero(.unusableAnswer)
         }

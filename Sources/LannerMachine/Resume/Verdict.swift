@@ -4,7 +4,8 @@ public enum RestartReason: String, Sendable, Hashable, CaseIterable {
     case contentChanged
     /// The server sends the file only as a whole.
     case rangesNotServed
-    /// Nothing the server told identifies the version that was begun, and there is no checksum to decide at the end.
+    /// Nothing the server told identifies the version that was begun, and there is no checksum to decide at the end; or
+    /// the transport, which holds the bytes itself, has lost them or cannot go on with them.
     case cannotResume
     /// The server's answer contradicted the request or itself.
     case unusableAnswer

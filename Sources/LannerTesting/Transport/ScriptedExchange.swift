@@ -14,8 +14,19 @@ final class ScriptedExchange: TransportExchange {
         var fault = TransportFault.connectionLost
     }
 
+    /// How a body goes that is handed over as a file.
+    struct Handover: Sendable {
+        /// What the transport holds from an earlier exchange.
+        var held: [UInt8]
+        /// Keeps what it holds when the exchange breaks off, and says what goes on with it.
+        var keep: @Sendable (ResponseHead, [UInt8]) -> Data?
+    }
+
     private struct State {
         var course: Course
+        /// The file as far as it has come; nil when the body is delivered in pieces.
+        var file: [UInt8]?
+        var isHandedOver = false
         /// What was delivered; -1 before the head.
         var position: Int64 = -1
         /// What the exchange is to end with, instead of going on.
@@ -29,12 +40,13 @@ final class ScriptedExchange: TransportExchange {
     private let head: ResponseHead
     private let body: any ScriptedBody
     private let pieceLength: Int
+    private let handover: Handover?
     private let receive: @Sendable (TransportEvent) -> Void
     private let onEnd: @Sendable () -> Void
     private let state: Locked<State>
 
     init(
-        head: ResponseHead, body: any ScriptedBody, course: Course, pieceLength: Int,
+        head: ResponseHead, body: any ScriptedBody, course: Course, pieceLength: Int, handover: Handover?,
         receive: @escaping @Sendable (TransportEvent) -> Void, onEnd: @escaping @Sendable () -> Void
     ) {
         self.head = head
@@ -42,7 +54,9 @@ final class ScriptedExchange: TransportExchange {
         self.pieceLength = pieceLength
         self.receive = receive
         self.onEnd = onEnd
-        state = Locked(State(course: course))
+        self.handover = handover
+        // A 206 brings what is missing, any other answer all there is.
+        state = Locked(State(course: course, file: handover.map { head.status == 206 ? $0.held : [] }))
     }
 
     var isPaused: Bool { state.withLock { $0.isPaused } }
@@ -88,12 +102,37 @@ final class ScriptedExchange: TransportExchange {
             return !state.isDelivering
         }
         guard isMine else { return }
-        while let event = state.withLock({ next(&$0) }) {
-            switch event {
-            case .end, .failure: onEnd()
-            case .head, .bytes, .file: break
-            }
+        while let event = state.withLock({ next(&$0) }) { report(event) }
+    }
+
+    private func report(_ event: TransportEvent) {
+        switch event {
+        case .end:
+            onEnd()
             receive(event)
+        case .failure(let failure):
+            onEnd()
+            receive(.failure(TransportFailure(failure.fault, failure.message, resumeData: resumeData)))
+        case .file(let url): handOver(at: url)
+        case .head, .bytes, .progress: receive(event)
+        }
+    }
+
+    /// What goes on with a file that has begun to come.
+    private var resumeData: Data? {
+        guard let handover, [200, 206].contains(head.status) else { return nil }
+        let file = state.withLock { $0.position > 0 && !$0.isHandedOver ? $0.file : nil }
+        return file.flatMap { handover.keep(head, $0) }
+    }
+
+    private func handOver(at url: URL) {
+        let file = state.withLock { $0.file ?? [] }
+        do {
+            try Data(file).write(to: url)
+            receive(.file(url))
+            try? FileManager.default.removeItem(at: url)
+        } catch {
+            state.withLock { $0.failure = TransportFailure(.diskFull, "The file cannot be written: \(error)") }
         }
     }
 
@@ -106,7 +145,7 @@ final class ScriptedExchange: TransportExchange {
         }
         switch event {
         case .end, .failure: state.isOver = true
-        case .head, .bytes, .file: break
+        case .head, .bytes, .progress, .file: break
         }
         return event
     }
@@ -120,12 +159,21 @@ final class ScriptedExchange: TransportExchange {
             return .head(head)
         }
         let length = body.length
-        if position >= length { return .end }
+        if position >= length { return completion(&state) }
         let end = min(length, course.limit, course.cut)
         guard position < end, !state.isPaused else { return nil }
         let data = body.bytes(from: position, count: Int(min(Int64(pieceLength), end - position)))
         state.position += Int64(data.count)
-        return .bytes(data)
+        guard state.file != nil else { return .bytes(data) }
+        state.file?.append(contentsOf: data)
+        return .progress(Int64(state.file?.count ?? 0))
+    }
+
+    private func completion(_ state: inout State) -> TransportEvent {
+        guard state.file != nil, !state.isHandedOver else { return .end }
+        state.isHandedOver = true
+        let name = "lanner-scripted-\(UUID().uuidString)"
+        return .file(FileManager.default.temporaryDirectory.appendingPathComponent(name))
     }
 }
 

@@ -22,6 +22,24 @@ extension ScriptedTransport {
         var lastNumber = 0
         var exchanges: [Int: Underway] = [:]
         var isInvalidated = false
+        var leavesResumeData = true
+        /// What exchanges that broke off have left, by its resume data.
+        var kept: [Data: Kept] = [:]
+    }
+
+    /// The beginning of a file, and the request that brought it.
+    struct Kept {
+        var request: TransportRequest
+        var bytes: [UInt8]
+        var validator: String?
+
+        /// The request for the rest.
+        var rest: TransportRequest {
+            var rest = request
+            rest.fields["Range"] = "bytes=\(bytes.count)-"
+            rest.fields["If-Range"] = validator
+            return rest
+        }
     }
 }
 
@@ -33,14 +51,26 @@ extension ScriptedTransport.State {
         return requests[seen]
     }
 
-    /// Keeps a request, and takes its step off the script.
+    /// What an exchange leaves that breaks off; nil when it is to leave nothing.
+    mutating func keep(_ request: TransportRequest, _ head: ResponseHead, _ bytes: [UInt8]) -> Data? {
+        guard leavesResumeData else { return nil }
+        let data = Data("resume data \(kept.count + 1)".utf8)
+        let validator = head.fields["ETag"] ?? head.fields["Last-Modified"]
+        kept[data] = ScriptedTransport.Kept(request: request, bytes: bytes, validator: validator)
+        return data
+    }
+
+    /// Keeps a request, and takes its step off the script; resume data that nobody left are refused.
     mutating func note(
         _ request: TransportRequest
     ) -> (number: Int, places: [String], step: ScriptedTransport.Step) {
         requests.append(request)
         lastNumber += 1
-        let places = [request.url.absoluteString, request.url.path]
+        let known = request.resumeData.map { kept[$0] }
+        let url = known??.request.url ?? request.url
+        let places = [url.absoluteString, url.path]
         if isInvalidated { return (lastNumber, places, .failure(.unavailable)) }
+        if case .some(nil) = known { return (lastNumber, places, .failure(.other)) }
         for place in places {
             if let step = scripts[place]?.popFirst() { return (lastNumber, places, step) }
         }
@@ -49,12 +79,14 @@ extension ScriptedTransport.State {
 
     mutating func exchange(
         _ request: TransportRequest, _ places: [String], _ step: ScriptedTransport.Step, _ date: Date,
-        _ pieceLength: Int, _ receive: @escaping @Sendable (TransportEvent) -> Void,
+        _ pieceLength: Int, _ handover: ScriptedExchange.Handover?,
+        _ receive: @escaping @Sendable (TransportEvent) -> Void,
         onEnd: @escaping @Sendable () -> Void
     ) -> ScriptedExchange {
         let (head, body) = answer(request, places, step, date)
         return ScriptedExchange(
-            head: head, body: body, course: step.course, pieceLength: pieceLength, receive: receive, onEnd: onEnd)
+            head: head, body: body, course: step.course, pieceLength: pieceLength, handover: handover, receive: receive,
+            onEnd: onEnd)
     }
 
     private mutating func answer(

@@ -31,7 +31,8 @@ public final class ScriptedTransport: Transport {
     /// A transport that serves nothing yet.
     ///
     /// - Parameters:
-    ///   - traits: What it claims to be. A body is delivered in pieces whatever the traits say.
+    ///   - traits: What it is. A body goes in pieces, or is handed over as a file with progress on the way; with
+    ///     `hasResumeData` an exchange that breaks off inside its body leaves data that the next one may go on with.
     ///   - pieceLength: How many bytes each piece has at most.
     ///   - clock: What the `Date` of answers goes by; a day of 2025 when nil.
     public init(
@@ -63,6 +64,12 @@ public final class ScriptedTransport: Transport {
     /// Says how every request of a place goes that no script is left for; nil for as it should be.
     public func always(_ place: String, _ step: Step?) {
         state.withLock { $0.standing[place] = step }
+    }
+
+    /// Whether exchanges that break off leave resume data, where the traits promise some. True unless set.
+    public var leavesResumeData: Bool {
+        get { state.withLock { $0.leavesResumeData } }
+        set { state.withLock { $0.leavesResumeData = newValue } }
     }
 
     // MARK: What was asked
@@ -132,7 +139,11 @@ public final class ScriptedTransport: Transport {
     ) -> any TransportExchange {
         let exchange = state.withLock { state in
             let (number, places, step) = state.note(request)
-            let exchange = state.exchange(request, places, step, date, pieceLength, receive) { [weak self] in
+            let kept = request.resumeData.flatMap { state.kept[$0] }
+            let handover = handover(of: kept?.request ?? request, kept?.bytes ?? [])
+            let exchange = state.exchange(
+                kept?.rest ?? request, places, step, date, pieceLength, handover, receive
+            ) { [weak self] in
                 self?.state.withLock { _ = $0.exchanges.removeValue(forKey: number) }
             }
             state.exchanges[number] = State.Underway(places: places, exchange: exchange)
@@ -141,6 +152,14 @@ public final class ScriptedTransport: Transport {
         begun.raise()
         exchange.deliver()
         return exchange
+    }
+
+    private func handover(of request: TransportRequest, _ held: [UInt8]) -> ScriptedExchange.Handover? {
+        guard traits.delivery == .file else { return nil }
+        return ScriptedExchange.Handover(held: held) { [weak self] head, bytes in
+            guard let self, traits.hasResumeData else { return nil }
+            return state.withLock { $0.keep(request, head, bytes) }
+        }
     }
 
     private var date: Date { clock?.date ?? Date(timeIntervalSince1970: 1_748_736_000) }

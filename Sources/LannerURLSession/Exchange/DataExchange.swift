@@ -70,6 +70,7 @@ final class DataExchange: TransportExchange, SessionExchange {
         }
     }
 
+    func took(written: Int64, response: HTTPURLResponse) {}
     func took(file: URL, response: HTTPURLResponse?) {}
 
     func challenged(by response: HTTPURLResponse?) {

@@ -90,6 +90,12 @@ final class DownloadExchange: TransportExchange, SessionExchange {
 
     func took(data: Data) {}
 
+    func took(written: Int64, response: HTTPURLResponse) {
+        guard !ResponseHead(response).isRedirect else { return }
+        report(response)
+        mailbox.post(.progress(written))
+    }
+
     func took(file: URL, response: HTTPURLResponse?) {
         guard let response, case let head = ResponseHead(response), !head.isRedirect else { return }
         if let failure = lengthFault(of: file, under: head) { return abandon(failure) }

@@ -182,7 +182,7 @@ extension TransportEvent {
     fileprivate var byteCount: Int {
         switch self {
         case .bytes(let data): data.count
-        case .head, .file, .end, .failure: 0
+        case .head, .progress, .file, .end, .failure: 0
         }
     }
 }

@@ -26,6 +26,8 @@ protocol SessionExchange: AnyObject, Sendable {
     // From URLSession's delegate, one at a time. They may neither wait nor call back into URLSession.
     func took(response: HTTPURLResponse)
     func took(data: Data)
+    /// A download task has written so many bytes of the file in all.
+    func took(written: Int64, response: HTTPURLResponse)
     /// The file is gone when this returns.
     func took(file: URL, response: HTTPURLResponse?)
     /// The response is complete, and the task will not end by itself.

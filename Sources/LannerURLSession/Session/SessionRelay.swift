@@ -103,7 +103,7 @@ final class DownloadRelay: SessionRelay, URLSessionDownloadDelegate, @unchecked 
         totalBytesWritten: Int64, totalBytesExpectedToWrite: Int64
     ) {
         guard let response = downloadTask.response as? HTTPURLResponse else { return }
-        exchange(of: downloadTask)?.took(response: response)
+        exchange(of: downloadTask)?.took(written: totalBytesWritten, response: response)
     }
 }
 

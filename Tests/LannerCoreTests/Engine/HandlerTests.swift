@@ -177,9 +177,9 @@ import Testing
 
 extension TestBench {
     /// Another manager in the same process, on a directory of its own.
-    func other(_ name: String) -> SessionManager {
+    func other(_ name: String, over transport: (any Transport)? = nil) -> SessionManager {
         SessionManager(
-            name, configuration: SessionConfiguration(), transport: ScriptedTransport(clock: clock),
+            name, configuration: SessionConfiguration(), transport: transport ?? ScriptedTransport(clock: clock),
             store: MemoryStore([:], lanes: lanes), logger: log, cache: Cache(name, downloadPath: "/" + name),
             operationQueue: .global(),
             environment: Environment(

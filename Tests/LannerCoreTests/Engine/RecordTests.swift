@@ -19,10 +19,11 @@ import Testing
         saved.version = Version(
             entityTag: EntityTag("W/\"a\""), lastModified: "Sun, 06 Nov 1994 08:49:37 GMT", isLastModifiedStrong: true,
             total: 100)
+        saved.resumeData = ResumeData([0, 255], held: 7)
         return DownloadRecord(
             id: DownloadID(1 << 62), token: .max, url: "https://example.com/ä?q",
             fields: ["A": "b", "A": "", "C": "d"],
-            fileName: "näme", rank: -5, digest: "md5:00", resumeData: Data([0, 255]), startDate: 1.5, endDate: 2.5,
+            fileName: "näme", rank: -5, digest: "md5:00", startDate: 1.5, endDate: 2.5,
             validation: .incorrect, boot: "boot", saved: saved)
     }
 

@@ -34,8 +34,8 @@ import Testing
         let id = bench.id
         let events: [Event] = [
             .exchange(id, 99, .head(.file())), .exchange(id, 99, .redirected), .exchange(id, 99, .received(5)),
-            .exchange(id, 99, .ended(received: 5)),
-            .exchange(id, 99, .failed(.disk)),
+            .exchange(id, 99, .ended(received: 5)), .exchange(id, 99, .failed(.disk)), .exchange(id, 99, .holds(5)),
+            .exchange(id, 99, .resumeData([1])),
         ]
         for event in events {
             var copy = bench

@@ -88,6 +88,24 @@ import Testing
         #expect(isUnusable(Self.rest, head))
     }
 
+    @Test func whatResumeDataAskedForIsTheWholeFileInTheEnd() {
+        for held in [Self.held, nil] {
+            let ask = Ask.resumed(ResumeData([1], held: 400), held: held)
+            #expect(verdict(ask, Heads.part(400..<1000)) == .whole(Self.held))
+            #expect(verdict(ask, Heads.whole()) == .restart(Self.held, .rangesNotServed))
+            #expect(isUnusable(ask, Heads.part(400..<900)), "not to the end")
+            #expect(isUnusable(ask, Heads.part(400..<1000, of: nil)))
+            #expect(isUnusable(ask, Heads.status(206)))
+            #expect(verdict(ask, Heads.status(412)) == .fromZero(.contentChanged))
+            #expect(verdict(ask, Heads.status(416)) == .fromZero(.contentChanged))
+        }
+        let ask = Ask.resumed(ResumeData([1], held: 400), held: Self.held)
+        #expect(verdict(ask, Heads.part(400..<1000, tag: "\"b\"")) == .fromZero(.contentChanged))
+        #expect(verdict(ask, Heads.part(400..<1001, of: 1001)) == .fromZero(.contentChanged))
+        let other = Heads.whole(tag: "\"b\"")
+        #expect(verdict(ask, other) == .restart(Version(other), .contentChanged))
+    }
+
     @Test func moreThanWasAskedForIsUnusable() {
         #expect(isUnusable(Self.slice, Heads.part(400..<501)))
         #expect(isUnusable(Self.first, Heads.part(0..<101)))

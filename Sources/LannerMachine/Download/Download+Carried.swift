@@ -1,0 +1,77 @@
+// Transports that hand over a finished file hold the bytes themselves until then. What they leave when they are stopped,
+// their resume data, is kept with the record, and is what the next attempt begins with.
+
+/// What a transport holds of a file.
+struct Carried: Sendable, Hashable {
+    /// What it left when it last was stopped.
+    private(set) var data: ResumeData?
+    /// How many bytes it holds.
+    private(set) var held: Int64 = 0
+    /// The exchange that brings them, once its answer was found good; nil when what it leaves is of no use to another,
+    /// because it was asked for a part only.
+    var exchange: ExchangeNumber?
+    /// Whether that exchange has used the data up.
+    var isSpent = false
+
+    init(_ data: ResumeData? = nil) {
+        self.data = data
+        held = data?.held ?? 0
+    }
+
+    /// It holds more.
+    mutating func hold(_ count: Int64) {
+        held = max(held, count)
+    }
+
+    /// It has left data for what it holds.
+    mutating func keep(_ bytes: [UInt8]) {
+        data = ResumeData(bytes, held: held)
+        isSpent = false
+    }
+
+    /// The exchange is over: what it left data for is all that there is.
+    mutating func settle(isOfUse: Bool) {
+        self = Carried(isSpent || !isOfUse ? nil : data)
+    }
+
+    /// Nothing of it counts any more; the exchange may go on.
+    mutating func drop() {
+        data = nil
+        held = 0
+        isSpent = false
+    }
+}
+
+extension Download {
+    mutating func holds(_ number: ExchangeNumber, _ count: Int64, _ context: inout Context) {
+        switch state {
+        case .transferring(var transfer):
+            guard let index = transfer.exchanges.firstIndex(where: { $0.number == number && $0.isAccepted }) else {
+                return ignore(.unknownExchange(number), &context)
+            }
+            guard count > transfer.exchanges[index].held else { return }
+            transfer.exchanges[index].held = count
+            transfer.lastAdvance = context.now
+            transfer.held = max(transfer.held, count)
+            state = .transferring(transfer)
+            if number == carried.exchange { hold(count) }
+        case .pausing where number == carried.exchange: hold(count)
+        case .pausing, .waiting, .opening, .verifying, .publishing, .suspended, .failed, .succeeded:
+            ignore(.unknownExchange(number), &context)
+        }
+    }
+
+    private mutating func hold(_ count: Int64) {
+        carried.hold(min(count, total ?? .max))
+        noteGain(carried.held)
+    }
+
+    mutating func resumeData(_ number: ExchangeNumber, _ bytes: [UInt8], _ context: inout Context) {
+        guard number == carried.exchange else { return ignore(.unknownExchange(number), &context) }
+        switch state {
+        case .opening, .transferring, .pausing: carried.keep(bytes)
+        case .waiting, .verifying, .publishing, .suspended, .failed, .succeeded:
+            ignore(.late("resumeData"), &context)
+        }
+    }
+}

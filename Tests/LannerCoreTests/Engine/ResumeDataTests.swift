@@ -1,0 +1,321 @@
+import Foundation
+import LannerMachine
+import LannerTesting
+import Testing
+
+@testable import LannerCore
+
+/// A transport that hands over a file, and goes on by resume data of its own.
+@Suite(.timeLimit(.minutes(1))) struct ResumeDataTests {
+    private static let traits = TransportTraits(delivery: .file, hasResumeData: true)
+
+    private func bench(_ bytes: [UInt8] = large) -> TestBench {
+        TestBench.serving(bytes, traits: Self.traits)
+    }
+
+    /// A task that was suspended after the first of its three chunks.
+    private func suspended() throws -> (TestBench, DownloadTask) {
+        let bench = bench()
+        let task = try bench.download(.stall(afterBytes: 1 << 20))
+        bench.settle()
+        bench.manager.suspend(task)
+        bench.settle()
+        return (bench, task)
+    }
+
+    /// Whether each request so far brought resume data.
+    private func resumed(_ bench: TestBench) -> [Bool] {
+        bench.transport.requests.map { $0.resumeData != nil }
+    }
+
+    /// What was told of the bytes while a task that was suspended ran to its end.
+    private func restarts(_ bench: TestBench, _ task: DownloadTask) async -> [String] {
+        let events = EventLog(task)
+        _ = await events.next(1)
+        bench.manager.start(task)
+        #expect(bench.runToRest())
+        let seen = await events.untilRest()
+        #expect(task.status == .succeeded, "\(String(describing: task.error))")
+        return seen.filter { $0.hasPrefix("restarted") }
+    }
+
+    @Test(arguments: [0, 1, 3_000_000] as [Int64]) func publishesWhatIsHandedOver(size: Int64) throws {
+        let bench = bench(Sample.bytes(size))
+        let task = try bench.download()
+        bench.settle()
+        #expect(task.status == .succeeded)
+        #expect(bench.holds(Sample.bytes(size), in: task))
+        #expect(bench.files == [task.filePath])
+        #expect(task.completedBytes == size && task.totalBytes == size)
+    }
+
+    @Test func showsProgressOnTheWay() async throws {
+        let bench = bench()
+        let task = try bench.download(.stall(afterBytes: 1 << 20))
+        let events = EventLog(task)
+        bench.run(for: .seconds(1))
+        #expect(task.completedBytes == 1 << 20 && task.totalBytes == 3 << 20)
+        // However slowly bytes come: they come.
+        for _ in 0..<20 {
+            bench.transport.release(bytes: 1000)
+            bench.run(for: .seconds(30))
+        }
+        #expect(task.completedBytes == 1 << 20 + 20_000)
+        bench.transport.release()
+        bench.settle()
+        #expect(await events.untilRest().filter { $0.hasPrefix("re") } == ["response: 200"])
+        #expect(bench.transport.requests.count == 1)
+    }
+
+    @Test func endsAnExchangeThatIsSilent() throws {
+        let bench = bench()
+        let task = try bench.download(.stall(afterBytes: 1 << 20))
+        bench.run(for: .seconds(59))
+        #expect(task.status == .running)
+        bench.runToRest()
+        #expect(task.status == .succeeded)
+        #expect(resumed(bench) == [false, true])
+    }
+
+    @Test func goesOnAfterASuspension() async throws {
+        let (bench, task) = try suspended()
+        #expect(task.completedBytes == 1 << 20)
+        let data = try #require(bench.records.first?.saved.resumeData)
+        #expect(data.held == 1 << 20)
+        #expect(await restarts(bench, task) == [])
+        #expect(bench.holds(large, in: task))
+        #expect(resumed(bench) == [false, true])
+        #expect(bench.transport.requests.last?.resumeData == Data(data.bytes))
+        #expect(bench.transport.requests.last?.fields["Range"] == nil)
+        #expect(bench.records.first?.saved.resumeData == nil, "it is used up")
+    }
+
+    @Test func goesOnAgainAndAgain() throws {
+        let bench = bench()
+        let task = try bench.download()
+        var last: Int64 = 0
+        for _ in 0..<5 {
+            bench.transport.script(place, .stall(afterBytes: 300_000))
+            bench.manager.suspend(task)
+            bench.settle()
+            #expect(task.completedBytes >= last)
+            last = task.completedBytes
+            bench.manager.start(task)
+            bench.settle()
+        }
+        bench.transport.release()
+        bench.settle()
+        #expect(bench.holds(large, in: task))
+    }
+
+    @Test func goesOnAfterAFailure() async throws {
+        let bench = bench()
+        let task = try bench.download(.cut(afterBytes: 2 << 20))
+        let events = EventLog(task)
+        bench.settle()
+        #expect(task.completedBytes == 2 << 20)
+        #expect(bench.records.first?.saved.resumeData?.held == 2 << 20)
+        #expect(bench.runToRest())
+        #expect(bench.holds(large, in: task))
+        #expect(resumed(bench) == [false, true])
+        #expect(!(await events.untilRest()).contains { $0.hasPrefix("restarted") })
+    }
+
+    @Test func saysWhatIsLostWithoutThem() async throws {
+        let bench = bench()
+        bench.transport.leavesResumeData = false
+        let task = try bench.download(.cut(afterBytes: 2 << 20))
+        let events = EventLog(task)
+        bench.settle()
+        #expect(task.completedBytes == 0)
+        #expect(bench.runToRest())
+        #expect(bench.holds(large, in: task))
+        #expect(resumed(bench) == [false, false])
+        #expect((await events.untilRest()).filter { $0.hasPrefix("restarted") } == ["restarted: cannotResume"])
+    }
+
+    @Test func goesOnAfterARelaunch() async throws {
+        let (bench, _) = try suspended()
+        bench.relaunch()
+        let task = try #require(bench.manager.fetchTask(address))
+        #expect(task.completedBytes == 1 << 20 && task.totalBytes == 3 << 20)
+        #expect(await restarts(bench, task) == [])
+        #expect(bench.holds(large, in: task))
+        #expect(resumed(bench) == [false, true])
+    }
+
+    @Test func beginsAgainOnceWithDataThatAreNone() async throws {
+        let (bench, _) = try suspended()
+        var record = try #require(bench.records.first)
+        record.saved.resumeData?.bytes = [1, 2, 3]
+        bench.relaunch(store: MemoryStore([record.key: record.encoded], lanes: bench.lanes))
+        let task = try #require(bench.manager.fetchTask(address))
+        #expect(await restarts(bench, task) == ["restarted: cannotResume"])
+        #expect(bench.holds(large, in: task))
+        #expect(resumed(bench) == [false, true, false])
+    }
+
+    @Test(arguments: [
+        (ScriptedTransport.Step.ignoreRange, "rangesNotServed", 2), (.changeTo(.init(large)), "", 2),
+        (.changeTo(.init(Sample.bytes(2_000_000))), "contentChanged", 2), (.status(412), "contentChanged", 3),
+        (.status(416), "contentChanged", 3), (.status(403), "cannotResume", 3), (.status(404), "cannotResume", 3),
+        (.redirect(to: "/elsewhere"), "cannotResume", 3), (.contentRange(nil), "unusableAnswer", 3),
+        (.contentRange("bytes 0-9/10"), "unusableAnswer", 3), (.contentRange("bytes 0-9/*"), "unusableAnswer", 3),
+        (.multipart, "unusableAnswer", 3), (.failure(.other), "cannotResume", 3),
+        (.failure(.unacceptableRequest), "cannotResume", 3), (.failure(.unavailable), "cannotResume", 3),
+    ])
+    func beginsAgainOnceWhenTheyAreRefused(step: ScriptedTransport.Step, reason: String, count: Int) async throws {
+        let (bench, task) = try suspended()
+        bench.transport.script(place, step)
+        #expect(await restarts(bench, task) == (reason.isEmpty ? [] : ["restarted: \(reason)"]))
+        #expect(bench.transport.requests.count == count)
+        #expect(resumed(bench).prefix(3) == [false, true, false].prefix(count))
+        let isOther = reason == "contentChanged" && count == 2
+        #expect(bench.holds(isOther ? Sample.bytes(2_000_000) : large, in: task))
+        #expect(bench.files == [task.filePath])
+    }
+
+    @Test(arguments: [
+        ScriptedTransport.Step.failure(.connectionLost), .failure(.notConnected), .failure(.timedOut), .status(503),
+        .status(429),
+    ])
+    func keepsThemWhenTheyAreNotToBlame(step: ScriptedTransport.Step) async throws {
+        let (bench, task) = try suspended()
+        bench.transport.script(place, step)
+        #expect(await restarts(bench, task) == [])
+        #expect(resumed(bench) == [false, true, true])
+        #expect(bench.holds(large, in: task))
+    }
+
+    @Test func keepsThemOverAFailureThatIsFinal() async throws {
+        let (bench, task) = try suspended()
+        bench.transport.script(place, .failure(.secureConnectionFailed))
+        bench.manager.start(task)
+        bench.settle()
+        #expect(task.status == .failed && task.completedBytes == 1 << 20)
+        #expect(await restarts(bench, task) == [])
+        #expect(resumed(bench) == [false, true, true])
+    }
+
+    @Test func aTransportWithoutThemBeginsAgain() async throws {
+        let (bench, _) = try suspended()
+        let record = try #require(bench.records.first)
+        let plain = TestBench.serving(large)
+        plain.relaunch(store: MemoryStore([record.key: record.encoded], lanes: plain.lanes))
+        let again = try #require(plain.manager.fetchTask(address))
+        #expect(again.completedBytes == 1 << 20)
+        #expect(await restarts(plain, again) == ["restarted: cannotResume"])
+        #expect(plain.holds(large, in: again))
+    }
+
+    @Test func fetchesOnceMoreWhenTheDigestIsWrong() async throws {
+        let bench = bench()
+        var hasher = Checksum.SHA256()
+        large.withUnsafeBytes { hasher.update($0) }
+        let digest = try Checksum.Digest(algorithm: .sha256, bytes: hasher.digest())
+        let task = try bench.download(.stall(afterBytes: 1 << 20), checksum: digest)
+        bench.settle()
+        bench.manager.suspend(task)
+        bench.settle()
+        bench.transport.script(place, .corrupt(at: 2 << 20))
+        #expect(await restarts(bench, task) == ["restarted: wrongDigest"])
+        #expect(bench.holds(large, in: task) && task.validation == .correct)
+    }
+
+    @Test func cancelingForgetsThem() throws {
+        let (bench, task) = try suspended()
+        bench.manager.start(task)
+        bench.transport.script(place, .stall(afterBytes: 1000))
+        bench.manager.cancel(task)
+        bench.settle()
+        #expect(task.status == .canceled && bench.records.isEmpty && bench.files.isEmpty)
+    }
+
+    /// Killed after every single piece of work: wherever it was, it ends with the right file.
+    @Test func survivesDeathAtEveryStep() throws {
+        let bytes = Sample.bytes(1000)
+        for steps in 0... {
+            let bench = bench(bytes)
+            let first = try bench.download(.cut(afterBytes: 300), .cut(afterBytes: 300))
+            var left = steps
+            while left > 0, !first.status.isAtRest {
+                left -= 1
+                if !bench.lanes.runNext() { bench.clock.advance(by: .milliseconds(250)) }
+            }
+            bench.relaunch()
+            let task = try #require(bench.manager.fetchTask(address))
+            bench.manager.start(task)
+            #expect(bench.runToRest())
+            #expect(task.status == .succeeded, "killed after \(steps) steps")
+            #expect(bench.contents(of: task) == bytes)
+            #expect(bench.files == [task.filePath])
+            if left > 0 || first.status.isAtRest { break }
+        }
+    }
+}
+
+/// Resume data that come a while after the cancellation, as URLSession's do.
+@Suite(.timeLimit(.minutes(1))) struct LateResumeDataTests {
+    @Test func aSuspensionWaitsForThem() throws {
+        let bench = TestBench()
+        let transport = LateTransport()
+        let manager = bench.other("late", over: transport)
+        let task = try #require(manager.download(address))
+        bench.settle()
+        transport.report(.head(ResponseHead(status: 200, fields: ["Content-Length": "1000", "ETag": "\"a\""])))
+        transport.report(.progress(400))
+        bench.settle()
+        let calls = Tally()
+        manager.suspend(task) { calls.add("\($0.status.rawValue) \($0.completedBytes)") }
+        bench.settle()
+        #expect(task.status == .willSuspend && calls.all.isEmpty && transport.cancellations == 1)
+        transport.report(.failure(TransportFailure(.canceled, "", resumeData: Data([7]))))
+        bench.settle()
+        #expect(calls.all == ["suspended 400"])
+        manager.start(task)
+        bench.settle()
+        #expect(transport.last?.resumeData == Data([7]))
+    }
+
+    @Test func aSuspensionWaitsForTheEndInTheirPlace() throws {
+        let bench = TestBench()
+        let transport = LateTransport()
+        let manager = bench.other("late", over: transport)
+        let task = try #require(manager.download(address))
+        bench.settle()
+        manager.suspend(task)
+        bench.settle()
+        transport.report(.head(ResponseHead(status: 200, fields: [:])))
+        transport.report(.end)
+        bench.settle()
+        #expect(task.status == .suspended && task.completedBytes == 0)
+        manager.start(task)
+        manager.suspend(task)
+        manager.invalidate()
+        bench.settle()
+        #expect(transport.last?.resumeData == nil)
+    }
+}
+
+/// A transport whose one exchange reports what a test says, when it says so.
+private final class LateTransport: Transport, TransportExchange {
+    let traits = TransportTraits(delivery: .file, hasResumeData: true)
+    private let state = Locked(
+        (receive: (@Sendable (TransportEvent) -> Void)?.none, request: TransportRequest?.none, cancellations: 0))
+
+    var last: TransportRequest? { state.withLock { $0.request } }
+    var cancellations: Int { state.withLock { $0.cancellations } }
+
+    func begin(
+        _ request: TransportRequest, receive: @escaping @Sendable (TransportEvent) -> Void
+    ) -> any TransportExchange {
+        state.withLock { ($0.receive, $0.request) = (receive, request) }
+        return self
+    }
+
+    func report(_ event: TransportEvent) { state.withLock { $0.receive }?(event) }
+    func cancel() { state.withLock { $0.cancellations += 1 } }
+    func pause() {}
+    func resume() {}
+    func invalidate() {}
+}
