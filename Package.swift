@@ -31,8 +31,10 @@ let package = Package(
         .testTarget(
             name: "LannerURLSessionTests", dependencies: ["LannerURLSession", "LannerLoopback", "LannerCore"]),
         .testTarget(name: "InteropTests", dependencies: ["Lanner", "LannerLoopback"]),
-        // Code as applications have it: no @testable, their own use of the standard names.
-        .testTarget(name: "ClientCodeTests", dependencies: ["Lanner", "LannerTesting"]),
+        // Code as applications have it: outside the package's own access, with their own use of common names.
+        .target(name: "ClientModel", path: "Tests/ClientModel", packageAccess: false),
+        .testTarget(
+            name: "ClientCodeTests", dependencies: ["Lanner", "LannerTesting", "ClientModel"], packageAccess: false),
         .testTarget(name: "DocumentationTests", dependencies: ["Lanner"]),
         .executableTarget(name: "LinkageProbe", dependencies: ["LannerCore"], path: "Tests/LinkageProbe"),
         .testTarget(name: "LinkageTests", dependencies: ["LinkageProbe"]),

@@ -1,3 +1,4 @@
+import ClientModel
 import Lanner
 import LannerTesting
 
@@ -20,11 +21,33 @@ struct Countdown {
     }
 }
 
-enum State { case idle, loading }
-enum Event { case tapped }
-enum Action { case load }
-struct Machine { var state = State.idle }
-struct Download { var id: Int }
-struct Settings { var limit = 3 }
-struct Verb { var text = "" }
-struct Engine {}
+/// Names of another module that Lanner must not export as well.
+struct Screen {
+    var state = State.idle
+    var event = Event.tapped
+    var action = Action.load
+    var phase = Phase.first
+    var notice = Notice.news
+    var result: Result<Int, Failure> = .failure(Failure())
+    var handler: Handler<Int> = { _ in }
+    var callback = Callback()
+    var callbacks = Callbacks()
+    var machine = Machine()
+    var engine = Engine()
+    var job = Job()
+    var download = Download()
+    var attempt = Attempt()
+    var exchange = Exchange()
+    var transfer = Transfer()
+    var settings = Settings()
+    var verb = Verb()
+    var version = Version()
+    var origin = Origin()
+    var record = Record()
+    var environment = Environment()
+}
+
+/// A parameter of that name is the caller's.
+func load<Success, Failure: Error>(_ body: () throws(Failure) -> Success) -> Result<Success, Failure> {
+    do throws(Failure) { return .success(try body()) } catch { return .failure(error) }
+}

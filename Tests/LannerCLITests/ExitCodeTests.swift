@@ -18,13 +18,13 @@ import Testing
     @Test(
         arguments: [
             (LannerError.unacceptableStatusCode(code: 404), 1, "status.404"),
-            (.failed(Failure(.transport(.timedOut), "")), 1, "transport.timedOut"),
-            (.failed(Failure(.transport(.diskFull), "")), 4, "transport.diskFull"),
-            (.failed(Failure(.redirect, "")), 1, "redirect"),
-            (.failed(Failure(.unusableResponse, "")), 1, "unusableResponse"),
-            (.failed(Failure(.checksumMismatch, "")), 3, "checksumMismatch"),
-            (.failed(Failure(.disk(.noSpace), "")), 4, "disk.noSpace"),
-            (.failed(Failure(.store, "")), 4, "store"),
+            (.failed(DownloadFailure(.transport(.timedOut), "")), 1, "transport.timedOut"),
+            (.failed(DownloadFailure(.transport(.diskFull), "")), 4, "transport.diskFull"),
+            (.failed(DownloadFailure(.redirect, "")), 1, "redirect"),
+            (.failed(DownloadFailure(.unusableResponse, "")), 1, "unusableResponse"),
+            (.failed(DownloadFailure(.checksumMismatch, "")), 3, "checksumMismatch"),
+            (.failed(DownloadFailure(.disk(.noSpace), "")), 4, "disk.noSpace"),
+            (.failed(DownloadFailure(.store, "")), 4, "store"),
             (.storeError(StoreError(.inUse, "")), 1, "store.inUse"),
             (.storeError(StoreError(.disk(.notPermitted), "")), 4, "disk.notPermitted"),
             (.storeError(StoreError(.unknownVersion, "")), 4, "store.unknownVersion"),
@@ -41,9 +41,9 @@ import Testing
         #expect(
             Trouble(LannerError.unacceptableStatusCode(code: 404)).detail
                 == "the server answered with status 404; check the URL")
-        #expect(Trouble(LannerError.failed(Failure(.disk(.noSpace), "a; b."))).detail == "a; b")
+        #expect(Trouble(LannerError.failed(DownloadFailure(.disk(.noSpace), "a; b."))).detail == "a; b")
         #expect(
-            Trouble(LannerError.failed(Failure(.transport(.cannotConnect), "Two\nlines."))).detail
+            Trouble(LannerError.failed(DownloadFailure(.transport(.cannotConnect), "Two\nlines."))).detail
                 == "Two\\nlines; check the address, and that the server runs")
     }
 

@@ -41,7 +41,7 @@ struct GetPlan: Sendable, Equatable {
         _ text: String, _ name: String?, _ checksum: Checksum.Digest?, _ headers: HeaderFields
     ) throws(UsageError) {
         let (url, shown) = try Self.url(text)
-        do throws(Failure) {
+        do throws(DownloadFailure) {
             // What the library would refuse: user info that cannot be sent, for example.
             _ = try Destination(url: url, fields: headers)
         } catch {

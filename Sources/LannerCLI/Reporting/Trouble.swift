@@ -28,7 +28,7 @@ extension Trouble {
         }
     }
 
-    private init(_ reason: Failure.Reason, _ detail: String) {
+    private init(_ reason: DownloadFailure.Reason, _ detail: String) {
         // Some of the library's sentences say behind a semicolon what to do.
         let advice = detail.contains(";") ? nil : reason.advice
         self.init(code: reason.code, reason: detail.oneLine, advice: advice, exitCode: reason.exitCode)
@@ -46,7 +46,7 @@ extension Trouble {
     }
 }
 
-extension Failure.Reason {
+extension DownloadFailure.Reason {
     fileprivate var exitCode: ExitCode {
         switch self {
         case .transport(.diskFull), .disk, .store: .disk

@@ -81,7 +81,7 @@ extension Engine {
             handle(.file(id, attempt, .verified(isCurrent ? Self.compare(actual, digest) : .sizeOnly)))
         case .failed(let error):
             relieve(job)
-            handle(.file(id, attempt, .failed(Failure(error))))
+            handle(.file(id, attempt, .failed(DownloadFailure(error))))
         case .closed(let written, let synced):
             handle(.file(id, attempt, .closed(written: written, synced: synced)))
         }
@@ -127,7 +127,7 @@ extension Engine {
                 try Publisher(fileSystem: environment.fileSystem).move(source, to: target)
                 handle(.file(job.id, attempt, .published))
             } catch {
-                handle(.file(job.id, attempt, .failed(Failure(error))))
+                handle(.file(job.id, attempt, .failed(DownloadFailure(error))))
             }
         }
     }
@@ -146,7 +146,7 @@ extension Engine {
                 do throws(FileError) {
                     try environment.fileSystem.remove(path)
                 } catch {
-                    log { .error("could not remove a file", error: LannerError.failed(Failure(error))) }
+                    log { .error("could not remove a file", error: LannerError.failed(DownloadFailure(error))) }
                 }
             }
             done()
@@ -154,7 +154,7 @@ extension Engine {
     }
 }
 
-extension Failure {
+extension DownloadFailure {
     /// The disk refused: what, where, and what to do.
     init(_ error: FileError) {
         self.init(.disk(error.fault), "\(error)" + error.fault.advice)

@@ -111,7 +111,7 @@ extension Engine {
             answer(pending.confirmations, .recorded)
         case .failure(let error):
             log { .error("could not keep records", error: LannerError.storeError(error)) }
-            answer(pending.confirmations, .failed(Failure(.store, error.message)))
+            answer(pending.confirmations, .failed(DownloadFailure(.store, error.message)))
         }
     }
 

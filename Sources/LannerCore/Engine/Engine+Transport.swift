@@ -24,7 +24,7 @@ extension Engine {
         let sink = Sink(isPausable: transport.traits.delivery == .pausable) { [weak self] report in
             self?.take(report, of: id, number)
         }
-        do throws(Failure) {
+        do throws(DownloadFailure) {
             let request = try request(job, ask)
             job.state.withLock { $0.sinks[number] = sink }
             sink.attach(transport.begin(request) { sink.receive($0) })
@@ -33,7 +33,7 @@ extension Engine {
         }
     }
 
-    private func request(_ job: Job, _ ask: Ask) throws(Failure) -> TransportRequest {
+    private func request(_ job: Job, _ ask: Ask) throws(DownloadFailure) -> TransportRequest {
         let destination = try destination(job)
         var fields = destination.fields
         for field in ask.headerFields.fields { fields.append(field.name, field.value) }
@@ -43,7 +43,7 @@ extension Engine {
             networkAccess: access)
     }
 
-    private func destination(_ job: Job) throws(Failure) -> Destination {
+    private func destination(_ job: Job) throws(DownloadFailure) -> Destination {
         let (known, fields) = job.state.withLock { ($0.destination, $0.fields) }
         if let known { return known }
         let destination = try Destination(url: job.task.url, fields: fields)
@@ -67,7 +67,7 @@ extension Engine {
                 state.ending.insert(number)
             }
             keepResumeData(failure, of: id, number)
-            handle(.exchange(id, number, .failed(Failure(failure))))
+            handle(.exchange(id, number, .failed(DownloadFailure(failure))))
             ended(number, of: job)
         case .stopped(let failure):
             guard let job = job(id) else { return }
@@ -123,7 +123,7 @@ extension Engine {
 
     private func follow(_ job: Job, _ number: ExchangeNumber, _ location: String) {
         stop(job, number, keepBytes: false)
-        do throws(Failure) {
+        do throws(DownloadFailure) {
             var destination = try destination(job)
             try destination.follow(location)
             job.state.withLock { $0.destination = destination }
@@ -135,7 +135,7 @@ extension Engine {
     }
 }
 
-extension Failure {
+extension DownloadFailure {
     /// The exchange failed.
     init(_ failure: TransportFailure) {
         self.init(

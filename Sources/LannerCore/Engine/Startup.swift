@@ -43,7 +43,7 @@ struct Startup {
             let message =
                 "\(cache.downloadPath) is in use by another manager or process; end it, or use another directory."
             return .storeError(StoreError(.inUse, message))
-        case let error as FileError: return .cacheError(path: error.path, message: Failure(error).detail)
+        case let error as FileError: return .cacheError(path: error.path, message: DownloadFailure(error).detail)
         default: return .cacheError(path: cache.downloadPath, message: "\(error)")
         }
     }

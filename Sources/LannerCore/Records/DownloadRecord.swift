@@ -162,8 +162,8 @@ extension DownloadRecord {
         case "succeeded": .succeeded
         case "failed":
             .failed(
-                Failure(
-                    reader.text(Tag.failureReason).flatMap(Failure.Reason.init(code:)) ?? .transport(.other),
+                DownloadFailure(
+                    reader.text(Tag.failureReason).flatMap(DownloadFailure.Reason.init(code:)) ?? .transport(.other),
                     reader.text(Tag.failureDetail) ?? ""))
         case .some, nil: nil
         }
@@ -191,7 +191,7 @@ extension ByteRanges {
     }
 }
 
-extension Failure.Reason {
+extension DownloadFailure.Reason {
     /// A text that is the same in every version of the library.
     package var code: String {
         switch self {

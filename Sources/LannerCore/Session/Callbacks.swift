@@ -1,12 +1,19 @@
 import LannerMachine
 
-/// A closure that is told about a task or a manager.
-public typealias Handler<Sender> = @Sendable (Sender) -> Void
+extension DownloadTask {
+    /// A closure that is told about a task.
+    public typealias Handler = @Sendable (DownloadTask) -> Void
+}
+
+extension SessionManager {
+    /// A closure that is told about a manager.
+    public typealias Handler = @Sendable (SessionManager) -> Void
+}
 
 /// A closure and whether it runs on the main queue.
 struct Callback<Sender>: Sendable {
     var onMainQueue: Bool
-    var handler: Handler<Sender>
+    var handler: @Sendable (Sender) -> Void
 }
 
 /// The callbacks of a task or a manager: one of each kind.

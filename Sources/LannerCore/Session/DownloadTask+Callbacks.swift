@@ -4,7 +4,7 @@ extension DownloadTask {
     ///
     /// Replaces an earlier closure of this kind. - Returns: The task.
     @discardableResult
-    public func progress(onMainQueue: Bool = true, handler: @escaping Handler<DownloadTask>) -> Self {
+    public func progress(onMainQueue: Bool = true, handler: @escaping Handler) -> Self {
         state.withLock { $0.callbacks.progress = Callback(onMainQueue: onMainQueue, handler: handler) }
         return self
     }
@@ -12,21 +12,21 @@ extension DownloadTask {
     /// Calls `handler` each time the task succeeds; once soon, when it has already. See ``progress(onMainQueue:handler:)``
     /// for the queue. - Returns: The task.
     @discardableResult
-    public func success(onMainQueue: Bool = true, handler: @escaping Handler<DownloadTask>) -> Self {
+    public func success(onMainQueue: Bool = true, handler: @escaping Handler) -> Self {
         set(Callback(onMainQueue: onMainQueue, handler: handler), at: \.success) { $0 == .succeeded }
     }
 
     /// Calls `handler` each time the task comes to rest without success (suspended, failed, canceled, removed); once
     /// soon, when it has already. - Returns: The task.
     @discardableResult
-    public func failure(onMainQueue: Bool = true, handler: @escaping Handler<DownloadTask>) -> Self {
+    public func failure(onMainQueue: Bool = true, handler: @escaping Handler) -> Self {
         set(Callback(onMainQueue: onMainQueue, handler: handler), at: \.failure) { $0.isAtRest && $0 != .succeeded }
     }
 
     /// Calls `handler` each time the task comes to rest, however; the closures of ``success(onMainQueue:handler:)``
     /// and ``failure(onMainQueue:handler:)`` are not called then. - Returns: The task.
     @discardableResult
-    public func completion(onMainQueue: Bool = true, handler: @escaping Handler<DownloadTask>) -> Self {
+    public func completion(onMainQueue: Bool = true, handler: @escaping Handler) -> Self {
         set(Callback(onMainQueue: onMainQueue, handler: handler), at: \.completion, isDue: { $0.isAtRest })
     }
 

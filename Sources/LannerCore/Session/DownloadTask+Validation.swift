@@ -21,7 +21,7 @@ extension DownloadTask {
     @discardableResult
     public func validateFile(
         code: String, type: FileVerificationType, onMainQueue: Bool = true,
-        handler: @escaping Handler<DownloadTask>
+        handler: @escaping Handler
     ) -> Self {
         let callback = Callback(onMainQueue: onMainQueue, handler: handler)
         let expected = try? Checksum.Digest(algorithm: type, hexadecimal: code)
@@ -75,7 +75,7 @@ extension Engine {
             task.state.withLock { $0.validation = actual == request.expected ? .correct : .incorrect }
             inOrder { [self] in if !isOver { recordAnew(task) } }
         } catch {
-            log { .error("could not validate a file", error: LannerError.failed(Failure(error))) }
+            log { .error("could not validate a file", error: LannerError.failed(DownloadFailure(error))) }
         }
     }
 

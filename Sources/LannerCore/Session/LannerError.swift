@@ -22,7 +22,7 @@ public enum LannerError: Error, Sendable {
     /// The server answered with a status that is not a file.
     case unacceptableStatusCode(code: Int)
     /// The download failed for another reason.
-    case failed(Failure)
+    case failed(DownloadFailure)
     /// A directory of the cache could not be made, read or emptied.
     case cacheError(path: String, message: String)
     /// The records could not be read or written.
@@ -32,7 +32,7 @@ public enum LannerError: Error, Sendable {
 }
 
 extension LannerError {
-    init(_ failure: Failure) {
+    init(_ failure: DownloadFailure) {
         switch failure.reason {
         case .status(let code): self = .unacceptableStatusCode(code: code)
         case .transport, .unusableResponse, .redirect, .checksumMismatch, .disk, .store: self = .failed(failure)

@@ -6,21 +6,21 @@ extension SessionManager {
     ///
     /// Replaces an earlier closure of this kind. - Returns: The manager.
     @discardableResult
-    public func progress(onMainQueue: Bool = true, handler: @escaping Handler<SessionManager>) -> Self {
+    public func progress(onMainQueue: Bool = true, handler: @escaping Handler) -> Self {
         state.withLock { $0.callbacks.progress = Callback(onMainQueue: onMainQueue, handler: handler) }
         return self
     }
 
     /// Calls `handler` each time the last task has ended and all have succeeded. - Returns: The manager.
     @discardableResult
-    public func success(onMainQueue: Bool = true, handler: @escaping Handler<SessionManager>) -> Self {
+    public func success(onMainQueue: Bool = true, handler: @escaping Handler) -> Self {
         state.withLock { $0.callbacks.success = Callback(onMainQueue: onMainQueue, handler: handler) }
         return self
     }
 
     /// Calls `handler` each time nothing runs or waits any more and ``status`` is not succeeded. - Returns: The manager.
     @discardableResult
-    public func failure(onMainQueue: Bool = true, handler: @escaping Handler<SessionManager>) -> Self {
+    public func failure(onMainQueue: Bool = true, handler: @escaping Handler) -> Self {
         state.withLock { $0.callbacks.failure = Callback(onMainQueue: onMainQueue, handler: handler) }
         return self
     }
@@ -28,7 +28,7 @@ extension SessionManager {
     /// Calls `handler` each time nothing runs or waits any more; the closures of ``success(onMainQueue:handler:)`` and
     /// ``failure(onMainQueue:handler:)`` are not called then. - Returns: The manager.
     @discardableResult
-    public func completion(onMainQueue: Bool = true, handler: @escaping Handler<SessionManager>) -> Self {
+    public func completion(onMainQueue: Bool = true, handler: @escaping Handler) -> Self {
         state.withLock { $0.callbacks.completion = Callback(onMainQueue: onMainQueue, handler: handler) }
         return self
     }

@@ -15,7 +15,7 @@ extension SessionManager {
     ///     ``DownloadTask/status`` is ``Status/removed`` and whose ``DownloadTask/error`` is
     ///     ``LannerError/fetchDownloadTaskFailed(url:)``.
     public func start(
-        _ url: any URLConvertible, onMainQueue: Bool = true, handler: Handler<DownloadTask>? = nil
+        _ url: any URLConvertible, onMainQueue: Bool = true, handler: DownloadTask.Handler? = nil
     ) {
         perform(.start, url, onMainQueue, handler)
     }
@@ -28,7 +28,7 @@ extension SessionManager {
     ///   - handler: Called exactly once, never inside this call, with the task when it has been started, which
     ///     may be before it runs; soon when it runs, waits or has succeeded already.
     ///     When the task is not, or no longer, this manager's, it is called soon with the task as it is.
-    public func start(_ task: DownloadTask, onMainQueue: Bool = true, handler: Handler<DownloadTask>? = nil) {
+    public func start(_ task: DownloadTask, onMainQueue: Bool = true, handler: DownloadTask.Handler? = nil) {
         perform(.start, task, onMainQueue, handler)
     }
 
@@ -43,7 +43,7 @@ extension SessionManager {
     ///     ``DownloadTask/status`` is ``Status/removed`` and whose ``DownloadTask/error`` is
     ///     ``LannerError/fetchDownloadTaskFailed(url:)``.
     public func suspend(
-        _ url: any URLConvertible, onMainQueue: Bool = true, handler: Handler<DownloadTask>? = nil
+        _ url: any URLConvertible, onMainQueue: Bool = true, handler: DownloadTask.Handler? = nil
     ) {
         perform(.suspend, url, onMainQueue, handler)
     }
@@ -56,7 +56,7 @@ extension SessionManager {
     ///   - handler: Called exactly once, never inside this call, with the task when it has come to rest and is
     ///     recorded, soon when it rests already. One that is just being finished succeeds first.
     ///     When the task is not, or no longer, this manager's, it is called soon with the task as it is.
-    public func suspend(_ task: DownloadTask, onMainQueue: Bool = true, handler: Handler<DownloadTask>? = nil) {
+    public func suspend(_ task: DownloadTask, onMainQueue: Bool = true, handler: DownloadTask.Handler? = nil) {
         perform(.suspend, task, onMainQueue, handler)
     }
 
@@ -71,7 +71,7 @@ extension SessionManager {
     ///     ``DownloadTask/status`` is ``Status/removed`` and whose ``DownloadTask/error`` is
     ///     ``LannerError/fetchDownloadTaskFailed(url:)``.
     public func cancel(
-        _ url: any URLConvertible, onMainQueue: Bool = true, handler: Handler<DownloadTask>? = nil
+        _ url: any URLConvertible, onMainQueue: Bool = true, handler: DownloadTask.Handler? = nil
     ) {
         perform(.cancel, url, onMainQueue, handler)
     }
@@ -84,7 +84,7 @@ extension SessionManager {
     ///   - handler: Called exactly once, never inside this call, with the task when it and its files are gone,
     ///     soon when it has succeeded.
     ///     When the task is not, or no longer, this manager's, it is called soon with the task as it is.
-    public func cancel(_ task: DownloadTask, onMainQueue: Bool = true, handler: Handler<DownloadTask>? = nil) {
+    public func cancel(_ task: DownloadTask, onMainQueue: Bool = true, handler: DownloadTask.Handler? = nil) {
         perform(.cancel, task, onMainQueue, handler)
     }
 
@@ -100,7 +100,7 @@ extension SessionManager {
     ///     ``LannerError/fetchDownloadTaskFailed(url:)``.
     public func remove(
         _ url: any URLConvertible, completely: Bool = false, onMainQueue: Bool = true,
-        handler: Handler<DownloadTask>? = nil
+        handler: DownloadTask.Handler? = nil
     ) {
         perform(.remove(completely: completely), url, onMainQueue, handler)
     }
@@ -114,7 +114,7 @@ extension SessionManager {
     ///   - handler: Called exactly once, never inside this call, with the task when it and its files are gone.
     ///     When the task is not, or no longer, this manager's, it is called soon with the task as it is.
     public func remove(
-        _ task: DownloadTask, completely: Bool = false, onMainQueue: Bool = true, handler: Handler<DownloadTask>? = nil
+        _ task: DownloadTask, completely: Bool = false, onMainQueue: Bool = true, handler: DownloadTask.Handler? = nil
     ) {
         perform(.remove(completely: completely), task, onMainQueue, handler)
     }
@@ -125,7 +125,7 @@ extension SessionManager {
     ///   - onMainQueue: Whether `handler` is called on the main queue, else on ``operationQueue``.
     ///   - handler: Called exactly once, never inside this call, with the manager, when all have been started; soon
     ///     when there are none. The manager lives until then.
-    public func totalStart(onMainQueue: Bool = true, handler: Handler<SessionManager>? = nil) {
+    public func totalStart(onMainQueue: Bool = true, handler: Handler? = nil) {
         performAll(.start, onMainQueue, handler)
     }
 
@@ -135,7 +135,7 @@ extension SessionManager {
     ///   - onMainQueue: Whether `handler` is called on the main queue, else on ``operationQueue``.
     ///   - handler: Called exactly once, never inside this call, with the manager, when all have come to rest and
     ///     are recorded; soon when there are none. The manager lives until then.
-    public func totalSuspend(onMainQueue: Bool = true, handler: Handler<SessionManager>? = nil) {
+    public func totalSuspend(onMainQueue: Bool = true, handler: Handler? = nil) {
         performAll(.suspend, onMainQueue, handler)
     }
 
@@ -145,7 +145,7 @@ extension SessionManager {
     ///   - onMainQueue: Whether `handler` is called on the main queue, else on ``operationQueue``.
     ///   - handler: Called exactly once, never inside this call, with the manager, when they and their files are
     ///     gone; soon when there are none. The manager lives until then.
-    public func totalCancel(onMainQueue: Bool = true, handler: Handler<SessionManager>? = nil) {
+    public func totalCancel(onMainQueue: Bool = true, handler: Handler? = nil) {
         performAll(.cancel, onMainQueue, handler)
     }
 
@@ -157,7 +157,7 @@ extension SessionManager {
     ///   - handler: Called exactly once, never inside this call, with the manager, when they and their files are
     ///     gone; soon when there are none. The manager lives until then.
     public func totalRemove(
-        completely: Bool = false, onMainQueue: Bool = true, handler: Handler<SessionManager>? = nil
+        completely: Bool = false, onMainQueue: Bool = true, handler: Handler? = nil
     ) {
         performAll(.remove(completely: completely), onMainQueue, handler)
     }
@@ -165,7 +165,7 @@ extension SessionManager {
     // MARK: -
 
     private func perform(
-        _ verb: Verb, _ url: any URLConvertible, _ onMainQueue: Bool, _ handler: Handler<DownloadTask>?
+        _ verb: Verb, _ url: any URLConvertible, _ onMainQueue: Bool, _ handler: DownloadTask.Handler?
     ) {
         if let task = fetchTask(url) { return perform(verb, task, onMainQueue, handler) }
         let error = LannerError.fetchDownloadTaskFailed(url: url)
@@ -176,7 +176,7 @@ extension SessionManager {
     }
 
     private func perform(
-        _ verb: Verb, _ task: DownloadTask, _ onMainQueue: Bool, _ handler: Handler<DownloadTask>?
+        _ verb: Verb, _ task: DownloadTask, _ onMainQueue: Bool, _ handler: DownloadTask.Handler?
     ) {
         // A task of another manager, or one that is gone, is not mistaken for the one that has its number here.
         let ids = engine.job(task.id)?.task === task ? [task.id] : []
@@ -185,7 +185,7 @@ extension SessionManager {
         engine.user(verb, ids) { [engine] in engine.dispatch(callback, task) }
     }
 
-    private func performAll(_ verb: Verb, _ onMainQueue: Bool, _ handler: Handler<SessionManager>?) {
+    private func performAll(_ verb: Verb, _ onMainQueue: Bool, _ handler: Handler?) {
         guard let handler else { return engine.user(verb, nil, nil) }
         let callback = Callback(onMainQueue: onMainQueue, handler: handler)
         // Holds the manager until then, so that there is one to call with.

@@ -24,7 +24,7 @@ extension SessionManager {
     @discardableResult
     public func download(
         _ url: any URLConvertible, headers: [String: String]? = nil, fileName: String? = nil,
-        checksum: Checksum.Digest? = nil, onMainQueue: Bool = true, handler: Handler<DownloadTask>? = nil
+        checksum: Checksum.Digest? = nil, onMainQueue: Bool = true, handler: DownloadTask.Handler? = nil
     ) -> DownloadTask? {
         let callback = handler.map { Callback(onMainQueue: onMainQueue, handler: $0) }
         do {
@@ -51,7 +51,7 @@ extension SessionManager {
     @discardableResult
     public func multiDownload(
         _ urls: [any URLConvertible], headersArray: [[String: String]]? = nil, fileNames: [String]? = nil,
-        onMainQueue: Bool = true, handler: Handler<SessionManager>? = nil
+        onMainQueue: Bool = true, handler: Handler? = nil
     ) -> [DownloadTask] {
         defer { if let handler { engine.dispatch(Callback(onMainQueue: onMainQueue, handler: handler), self) } }
         do {

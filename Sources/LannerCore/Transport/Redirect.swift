@@ -15,7 +15,7 @@ package struct Destination: Sendable, Hashable {
     /// Checks a URL and header fields that a caller gave.
     ///
     /// User info in the URL becomes `Authorization: Basic`, unless the fields have an `Authorization` already.
-    package init(url: URL, fields: HeaderFields) throws(Failure) {
+    package init(url: URL, fields: HeaderFields) throws(DownloadFailure) {
         try RequestCheck.check(fields)
         do throws(WebAddress.Refusal) {
             address = try WebAddress(url.absoluteString)
@@ -31,13 +31,13 @@ package struct Destination: Sendable, Hashable {
 
     /// Goes on to where a response's `Location` points. User info in it is dropped: a server has no credentials to give.
     /// How often in a row is not counted here.
-    package mutating func follow(_ location: String) throws(Failure) {
+    package mutating func follow(_ location: String) throws(DownloadFailure) {
         let next: WebAddress
         do throws(WebAddress.Refusal) {
             next = try address.resolving(location)
         } catch {
             let (here, there) = (Self.redacted(address.text), Self.redacted(location))
-            throw Failure(.redirect, "\(here) redirects to \(there), which \(error.reason).")
+            throw DownloadFailure(.redirect, "\(here) redirects to \(there), which \(error.reason).")
         }
         url = try Self.url(of: next)
         fields = Self.fields(fields, from: address.origin, to: next.origin)
@@ -57,17 +57,17 @@ package struct Destination: Sendable, Hashable {
 }
 
 extension Destination {
-    private static func url(of address: WebAddress) throws(Failure) -> URL {
+    private static func url(of address: WebAddress) throws(DownloadFailure) -> URL {
         guard let url = address.url else { throw unacceptable("The URL \(redacted(address.text)) is not valid.") }
         return url
     }
 
-    private static func unacceptable(_ detail: String) -> Failure {
-        Failure(.transport(.unacceptableRequest), detail)
+    private static func unacceptable(_ detail: String) -> DownloadFailure {
+        DownloadFailure(.transport(.unacceptableRequest), detail)
     }
 
     /// The value of `Authorization` for the user info of a URL (RFC 7617, 2).
-    private static func basicCredentials(_ userInfo: String) throws(Failure) -> String {
+    private static func basicCredentials(_ userInfo: String) throws(DownloadFailure) -> String {
         let parts = userInfo.split(separator: ":", maxSplits: 1, omittingEmptySubsequences: false).map(String.init)
         let decoded = parts.map { $0.removingPercentEncoding ?? $0 }
         let user = decoded.first ?? ""

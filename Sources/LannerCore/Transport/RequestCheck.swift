@@ -6,9 +6,9 @@ import LannerMachine
 /// library's own, or have no meaning it could keep.
 package enum RequestCheck {
     /// Throws, with what is wrong and why, for the first field that cannot be sent.
-    package static func check(_ fields: HeaderFields) throws(Failure) {
+    package static func check(_ fields: HeaderFields) throws(DownloadFailure) {
         for field in fields.fields {
-            if let problem = problem(with: field) { throw Failure(.transport(.unacceptableRequest), problem) }
+            if let problem = problem(with: field) { throw DownloadFailure(.transport(.unacceptableRequest), problem) }
         }
     }
 

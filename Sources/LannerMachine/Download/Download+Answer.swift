@@ -146,7 +146,7 @@ extension Download {
 
     private mutating func unusable(_ exchange: Exchange, _ why: String, _ context: inout Context) {
         if exchange.ask.isPlain {
-            close(for: .fail(Failure(.unusableResponse, why)), [], &context)
+            close(for: .fail(DownloadFailure(.unusableResponse, why)), [], &context)
         } else {
             startOver(.unusableAnswer, plain: true, &context)
         }
@@ -155,7 +155,8 @@ extension Download {
     private mutating func redirect(_ exchange: Exchange, _ location: String, _ context: inout Context) {
         guard exchange.redirects < Pace.redirects else {
             // Where to last is not told: a location may hold credentials.
-            let failure = Failure(.redirect, "The server redirected more than \(Pace.redirects) times in a row.")
+            let failure = DownloadFailure(
+                .redirect, "The server redirected more than \(Pace.redirects) times in a row.")
             return close(for: .fail(failure), [], &context)
         }
         // Resume data go where they lead: elsewhere only another request gets.
@@ -193,7 +194,7 @@ extension Download {
     private mutating func refused(
         _ exchange: Exchange, _ status: Int, _ retryAfter: Duration?, _ context: inout Context
     ) {
-        let failure = Failure(.status(status), "The server answered with status \(status).")
+        let failure = DownloadFailure(.status(status), "The server answered with status \(status).")
         // The place that a redirect led to may have expired: a new attempt begins at the first URL. Not without a gain.
         if case .transferring(let transfer) = state, transfer.received > 0, Self.expired.contains(status) {
             return close(for: .restart, [], &context)

@@ -44,7 +44,7 @@ extension Download {
     /// Bytes from more than one attempt may be of two versions: once more from zero. Else the file is wrong.
     private mutating func mismatched(_ detail: String, _ context: inout Context) {
         if wasResumed { return startOver(.wrongDigest, plain: true, &context) }
-        close(for: .fail(Failure(.checksumMismatch, detail)), [], &context)
+        close(for: .fail(DownloadFailure(.checksumMismatch, detail)), [], &context)
     }
 
     mutating func recorded(_ context: inout Context) {
@@ -96,7 +96,7 @@ extension Download {
         answer(publishing.tickets, &context)
     }
 
-    mutating func recordFailed(_ failure: Failure, _ context: inout Context) {
+    mutating func recordFailed(_ failure: DownloadFailure, _ context: inout Context) {
         switch state {
         case .publishing(let publishing): recordFailed(publishing, failure, &context)
         case .pausing(let pausing) where pausing.step == .forgetting: discard(pausing, &context)
@@ -105,7 +105,7 @@ extension Download {
         }
     }
 
-    private mutating func recordFailed(_ publishing: Publishing, _ failure: Failure, _ context: inout Context) {
+    private mutating func recordFailed(_ publishing: Publishing, _ failure: DownloadFailure, _ context: inout Context) {
         var publishing = publishing
         switch publishing.step {
         case .announcing:
@@ -129,7 +129,7 @@ extension Download {
     }
 
     /// Publishing came to nothing: what was asked meanwhile, or failed. No file is open.
-    private mutating func settleFailed(_ failure: Failure, _ publishing: Publishing, _ context: inout Context) {
+    private mutating func settleFailed(_ failure: DownloadFailure, _ publishing: Publishing, _ context: inout Context) {
         if let intent = publishing.afterwards {
             return forget(for: intent, publishing.tickets, &context)
         }
@@ -142,7 +142,7 @@ extension Download {
 
     /// A failure that may pass is tried again after a while; another ends the download.
     mutating func retryOrFail(
-        _ failure: Failure, retryAfter: Duration?, over: ExchangeNumber? = nil, _ context: inout Context
+        _ failure: DownloadFailure, retryAfter: Duration?, over: ExchangeNumber? = nil, _ context: inout Context
     ) {
         failures += 1
         let decision = context.settings.retry.decide(
@@ -157,7 +157,7 @@ extension Download {
         }
     }
 
-    mutating func fileFailed(_ failure: Failure, _ context: inout Context) {
+    mutating func fileFailed(_ failure: DownloadFailure, _ context: inout Context) {
         switch state {
         case .opening(let opening) where opening.step == .file && isMissing(failure):
             startOver(.bytesLost, &context)
@@ -172,11 +172,11 @@ extension Download {
     }
 
     /// Whether somebody has removed the partial file.
-    private func isMissing(_ failure: Failure) -> Bool {
+    private func isMissing(_ failure: DownloadFailure) -> Bool {
         failure.reason == .disk(.notFound) && !written.isEmpty
     }
 
-    private mutating func notMoved(_ failure: Failure, _ publishing: Publishing, _ context: inout Context) {
+    private mutating func notMoved(_ failure: DownloadFailure, _ publishing: Publishing, _ context: inout Context) {
         guard publishing.afterwards == nil, let time = diskWait(failure, context) else {
             return settleFailed(failure, publishing, &context)
         }
@@ -186,7 +186,7 @@ extension Download {
     }
 
     /// Until when to wait for space on the disk, if that is what is missing and wanted.
-    private func diskWait(_ failure: Failure, _ context: Context) -> Duration? {
+    private func diskWait(_ failure: DownloadFailure, _ context: Context) -> Duration? {
         guard failure.reason == .disk(.noSpace), context.settings.waitsForDiskSpace else { return nil }
         return context.now + Pace.diskWait
     }

@@ -59,7 +59,7 @@ extension Download {
         guard let exchange = exchange(number) else { return ignore(.unknownExchange(number), &context) }
         if exchange.isLeaving { return ignore(.late("ended"), &context) }
         guard let body = exchange.body, case .transferring(var transfer) = state else {
-            let failure = Failure(.transport(.malformedResponse), "The answer ended without a header.")
+            let failure = DownloadFailure(.transport(.malformedResponse), "The answer ended without a header.")
             return exchangeOver(failure, over: number, &context)
         }
         let received = max(0, received)
@@ -75,7 +75,7 @@ extension Download {
         let missing = min(total ?? .max, body.upperBound) - body.lowerBound - received
         if missing > 0 {
             return exchangeOver(
-                Failure(.transport(.lengthMismatch), "The answer ended \(missing) bytes early."), &context)
+                DownloadFailure(.transport(.lengthMismatch), "The answer ended \(missing) bytes early."), &context)
         }
         askForMore(&context)
         verifyIfComplete(&context)
@@ -87,7 +87,7 @@ extension Download {
         tell(.progress(completed: completed, total: end), &context)
     }
 
-    mutating func exchangeFailed(_ number: ExchangeNumber, _ failure: Failure, _ context: inout Context) {
+    mutating func exchangeFailed(_ number: ExchangeNumber, _ failure: DownloadFailure, _ context: inout Context) {
         guard let exchange = exchange(number) else { return ignore(.unknownExchange(number), &context) }
         if exchange.ask.resumeData != nil, !exchange.isAccepted, failure.reason.maySpeakOfResumeData {
             return startOver(.cannotResume, plain: true, &context)
@@ -97,7 +97,7 @@ extension Download {
 
     /// One exchange ended badly: the attempt is over, unless all bytes are there anyway.
     private mutating func exchangeOver(
-        _ failure: Failure, over number: ExchangeNumber? = nil, _ context: inout Context
+        _ failure: DownloadFailure, over number: ExchangeNumber? = nil, _ context: inout Context
     ) {
         if let total, isComplete, case .transferring = state {
             stopAll(except: number, keepBytes: true, &context)
@@ -194,13 +194,13 @@ extension Download {
     }
 
     /// Why the attempt has to end, if it has to.
-    private func tooSlow(_ transfer: Transfer, _ context: Context) -> Failure? {
+    private func tooSlow(_ transfer: Transfer, _ context: Context) -> DownloadFailure? {
         let watchdog = context.settings.watchdog
         if context.now - transfer.lastAdvance >= watchdog.silence, !transfer.exchanges.isEmpty {
             return .silent(watchdog.silence)
         }
         if let total = watchdog.total, context.now - transfer.since >= total {
-            return Failure(.transport(.timedOut), "The attempt took longer than the \(total) allowed.")
+            return DownloadFailure(.transport(.timedOut), "The attempt took longer than the \(total) allowed.")
         }
         let window = context.now - transfer.speedMark.time
         // With nothing asked for, it is the disk that is slow.
@@ -208,7 +208,7 @@ extension Download {
         let seconds = max(1, window.components.seconds)
         let speed = (transfer.arrived - transfer.speedMark.received) / seconds
         guard speed < watchdog.minimumSpeed else { return nil }
-        return Failure(
+        return DownloadFailure(
             .transport(.timedOut), "Only \(speed) bytes a second arrived; at least \(watchdog.minimumSpeed) are asked.")
     }
 }
@@ -253,9 +253,9 @@ extension Transfer {
     private var lastAdvanceSeconds: Int64 { max(1, (lastAdvance - since).components.seconds) }
 }
 
-extension Failure {
-    static func silent(_ time: Duration) -> Failure {
-        Failure(.transport(.timedOut), "The server sent nothing for \(time.components.seconds) seconds.")
+extension DownloadFailure {
+    static func silent(_ time: Duration) -> DownloadFailure {
+        DownloadFailure(.transport(.timedOut), "The server sent nothing for \(time.components.seconds) seconds.")
     }
 }
 

@@ -44,7 +44,7 @@ package enum State: Sendable, Equatable {
     /// Ended without a file. The bytes are kept where they may be of use.
     ///
     /// Exits: `waiting` (start), `pausing` (cancel, remove).
-    case failed(Failure)
+    case failed(DownloadFailure)
 
     /// The file is verified, in its place, and recorded.
     ///
@@ -141,7 +141,7 @@ package struct Pausing: Sendable, Equatable {
         case restart
         /// Wait for the reason to go away.
         case wait(WaitingReason)
-        case fail(Failure)
+        case fail(DownloadFailure)
     }
 
     /// How far it is.

@@ -83,7 +83,7 @@ package enum Notice: Sendable, Equatable {
     /// The server described the file.
     case head(ResponseHead)
     /// An attempt failed and another follows.
-    case retrying(Failure, at: Duration)
+    case retrying(DownloadFailure, at: Duration)
     /// The digest was compared.
     case verified(Verification)
 }
@@ -96,7 +96,7 @@ package enum Phase: Sendable, Hashable {
     case willCancel
     case willRemove
     case suspended
-    case failed(Failure)
+    case failed(DownloadFailure)
     case canceled
     case removed
     case succeeded

@@ -40,7 +40,7 @@ package enum FileEvent: Sendable, Equatable {
     /// The file is in its final place, and its name is with the device.
     case published
     /// A file operation of the attempt failed; the file takes no more bytes.
-    case failed(Failure)
+    case failed(DownloadFailure)
     /// The file is closed and nothing more comes from it.
     case closed(written: ByteRanges, synced: ByteRanges)
     /// The files of a download that ends are gone (or could not be removed, which was logged).
@@ -52,7 +52,7 @@ package enum StoreEvent: Sendable, Equatable {
     /// It is kept.
     case recorded
     /// It is not.
-    case failed(Failure)
+    case failed(DownloadFailure)
 }
 
 /// What became of an exchange.
@@ -71,7 +71,7 @@ package enum ExchangeEvent: Sendable, Equatable {
     /// The body is complete.
     case ended(received: Int64)
     /// It is over without a complete body.
-    case failed(Failure)
+    case failed(DownloadFailure)
 }
 
 /// What a user asks of a download.
@@ -113,7 +113,7 @@ package struct Saved: Sendable, Hashable {
         /// Was to run: waiting or under way.
         case active
         case suspended
-        case failed(Failure)
+        case failed(DownloadFailure)
         /// Verified; being moved to its place.
         case publishing
         case succeeded

@@ -53,7 +53,7 @@ public enum DiskFault: String, Sendable, Hashable, CaseIterable {
 }
 
 /// Why a download failed: a stable reason to switch over, and a sentence with what, where and what to do.
-public struct Failure: Error, Sendable, Hashable {
+public struct DownloadFailure: Error, Sendable, Hashable {
     /// What a program decides by.
     public enum Reason: Sendable, Hashable {
         /// The exchange failed.

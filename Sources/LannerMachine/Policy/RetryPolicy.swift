@@ -39,7 +39,7 @@ package enum RetryDecision: Sendable, Hashable {
 extension RetryPolicy {
     /// Decides about a failure, the `failures`-th in a row (1 is the first); `random` is any 64 random bits.
     package func decide(
-        _ failure: Failure, failures: Int, retryAfter: Duration? = nil, random: UInt64
+        _ failure: DownloadFailure, failures: Int, retryAfter: Duration? = nil, random: UInt64
     ) -> RetryDecision {
         guard failure.reason.isWorthRetrying, failures <= maximumRetries ?? .max else { return .fail }
         return .retry(after: delay(failures: failures, retryAfter: retryAfter, random: random))
@@ -76,7 +76,7 @@ extension RetryPolicy {
     }
 }
 
-extension Failure.Reason {
+extension DownloadFailure.Reason {
     /// Whether the same request may do better later.
     package var isWorthRetrying: Bool {
         switch self {

@@ -11,7 +11,7 @@ package struct ResumeData: Sendable, Hashable {
     }
 }
 
-extension Failure.Reason {
+extension DownloadFailure.Reason {
     /// Whether an exchange that was given resume data and failed so before its answer may owe that to the data: they
     /// name files that may be gone by now. Else it failed on its way, and the data are as good as before.
     var maySpeakOfResumeData: Bool {

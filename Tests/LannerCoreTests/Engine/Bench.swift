@@ -52,7 +52,7 @@ final class Tally: Sendable {
 
 extension DownloadTask {
     /// Why it failed, if it did.
-    var reason: Failure.Reason? {
+    var reason: DownloadFailure.Reason? {
         guard case .failed(let failure) = error as? LannerError else { return nil }
         return failure.reason
     }

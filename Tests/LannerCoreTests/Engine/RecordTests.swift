@@ -5,11 +5,11 @@ import Testing
 @testable import LannerCore
 
 @Suite struct RecordTests {
-    private static let failures: [Failure] =
+    private static let failures: [DownloadFailure] =
         ([
             .status(404), .unusableResponse, .redirect, .checksumMismatch, .store,
         ] + TransportFault.allCases.map { .transport($0) } + DiskFault.allCases.map { .disk($0) })
-        .map { Failure($0, "why “\($0)”") }
+        .map { DownloadFailure($0, "why “\($0)”") }
 
     static let statuses: [Saved.Status] =
         [.active, .suspended, .publishing, .succeeded] + failures.map { .failed($0) }
@@ -58,7 +58,7 @@ import Testing
 
     @Test func neverTrapsOnGarbage() {
         var generator = SeededGenerator(seed: 42)
-        let bytes = Array(Self.record(.failed(Failure(.redirect, "x"))).encoded)
+        let bytes = Array(Self.record(.failed(DownloadFailure(.redirect, "x"))).encoded)
         var count = 0
         for position in bytes.indices {
             for bit in 0..<8 {

@@ -16,7 +16,7 @@ import Testing
         Saved(status: .publishing, generation: 1),
         Saved(status: .succeeded, generation: 1),
         Saved(status: .succeeded, generation: 1, total: .max),
-        Saved(status: .failed(Failure(.store, "")), generation: 1, written: [0..<Int64.max]),
+        Saved(status: .failed(DownloadFailure(.store, "")), generation: 1, written: [0..<Int64.max]),
     ]
 
     @Test(arguments: spoiled) func endsWithTheRightFile(saved: Saved) throws {

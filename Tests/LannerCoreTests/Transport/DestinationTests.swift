@@ -12,7 +12,7 @@ import Testing
     /// Where a `Location` leads from a URL; nil when it is refused.
     func target(_ location: String, from url: String = "https://example.com/dir/file?q") throws -> String? {
         var destination = try destination(url)
-        do throws(Failure) {
+        do throws(DownloadFailure) {
             try destination.follow(location)
             return destination.url.absoluteString
         } catch {
@@ -69,7 +69,7 @@ import Testing
         var destination = try destination("http://h/0")
         try destination.follow("/1")
         let before = destination
-        #expect(throws: Failure.self) { try destination.follow("ftp://h/2") }
+        #expect(throws: DownloadFailure.self) { try destination.follow("ftp://h/2") }
         #expect(destination == before)
     }
 
@@ -117,7 +117,7 @@ import Testing
 
     @Test func aCallersOwnAuthorizationIsKept() throws {
         #expect(try destination("http://u:p@h/", ["authorization": "Bearer x"]).fields == ["authorization": "Bearer x"])
-        #expect(throws: Failure.self) { try destination("http://u%3Av:p@h/") }
+        #expect(throws: DownloadFailure.self) { try destination("http://u%3Av:p@h/") }
     }
 
     @Test(
@@ -131,7 +131,7 @@ import Testing
     func aCallersURLIsChecked(_ text: String, _ expected: String?) throws {
         // Foundation itself may refuse or repair; only what it lets through is ours to judge.
         guard let url = URL(string: text), url.absoluteString == text else { return }
-        do throws(Failure) {
+        do throws(DownloadFailure) {
             let destination = try Destination(url: url, fields: [:])
             #expect(destination.url.absoluteString == expected)
         } catch {
@@ -142,11 +142,12 @@ import Testing
     @Test func secretsAreNotShownInErrors() throws {
         let urls = ["ftp://user:secret@h/x?key=secret", "http://user:secret@h:70000/?secret"]
         var details = urls.map { text in
-            #expect(throws: Failure.self) { try self.destination(text) }?.detail ?? ""
+            #expect(throws: DownloadFailure.self) { try self.destination(text) }?.detail ?? ""
         }
         var destination = try destination("http://h/?key=secret")
         details.append(
-            #expect(throws: Failure.self) { try destination.follow("ftp://user:secret@h/?secret") }?.detail ?? "")
+            #expect(throws: DownloadFailure.self) { try destination.follow("ftp://user:secret@h/?secret") }?.detail
+                ?? "")
         #expect(details.allSatisfy { !$0.contains("secret") && $0.contains("//h") })
     }
 

@@ -14,7 +14,7 @@ import Testing
 
     @Test(arguments: ["a\r\nHost: evil", "a\nb", "a\rb", "a\0b", "\u{1B}[2J", "\u{7F}", "ü", "a\u{2028}b", "\r\n"])
     func valuesAreVisibleCharactersOnOneLine(_ value: String) throws {
-        let failure = #expect(throws: Failure.self) { try RequestCheck.check(["X-Key": value]) }
+        let failure = #expect(throws: DownloadFailure.self) { try RequestCheck.check(["X-Key": value]) }
         #expect(failure?.reason == .transport(.unacceptableRequest))
         let detail = try #require(failure?.detail)
         #expect(detail.contains("X-Key") && !detail.contains(value))
@@ -22,7 +22,7 @@ import Testing
 
     @Test(arguments: ["", " ", "X Key", "X:", "X-Kéy", "X\r\nY", "\0", "(x)", "a,b", "\"x\"", "X-\u{301}"])
     func namesAreTokens(_ name: String) throws {
-        let failure = #expect(throws: Failure.self) {
+        let failure = #expect(throws: DownloadFailure.self) {
             try RequestCheck.check(HeaderFields([.init(name: name, value: "v")]))
         }
         #expect(failure?.reason == .transport(.unacceptableRequest))
@@ -37,7 +37,7 @@ import Testing
     ])
     func reservedFieldsAreRefusedWithTheReason(_ name: String) throws {
         for name in [name, name.lowercased(), name.uppercased()] {
-            let failure = #expect(throws: Failure.self) { try RequestCheck.check(["Accept": "a", name: "v"]) }
+            let failure = #expect(throws: DownloadFailure.self) { try RequestCheck.check(["Accept": "a", name: "v"]) }
             #expect(failure?.detail.hasPrefix("The header field \(name) cannot be set: ") == true)
         }
     }

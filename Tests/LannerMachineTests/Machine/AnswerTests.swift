@@ -111,8 +111,8 @@ import Testing
     @Test func aRedirectThatMayNotBeFollowedEndsTheDownload() {
         var bench = Bench.requesting()
         bench.feed(.exchange(bench.id, 1, .head(ResponseHead(status: 302, fields: ["Location": "ftp://b"]))))
-        bench.feed(.exchange(bench.id, 1, .failed(Failure(.redirect, ""))))
-        #expect(bench.closed().phases == [.failed(Failure(.redirect, ""))])
+        bench.feed(.exchange(bench.id, 1, .failed(DownloadFailure(.redirect, ""))))
+        #expect(bench.closed().phases == [.failed(DownloadFailure(.redirect, ""))])
     }
 
     @Test func aRefusalThatStaysEndsTheDownload() {
@@ -133,7 +133,7 @@ import Testing
     @Test func theSizeOfAnotherVersionIsForgotten() {
         // The size of the first version must not be taken for the size of the second, which does not tell its own.
         var bench = Bench.transferring()
-        bench.feed(.exchange(bench.id, 1, .failed(Failure(.transport(.connectionLost), ""))))
+        bench.feed(.exchange(bench.id, 1, .failed(DownloadFailure(.transport(.connectionLost), ""))))
         bench.closed()
         bench.pass(.seconds(1))
         bench.feed(.file(bench.id, 2, .opened(held: ByteRanges())))

@@ -78,7 +78,7 @@ struct Bench {
         return bench
     }
 
-    static func failed(_ failure: Failure = Failure(.status(404), "")) -> Bench {
+    static func failed(_ failure: DownloadFailure = DownloadFailure(.status(404), "")) -> Bench {
         resting(saved: Saved(status: .failed(failure)))
     }
 
@@ -177,7 +177,7 @@ extension [Action] {
     var ignored: [IgnoredReason] { compactMap { if case .ignored(_, let reason) = $0 { reason } else { nil } } }
 
     /// When the next attempt is, and after what.
-    var retry: (failure: Failure, time: Duration)? {
+    var retry: (failure: DownloadFailure, time: Duration)? {
         notices.lazy.compactMap { if case .retrying(let failure, let time) = $0 { (failure, time) } else { nil } }.first
     }
 
@@ -185,8 +185,8 @@ extension [Action] {
     var isOnlyIgnored: Bool { !isEmpty && ignored.count == count }
 }
 
-extension Failure {
-    static let disk = Failure(.disk(.inputOutput), "")
+extension DownloadFailure {
+    static let disk = DownloadFailure(.disk(.inputOutput), "")
 }
 
 extension SeededGenerator {

@@ -2,8 +2,8 @@ import LannerMachine
 import Testing
 
 @Suite struct EndingTests {
-    private let full = Failure(.disk(.noSpace), "")
-    private let store = Failure(.store, "")
+    private let full = DownloadFailure(.disk(.noSpace), "")
+    private let store = DownloadFailure(.store, "")
 
     // MARK: Success
 
@@ -65,7 +65,7 @@ import Testing
 
     @Test func aFileThatCannotBeMovedFails() {
         var bench = Bench.moving()
-        let failure = Failure(.disk(.inTheWay), "")
+        let failure = DownloadFailure(.disk(.inTheWay), "")
         #expect(bench.feed(.file(bench.id, 1, .failed(failure))).phases == [.failed(failure)])
         #expect(bench.machine.runningCount == 0)
     }
@@ -84,7 +84,7 @@ import Testing
         let actions = bench.feed(.file(bench.id, 1, .verified(.mismatch("a, not b"))))
         #expect(actions.contains(.file(bench.id, 1, .close(sync: false))))
         let end = bench.closed(1, 0..<1000)
-        #expect(end.phases == [.failed(Failure(.checksumMismatch, "a, not b"))])
+        #expect(end.phases == [.failed(DownloadFailure(.checksumMismatch, "a, not b"))])
         #expect(end.records.last?.written.isEmpty == true)
         #expect(end.records.last?.generation == 2)
     }
@@ -180,7 +180,7 @@ import Testing
 
     @Test func aPartialFileThatIsGoneIsBegunAfresh() {
         var bench = Bench.opening(saved: .holding(0..<500))
-        let gone = Failure(.disk(.notFound), "")
+        let gone = DownloadFailure(.disk(.notFound), "")
         let actions = bench.feed(.file(bench.id, 1, .failed(gone)))
         #expect(actions.restarts == [.bytesLost])
         #expect(actions.last == .file(bench.id, 2, .startOver(generation: 2, total: nil)))

@@ -83,7 +83,7 @@ import Testing
 
     @Test func stopComesNoMoreForAnExchangeThatFailed() {
         var bench = Bench.transferring()
-        let actions = bench.feed(.exchange(bench.id, 1, .failed(Failure(.transport(.connectionLost), ""))))
+        let actions = bench.feed(.exchange(bench.id, 1, .failed(DownloadFailure(.transport(.connectionLost), ""))))
         #expect(!actions.contains(.transport(bench.id, .stop(1, keepBytes: true))))
         #expect(actions.contains(.file(bench.id, 1, .close(sync: true))))
     }

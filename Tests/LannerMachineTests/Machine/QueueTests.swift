@@ -89,7 +89,7 @@ import Testing
 
     @Test func aRetryThatIsDueWithoutANetworkWaitsForOne() {
         var bench = Bench.transferring()
-        bench.feed(.exchange(bench.id, 1, .failed(Failure(.transport(.timedOut), ""))))
+        bench.feed(.exchange(bench.id, 1, .failed(DownloadFailure(.transport(.timedOut), ""))))
         bench.closed()
         #expect(bench.feed(.network(available: false)).isEmpty)
         #expect(bench.pass(.seconds(2)).phases == [.waiting(.network)])

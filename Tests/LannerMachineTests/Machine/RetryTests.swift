@@ -2,7 +2,7 @@ import LannerMachine
 import Testing
 
 @Suite struct RetryTests {
-    private let lost = Failure(.transport(.connectionLost), "")
+    private let lost = DownloadFailure(.transport(.connectionLost), "")
 
     @Test func aFailureThatMayPassIsTriedAgainAfterTheBackoff() {
         var bench = Bench.transferring()

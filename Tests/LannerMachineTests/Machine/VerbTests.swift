@@ -78,7 +78,7 @@ import Testing
     @Test func aRecordThatCannotBeRemovedDoesNotKeepTheDownload() {
         var bench = Bench.resting()
         bench.verb(.cancel, 7)
-        #expect(bench.feed(.store(bench.id, 0, .failed(Failure(.store, "")))).answers == [7])
+        #expect(bench.feed(.store(bench.id, 0, .failed(DownloadFailure(.store, "")))).answers == [7])
         #expect(bench.machine.count == 0)
     }
 
@@ -204,7 +204,7 @@ import Testing
     @Test func aTicketIsAnsweredWhenPublishingFails() {
         var bench = Bench.moving()
         bench.verb(.suspend, 3)
-        let actions = bench.feed(.file(bench.id, 1, .failed(Failure(.disk(.notPermitted), ""))))
+        let actions = bench.feed(.file(bench.id, 1, .failed(DownloadFailure(.disk(.notPermitted), ""))))
         #expect(actions.answers == [3])
         #expect(bench.machine.runningCount == 0)
     }
@@ -213,7 +213,7 @@ import Testing
         var bench = Bench.announcing()
         bench.verb(.suspend, 3)
         #expect(
-            bench.feed(.store(bench.id, 1, .failed(Failure(.store, "")))).first
+            bench.feed(.store(bench.id, 1, .failed(DownloadFailure(.store, "")))).first
                 == .file(bench.id, 1, .close(sync: true)))
         #expect(bench.closed(1, 0..<1000).answers == [3])
     }

@@ -54,7 +54,7 @@ import Testing
     }
 
     @Test func theCountIsBounded() {
-        let lost = Failure(.transport(.connectionLost), "")
+        let lost = DownloadFailure(.transport(.connectionLost), "")
         for failures in 1...5 {
             let expected = policy.delay(failures: failures, random: 9)
             #expect(policy.decide(lost, failures: failures, random: 9) == .retry(after: expected))
@@ -67,19 +67,21 @@ import Testing
     }
 
     @Test func onlyTheseStatusesAreRetried() {
-        let retried = (0...999).filter { Failure.Reason.status($0).isWorthRetrying }
+        let retried = (0...999).filter { DownloadFailure.Reason.status($0).isWorthRetrying }
         #expect(retried == [408, 425, 429, 500, 502, 503, 504])
     }
 
     @Test func onlyTheseFaultsAreRetried() {
-        let retried = TransportFault.allCases.filter { Failure.Reason.transport($0).isWorthRetrying }
+        let retried = TransportFault.allCases.filter { DownloadFailure.Reason.transport($0).isWorthRetrying }
         #expect(
             retried == [
                 .timedOut, .connectionLost, .cannotConnect, .cannotFindHost, .notConnected, .lengthMismatch, .other,
             ])
-        let others: [Failure.Reason] = [.unusableResponse, .redirect, .checksumMismatch, .store, .disk(.noSpace)]
+        let others: [DownloadFailure.Reason] = [
+            .unusableResponse, .redirect, .checksumMismatch, .store, .disk(.noSpace),
+        ]
         #expect(others.allSatisfy { !$0.isWorthRetrying })
-        #expect(policy.decide(Failure(.checksumMismatch, ""), failures: 1, random: 0) == .fail)
+        #expect(policy.decide(DownloadFailure(.checksumMismatch, ""), failures: 1, random: 0) == .fail)
     }
 }
 

@@ -201,7 +201,7 @@ extension World {
         case 0: places[index].stray.append(.exchange(id, number, .ended(received: received)))
         case 1: places[index].stray.append(.exchange(id, number, .head(ResponseHead(status: 200))))
         case 2: places[index].stray.append(.exchange(id, number, .redirected))
-        default: places[index].stray.append(.exchange(id, number, .failed(Failure(.transport(.canceled), ""))))
+        default: places[index].stray.append(.exchange(id, number, .failed(DownloadFailure(.transport(.canceled), ""))))
         }
     }
 

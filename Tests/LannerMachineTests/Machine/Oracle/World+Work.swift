@@ -54,7 +54,7 @@ extension World {
         guard work.isAnswered else { return }
         try feed(
             fails
-                ? .store(id, work.attempt, .failed(Failure(.store, ""))) : .store(id, work.attempt, .recorded))
+                ? .store(id, work.attempt, .failed(DownloadFailure(.store, ""))) : .store(id, work.attempt, .recorded))
     }
 
     // MARK: Files
@@ -91,7 +91,7 @@ extension World {
         // What could not be synced is not trusted any more.
         if work == .sync, let synced = places[index].file?.synced { places[index].file?.written = synced }
         if work == .publish { places[index].file = nil }
-        let failure = random.chance(50) ? Failure(.disk(.noSpace), "") : .disk
+        let failure = random.chance(50) ? DownloadFailure(.disk(.noSpace), "") : .disk
         try feed(.file(places[index].id, attempt, .failed(failure)))
     }
 
@@ -103,7 +103,7 @@ extension World {
         if content.isEmpty, !claimed.isEmpty {
             places[index].file?.hasFailed = true
             places[index].file?.written = claimed
-            return try feed(.file(places[index].id, file.attempt, .failed(Failure(.disk(.notFound), ""))))
+            return try feed(.file(places[index].id, file.attempt, .failed(DownloadFailure(.disk(.notFound), ""))))
         }
         let held = claimed.clipped(to: content.end)
         places[index].isTampered = false
@@ -181,7 +181,7 @@ extension World {
         case .asked: try sendHead(index, at, number)
         case .redirected:
             if random.chance(faults.exchanges) {
-                try fail(index, at, number, Failure(.redirect, ""))
+                try fail(index, at, number, DownloadFailure(.redirect, ""))
             } else {
                 try feed(.exchange(places[index].id, number, .redirected))
             }
@@ -191,14 +191,14 @@ extension World {
     }
 
     private func sendHead(_ index: Int, _ at: Int, _ number: ExchangeNumber) throws {
-        if !isNetworkAvailable { return try fail(index, at, number, Failure(.transport(.notConnected), "")) }
+        if !isNetworkAvailable { return try fail(index, at, number, DownloadFailure(.transport(.notConnected), "")) }
         if random.chance(faults.exchanges) {
             guard random.chance(70) else {
                 places[index].flows[at].isStalled = true
                 return
             }
             let fault = TransportFault.allCases[random.below(TransportFault.allCases.count)]
-            return try fail(index, at, number, Failure(.transport(fault), ""))
+            return try fail(index, at, number, DownloadFailure(.transport(fault), ""))
         }
         let answer = makeAnswer(index, places[index].flows[at].ask)
         places[index].flows[at].answer = answer
@@ -219,7 +219,7 @@ extension World {
         return places[index].remote.answer(ask, &random)
     }
 
-    private func fail(_ index: Int, _ at: Int, _ number: ExchangeNumber, _ failure: Failure) throws {
+    private func fail(_ index: Int, _ at: Int, _ number: ExchangeNumber, _ failure: DownloadFailure) throws {
         try hand(index, at)
         places[index].flows[at].stage = .over
         try feed(.exchange(places[index].id, number, .failed(failure)))
@@ -233,7 +233,7 @@ extension World {
                 places[index].flows[at].isStalled = true
                 return
             }
-            return try fail(index, at, number, Failure(.transport(.connectionLost), ""))
+            return try fail(index, at, number, DownloadFailure(.transport(.connectionLost), ""))
         }
         let most = min(flow.cut ?? body.upperBound, body.upperBound) - flow.position
         let length =
