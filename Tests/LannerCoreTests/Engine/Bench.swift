@@ -12,7 +12,8 @@ let address = "https://example.com/file.bin"
 let large = Sample.bytes(3 << 20)
 
 extension TestBench {
-    /// Whether a task's file is this; arrays of this size are not for the output of a failed test.
+    /// Whether a task's file is this. Compare the answer (`== true`): an expectation prints what it calls with, and
+    /// millions of bytes keep it busy for minutes.
     func holds(_ bytes: [UInt8], in task: DownloadTask) -> Bool {
         contents(of: task) == bytes
     }

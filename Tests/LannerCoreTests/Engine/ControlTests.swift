@@ -94,7 +94,7 @@ extension TestBench {
         bench.manager.start(task)
         bench.runToRest()
         #expect(task.status == .succeeded)
-        #expect(bench.holds(large, in: task))
+        #expect(bench.holds(large, in: task) == true)
         #expect(calls.all.count == 1)
     }
 
@@ -160,7 +160,7 @@ extension TestBench {
         bench.runToRest()
         #expect(old.status == .canceled)
         #expect(new.status == .succeeded)
-        #expect(bench.holds(large, in: new))
+        #expect(bench.holds(large, in: new) == true)
         #expect(bench.manager.fetchTask(address) === new)
         #expect(bench.manager.tasks == [new])
     }
@@ -171,7 +171,7 @@ extension TestBench {
         let new = try bench.download()
         bench.runToRest()
         #expect(new.status == .succeeded)
-        #expect(bench.holds(large, in: new))
+        #expect(bench.holds(large, in: new) == true)
     }
 
     @Test func findsTheTaskOfAURLTwice() throws {
@@ -193,7 +193,7 @@ extension TestBench {
         #expect(task.endDate == 0)
         bench.settle()
         #expect(task.status == .succeeded)
-        #expect(bench.holds(large, in: task))
+        #expect(bench.holds(large, in: task) == true)
     }
 }
 

@@ -12,7 +12,7 @@ import Testing
         let task = try bench.download()
         bench.settle()
         #expect(task.status == .succeeded)
-        #expect(bench.holds(bytes, in: task))
+        #expect(bench.holds(bytes, in: task) == true)
         #expect(try await task.file.path == task.filePath)
         #expect(task.completedBytes == size && task.totalBytes == size)
         #expect(task.response?.status == 200)
@@ -29,7 +29,7 @@ import Testing
         let task = try bench.download()
         bench.settle()
         #expect(task.status == .succeeded)
-        #expect(bench.holds(bytes, in: task))
+        #expect(bench.holds(bytes, in: task) == true)
         #expect(bench.ranges.first == "bytes=0-99999")
         #expect(bench.ranges.count > 3)
         #expect(bench.transport.requests.dropFirst().allSatisfy { $0.fields["If-Range"] != nil })
@@ -52,7 +52,7 @@ import Testing
         let task = try bench.download()
         bench.settle()
         #expect(task.status == .succeeded)
-        #expect(bench.holds(bytes, in: task))
+        #expect(bench.holds(bytes, in: task) == true)
         #expect(bench.transport.requests.count == 1)
     }
 
@@ -63,7 +63,7 @@ import Testing
         let task = try bench.download()
         bench.settle()
         #expect(task.status == .succeeded)
-        #expect(bench.holds(bytes, in: task))
+        #expect(bench.holds(bytes, in: task) == true)
         #expect(task.totalBytes == 200_000)
     }
 

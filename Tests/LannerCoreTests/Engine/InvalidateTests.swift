@@ -39,7 +39,7 @@ import Testing
         next.start(task)
         bench.settle()
         #expect(task.status == .succeeded)
-        #expect(bench.holds(large, in: task))
+        #expect(bench.holds(large, in: task) == true)
         #expect(first.status == .running, "the old one stands still")
         next.invalidate()
     }
@@ -61,7 +61,7 @@ import Testing
         bench.transport.release()
         bench.settle()
         #expect(calls.all == ["start"])
-        #expect(bench.holds(large, in: task), "the first is not disturbed")
+        #expect(bench.holds(large, in: task) == true, "the first is not disturbed")
     }
 
     /// Whatever the store: the directory has one manager.
@@ -81,7 +81,7 @@ import Testing
         #expect(manager.unavailable == nil)
         let task = try #require(manager.download(address))
         bench.settle()
-        #expect(bench.holds(large, in: task))
+        #expect(bench.holds(large, in: task) == true)
         manager.invalidate()
     }
 
@@ -176,7 +176,7 @@ import Testing
         for error in bench.log.errors {
             guard case .invalidated = error as? LannerError else { return #expect(Bool(false), "\(error)") }
         }
-        #expect(bench.holds(large, in: task))
+        #expect(bench.holds(large, in: task) == true)
     }
 
     @Test func mayBeCalledInACallback() throws {
