@@ -32,22 +32,24 @@ extension Engine {
 
     private func restore(_ records: [DownloadRecord], resuming: Bool) {
         var jobs: [Job] = []
+        var new: [NewDownload] = []
         var published: [Job] = []
         jobs.reserveCapacity(records.count)
+        new.reserveCapacity(records.count)
         for record in records {
             guard let job = restoredJob(record) else { continue }
             jobs.append(job)
-            let status = job.state.withLock { $0.saved.status }
-            if status == .succeeded, record.saved.status != .succeeded { published.append(job) }
+            let download = job.new
+            new.append(download)
+            if download.saved.status == .succeeded, record.saved.status != .succeeded { published.append(job) }
         }
-        jobs = jobs.inOrder
         enter { state in
             state.reserve(jobs.count)
             for job in jobs { state.keep(job) }
-            return [.add(jobs.map(\.new))]
+            return [.add(new)]
         }
         if !published.isEmpty { recordAnew(published) }
-        let interrupted = resuming ? jobs.filter(\.isInterrupted).map(\.id) : []
+        let interrupted = resuming ? new.filter(\.isInterrupted).map(\.id) : []
         if !interrupted.isEmpty { handle(.user(.start, interrupted, nil)) }
     }
 
@@ -103,10 +105,12 @@ extension Job {
             NewDownload(id: id, rank: state.rank, hasDigest: state.digest != nil, saved: state.saved)
         }
     }
+}
 
+extension NewDownload {
     /// Whether the process ended before the download had.
     fileprivate var isInterrupted: Bool {
-        switch state.withLock({ $0.saved.status }) {
+        switch saved.status {
         case .active, .publishing: true
         case .suspended, .failed, .succeeded: false
         }

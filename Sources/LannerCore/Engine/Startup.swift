@@ -5,7 +5,7 @@ import LannerMachine
 struct Startup {
     private(set) var store: any Store
     private(set) var lock: (any FileLock)?
-    /// In no particular order.
+    /// In the order of the tasks.
     private(set) var records: [DownloadRecord] = []
     private(set) var identity: StoreIdentity
     /// What could not be read, though the rest could.
@@ -60,6 +60,13 @@ struct Startup {
                 problems.append("The record “\(key)” makes no sense and is left out.")
             }
         }
+        sort()
+    }
+
+    /// Records are large: only their places are moved about.
+    private mutating func sort() {
+        let keys = records.map { ($0.rank, $0.id) }
+        records = keys.indices.sorted { keys[$0] < keys[$1] }.map { records[$0] }
     }
 
     /// Partial files of this store that no record names are left from a crash. Those of others are none of ours.
