@@ -8,17 +8,18 @@ import Musl
 
 /// A value behind the platform's lock.
 ///
-/// Never held while foreign code runs: what is called under it is ours and short.
+/// Never held while foreign code runs: what is called under it is ours and short. Inlinable, since the other targets
+/// would otherwise copy values through it by their metadata.
 // @unchecked Sendable: `value` is only touched between `lock` and `unlock` of `mutex`.
 package final class Locked<Value>: @unchecked Sendable {
     #if canImport(Darwin)
-    private typealias Mutex = os_unfair_lock
+    @usableFromInline typealias Mutex = os_unfair_lock
     #else
-    private typealias Mutex = pthread_mutex_t
+    @usableFromInline typealias Mutex = pthread_mutex_t
     #endif
 
-    private let mutex: UnsafeMutablePointer<Mutex>
-    private var value: Value
+    @usableFromInline let mutex: UnsafeMutablePointer<Mutex>
+    @usableFromInline var value: Value
 
     package init(_ value: Value) {
         self.value = value
@@ -38,6 +39,7 @@ package final class Locked<Value>: @unchecked Sendable {
     }
 
     /// Runs `body` with the value while no one else can.
+    @inlinable
     package func withLock<Result>(_ body: (inout Value) throws -> Result) rethrows -> Result {
         #if canImport(Darwin)
         os_unfair_lock_lock(mutex)
