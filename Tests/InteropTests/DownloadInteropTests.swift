@@ -76,9 +76,7 @@ struct DownloadInteropTests {
     private func stop(_ server: RealServer, _ place: Place, atLeast count: Int64) async throws -> Int64 {
         let launch = place.launch()
         defer { launch.manager.invalidate() }
-        let task = try await launch.start(server.url("file"), name: "file", checksum: nil)
-        await task.holds(atLeast: count)
-        await launch.suspend(task)
+        let task = try await launch.stop(server.url("file"), name: "file", atLeast: count)
         try #require(task.status == .suspended)
         try #require((count..<Self.length).contains(task.completedBytes))
         return task.completedBytes
@@ -124,31 +122,21 @@ private struct Launch {
     /// Returns when the task has been started.
     func start(_ url: URL, name: String, checksum: Checksum.Digest?) async throws -> DownloadTask {
         #expect(manager.unavailable == nil)
-        return try await withCheckedThrowingContinuation { continuation in
-            let task = manager.download(url, fileName: name, checksum: checksum, onMainQueue: false) {
+        return await withCheckedContinuation { continuation in
+            manager.download(url, fileName: name, checksum: checksum, onMainQueue: false) {
                 continuation.resume(returning: $0)
             }
-            // The handler is called for a task only.
-            if task == nil { continuation.resume(throwing: RealServer.Failed(description: "no task for \(url)")) }
         }
     }
 
-    /// Returns when the task has come to rest.
-    func suspend(_ task: DownloadTask) async {
-        await withCheckedContinuation { continuation in
-            manager.suspend(task, onMainQueue: false) { _ in continuation.resume() }
-        }
-    }
-}
-
-extension DownloadTask {
-    /// Returns when so many bytes are held, or nothing more comes.
-    fileprivate func holds(atLeast count: Int64) async {
-        for await event in events {
-            switch event {
-            case .progress(let completed, _): if completed >= count { return }
-            case .status(let status): if status.isAtRest { return }
-            case .restarted, .retrying, .response: break
+    /// Starts a download and suspends it as soon as it holds so many bytes, by its own callbacks: the threads that
+    /// asynchronous tests share may be busy until it has all of them. Returns when it has come to rest.
+    func stop(_ url: URL, name: String, atLeast count: Int64) async throws -> DownloadTask {
+        try #require(manager.unavailable == nil)
+        return await withCheckedContinuation { continuation in
+            manager.download(url, fileName: name, onMainQueue: false) { [manager] task in
+                task.completion(onMainQueue: false) { continuation.resume(returning: $0) }
+                task.progress(onMainQueue: false) { if $0.completedBytes >= count { manager.suspend($0) } }
             }
         }
     }

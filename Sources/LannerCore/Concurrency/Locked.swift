@@ -50,4 +50,14 @@ package final class Locked<Value>: @unchecked Sendable {
         #endif
         return try body(&value)
     }
+
+    /// Puts something in a place. What was there is let go outside the lock: it may be the last to hold an object that
+    /// calls us while it goes.
+    package func replace<Part>(_ place: WritableKeyPath<Value, Part>, by new: Part) {
+        _ = withLock { value in
+            let old = value[keyPath: place]
+            value[keyPath: place] = new
+            return old
+        }
+    }
 }

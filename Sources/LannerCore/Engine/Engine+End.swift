@@ -91,10 +91,13 @@ extension Engine {
             settleValidation(of: job.task)
         }
         handlers.forEach { $0() }
-        state.withLock { state in
-            state.ending?.engine = nil
-            return state.ending?.latch
-        }?.open()
+        // A handler may be the last to hold the manager, whose end waits for this latch.
+        withExtendedLifetime(handlers) {
+            state.withLock { state in
+                state.ending?.engine = nil
+                return state.ending?.latch
+            }?.open()
+        }
     }
 
     /// Records what the machine would have recorded of the files that were closed by the end; returns those that nobody

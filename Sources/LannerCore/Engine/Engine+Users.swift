@@ -5,32 +5,35 @@ import LannerMachine
 
 extension Engine {
     /// Adds and starts downloads; those that are there already are updated. Throws when nothing happens any more.
+    /// `done` is called exactly once, when they have been started, with the first of them; not after a throw.
     func download(
-        _ requests: [DownloadRequest], _ callback: Callback<DownloadTask>? = nil
+        _ requests: [DownloadRequest], _ done: (@Sendable (DownloadTask?) -> Void)? = nil
     ) throws(LannerError) -> [DownloadTask] {
-        if isOver { throw manager?.unavailable ?? .invalidated }
+        var isTaken = false
         var jobs: [Job] = []
-        var new: [NewDownload] = []
-        var updated: [Job] = []
         enter { state in
+            isTaken = true
+            var events: [Event] = []
+            var new: [NewDownload] = []
             for request in requests {
                 if let job = state.livingJob(request.url.absoluteString) {
                     job.update(request)
                     if let name = request.fileName, state.mayRename(job.id) { job.rename(name) }
                     jobs.append(job)
-                    updated.append(job)
+                    events.append(.expectDigest(job.id, job.state.withLock { $0.digest != nil }))
                 } else {
                     let job = makeJob(request, &state)
                     jobs.append(job)
                     new.append(NewDownload(id: job.id, rank: state.lastRank, hasDigest: request.checksum != nil))
                 }
             }
-            return [.add(new)]
+            return [.add(new)] + events
         }
-        for job in updated { handle(.expectDigest(job.id, job.state.withLock { $0.digest != nil })) }
+        guard isTaken else { throw manager?.unavailable ?? .invalidated }
         for (job, request) in zip(jobs, requests) { settleName(job, request.fileName) }
-        start(jobs, callback)
-        return jobs.map(\.task)
+        let tasks = jobs.map(\.task)
+        user(.start, jobs.map(\.id)) { done?(tasks.first) }
+        return tasks
     }
 
     /// A download whose finished file is gone begins again, under the name that was asked for; one that has its file
@@ -59,13 +62,6 @@ extension Engine {
                 saved: Saved(status: .suspended)))
         state.keep(job)
         return job
-    }
-
-    private func start(_ jobs: [Job], _ callback: Callback<DownloadTask>?) {
-        let task = jobs.first?.task
-        user(.start, jobs.map(\.id)) { [self] in
-            if let callback, let task { dispatch(callback, task) }
-        }
     }
 
     /// Whether a file is there; what cannot be looked at is taken to be.

@@ -124,10 +124,12 @@ final class Engine: Sendable {
     }
 
     private func forget(_ id: DownloadID) {
-        state.withLock { state in
-            guard let job = state.jobs.removeValue(forKey: id) else { return }
+        // Given out of the lock: with the job go the user's closures and what they hold.
+        _ = state.withLock { state -> Job? in
+            guard let job = state.jobs.removeValue(forKey: id) else { return nil }
             let key = job.task.url.absoluteString
             if state.ids[key] == id { state.ids[key] = nil }
+            return job
         }
     }
 

@@ -53,7 +53,8 @@ package struct PosixFileSystem: FileSystem {
 
     package func freeSpace(_ directory: String) -> Int64? {
         var status = statvfs()
-        guard statvfs(directory, &status) == 0 else { return nil }
+        // Some file systems count nothing.
+        guard statvfs(directory, &status) == 0, status.f_blocks > 0 else { return nil }
         let (bytes, overflow) = UInt64(status.f_bavail).multipliedReportingOverflow(by: UInt64(status.f_frsize))
         return overflow ? .max : Int64(clamping: bytes)
     }

@@ -5,7 +5,7 @@ extension DownloadTask {
     /// Replaces an earlier closure of this kind. - Returns: The task.
     @discardableResult
     public func progress(onMainQueue: Bool = true, handler: @escaping Handler) -> Self {
-        state.withLock { $0.callbacks.progress = Callback(onMainQueue: onMainQueue, handler: handler) }
+        state.replace(\.callbacks.progress, by: Callback(onMainQueue: onMainQueue, handler: handler))
         return self
     }
 
@@ -38,10 +38,12 @@ extension DownloadTask {
         guard let engine else { return self }
         // In order with the news of the task, so that an end is told by exactly one of the two: this, or the news.
         engine.inOrder { [self] in
-            let isDueNow = state.withLock { state -> Bool in
+            // The old one is given out of the lock; see `Locked.replace`.
+            let (isDueNow, _) = state.withLock { state -> (Bool, Callback<DownloadTask>?) in
+                let old = state.callbacks[keyPath: kind]
                 state.callbacks[keyPath: kind] = callback
                 let isReplaced = state.callbacks.completion != nil && kind != \.completion
-                return isDue(state.status) && !isReplaced
+                return (isDue(state.status) && !isReplaced, old)
             }
             if isDueNow { engine.dispatch(callback, self) }
         }

@@ -7,21 +7,21 @@ extension SessionManager {
     /// Replaces an earlier closure of this kind. - Returns: The manager.
     @discardableResult
     public func progress(onMainQueue: Bool = true, handler: @escaping Handler) -> Self {
-        state.withLock { $0.callbacks.progress = Callback(onMainQueue: onMainQueue, handler: handler) }
+        state.replace(\.callbacks.progress, by: Callback(onMainQueue: onMainQueue, handler: handler))
         return self
     }
 
     /// Calls `handler` each time the last task has ended and all have succeeded. - Returns: The manager.
     @discardableResult
     public func success(onMainQueue: Bool = true, handler: @escaping Handler) -> Self {
-        state.withLock { $0.callbacks.success = Callback(onMainQueue: onMainQueue, handler: handler) }
+        state.replace(\.callbacks.success, by: Callback(onMainQueue: onMainQueue, handler: handler))
         return self
     }
 
     /// Calls `handler` each time nothing runs or waits any more and ``status`` is not succeeded. - Returns: The manager.
     @discardableResult
     public func failure(onMainQueue: Bool = true, handler: @escaping Handler) -> Self {
-        state.withLock { $0.callbacks.failure = Callback(onMainQueue: onMainQueue, handler: handler) }
+        state.replace(\.callbacks.failure, by: Callback(onMainQueue: onMainQueue, handler: handler))
         return self
     }
 
@@ -29,7 +29,7 @@ extension SessionManager {
     /// ``failure(onMainQueue:handler:)`` are not called then. - Returns: The manager.
     @discardableResult
     public func completion(onMainQueue: Bool = true, handler: @escaping Handler) -> Self {
-        state.withLock { $0.callbacks.completion = Callback(onMainQueue: onMainQueue, handler: handler) }
+        state.replace(\.callbacks.completion, by: Callback(onMainQueue: onMainQueue, handler: handler))
         return self
     }
 

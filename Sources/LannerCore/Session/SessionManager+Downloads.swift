@@ -29,7 +29,9 @@ extension SessionManager {
         let callback = handler.map { Callback(onMainQueue: onMainQueue, handler: $0) }
         do {
             let request = try DownloadRequest(url, headers: headers, fileName: fileName, checksum: checksum)
-            return try engine.download([request], callback).first
+            return try engine.download([request]) { [engine] task in
+                if let callback, let task { engine.dispatch(callback, task) }
+            }.first
         } catch {
             engine.log { .error("could not add a download", error: error) }
             if let callback { engine.dispatch(callback, DownloadTask(nowhere: url, .failed, error, cache)) }
@@ -53,13 +55,17 @@ extension SessionManager {
         _ urls: [any URLConvertible], headersArray: [[String: String]]? = nil, fileNames: [String]? = nil,
         onMainQueue: Bool = true, handler: Handler? = nil
     ) -> [DownloadTask] {
-        defer { if let handler { engine.dispatch(Callback(onMainQueue: onMainQueue, handler: handler), self) } }
+        let callback = handler.map { Callback(onMainQueue: onMainQueue, handler: $0) }
         do {
             if let headersArray, headersArray.count != urls.count { throw LannerError.headersMatchFailed }
             if let fileNames, fileNames.count != urls.count { throw LannerError.fileNamesMatchFailed }
-            return try engine.download(requests(urls, headersArray, fileNames))
+            // Holds the manager until then, so that there is one to call with.
+            return try engine.download(requests(urls, headersArray, fileNames)) { [self] _ in
+                if let callback { engine.dispatch(callback, self) }
+            }
         } catch {
             engine.log { .error("could not add a batch", error: error) }
+            if let callback { engine.dispatch(callback, self) }
             return []
         }
     }

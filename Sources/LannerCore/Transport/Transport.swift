@@ -101,7 +101,8 @@ public struct NetworkAccess: Sendable, Hashable {
 public enum TransportEvent: Sendable {
     /// The final response's status and header.
     case head(ResponseHead)
-    /// The next piece of the body, as it was sent (no content coding is undone). Never empty.
+    /// The next piece of the body, as it was sent (no content coding is undone). Never empty. It is kept, not copied:
+    /// the memory behind it must not change after `receive` has returned.
     case bytes(Data)
     /// How many bytes of the file the transport holds so far, those from before the resume data included. Reported by
     /// transports that hand over a file, as bytes arrive: without it they seem silent to the manager, which ends silent

@@ -121,6 +121,8 @@ extension Download {
     /// Begins the file anew with a new request; the attempt goes on.
     mutating func startOver(_ reason: RestartReason, plain: Bool = false, _ context: inout Context) {
         stopAll(keepBytes: false, &context)
+        // What it leaves now comes too late.
+        carried.exchange = nil
         giveUpBytes(reason, &context)
         if plain { isPlain = true }
         attempt += 1

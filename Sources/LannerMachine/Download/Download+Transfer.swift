@@ -113,7 +113,7 @@ extension Download {
         let delivery = context.settings.delivery
         guard case .transferring(var transfer) = state, transfer.asksForMore, let total else { return }
         while transfer.exchanges.count < delivery.inFlight, transfer.wantsMore(at: context.now),
-            let slice = nextSlice(transfer, delivery, total)
+            let slice = nextSlice(transfer, delivery, total, at: context.now)
         {
             guard let ask = ask(for: slice, delivery) else {
                 // The digest that tied the rest to what is there was taken back.
@@ -128,20 +128,22 @@ extension Download {
     }
 
     /// The next range to ask for; nil when all is asked for or too much is under way.
-    private func nextSlice(_ transfer: Transfer, _ delivery: Settings.Delivery, _ total: Int64) -> Range<Int64>? {
+    private func nextSlice(
+        _ transfer: Transfer, _ delivery: Settings.Delivery, _ total: Int64, at now: Duration
+    ) -> Range<Int64>? {
         var claimed = transfer.claimed
         for exchange in transfer.exchanges {
             if let range = exchange.ask.range, !exchange.isAccepted { claimed.insert(range) }
         }
         guard let gap = claimed.firstGap(below: total) else { return nil }
-        guard let length = delivery.length(isFast: transfer.isFast) else { return gap }
+        guard let length = delivery.length(for: transfer.isFast ? transfer.speed(at: now) : 0) else { return gap }
         guard claimed.count - written.count + length <= Pace.window else { return nil }
         return gap.lowerBound..<min(gap.upperBound, gap.lowerBound.addingClamped(length))
     }
 
     /// The first request of an attempt: a slice of what is missing, or all of it.
     func firstSlice(of gap: Range<Int64>, _ delivery: Settings.Delivery) -> Range<Int64> {
-        guard let length = delivery.length(isFast: false) else { return gap }
+        guard let length = delivery.length(for: 0) else { return gap }
         return gap.lowerBound..<min(gap.upperBound, gap.lowerBound.addingClamped(length))
     }
 
@@ -222,12 +224,13 @@ extension Settings.Delivery {
         }
     }
 
-    /// How much the next request asks for, never more than fits the window; nil for all there is.
-    func length(isFast: Bool) -> Int64? {
+    /// How much the next request asks for at a speed in bytes a second: what comes in a quarter of a second, within the
+    /// bounds, in whole megabytes, and never more than fits the window; nil for all there is.
+    func length(for speed: Int64) -> Int64? {
         switch self {
         case .whole: nil
         case .sliced(let lengths, _):
-            min(max(1, isFast ? lengths.upperBound : lengths.lowerBound), Pace.window)
+            min(max(1, lengths.lowerBound, min((speed / 4) & ~0xF_FFFF, lengths.upperBound)), Pace.window)
         }
     }
 }
@@ -247,7 +250,7 @@ extension Transfer {
         (received / max(1, (now - since).milliseconds)).multipliedClamped(by: 1000)
     }
 
-    /// Whether a long slice takes well under a second, so that control stays quick.
+    /// Whether the speed is worth going by: enough has come, and quickly.
     var isFast: Bool { received >= lastAdvanceSeconds * (8 << 20) }
 
     private var lastAdvanceSeconds: Int64 { max(1, (lastAdvance - since).components.seconds) }

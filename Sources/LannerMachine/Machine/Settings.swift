@@ -47,7 +47,7 @@ package enum Pace {
     /// Or after so much, so that little is left to sync at the end.
     package static let syncBytes: Int64 = 256 << 20
     /// Bytes that are asked for or received, and not yet written, of one download.
-    package static let window: Int64 = 32 << 20
+    package static let window: Int64 = 64 << 20
     /// The least that is still to come when the next slice is asked for.
     package static let lookAhead: Int64 = 2 << 20
     /// How long a full disk is left alone.

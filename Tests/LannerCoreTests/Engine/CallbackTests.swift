@@ -6,6 +6,45 @@ import Testing
 @testable import LannerCore
 
 @Suite struct CallbackTests {
+    /// What a closure holds may call back while it goes.
+    private final class Caller: Sendable {
+        private let manager: SessionManager
+        private let tally: Tally
+
+        init(_ manager: SessionManager, _ tally: Tally) {
+            self.manager = manager
+            self.tally = tally
+        }
+
+        deinit {
+            tally.add("gone with \(manager.tasks.count) tasks left")
+        }
+    }
+
+    @Test func aClosureOfARemovedTaskIsLetGoOutsideTheLock() throws {
+        let (bench, tally) = (TestBench.serving(large), Tally())
+        bench.transport.script(place, .stall(afterBytes: 10))
+        bench.manager.download(address)?.success { [caller = Caller(bench.manager, tally)] _ in _ = caller }
+        bench.settle()
+        bench.manager.remove(address)
+        bench.settle()
+        #expect(tally.all == ["gone with 0 tasks left"])
+    }
+
+    @Test func aReplacedClosureIsLetGoOutsideTheLock() throws {
+        let (bench, tally) = (TestBench.serving(large), Tally())
+        let task = try bench.download(.stall(afterBytes: 10))
+        let (manager, caller) = (bench.manager, { [manager = bench.manager] in Caller(manager, tally) })
+        for _ in 0..<2 {
+            manager.success { [caller = caller()] _ in _ = caller }
+            manager.progress { [caller = caller()] _ in _ = caller }
+            task.success { [caller = caller()] _ in _ = caller }
+            task.progress { [caller = caller()] _ in _ = caller }
+            bench.settle()
+        }
+        #expect(tally.all.count == 4)
+    }
+
     @Test func callsOnTheLaneThatWasAskedFor() throws {
         let bench = TestBench.serving(large)
         let calls = Tally()
