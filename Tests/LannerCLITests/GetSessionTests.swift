@@ -4,7 +4,7 @@ import Testing
 
 @testable import LannerCLI
 
-@Suite(.timeLimit(.minutes(5))) struct GetSessionTests {
+@Suite(.timeLimit(.minutes(15))) struct GetSessionTests {
     /// Keeps what is reported.
     private final class Record: Reporter {
         let interval = Duration.zero

@@ -1,7 +1,7 @@
 import LannerLoopback
 import Testing
 
-@Suite(.timeLimit(.minutes(2)))
+@Suite(.timeLimit(.minutes(15)))
 struct BadRequestTests {
     let server: LoopbackServer
 

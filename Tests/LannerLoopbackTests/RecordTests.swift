@@ -2,7 +2,7 @@ import Foundation
 import LannerLoopback
 import Testing
 
-@Suite(.timeLimit(.minutes(2)))
+@Suite(.timeLimit(.minutes(15)))
 struct RecordTests {
     let server: LoopbackServer
 

@@ -5,7 +5,7 @@ import LannerURLSession
 import Testing
 
 /// What a server's answers become.
-@Suite(.timeLimit(.minutes(2)))
+@Suite(.timeLimit(.minutes(15)))
 struct AnswerTests {
     let server: LoopbackServer
     let transport = URLSessionTransport()

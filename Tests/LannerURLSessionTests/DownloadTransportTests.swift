@@ -5,7 +5,7 @@ import LannerURLSession
 import Testing
 
 /// The download transport as far as it can be tried on every platform: without resume data.
-@Suite(.timeLimit(.minutes(2)))
+@Suite(.timeLimit(.minutes(15)))
 struct DownloadTransportTests {
     let server: LoopbackServer
     let transport = URLSessionDownloadTransport()

@@ -5,7 +5,7 @@ import LannerURLSession
 import Testing
 
 /// What becomes of exchanges that cannot be completed. Of the four answers that end the process, none is here.
-@Suite(.timeLimit(.minutes(2)))
+@Suite(.timeLimit(.minutes(15)))
 struct FailureTests {
     let server: LoopbackServer
     let transport = URLSessionTransport()

@@ -5,7 +5,7 @@ import LannerURLSession
 import Testing
 
 /// Cancellation, invalidation, and many exchanges at once.
-@Suite(.timeLimit(.minutes(2)))
+@Suite(.timeLimit(.minutes(15)))
 struct LifetimeTests {
     let server: LoopbackServer
     let resource = LoopbackServer.Resource(.generated(seed: 5, length: 2_000_000))

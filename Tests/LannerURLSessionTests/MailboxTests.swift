@@ -4,7 +4,7 @@ import Testing
 
 @testable import LannerURLSession
 
-@Suite(.timeLimit(.minutes(1)))
+@Suite(.timeLimit(.minutes(15)))
 struct MailboxTests {
     @Test func eventsKeepTheirOrder() async {
         let recorder = Recorder()

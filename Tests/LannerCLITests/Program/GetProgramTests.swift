@@ -3,7 +3,7 @@ import Lanner
 import LannerLoopback
 import Testing
 
-@Suite(.serialized, .timeLimit(.minutes(5))) struct GetProgramTests {
+@Suite(.serialized, .timeLimit(.minutes(15))) struct GetProgramTests {
     let server: LoopbackServer
     let place: Workplace
     let small = LoopbackServer.Resource(.generated(seed: 1, length: 100_000))

@@ -1,7 +1,7 @@
 import Foundation
 import Testing
 
-@Suite(.serialized, .timeLimit(.minutes(5))) struct OtherProgramTests {
+@Suite(.serialized, .timeLimit(.minutes(15))) struct OtherProgramTests {
     let place: Workplace
 
     init() throws {

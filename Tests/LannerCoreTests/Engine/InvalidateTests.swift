@@ -212,7 +212,7 @@ import Testing
 }
 
 /// The end with threads.
-@Suite(.timeLimit(.minutes(1))) struct InvalidateThreadTests {
+@Suite(.timeLimit(.minutes(15))) struct InvalidateThreadTests {
     let disk = MemoryDisk()
     let transport = EndTellingTransport()
     let queue = DispatchQueue(label: "callbacks")
