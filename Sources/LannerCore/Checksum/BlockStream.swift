@@ -17,8 +17,8 @@ protocol BlockFunction: Sendable {
 
 /// Cuts a message into blocks and pads its end (RFC 1321, 3.1–3.2; FIPS 180-4, 5.1).
 ///
-/// Whole blocks are read where they are; only what is left over, or not aligned, is copied. Nothing is allocated
-/// until `digest`. All storage is inline, so a copy is independent.
+/// Whole blocks are read where they are; only what is left over, or not aligned, is copied. Nothing is allocated for a
+/// block. All storage is inline, so a copy is independent.
 struct BlockStream<Function: BlockFunction>: Sendable {
     /// Room for the largest block, aligned for the largest word.
     private typealias Storage = (
@@ -42,7 +42,7 @@ struct BlockStream<Function: BlockFunction>: Sendable {
         if filled > 0 {
             store(&rest)
         }
-        compressInPlace(&rest)
+        compressBlocks(&rest)
         while !rest.isEmpty {
             store(&rest)
         }
@@ -54,16 +54,31 @@ struct BlockStream<Function: BlockFunction>: Sendable {
         return padded.function.words.flatMap(Self.bytes)
     }
 
-    /// Compresses the whole blocks at the front, unless a word there would not be aligned.
-    private mutating func compressInPlace(_ rest: inout UnsafeRawBufferPointer) {
+    /// Compresses the whole blocks at the front.
+    private mutating func compressBlocks(_ rest: inout UnsafeRawBufferPointer) {
         let count = rest.count / Self.blockSize
-        guard filled == 0, count > 0, let start = rest.baseAddress,
-            Int(bitPattern: start) % MemoryLayout<Function.Word>.alignment == 0
-        else { return }
-        start.withMemoryRebound(to: Function.Word.self, capacity: 16 * count) {
-            function.compress($0, count: count)
+        guard filled == 0, count > 0, let start = rest.baseAddress else { return }
+        if Int(bitPattern: start) % MemoryLayout<Function.Word>.alignment == 0 {
+            start.withMemoryRebound(to: Function.Word.self, capacity: 16 * count) {
+                function.compress($0, count: count)
+            }
+        } else {
+            compressCopies(of: UnsafeRawBufferPointer(rebasing: rest.prefix(count * Self.blockSize)))
         }
         rest = UnsafeRawBufferPointer(rebasing: rest.dropFirst(count * Self.blockSize))
+    }
+
+    /// Compresses whole blocks whose words are not aligned: several at a time, since each call costs as much as a block.
+    private mutating func compressCopies(of blocks: UnsafeRawBufferPointer) {
+        let size = min(32 * Self.blockSize, blocks.count)
+        withUnsafeTemporaryAllocation(of: Function.Word.self, capacity: size / Self.wordSize) { copy in
+            guard let start = copy.baseAddress else { return }
+            for position in stride(from: 0, to: blocks.count, by: size) {
+                let part = UnsafeRawBufferPointer(rebasing: blocks.dropFirst(position).prefix(size))
+                UnsafeMutableRawBufferPointer(copy).copyMemory(from: part)
+                function.compress(start, count: part.count / Self.blockSize)
+            }
+        }
     }
 
     /// Takes bytes from the front until the unfinished block is full, which is then compressed, or none are left.

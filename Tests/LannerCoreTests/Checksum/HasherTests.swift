@@ -51,7 +51,7 @@ struct HasherTests {
 
     @Test("The digest does not depend on where the bytes lie", arguments: Checksum.Algorithm.allCases)
     func unaligned(_ algorithm: Checksum.Algorithm) {
-        let message = HashPattern.bytes.prefix(20 * 128 + 5)
+        let message = HashPattern.bytes.prefix(70 * 128 + 5)
         let whole = digest(algorithm, [message])
         let room = UnsafeMutableRawBufferPointer.allocate(byteCount: message.count + 16, alignment: 16)
         defer { room.deallocate() }
