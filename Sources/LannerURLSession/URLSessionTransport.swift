@@ -51,9 +51,9 @@ public final class URLSessionTransport: Transport {
         }
     }
 
-    /// Slices of 4 to 32 MiB, four at a time: enough for the library's full speed, since each slice costs some
+    /// Slices of 4 to 32 MiB, two at a time: enough for the library's full speed, since each slice costs some
     /// milliseconds; little enough that a canceled or failed slice costs nothing worth mentioning.
-    public let traits = TransportTraits(delivery: .sliced((4 << 20)...(32 << 20), inFlight: 4))
+    public let traits = TransportTraits(delivery: .sliced((4 << 20)...(32 << 20), inFlight: 2))
 
     private let rules: RequestRules
     private let control: SessionControl

@@ -60,7 +60,7 @@ struct DownloadTransportTests {
 
     @Test func theTraitsSayWhatEachIs() {
         #expect(transport.traits == TransportTraits(delivery: .file, hasResumeData: true))
-        let sliced = TransportTraits(delivery: .sliced((4 << 20)...(32 << 20), inFlight: 4))
+        let sliced = TransportTraits(delivery: .sliced((4 << 20)...(32 << 20), inFlight: 2))
         #expect(URLSessionTransport().traits == sliced)
         #if !canImport(Darwin)
         #expect(DefaultTransport.make() is URLSessionTransport)
