@@ -186,7 +186,7 @@ extension Download {
     }
 
     /// Until when to wait for space on the disk, if that is what is missing and wanted.
-    private func diskWait(_ failure: DownloadFailure, _ context: Context) -> Duration? {
+    func diskWait(_ failure: DownloadFailure, _ context: Context) -> Duration? {
         guard failure.reason == .disk(.noSpace), context.settings.waitsForDiskSpace else { return nil }
         return context.now + Pace.diskWait
     }

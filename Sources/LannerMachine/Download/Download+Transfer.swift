@@ -103,6 +103,9 @@ extension Download {
             stopAll(except: number, keepBytes: true, &context)
             return verify(total, &context)
         }
+        if let time = diskWait(failure, context) {
+            return close(for: .wait(.disk(until: time)), [], over: number, &context)
+        }
         retryOrFail(failure, retryAfter: nil, over: number, &context)
     }
 

@@ -19,7 +19,9 @@ extension DownloadFailure.Reason {
         case .transport(let fault): fault.maySpeakOfResumeData
         // A status that may pass says nothing of the data; another one does: the data lead to where the file once was.
         case .status: !isWorthRetrying
-        case .unusableResponse, .redirect, .checksumMismatch, .disk, .store: true
+        // They need room like all others.
+        case .disk: false
+        case .unusableResponse, .redirect, .checksumMismatch, .store: true
         }
     }
 }
@@ -29,7 +31,7 @@ extension TransportFault {
         switch self {
         case .timedOut, .connectionLost, .cannotConnect, .cannotFindHost, .notConnected: false  // The network did.
         case .networkNotAllowed, .secureConnectionFailed: false  // The data are not looked at before.
-        case .diskFull: false  // They need room as well.
+        case .diskFull: false
         case .malformedResponse, .lengthMismatch, .unacceptableRequest: true  // What was asked, or came, is no good.
         case .canceled, .unavailable, .other: true  // URLSession has no better words for data that it cannot read.
         }

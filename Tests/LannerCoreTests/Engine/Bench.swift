@@ -35,6 +35,14 @@ extension TestBench {
         return try #require(manager.download(address, checksum: checksum))
     }
 
+    /// Runs this many pieces of what is queued, time passing where nothing is; true when the task came to rest before.
+    func run(steps: Int, of task: DownloadTask) -> Bool {
+        for _ in 0..<steps where !task.status.isAtRest {
+            if !lanes.runNext() { clock.advance(by: .milliseconds(250)) }
+        }
+        return task.status.isAtRest
+    }
+
     /// The paths of all files but the lock.
     var files: [String] { disk.files.filter { $0 != manager.cache.lockPath } }
 

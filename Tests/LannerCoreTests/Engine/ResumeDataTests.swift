@@ -90,6 +90,19 @@ import Testing
         #expect(bench.records.first?.saved.resumeData == nil, "it is used up")
     }
 
+    @Test(arguments: [false, true]) func waitsForRoom(whenResumed: Bool) throws {
+        var configuration = SessionConfiguration()
+        configuration.waitsForDiskSpace = true
+        let bench = TestBench.serving(large, configuration: configuration, traits: Self.traits)
+        let full = ScriptedTransport.Step.failure(.diskFull)
+        let task = try whenResumed ? bench.download(.cut(afterBytes: 2 << 20), full) : bench.download(full)
+        bench.runToRest(within: .seconds(5))
+        #expect(task.status == .waiting)
+        bench.runToRest()
+        #expect(bench.holds(large, in: task) == true)
+        #expect(resumed(bench) == (whenResumed ? [false, true, true] : [false, false]))
+    }
+
     @Test func goesOnAgainAndAgain() throws {
         let bench = bench()
         let task = try bench.download()
@@ -238,11 +251,7 @@ import Testing
         for steps in 0... {
             let bench = bench(bytes)
             let first = try bench.download(.cut(afterBytes: 300), .cut(afterBytes: 300))
-            var left = steps
-            while left > 0, !first.status.isAtRest {
-                left -= 1
-                if !bench.lanes.runNext() { bench.clock.advance(by: .milliseconds(250)) }
-            }
+            let isOver = bench.run(steps: steps, of: first)
             bench.relaunch()
             let task = try #require(bench.manager.fetchTask(address))
             bench.manager.start(task)
@@ -250,7 +259,7 @@ import Testing
             #expect(task.status == .succeeded, "killed after \(steps) steps")
             #expect(bench.contents(of: task) == bytes)
             #expect(bench.files == [task.filePath])
-            if left > 0 || first.status.isAtRest { break }
+            if isOver { break }
         }
     }
 }
