@@ -32,6 +32,12 @@ def built():
     return os.path.join(where, "lanner")
 
 
+def compiled(name, directory, *options):
+    target = os.path.join(directory, os.path.splitext(name)[0])
+    subprocess.run(["cc", "-O2", "-o", target, os.path.join(ROOT, "Tests", "Benchmarks", name), *options], check=True)
+    return target
+
+
 def random_file(path, size, seed):
     generator = random.Random(seed)
     with open(path, "wb") as file:
@@ -229,9 +235,7 @@ def peak(command, environment=None):
 
 def memory(lanner, options):
     with tempfile.TemporaryDirectory() as directory:
-        shim = os.path.join(directory, "slow_write.so")
-        source = os.path.join(os.path.dirname(os.path.abspath(__file__)), "slow_write.c")
-        subprocess.run(["cc", "-O2", "-shared", "-fPIC", "-o", shim, source, "-ldl"], check=True)
+        shim = compiled("slow_write.c", directory, "-shared", "-fPIC", "-ldl")
         slow = dict(os.environ, LD_PRELOAD=shim, SLOW_WRITE_BYTES_PER_SECOND=str(100 * MIB))
         for label, make in [("nginx", Nginx), ("a server without ranges", lambda d: Handled(d, Fast))]:
             server = make(directory)
@@ -284,9 +288,7 @@ def speed(lanner, options):
 def writes(_, options):
     sizes = [16 << 10, 64 << 10, 1 << 20]
     with tempfile.TemporaryDirectory() as directory:
-        program = os.path.join(directory, "write_sizes")
-        source = os.path.join(os.path.dirname(os.path.abspath(__file__)), "write_sizes.c")
-        subprocess.run(["cc", "-O2", "-o", program, source], check=True)
+        program = compiled("write_sizes.c", directory)
         target = os.path.join(directory, "file")
         # Twice in a row: where memory was taken for pieces of another size before, and where it was not.
         figures = {(size, again): [] for size in sizes for again in (False, True)}

@@ -62,11 +62,3 @@ struct Board: Sendable, Equatable {
         return sum
     }
 }
-
-extension Int64 {
-    /// The sum of amounts that are not negative, at most what fits: servers choose how long a file claims to be.
-    fileprivate func addingClamped(_ other: Int64) -> Int64 {
-        let (sum, overflow) = addingReportingOverflow(other)
-        return overflow ? .max : sum
-    }
-}

@@ -26,18 +26,10 @@ struct Publisher {
             guard try fileSystem.size(of: source) == nil, let found = try fileSystem.size(of: target), found == size
             else { return false }
             guard let digest else { return true }
-            return try self.digest(of: target, digest.algorithm) == digest.bytes
+            return try fileSystem.digest(of: target, digest.algorithm) == digest
         } catch {
             return false
         }
-    }
-
-    private func digest(of path: String, _ algorithm: Checksum.Algorithm) throws(FileError) -> [UInt8] {
-        let file = try fileSystem.open(path, .read)
-        defer { file.close() }
-        var hasher = algorithm.makeHasher()
-        try readPieces(of: file) { (piece, _) throws(FileError) in hasher.update(piece) }
-        return hasher.digest()
     }
 
     private func copy(_ source: String, to target: String) throws(FileError) {
@@ -59,22 +51,7 @@ struct Publisher {
 
     private func copyBytes(_ from: any OpenFile, _ to: any OpenFile) throws(FileError) {
         try to.allocate(from.size())
-        try readPieces(of: from) { (piece, position) throws(FileError) in try to.write(piece, at: position) }
-    }
-
-    /// Reads a file from its start to its end.
-    private func readPieces(
-        of file: any OpenFile, _ body: (UnsafeRawBufferPointer, Int64) throws(FileError) -> Void
-    ) throws(FileError) {
-        let buffer = UnsafeMutableRawBufferPointer.allocate(byteCount: 1 << 20, alignment: 16)
-        defer { buffer.deallocate() }
-        var position: Int64 = 0
-        while true {
-            let count = try file.read(into: buffer, at: position)
-            if count == 0 { return }
-            try body(UnsafeRawBufferPointer(rebasing: buffer[..<count]), position)
-            position += Int64(count)
-        }
+        try from.readPieces { (piece, position) throws(FileError) in try to.write(piece, at: position) }
     }
 
     private static func directory(of path: String) -> String {

@@ -71,26 +71,12 @@ extension Engine {
 
     private func compare(_ task: DownloadTask, _ request: ValidationRequest) {
         do throws(FileError) {
-            let actual = try digest(ofFileAt: task.filePath, request.type)
+            let actual = try environment.fileSystem.digest(of: task.filePath, request.type)
             task.state.withLock { $0.validation = actual == request.expected ? .correct : .incorrect }
             inOrder { [self] in if !isOver { recordAnew(task) } }
         } catch {
             log { .error("could not validate a file", error: LannerError.failed(DownloadFailure(error))) }
         }
-    }
-
-    private func digest(ofFileAt path: String, _ algorithm: Checksum.Algorithm) throws(FileError) -> Checksum.Digest {
-        let file = try environment.fileSystem.open(path, .read)
-        defer { file.close() }
-        var hasher = algorithm.makeHasher()
-        let buffer = UnsafeMutableRawBufferPointer.allocate(byteCount: 512 << 10, alignment: 64)
-        defer { buffer.deallocate() }
-        var position: Int64 = 0
-        while case let count = try file.read(into: buffer, at: position), count > 0 {
-            hasher.update(UnsafeRawBufferPointer(rebasing: buffer[..<count]))
-            position += Int64(count)
-        }
-        return Checksum.Digest(algorithm: algorithm, of: hasher)
     }
 }
 

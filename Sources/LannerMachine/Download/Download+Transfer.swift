@@ -273,9 +273,9 @@ extension Duration {
     }
 }
 
-/// For amounts that are not negative.
+/// For amounts that are not negative, at most what fits: servers choose how long a file claims to be.
 extension Int64 {
-    func addingClamped(_ other: Int64) -> Int64 {
+    package func addingClamped(_ other: Int64) -> Int64 {
         let (sum, overflow) = addingReportingOverflow(other)
         return overflow ? .max : sum
     }

@@ -27,7 +27,7 @@ package struct IndexedHeap<Priority: Comparable & Sendable>: Sendable {
 
     private func place(of key: Int) -> Int? {
         guard key < places.count, places[key] >= 0 else { return nil }
-        return Int(places[key])
+        return places[key]
     }
 
     /// Adds a key, or changes its priority.
@@ -38,7 +38,7 @@ package struct IndexedHeap<Priority: Comparable & Sendable>: Sendable {
         } else {
             if key >= places.count { places += repeatElement(-1, count: key + 1 - places.count) }
             entries.append((key, priority))
-            places[key] = Int(entries.count - 1)
+            places[key] = entries.count - 1
             siftUp(entries.count - 1)
         }
     }
@@ -50,7 +50,7 @@ package struct IndexedHeap<Priority: Comparable & Sendable>: Sendable {
         let last = entries.removeLast()
         guard place < entries.count else { return }
         entries[place] = last
-        places[last.key] = Int(place)
+        places[last.key] = place
         settle(place)
     }
 
@@ -85,7 +85,7 @@ package struct IndexedHeap<Priority: Comparable & Sendable>: Sendable {
 
     private mutating func exchange(_ one: Int, _ other: Int) {
         entries.swapAt(one, other)
-        places[entries[one].key] = Int(one)
-        places[entries[other].key] = Int(other)
+        places[entries[one].key] = one
+        places[entries[other].key] = other
     }
 }

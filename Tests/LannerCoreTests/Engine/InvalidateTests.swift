@@ -142,11 +142,7 @@ import Testing
         for steps in 0... {
             let bench = TestBench.serving(bytes)
             let first = try bench.download(.cut(afterBytes: 300))
-            var left = steps
-            while left > 0, !first.status.isAtRest {
-                left -= 1
-                if !bench.lanes.runNext() { bench.clock.advance(by: .milliseconds(250)) }
-            }
+            let isOver = bench.run(steps: steps, of: first)
             if cancels { bench.manager.cancel(first) }
             bench.manager.invalidate()
             #expect(bench.disk.openFiles == 0, "after \(steps) steps")
@@ -159,7 +155,7 @@ import Testing
             #expect(bench.runToRest())
             #expect(bench.contents(of: task) == bytes, "after \(steps) steps")
             #expect(bench.files == [task.filePath])
-            if left > 0 || first.status.isAtRest { break }
+            if isOver { break }
         }
     }
 

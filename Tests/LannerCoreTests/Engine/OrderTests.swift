@@ -20,12 +20,7 @@ import Testing
     @Test func anEndThatIsBeingToldIsToldOnce() async throws {
         let (bench, task, log) = try bench(heldAt: "is succeeded")
         let calls = Tally()
-        let thread = HeldThread {
-            bench.transport.release()
-        } then: {
-            bench.settle()
-        }
-        await log.isHeld()
+        let thread = await log.hold(bench) { $0.transport.release() }
         #expect(task.status == .succeeded, "it shows already, and is not told yet")
         task.success { _ in calls.add("success") }
         task.completion { _ in calls.add("completion") }
@@ -38,12 +33,7 @@ import Testing
     @Test func anEndThatIsOverIsNotTold() async throws {
         let (bench, task, log) = try bench(heldAt: "is suspended")
         let calls = Tally()
-        let thread = HeldThread {
-            bench.manager.suspend(task)
-        } then: {
-            bench.settle()
-        }
-        await log.isHeld()
+        let thread = await log.hold(bench) { $0.manager.suspend(task) }
         #expect(task.status == .suspended)
         bench.manager.start(task)
         task.failure { calls.add("failure \($0.status.rawValue)") }
@@ -57,12 +47,7 @@ import Testing
     @Test func aValidationAskedForAtTheEndIsAnsweredOnce() async throws {
         let (bench, task, log) = try bench(heldAt: "is succeeded")
         let calls = Tally()
-        let thread = HeldThread {
-            bench.transport.release()
-        } then: {
-            bench.settle()
-        }
-        await log.isHeld()
+        let thread = await log.hold(bench) { $0.transport.release() }
         task.validateFile(code: "", type: .md5) { calls.add($0.validation.rawValue) }
         log.letGo()
         await thread.end()
@@ -75,11 +60,10 @@ import Testing
 private final class HeldThread: Sendable {
     private let done = DispatchGroup()
 
-    init(_ first: @escaping @Sendable () -> Void, then second: @escaping @Sendable () -> Void) {
+    init(_ work: @escaping @Sendable () -> Void) {
         done.enter()
         let thread = Thread { [done] in
-            first()
-            second()
+            work()
             done.leave()
         }
         thread.start()
@@ -119,8 +103,14 @@ private final class HoldingLog: Logable {
         released.wait()
     }
 
-    func isHeld() async {
+    /// Has a thread of its own do something with the bench and what follows from it; returns once it is held.
+    func hold(_ bench: TestBench, at work: @escaping @Sendable (TestBench) -> Void) async -> HeldThread {
+        let thread = HeldThread {
+            work(bench)
+            bench.settle()
+        }
         await withCheckedContinuation { continuation in reached.notify(queue: .global()) { continuation.resume() } }
+        return thread
     }
 
     func letGo() { released.signal() }

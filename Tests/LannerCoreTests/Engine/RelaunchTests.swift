@@ -123,11 +123,7 @@ import Testing
         for steps in 0... {
             let bench = TestBench.serving(bytes)
             let first = try bench.download(.cut(afterBytes: 300))
-            var left = steps
-            while left > 0, !first.status.isAtRest {
-                left -= 1
-                if !bench.lanes.runNext() { bench.clock.advance(by: .milliseconds(250)) }
-            }
+            let isOver = bench.run(steps: steps, of: first)
             if reboots { bench.disk.boot = "another" }
             bench.relaunch()
             let task = try restored(bench)
@@ -136,7 +132,7 @@ import Testing
             #expect(task.status == .succeeded, "killed after \(steps) steps")
             #expect(bench.contents(of: task) == bytes)
             #expect(bench.files == [task.filePath])
-            if left > 0 || first.status.isAtRest { break }
+            if isOver { break }
         }
     }
 
