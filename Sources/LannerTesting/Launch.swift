@@ -9,7 +9,7 @@ final class Launch: Sendable {
         var transport: ScriptedTransport
         var clock: ManualClock
         var disk: MemoryDisk
-        var log: RecordingLog
+        var log: any Logable
         var lanes: ManualLanes
         var seed: UInt64
     }
@@ -20,11 +20,11 @@ final class Launch: Sendable {
     private let network: LaunchTransport
     private let lanes: LaunchLanes
 
-    init(_ parts: Parts, _ configuration: SessionConfiguration, _ store: any Store) {
+    init(_ parts: Parts, _ configuration: SessionConfiguration, _ makeStore: (any LaneFactory) -> any Store) {
         self.parts = parts
-        self.store = store
         network = LaunchTransport(parts.transport)
         lanes = LaunchLanes(parts.lanes)
+        store = makeStore(lanes)
         let environment = Environment(
             clock: parts.clock, fileSystem: parts.disk, lanes: lanes, mainLane: lanes.makeLane("main"),
             operationLane: lanes.makeLane("operation"), seed: parts.seed)
@@ -43,7 +43,7 @@ final class Launch: Sendable {
         lanes.die()
         parts.lanes.abandon()
         parts.clock.abandon()
-        parts.disk.releaseAllLocks()
+        parts.disk.endProcess()
     }
 }
 

@@ -36,15 +36,18 @@ public final class RecordingLog: Logable {
 
     /// Keeps a line.
     public func log(_ type: LogType) {
-        let line = Self.line(type)
+        let line = type.line
         state.withLock { state in
             state.lines.append(line)
             if case .error(_, let error) = type { state.errors.append(error) }
         }
     }
+}
 
-    private static func line(_ type: LogType) -> String {
-        switch type {
+extension LogType {
+    /// What is logged, in one line.
+    var line: String {
+        switch self {
         case .sessionManager(let message, let manager): "\(manager.identifier): \(message)"
         case .downloadTask(let message, let task): "\(Destination.redacted(task.url.absoluteString)): \(message)"
         case .error(let message, let error): "\(message): \(error)"

@@ -53,7 +53,7 @@ public final class TestBench: Sendable {
         self.seed = seed
         transport = ScriptedTransport(traits: traits, clock: clock)
         let parts = Launch.Parts(transport: transport, clock: clock, disk: disk, log: log, lanes: lanes, seed: seed)
-        launch = Locked(Launch(parts, configuration, store ?? MemoryStore([:], lanes: lanes)))
+        launch = Locked(Launch(parts, configuration) { store ?? MemoryStore(lanes: $0) })
     }
 
     /// The manager of the present launch.
@@ -113,8 +113,35 @@ extension TestBench {
     public func relaunch(configuration: SessionConfiguration? = nil, store: (any Store)? = nil) -> SessionManager {
         let last = launch.withLock { $0 }
         last.die()
-        let store = store ?? MemoryStore(last.contents, lanes: lanes)
-        let next = Launch(last.parts, configuration ?? last.manager.configuration, store)
+        return launch(after: last, configuration, store)
+    }
+
+    /// Ends the machine at this instant, and boots it again: as ``relaunch(configuration:store:)``, but of what was not
+    /// synced to the disk only a part is left.
+    ///
+    /// - Parameters:
+    ///   - seed: Decides what is left: of each write nothing, a part or all, of the changes of names some.
+    ///   - configuration: What the new manager works by; as the last one when nil.
+    ///   - store: Keeps the new manager's records; with all that the last launch's ``MemoryStore`` held when nil.
+    /// - Returns: The new manager.
+    @discardableResult
+    public func reboot(
+        seed: UInt64 = 1, configuration: SessionConfiguration? = nil, store: (any Store)? = nil
+    ) -> SessionManager {
+        let last = launch.withLock { $0 }
+        last.die()
+        var random = SeededGenerator(seed: seed)
+        disk.loseUnsynced(&random)
+        return launch(after: last, configuration, store)
+    }
+
+    private func launch(
+        after last: Launch, _ configuration: SessionConfiguration?, _ store: (any Store)?
+    ) -> SessionManager {
+        let contents = last.contents
+        let next = Launch(last.parts, configuration ?? last.manager.configuration) {
+            store ?? MemoryStore(contents, lanes: $0)
+        }
         launch.withLock { $0 = next }
         return next.manager
     }

@@ -23,6 +23,10 @@ extension ScriptedTransport {
         var exchanges: [Int: Underway] = [:]
         var isInvalidated = false
         var leavesResumeData = true
+        /// Whether nothing is delivered before it is released.
+        var holdsAll = false
+        /// What every exchange fails with from now on.
+        var outage: TransportFault?
         /// What exchanges that broke off have left, by its resume data.
         var kept: [Data: Kept] = [:]
     }
@@ -70,6 +74,7 @@ extension ScriptedTransport.State {
         let url = known??.request.url ?? request.url
         let places = [url.absoluteString, url.path]
         if isInvalidated { return (lastNumber, places, .failure(.unavailable)) }
+        if let outage { return (lastNumber, places, .failure(outage)) }
         if case .some(nil) = known { return (lastNumber, places, .failure(.other)) }
         for place in places {
             if let step = scripts[place]?.popFirst() { return (lastNumber, places, step) }
@@ -84,8 +89,10 @@ extension ScriptedTransport.State {
         onEnd: @escaping @Sendable () -> Void
     ) -> ScriptedExchange {
         let (head, body) = answer(request, places, step, date)
+        var course = step.course
+        if holdsAll, course.cut >= 0 { course.limit = -1 }
         return ScriptedExchange(
-            head: head, body: body, course: step.course, pieceLength: pieceLength, handover: handover, receive: receive,
+            head: head, body: body, course: course, pieceLength: pieceLength, handover: handover, receive: receive,
             onEnd: onEnd)
     }
 

@@ -131,6 +131,31 @@ public final class ScriptedTransport: Transport {
         }
     }
 
+    /// Takes all scripts back, those that always hold included.
+    package func endScripts() {
+        state.withLock { ($0.scripts, $0.standing) = ([:], [:]) }
+    }
+
+    /// Whether every answer waits to be released, its head included.
+    package var holdsAll: Bool {
+        get { state.withLock { $0.holdsAll } }
+        set { state.withLock { $0.holdsAll = newValue } }
+    }
+
+    /// What every exchange fails with, as when there is no network; those under way fail at once.
+    package var outage: TransportFault? {
+        get { state.withLock { $0.outage } }
+        set {
+            state.withLock { $0.outage = newValue }
+            if let newValue { fail(with: newValue) }
+        }
+    }
+
+    /// The exchanges under way, the oldest first.
+    var underwayExchanges: [ScriptedExchange] {
+        state.withLock { state in state.exchanges.sorted { $0.key < $1.key }.map(\.value.exchange) }
+    }
+
     // MARK: Transport
 
     /// Begins one exchange, by the next step of the script. See ``Transport/begin(_:receive:)``.

@@ -1,4 +1,5 @@
 import LannerCore
+import LannerMachine
 
 /// A disk in memory, for tests that need full and failing disks, or that should not touch a real one.
 ///
@@ -8,8 +9,8 @@ import LannerCore
 ///
 /// It behaves as a disk of one file system: directories have to be there, a removed file stays readable for those who
 /// have it open, a write that does not fit leaves what did, a reservation takes its space at once. It outlives every
-/// manager on it, and loses nothing that was written, synced or not: of a machine's death it knows nothing. There are no
-/// permissions, no links and no second device, and time does not pass on it.
+/// manager on it; ``TestBench/relaunch(configuration:store:)`` loses nothing that was written, and
+/// ``TestBench/reboot(seed:configuration:store:)`` all that was not synced, but for what chance leaves. There are no permissions, no links and no second device, and time does not pass on it.
 ///
 /// Paths are from the root; doubled slashes in them do not matter. Every method may be called on any thread; those of
 /// a manager that are under way see a change at once.
@@ -138,12 +139,28 @@ extension MemoryDisk {
             let file = MemoryDiskState.File()
             state.put(file, at: path)
             state.change(file) { $0.write(contents) }
+            state.sync(file)
         }
     }
 
-    /// Gives every lock back, as the death of the process that has them does.
-    package func releaseAllLocks() {
-        state.withLock { $0.releaseAllLocks() }
+    /// Gives every lock back and closes every file, as the death of the process that has them does.
+    package func endProcess() {
+        state.withLock { $0.endProcess() }
+    }
+
+    /// Leaves of what was not synced what chance gives, as the death of the machine does. Another boot begins.
+    package func loseUnsynced(_ random: inout some RandomNumberGenerator) {
+        var generator = SeededGenerator(seed: random.next())
+        state.withLock { state in
+            state.loseUnsynced(&generator)
+            state.boot = "boot-\(state.process + 1)"
+        }
+    }
+
+    /// After this many more operations none does anything until the process has ended; nil for no such end.
+    package var operationsLeft: Int? {
+        get { state.withLock { $0.operationsLeft } }
+        set { state.withLock { $0.operationsLeft = newValue } }
     }
 
     /// Holds back every operation of a kind, from now until it is released. `reached` is called whenever one arrives,

@@ -65,6 +65,19 @@ struct MemoryBytes {
 }
 
 extension MemoryBytes {
+    /// Takes over a range of other bytes, as far as they have it.
+    mutating func copy(_ range: Range<Int64>, of other: MemoryBytes) {
+        let range = range.clamped(to: 0..<max(0, other.size))
+        var part = [UInt8](repeating: 0, count: range.count)
+        part.withUnsafeMutableBytes { bytes in
+            for piece in Self.pieces(of: bytes.count, at: range.lowerBound) {
+                let part = UnsafeMutableRawBufferPointer(rebasing: bytes[piece.start..<(piece.start + piece.count)])
+                other.read(into: part, at: range.lowerBound + Int64(piece.start))
+                write(UnsafeRawBufferPointer(part), at: range.lowerBound + Int64(piece.start))
+            }
+        }
+    }
+
     /// The parts of a range that lie in one block each.
     static func pieces(of count: Int, at offset: Int64) -> [(start: Int, count: Int)] {
         var pieces: [(start: Int, count: Int)] = []

@@ -20,7 +20,7 @@ extension MemoryDisk: FileSystem {
             guard let names = state.names(in: path) else {
                 throw Refusal(state.file(at: path) == nil ? .notFound : .inTheWay)
             }
-            return Array(names)
+            return names.sorted()
         }
     }
 
@@ -49,11 +49,7 @@ extension MemoryDisk: FileSystem {
             }
             if let obstacle = state.obstacle(at: target) { throw Refusal(obstacle) }
             if path == target { return }
-            // Open for a moment, so that losing the old name does not lose the bytes.
-            state.openHandle(of: file)
-            state.take(path)
-            state.put(file, at: target)
-            state.closeHandle(of: file)
+            state.move(file, from: path, to: target)
         }
     }
 
@@ -61,6 +57,7 @@ extension MemoryDisk: FileSystem {
         let path = MemoryDiskState.normal(path)
         try perform(.syncDirectory, path) { state throws(Refusal) in
             if state.names(in: path) == nil { throw Refusal(.notFound) }
+            state.syncNames(in: path)
         }
     }
 
@@ -118,7 +115,10 @@ extension MemoryDiskState {
         case .readWrite:
             break
         case .create, .createPrivate:
-            if let existing { change(existing) { $0 = MemoryBytes() } }
+            if let existing {
+                existing.unsynced.append(.truncate(to: 0))
+                change(existing) { $0 = MemoryBytes() }
+            }
         }
         let file = existing ?? File()
         if existing == nil { put(file, at: path) }
@@ -134,11 +134,13 @@ private final class MemoryOpenFile: OpenFile {
     private let path: String
     private let disk: MemoryDisk
     private let isOpen = Locked(true)
+    private let process: Int
 
     init(_ file: MemoryDiskState.File, path: String, disk: MemoryDisk) {
         self.file = file
         self.path = path
         self.disk = disk
+        process = disk.state.withLock { $0.process }
     }
 
     deinit {
@@ -153,6 +155,7 @@ private final class MemoryOpenFile: OpenFile {
                 let cost = file.bytes.cost(ofWriting: piece.count, at: position)
                 guard cost <= state.free else { throw Refusal(.noSpace) }
                 let part = UnsafeRawBufferPointer(rebasing: bytes[piece.start..<(piece.start + piece.count)])
+                file.unsynced.append(.write(position..<position + Int64(piece.count)))
                 state.change(file) { $0.write(part, at: position) }
                 state.counters.bytesWritten += Int64(piece.count)
             }
@@ -184,12 +187,13 @@ private final class MemoryOpenFile: OpenFile {
     func truncate(to size: Int64) throws(FileError) {
         try perform(.truncate) { state throws(Refusal) in
             try Self.check(size, 0)
+            file.unsynced.append(.truncate(to: size))
             state.change(file) { $0.truncate(to: size) }
         }
     }
 
     func sync() throws(FileError) {
-        try perform(.sync) { _ in }
+        try perform(.sync) { state throws(Refusal) in state.sync(file) }
     }
 
     func size() throws(FileError) -> Int64 {
@@ -201,7 +205,7 @@ private final class MemoryOpenFile: OpenFile {
             defer { isOpen = false }
             return isOpen
         }
-        if wasOpen { disk.state.withLock { $0.closeHandle(of: file) } }
+        if wasOpen { disk.state.withLock { if $0.process == process { $0.closeHandle(of: file) } } }
     }
 
     private static func check(_ offset: Int64, _ count: Int) throws(Refusal) {
@@ -213,7 +217,7 @@ private final class MemoryOpenFile: OpenFile {
         _ operation: MemoryDisk.Operation, _ body: (inout MemoryDiskState) throws(Refusal) -> Result
     ) throws(FileError) -> Result {
         try disk.perform(operation, path) { state throws(Refusal) in
-            guard isOpen.withLock({ $0 }) else { throw Refusal(.other) }
+            guard isOpen.withLock({ $0 }), state.process == process else { throw Refusal(.other) }
             return try body(&state)
         }
     }

@@ -1,0 +1,341 @@
+import Dispatch
+import LannerCore
+
+/// What is on a ``MemoryDisk``, and what will go wrong with it.
+struct MemoryDiskState {
+    /// A fault that waits for its operation.
+    struct Planned {
+        var operation: MemoryDisk.Operation
+        var fault: DiskFault
+        var path: String?
+        var skipping: Int
+        var times: Int
+    }
+
+    /// A file: its bytes live as long as it has a name or is open.
+    // @unchecked Sendable: only touched under the lock of the disk's state.
+    final class File: @unchecked Sendable {
+        var bytes = MemoryBytes()
+        var isNamed = true
+        var handles = 0
+        /// What the device has, and what changed since.
+        var durable = MemoryBytes()
+        var unsynced: [MemoryDisk.Edit] = []
+    }
+
+    var capacity: Int64?
+    var claimedFreeSpace: Int64?
+    var boot: String? = "boot-1"
+    var planned: [Planned] = []
+    var holds: [MemoryDisk.Operation: MemoryDisk.Hold] = [:]
+    var counters = MemoryDisk.Counters()
+    /// How many more operations there are before the process dies in the middle of things; nil for no end.
+    var operationsLeft: Int?
+    /// Counts the processes that have used the disk: files that an earlier one has opened are closed.
+    private(set) var process = 0
+    /// The names that the device has, and the changes of names since.
+    private var durableNames: [String: File] = [:]
+    private var unsyncedNames: [MemoryDisk.NameEdit] = []
+    /// Who has each lock; a number is never given twice, so that an old owner cannot give back a new one's.
+    private var locks: [String: Int] = [:]
+    private var lastLock = 0
+    private(set) var files: [String: File] = [:]
+    private(set) var used: Int64 = 0
+    private(set) var openFiles = 0
+    /// The names in each directory.
+    private var directories: [String: Set<String>] = ["/": []]
+
+    init(capacity: Int64?) {
+        self.capacity = capacity
+    }
+
+    var free: Int64 { max(0, (capacity ?? .max) - used) }
+}
+
+// MARK: Names
+
+extension MemoryDiskState {
+    /// A path from the root, without empty components.
+    static func normal(_ path: String) -> String {
+        var path = path
+        let isNormal = path.withUTF8 { bytes in Self.isNormal(bytes) }
+        return isNormal ? path : "/" + path.split(separator: "/").joined(separator: "/")
+    }
+
+    private static func isNormal(_ path: UnsafeBufferPointer<UInt8>) -> Bool {
+        guard path.first == slash, path.count == 1 || path.last != slash else { return false }
+        return zip(path, path.dropFirst()).allSatisfy { $0 != slash || $1 != slash }
+    }
+
+    private static let slash = UInt8(ascii: "/")
+
+    /// The directory of a path that is normal.
+    static func parent(of path: String) -> String {
+        guard let last = path.utf8.lastIndex(of: slash), last > path.startIndex else { return "/" }
+        return String(path[..<last])
+    }
+
+    private static func name(of path: String) -> String {
+        path.utf8.lastIndex(of: slash).map { String(path[path.utf8.index(after: $0)...]) } ?? path
+    }
+
+    func file(at path: String) -> File? {
+        files[Self.normal(path)]
+    }
+
+    func names(in path: String) -> Set<String>? {
+        directories[Self.normal(path)]
+    }
+
+    /// Why a file cannot have this name; nil when it can.
+    func obstacle(at path: String) -> DiskFault? {
+        if directories[path] != nil { return .inTheWay }
+        if directories[Self.parent(of: path)] != nil { return nil }
+        return files[Self.parent(of: path)] != nil ? .inTheWay : .notFound
+    }
+
+    /// Makes a directory and those above; false when a file is in the way.
+    mutating func makeDirectory(_ path: String) -> Bool {
+        if directories[path] != nil { return true }
+        guard files[path] == nil, makeDirectory(Self.parent(of: path)) else { return false }
+        directories[path] = []
+        directories[Self.parent(of: path)]?.insert(Self.name(of: path))
+        return true
+    }
+
+    /// Gives a file a name, and the file that had it before none.
+    mutating func put(_ file: File, at path: String) {
+        unsyncedNames.append(.set(path, file))
+        bind(path, to: file)
+    }
+
+    /// Takes a name away.
+    mutating func take(_ path: String) {
+        guard files[path] != nil else { return }
+        unsyncedNames.append(.remove(path))
+        unbind(path)
+    }
+
+    /// Gives a file another name.
+    mutating func move(_ file: File, from path: String, to target: String) {
+        unsyncedNames.append(.rename(path, to: target, file))
+        // Open for a moment, so that losing the old name does not lose the bytes.
+        openHandle(of: file)
+        unbind(path)
+        bind(target, to: file)
+        closeHandle(of: file)
+    }
+
+    private mutating func bind(_ path: String, to file: File) {
+        unbind(path)
+        file.isNamed = true
+        files[path] = file
+        directories[Self.parent(of: path)]?.insert(Self.name(of: path))
+    }
+
+    private mutating func unbind(_ path: String) {
+        guard let file = files.removeValue(forKey: path) else { return }
+        directories[Self.parent(of: path)]?.remove(Self.name(of: path))
+        file.isNamed = false
+        giveBackIfGone(file)
+    }
+
+    mutating func openHandle(of file: File) {
+        file.handles += 1
+        openFiles += 1
+    }
+
+    mutating func closeHandle(of file: File) {
+        file.handles -= 1
+        openFiles -= 1
+        giveBackIfGone(file)
+    }
+
+    /// Changes a file's bytes and keeps the account.
+    mutating func change(_ file: File, _ body: (inout MemoryBytes) -> Void) {
+        let before = file.bytes.footprint
+        body(&file.bytes)
+        used += file.bytes.footprint - before
+    }
+
+    private mutating func giveBackIfGone(_ file: File) {
+        guard !file.isNamed, file.handles == 0 else { return }
+        used -= file.bytes.footprint
+        file.bytes = MemoryBytes()
+    }
+}
+
+// MARK: Locks
+
+extension MemoryDiskState {
+    /// Takes a lock; nil when it is taken.
+    mutating func takeLock(_ path: String) -> Int? {
+        guard locks[path] == nil else { return nil }
+        lastLock += 1
+        locks[path] = lastLock
+        return lastLock
+    }
+
+    mutating func releaseLock(_ path: String, _ number: Int) {
+        if locks[path] == number { locks[path] = nil }
+    }
+
+    /// What the death of a process does: its locks are given back, its files closed.
+    mutating func endProcess() {
+        process += 1
+        operationsLeft = nil
+        locks = [:]
+        openFiles = 0
+        files.values.forEach { $0.handles = 0 }
+        used = files.values.reduce(0) { $0 + $1.bytes.footprint }
+    }
+}
+
+// MARK: Death of the machine
+
+extension MemoryDiskState {
+    /// The device has a file's bytes now.
+    func sync(_ file: File) {
+        (file.durable, file.unsynced) = (file.bytes, [])
+    }
+
+    /// The device has the names of a directory now, and all that was changed before them: names are written in order.
+    mutating func syncNames(in directory: String) {
+        guard let last = unsyncedNames.lastIndex(where: { $0.concerns(directory) }) else { return }
+        for edit in unsyncedNames[...last] { durableNames.apply(edit) }
+        unsyncedNames.removeFirst(last + 1)
+    }
+
+    /// Leaves what the device has, and of the rest what chance gives: names of changes up to one of them, or of any; of
+    /// each write nothing, a part or all.
+    mutating func loseUnsynced(_ random: inout some RandomNumberGenerator) {
+        var names = durableNames
+        if Bool.random(using: &random) {
+            for edit in unsyncedNames.prefix(Int.random(in: 0...unsyncedNames.count, using: &random)) {
+                names.apply(edit)
+            }
+        } else {
+            for edit in unsyncedNames where Bool.random(using: &random) { names.apply(edit) }
+        }
+        files = [:]
+        for (path, entries) in directories {
+            let prefix = path == "/" ? path : path + "/"
+            directories[path] = entries.filter { directories[prefix + $0] != nil }
+        }
+        for path in names.keys.sorted() {
+            guard let file = names[path] else { continue }
+            let survivor = File()
+            survivor.bytes = file.survivors(&random)
+            sync(survivor)
+            bind(path, to: survivor)
+        }
+        (durableNames, unsyncedNames) = (files, [])
+        endProcess()
+    }
+}
+
+extension MemoryDisk {
+    /// A change of a file's bytes that the death of the machine may lose.
+    enum Edit {
+        case write(Range<Int64>)
+        case truncate(to: Int64)
+    }
+
+    /// A change of names that the death of the machine may lose.
+    enum NameEdit {
+        case set(String, MemoryDiskState.File)
+        case remove(String)
+        case rename(String, to: String, MemoryDiskState.File)
+
+        func concerns(_ directory: String) -> Bool {
+            switch self {
+            case .set(let path, _), .remove(let path): MemoryDiskState.parent(of: path) == directory
+            case .rename(let path, let target, _):
+                MemoryDiskState.parent(of: path) == directory || MemoryDiskState.parent(of: target) == directory
+            }
+        }
+    }
+}
+
+extension [String: MemoryDiskState.File] {
+    fileprivate mutating func apply(_ edit: MemoryDisk.NameEdit) {
+        switch edit {
+        case .set(let path, let file): self[path] = file
+        case .remove(let path): self[path] = nil
+        case .rename(let path, let target, let file):
+            self[target] = file
+            if self[path] === file { self[path] = nil }
+        }
+    }
+}
+
+extension MemoryDiskState.File {
+    fileprivate func survivors(_ random: inout some RandomNumberGenerator) -> MemoryBytes {
+        var survivors = durable
+        for edit in unsynced {
+            switch edit {
+            case .truncate(let size):
+                if Bool.random(using: &random) { survivors.truncate(to: size) }
+            case .write(let range):
+                let length = range.upperBound - range.lowerBound
+                let part = [0, length, Int64.random(in: 0...length, using: &random)].randomElement(using: &random) ?? 0
+                survivors.copy(range.lowerBound..<range.lowerBound + part, of: bytes)
+            }
+        }
+        return survivors
+    }
+}
+
+// MARK: Faults
+
+extension MemoryDiskState {
+    /// Counts an operation and says what it fails with, if anything was planned for it.
+    mutating func begin(_ operation: MemoryDisk.Operation, _ path: String) -> DiskFault? {
+        if let left = operationsLeft {
+            if left == 0 { return .other }
+            operationsLeft = left - 1
+        }
+        counters.operations[operation, default: 0] += 1
+        let applying = planned.indices.filter { index in
+            planned[index].operation == operation && (planned[index].path ?? path) == path
+        }
+        guard let first = applying.first else { return nil }
+        if planned[first].skipping > 0 {
+            planned[first].skipping -= 1
+            return nil
+        }
+        let fault = planned[first].fault
+        planned[first].times -= 1
+        if planned[first].times <= 0 { planned.remove(at: first) }
+        return fault
+    }
+}
+
+extension MemoryDisk {
+    /// Operations that are held back until ``release()``.
+    package final class Hold: Sendable {
+        private let released = DispatchGroup()
+        private let isReleased = Locked(false)
+        private let reached: @Sendable () -> Void
+
+        init(reached: @escaping @Sendable () -> Void) {
+            self.reached = reached
+            released.enter()
+        }
+
+        /// Lets all go on, those to come as well. Twice does nothing.
+        package func release() {
+            let isFirst = isReleased.withLock { isReleased in
+                defer { isReleased = true }
+                return !isReleased
+            }
+            if isFirst { released.leave() }
+        }
+
+        func wait() {
+            guard !isReleased.withLock({ $0 }) else { return }
+            reached()
+            released.wait()
+        }
+    }
+}
