@@ -49,7 +49,7 @@ extension Engine {
         for job in jobs {
             let (sinks, file) = job.state.withLock { state in
                 defer { (state.sinks, state.file) = ([:], nil) }
-                return (Array(state.sinks.values), state.file)
+                return (state.sinks.sorted { $0.key < $1.key }.map(\.value), state.file)
             }
             sinks.forEach { $0.stop(keepBytes: true) }
             file?.close(sync: false)
@@ -83,7 +83,7 @@ extension Engine {
         for path in forgotten { try? environment.fileSystem.remove(path) }
         let (jobs, handlers) = state.withLock { state in
             defer { state.tickets = [:] }
-            return (Array(state.jobs.values), state.tickets.sorted { $0.key < $1.key }.map(\.value))
+            return (state.jobs.values.sorted { $0.id < $1.id }, state.tickets.sorted { $0.key < $1.key }.map(\.value))
         }
         state.withLock { $0.lock }?.release()
         for job in jobs {
@@ -116,7 +116,7 @@ extension Engine {
                 forgotten += job.state.withLock { $0.generations }.sorted().map { partialPath(job, $0) }
             }
         }
-        commit(pending)
+        commitAll(pending)
         return forgotten
     }
 }
@@ -140,7 +140,7 @@ extension EngineState {
     fileprivate mutating func beginTearDown() -> [Job]? {
         guard ending?.isTornDown == false, drainer == .current else { return nil }
         ending?.isTornDown = true
-        return Array(jobs.values)
+        return jobs.values.sorted { $0.id < $1.id }
     }
 
     /// Whether all that the last step waits for is done, once.

@@ -18,6 +18,7 @@ extension Engine {
             log { .error("restored with a loss", error: LannerError.storeError(StoreError(.disk(.other), problem))) }
         }
         apply(configuration)
+        forget(startup.replaced)
         restore(startup.records, resuming: configuration.resumesAtLaunch)
     }
 
@@ -51,6 +52,14 @@ extension Engine {
         if !published.isEmpty { recordAnew(published) }
         let interrupted = resuming ? new.filter(\.isInterrupted).map(\.id) : []
         if !interrupted.isEmpty { handle(.user(.start, interrupted, nil)) }
+    }
+
+    private func forget(_ records: [DownloadRecord]) {
+        var pending = PendingChanges()
+        pending.changes = records.map { .remove(key: $0.key) }
+        pending.durability = .machine
+        pending.forgets = true
+        commit(pending)
     }
 
     private func restoredJob(_ record: DownloadRecord) -> Job? {

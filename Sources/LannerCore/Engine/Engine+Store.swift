@@ -88,12 +88,23 @@ extension Engine {
     }
 
     func commit(_ pending: PendingChanges) {
-        guard !pending.changes.isEmpty else { return }
-        let identity = state.withLock { $0.identityToKeep(forgetting: pending.forgets) }
-        var changes = pending.changes
-        if let identity { changes.append(.put(key: StoreIdentity.key, value: identity.encoded)) }
-        store.commit(changes, durability: pending.durability) { [weak self] result in
-            self?.committed(pending, result)
+        if !pending.changes.isEmpty { commitAll(pending) }
+    }
+
+    /// Commits changes, and before them what was not kept.
+    func commitAll(_ pending: PendingChanges) {
+        let (changes, durability, number) = state.withLock { $0.beginCommit(pending) }
+        guard let number else { return }
+        store.commit(changes, durability: durability) { [weak self] result in
+            self?.committed(pending, number, result)
+        }
+    }
+
+    /// Commits again what was not kept, behind all that has happened meanwhile.
+    private func retryCommit() {
+        inOrder { [self] in
+            state.withLock { $0.owed.isDue() }
+            if !isOver { commitAll(PendingChanges()) }
         }
     }
 
@@ -103,14 +114,18 @@ extension Engine {
         }
     }
 
-    private func committed(_ pending: PendingChanges, _ result: Result<Void, StoreError>) {
+    private func committed(_ pending: PendingChanges, _ number: Int, _ result: Result<Void, StoreError>) {
         switch result {
         case .success:
+            _ = state.withLock { $0.owed.end(number, isKept: true) }
             // After the end the directory may be somebody else's: they go at the next launch.
             if !pending.obsolete.isEmpty, !isOver { remove(pending.obsolete) }
             answer(pending.confirmations, .recorded)
         case .failure(let error):
             log { .error("could not keep records", error: LannerError.storeError(error)) }
+            if let delay = state.withLock({ $0.owed.end(number, isKept: false) }) {
+                environment.clock.schedule(at: environment.clock.now + delay) { [weak self] in self?.retryCommit() }
+            }
             answer(pending.confirmations, .failed(DownloadFailure(.store, error.message)))
         }
     }
@@ -118,6 +133,19 @@ extension Engine {
     private func answer(_ confirmations: [PendingChanges.Confirmation], _ event: StoreEvent) {
         guard !confirmations.isEmpty else { return }
         enter { _ in confirmations.map { .store($0.id, $0.attempt, event) } }
+    }
+}
+
+extension EngineState {
+    /// What is to be committed, how well, and under which number; nil for nothing.
+    fileprivate mutating func beginCommit(_ pending: PendingChanges) -> ([StoreChange], StoreDurability, Int?) {
+        var changes = pending.changes
+        if !changes.isEmpty, let identity = identityToKeep(forgetting: pending.forgets) {
+            changes.append(.put(key: StoreIdentity.key, value: identity.encoded))
+        }
+        let durability = owed.isEmpty ? pending.durability : .machine
+        let number = owed.begin(&changes)
+        return (changes, durability, number)
     }
 }
 

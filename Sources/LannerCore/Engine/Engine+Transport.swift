@@ -69,6 +69,9 @@ extension Engine {
             keepResumeData(failure, of: id, number)
             handle(.exchange(id, number, .failed(DownloadFailure(failure))))
             ended(number, of: job)
+        case .overflowed:
+            _ = job(id)?.state.withLock { $0.sinks.removeValue(forKey: number) }
+            handle(.exchange(id, number, .overflowed))
         case .stopped(let failure):
             guard let job = job(id) else { return }
             keepResumeData(failure, of: id, number)

@@ -172,6 +172,8 @@ struct EngineState {
     var openFiles = 0
     var ending: Ending?
     var logger: any Logable
+    /// What the store has yet to keep.
+    var owed = OwedChanges()
     var networkAccess = NetworkAccess()
     var timeout: Duration = .seconds(60)
     var totals = Totals()

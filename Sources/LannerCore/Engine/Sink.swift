@@ -17,6 +17,8 @@ final class Sink: Sendable {
         case stopped(TransportFailure?)
         case ended(Int64)
         case failed(TransportFailure)
+        /// More came than belongs to the body.
+        case overflowed
     }
 
     /// Bytes on their way to the disk at which a transport is held back, and at which it may go on.
@@ -116,11 +118,8 @@ final class Sink: Sendable {
         target.handOver()
         state.phase = .closed
         defer { state.exchange = nil }
-        return ([.received(state.received), .failed(tooLong)], state.exchange)
+        return ([.received(state.received), .overflowed], state.exchange)
     }
-
-    private static let tooLong = TransportFailure(
-        .lengthMismatch, "The server sent more bytes than it had announced.")
 
     /// What has come since the last report, when it is worth one.
     private static func progress(_ state: inout State) -> [Report] {
@@ -210,7 +209,7 @@ final class Sink: Sendable {
     private static func completed(_ ending: Report, _ received: Int64) -> Report {
         switch ending {
         case .ended: .ended(received)
-        case .head, .received, .holds, .stopped, .failed: ending
+        case .head, .received, .holds, .stopped, .failed, .overflowed: ending
         }
     }
 

@@ -7,6 +7,8 @@ struct Startup {
     private(set) var lock: (any FileLock)?
     /// In the order of the tasks.
     private(set) var records: [DownloadRecord] = []
+    /// Records that a later one of the same URL has replaced.
+    private(set) var replaced: [DownloadRecord] = []
     private(set) var identity: StoreIdentity
     /// What could not be read, though the rest could.
     private(set) var problems: [String] = []
@@ -60,7 +62,19 @@ struct Startup {
                 problems.append("The record “\(key)” makes no sense and is left out.")
             }
         }
+        problems.sort()
+        leaveOutReplaced()
         sort()
+    }
+
+    /// A download may be asked for again while its predecessor is being removed: when the process ended then, that is
+    /// still there.
+    private mutating func leaveOutReplaced() {
+        var latest: [String: DownloadID] = [:]
+        for record in records { latest[record.url] = max(latest[record.url] ?? record.id, record.id) }
+        guard latest.count < records.count else { return }
+        replaced = records.filter { $0.id != latest[$0.url] }
+        records.removeAll { $0.id != latest[$0.url] }
     }
 
     /// Records are large: only their places are moved about.
@@ -77,8 +91,8 @@ struct Startup {
             orphans.remove(record.partialName)
             tokens.insert(record.token)
         }
-        for orphan in orphans where tokens.contains(orphan.token) {
-            try? fileSystem.remove(directory + "/" + orphan.text)
-        }
+        tokens.formUnion(replaced.map(\.token))
+        let paths = orphans.filter { tokens.contains($0.token) }.map { directory + "/" + $0.text }
+        for path in paths.sorted() { try? fileSystem.remove(path) }
     }
 }

@@ -64,7 +64,9 @@ extension StoreFiles {
         var writer = FrameWriter(file, at: 0)
         writer.appendHeader(.snapshot, base: sequence)
         var number = sequence
-        for (key, value) in image.values {
+        // In an order that is the same every time.
+        for key in image.values.keys.sorted() {
+            guard let value = image.values[key] else { continue }
             number += 1
             try writer.append(CollectionOfOne(.put(key: key, value: value)), sequence: number)
         }

@@ -152,6 +152,12 @@ extension Download {
         }
     }
 
+    /// An answer that contradicts itself says nothing about the bytes it brought, either.
+    mutating func overflowed(_ number: ExchangeNumber, _ context: inout Context) {
+        guard let exchange = exchange(number) else { return ignore(.unknownExchange(number), &context) }
+        unusable(exchange, "The server sent more bytes than it had announced.", &context)
+    }
+
     private mutating func redirect(_ exchange: Exchange, _ location: String, _ context: inout Context) {
         guard exchange.redirects < Pace.redirects else {
             // Where to last is not told: a location may hold credentials.

@@ -31,6 +31,7 @@ extension Download {
         case .holds(let count): holds(number, count, &context)
         case .resumeData(let data): resumeData(number, data, &context)
         case .ended(let count): ended(number, received: count, &context)
+        case .overflowed: overflowed(number, &context)
         case .failed(let failure): exchangeFailed(number, failure, &context)
         }
     }

@@ -70,6 +70,8 @@ package enum ExchangeEvent: Sendable, Equatable {
     case resumeData([UInt8])
     /// The body is complete.
     case ended(received: Int64)
+    /// More came than the answer had announced; the exchange is over.
+    case overflowed
     /// It is over without a complete body.
     case failed(DownloadFailure)
 }

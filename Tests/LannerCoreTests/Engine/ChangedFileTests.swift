@@ -79,4 +79,15 @@ import Testing
         #expect(bench.holds(bytes, in: task) == true)
         #expect(bench.ranges.last == "bytes=1048576-")
     }
+
+    /// A range that claims to be the whole of a shorter file, its body in chunks.
+    @Test func doesNotBelieveAnAnswerThatIsLongerThanItSays() throws {
+        let bench = TestBench(traits: TransportTraits(delivery: .sliced(1000...1000, inFlight: 2)))
+        let bytes = Sample.bytes(500)
+        bench.transport.serve(.init(bytes, framing: .chunked), at: place)
+        let task = try bench.download(.contentRange("bytes 0-1/2"))
+        #expect(bench.runToRest())
+        #expect(bench.contents(of: task) == bytes)
+        #expect(bench.ranges == ["bytes=0-999", "whole"])
+    }
 }

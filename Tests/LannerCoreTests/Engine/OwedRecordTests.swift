@@ -1,0 +1,79 @@
+import Foundation
+import LannerMachine
+import LannerTesting
+import Testing
+
+@testable import LannerCore
+
+/// Records that the store could not keep.
+@Suite(.timeLimit(.minutes(15))) struct OwedRecordTests {
+    private let disk = MemoryDisk()
+
+    private func bench() -> TestBench {
+        let bench = TestBench(disk: disk)
+        bench.transport.serve(.init(Sample.bytes(1000)), at: place)
+        bench.relaunch(store: store(bench))
+        return bench
+    }
+
+    private func store(_ bench: TestBench) -> any Store {
+        FileStore(directory: "/downloads", disk: disk, lanes: bench.lanes)
+    }
+
+    @Test func aRemovalThatWasNotKeptIsTriedAgain() throws {
+        let bench = bench()
+        let task = try bench.download(.stall(afterBytes: 300))
+        bench.run(for: .seconds(1))
+        disk.fail(.write, with: .noSpace, path: "/downloads/journal-1")
+        bench.manager.remove(task)
+        bench.settle()
+        #expect(task.status == .removed)
+        bench.run(for: .seconds(60))
+        bench.reboot(store: store(bench))
+        #expect(bench.manager.tasks.isEmpty)
+    }
+
+    @Test func theLastRecordCounts() throws {
+        let bench = bench()
+        let task = try bench.download(.stall(afterBytes: 300))
+        bench.run(for: .seconds(1))
+        disk.fail(.write, with: .noSpace, path: "/downloads/journal-1")
+        bench.manager.suspend(task)
+        bench.settle()
+        bench.manager.start(task)
+        bench.transport.release()
+        bench.run(for: .seconds(60))
+        bench.reboot(store: store(bench))
+        #expect(bench.manager.fetchTask(address)?.status == .succeeded)
+    }
+
+    @Test func theEndIsTheLastTry() throws {
+        let bench = bench()
+        let task = try bench.download(.stall(afterBytes: 300))
+        bench.run(for: .seconds(1))
+        disk.fail(.write, with: .noSpace, path: "/downloads/journal-1")
+        bench.manager.remove(task)
+        bench.settle()
+        bench.manager.invalidate()
+        bench.reboot(store: store(bench))
+        #expect(bench.manager.tasks.isEmpty)
+    }
+
+    /// A download was asked for again while its predecessor was being removed, and the process ended before that was
+    /// recorded.
+    @Test func ofTwoRecordsOfOneURLTheLaterCounts() throws {
+        let bench = TestBench.serving(Sample.bytes(1000))
+        _ = try bench.download(.stall(afterBytes: 300))
+        bench.run(for: .seconds(1))
+        var contents = bench.contents
+        var record = try #require(bench.records.first)
+        record.id = DownloadID(record.id.number + 1)
+        record.saved = Saved(status: .active)
+        contents[record.key] = record.encoded
+        bench.relaunch(store: MemoryStore(contents, lanes: bench.lanes))
+        #expect(bench.manager.tasks.map(\.id) == [record.id])
+        #expect(bench.files.isEmpty, "the other's partial file is gone")
+        bench.settle()
+        #expect(bench.records.map(\.id) == [record.id], "and its record")
+    }
+}
