@@ -36,6 +36,9 @@ let package = Package(
         .testTarget(
             name: "ClientCodeTests", dependencies: ["Lanner", "LannerTesting", "ClientModel"], packageAccess: false),
         .testTarget(name: "DocumentationTests", dependencies: ["Lanner"]),
+        // Runs the simulated worlds of LannerTesting.
+        .executableTarget(
+            name: "lanner-sim", dependencies: ["LannerTesting", "LannerMachine"], path: "Tests/Simulator"),
         .executableTarget(name: "LinkageProbe", dependencies: ["LannerCore"], path: "Tests/LinkageProbe"),
         .testTarget(name: "LinkageTests", dependencies: ["LinkageProbe"]),
     ],

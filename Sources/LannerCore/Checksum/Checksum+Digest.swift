@@ -11,7 +11,7 @@ extension Checksum {
         public let bytes: [UInt8]
 
         /// The digest of the bytes a hasher has taken. `algorithm` must be the one the hasher was made by.
-        init(algorithm: Algorithm, of hasher: any Checksum.Hasher) {
+        package init(algorithm: Algorithm, of hasher: any Checksum.Hasher) {
             self.algorithm = algorithm
             bytes = hasher.digest()
         }

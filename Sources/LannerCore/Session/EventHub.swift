@@ -19,6 +19,7 @@ public enum DownloadEvent: Sendable {
 /// only the latest waits, nothing else is dropped.
 final class EventHub: Sendable {
     private let listeners = Locked<[ObjectIdentifier: Listener]>([:])
+    private let observers = Locked<[@Sendable (DownloadEvent) -> Void]>([])
 
     /// Adds a listener, which is told how things stand first. One that nobody hears any more is not added.
     func add(_ listener: Listener, first event: DownloadEvent) {
@@ -31,7 +32,13 @@ final class EventHub: Sendable {
         _ = listeners.withLock { $0.removeValue(forKey: ObjectIdentifier(listener)) }
     }
 
+    /// Adds someone who is called at once, where the event is told of.
+    func observe(_ observer: @escaping @Sendable (DownloadEvent) -> Void) {
+        observers.withLock { $0.append(observer) }
+    }
+
     func send(_ event: DownloadEvent) {
+        for observer in observers.withLock({ $0 }) { observer(event) }
         for listener in listeners.withLock({ Array($0.values) }) { listener.send(event) }
     }
 

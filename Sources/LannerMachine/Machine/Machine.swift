@@ -12,6 +12,8 @@ package struct Machine: Sendable {
     /// Who holds a slot.
     package private(set) var running: Set<DownloadID> = []
     private var waitingForNetwork: Set<DownloadID> = []
+    /// What was met; nil while nobody wants to know.
+    package var coverage: Coverage?
 
     /// A machine without downloads; the seed decides the jitter of retries.
     package init(settings: Settings = Settings(), seed: UInt64) {
@@ -59,18 +61,18 @@ extension Machine {
         case .user(let verb, let ids, let ticket): user(verb, ids, ticket)
         case .reorder(let ranks):
             for (id, rank) in ranks.sorted(by: { $0.key < $1.key }) {
-                change(id) { download, _ in download.rank = rank }
+                change(id, .reorder) { download, _ in download.rank = rank }
             }
         case .expectDigest(let id, let hasDigest):
-            change(id) { $0.expectDigest(hasDigest, &$1) }
+            change(id, .expectDigest) { $0.expectDigest(hasDigest, &$1) }
         case .settings(let new): context.settings = new
         case .timer: fire()
         case .network(let available):
             context.isNetworkAvailable = available
-            for id in affectedByNetwork.sorted() { change(id) { $0.network(&$1) } }
-        case .file(let id, let attempt, let event): change(id) { $0.handle(event, of: attempt, &$1) }
-        case .store(let id, let attempt, let event): change(id) { $0.handle(event, of: attempt, &$1) }
-        case .exchange(let id, let number, let event): change(id) { $0.handle(event, of: number, &$1) }
+            for id in affectedByNetwork.sorted() { change(id, .network) { $0.network(&$1) } }
+        case .file(let id, let attempt, let event): change(id, .init(event)) { $0.handle(event, of: attempt, &$1) }
+        case .store(let id, let attempt, let event): change(id, .init(event)) { $0.handle(event, of: attempt, &$1) }
+        case .exchange(let id, let number, let event): change(id, .init(event)) { $0.handle(event, of: number, &$1) }
         }
     }
 
@@ -81,25 +83,44 @@ extension Machine {
 
     private mutating func add(_ new: [NewDownload]) {
         roster.reserve(new.count)
-        for download in new where roster.place(of: download.id) == nil { roster.add(Download(download)) }
+        for download in new where roster.place(of: download.id) == nil {
+            let download = Download(download)
+            coverage?.note(.init(from: .none, event: .add, to: .init(download.state)))
+            roster.add(download)
+        }
     }
 
     private mutating func user(_ verb: Verb, _ ids: [DownloadID], _ ticket: Ticket?) {
         let places = ids.compactMap { roster.place(of: $0) }
         if let ticket { context.expect(places.count, for: ticket) }
-        for place in places { change(at: place) { $0.user(verb, ticket, &$1) } }
+        for place in places { change(at: place, .init(verb)) { $0.user(verb, ticket, &$1) } }
     }
 
     /// Lets one download handle something and follows with the queue and the deadlines.
-    private mutating func change(_ id: DownloadID, _ body: (inout Download, inout Context) -> Void) {
-        guard let place = roster.place(of: id) else { return context.actions.append(.ignored(id, .unknownDownload)) }
-        change(at: place, body)
+    private mutating func change(
+        _ id: DownloadID, _ kind: Coverage.Kind, _ body: (inout Download, inout Context) -> Void
+    ) {
+        guard let place = roster.place(of: id) else {
+            coverage?.note(.init(from: .none, event: kind, to: .none))
+            return context.actions.append(.ignored(id, .unknownDownload))
+        }
+        change(at: place, kind, body)
     }
 
-    private mutating func change(at place: Int, _ body: (inout Download, inout Context) -> Void) {
+    private mutating func change(
+        at place: Int, _ kind: Coverage.Kind, _ body: (inout Download, inout Context) -> Void
+    ) {
+        let from = coverage == nil ? .none : roster.state(at: place).map(Coverage.Place.init) ?? .none
+        defer { note(kind, from: from, at: place) }
         guard let change = roster.change(place, &context, body) else { return }
         follow(change, at: place)
         time(place, change.deadline)
+    }
+
+    private mutating func note(_ kind: Coverage.Kind, from: Coverage.Place, at place: Int) {
+        guard coverage != nil else { return }
+        let to = roster.state(at: place).map(Coverage.Place.init) ?? .none
+        coverage?.note(.init(from: from, event: kind, to: to))
     }
 
     /// Keeps the queue, the slots and the network's list as the download is now.
@@ -124,7 +145,7 @@ extension Machine {
 
     private mutating func admit() {
         while running.count < settings.maximumRunning, context.isNetworkAvailable, let next = queue.first {
-            change(at: next.key) { $0.admit(&$1) }
+            change(at: next.key, .admit) { $0.admit(&$1) }
         }
     }
 
@@ -134,7 +155,7 @@ extension Machine {
         while let wake = armed.last, wake <= context.now { armed.removeLast() }
         while let due = deadlines.first, due.priority <= context.now {
             deadlines.remove(due.key)
-            change(at: due.key) { $0.tick(&$1) }
+            change(at: due.key, .tick) { $0.tick(&$1) }
         }
     }
 

@@ -14,6 +14,8 @@ struct Roster: Sendable {
         places[id].flatMap { downloads[$0] }
     }
 
+    func state(at place: Int) -> State? { downloads[place]?.state }
+
     func place(of id: DownloadID) -> Int? { places[id] }
 
     /// Makes room for the places of so many more.

@@ -1,0 +1,46 @@
+import Foundation
+import LannerMachine
+
+/// What a manager claims of one download, for those who check it.
+package struct Inspection: Sendable {
+    package var task: DownloadTask
+    /// The caller's digest.
+    package var digest: Checksum.Digest?
+    /// Where the partial file of the present generation is.
+    package var partialPath: String
+    /// The positions that the partial file is said to hold.
+    package var claimed: [Range<Int64>]
+}
+
+extension SessionManager {
+    /// What is claimed of every download, in order.
+    package var inspections: [Inspection] {
+        tasks.compactMap { engine.inspection(of: $0) }
+    }
+
+    /// How many downloads hold a slot.
+    package var runningCount: Int { engine.state.withLock { $0.machine.runningCount } }
+
+    /// The pairs of state and event that the machine has met; nil while nobody wants to know.
+    package var coverage: Coverage? {
+        get { engine.state.withLock { $0.machine.coverage } }
+        set { engine.state.withLock { $0.machine.coverage = newValue } }
+    }
+}
+
+extension DownloadTask {
+    /// Calls `observer` with every event, on the thread that tells of it: it has to be quick, and to call nothing.
+    package func observe(_ observer: @escaping @Sendable (DownloadEvent) -> Void) {
+        hub.observe(observer)
+    }
+}
+
+extension Engine {
+    fileprivate func inspection(of task: DownloadTask) -> Inspection? {
+        guard let job = job(task.id), let download = state.withLock({ $0.machine[task.id] }) else { return nil }
+        let path = partialPath(job, download.saved.generation)
+        return Inspection(
+            task: task, digest: job.state.withLock { $0.digest }, partialPath: path,
+            claimed: download.saved.written.ranges)
+    }
+}

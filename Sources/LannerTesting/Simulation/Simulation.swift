@@ -1,0 +1,76 @@
+import LannerMachine
+
+/// Runs worlds, and cuts those that break a rule to what matters.
+public struct Simulation: Sendable {
+    /// How many steps a run takes before its faults stop.
+    public var steps: Int
+
+    /// Runs of so many steps.
+    public init(steps: Int = 1000) {
+        self.steps = steps
+    }
+
+    /// What became of one run.
+    public struct Outcome: Sendable {
+        /// Which run it was.
+        public var seed: UInt64
+        /// How many steps it took; fewer than asked for when it broke a rule.
+        public var steps: Int
+        /// The steps that were left out.
+        public var skipped: Set<Int>
+        /// A number over everything that happened.
+        public var traceHash: UInt64
+        /// Everything that happened, when it was asked for.
+        public var trace: [String]
+        /// The rule that was broken, if one was.
+        public var violation: Violation?
+        /// What the machine has met.
+        package var coverage: Coverage
+    }
+
+    /// Runs the world of a seed.
+    ///
+    /// - Parameters:
+    ///   - seed: Which world.
+    ///   - keepsTrace: Whether the outcome has its trace.
+    /// - Returns: What became of it.
+    public func run(seed: UInt64, keepsTrace: Bool = false) -> Outcome {
+        run(seed, steps, [], keepsTrace)
+    }
+
+    private func run(_ seed: UInt64, _ steps: Int, _ skipped: Set<Int>, _ keepsTrace: Bool) -> Outcome {
+        let world = World(seed: seed, keepsTrace: keepsTrace, skipping: skipped)
+        var violation: Violation?
+        do throws(Violation) {
+            try world.run(steps: steps)
+        } catch {
+            violation = error
+        }
+        world.keepCoverage()
+        world.launch.die()
+        return Outcome(
+            seed: seed, steps: world.steps, skipped: skipped, traceHash: world.traceHash, trace: world.trace,
+            violation: violation, coverage: world.coverage)
+    }
+
+    /// Leaves steps out of a run as long as it breaks the same rule, with ever smaller blocks of steps.
+    ///
+    /// - Returns: A run with as few steps as were found to do, with its trace; the outcome as it is when nothing was
+    ///   broken.
+    public func shrink(_ outcome: Outcome) -> Outcome {
+        guard let rule = outcome.violation?.rule else { return outcome }
+        var best = outcome
+        var block = max(1, outcome.steps / 2)
+        while true {
+            for start in stride(from: 1, through: outcome.steps, by: block) {
+                let skipped = best.skipped.union(start..<min(start + block, outcome.steps + 1))
+                guard skipped.count > best.skipped.count else { continue }
+                let shorter = run(outcome.seed, outcome.steps, skipped, false)
+                if shorter.violation?.rule == rule { best = shorter }
+            }
+            if block == 1 { break }
+            block /= 2
+        }
+        return run(best.seed, outcome.steps, best.skipped, true)
+    }
+}

@@ -1,0 +1,96 @@
+import Foundation
+import LannerCore
+import LannerLoopback
+import LannerMachine
+
+/// One file of a simulated server, in all the versions it ever had.
+struct Site {
+    /// By what versions can be told apart.
+    enum Validator: CaseIterable {
+        case strongTag, weakTag, date, both, none
+    }
+
+    let url: URL
+    /// Where the transport serves it.
+    var place: String { url.absoluteString }
+    /// Another URL that leads here.
+    let alias: URL
+    let validator: Validator
+    let acceptsRanges: Bool
+    let framing: LoopbackServer.Resource.Framing
+    /// Whether every download of it is given a digest: only then may the server send wrong bytes.
+    let isLying: Bool
+    private(set) var versions: [[UInt8]] = []
+    private var lastModified = Date(timeIntervalSince1970: 0)
+
+    init(number: Int, using random: inout SeededGenerator) {
+        let host = ["a", "b"][number % 2] + ".example"
+        url = URL(string: "https://\(host)/file-\(number).bin") ?? URL(fileURLWithPath: "/")
+        alias = URL(string: "http://\(["c", "d"][number % 2]).example/to-\(number)") ?? URL(fileURLWithPath: "/")
+        validator = Validator.allCases.randomElement(using: &random) ?? .strongTag
+        acceptsRanges = random.chance(5, in: 6)
+        framing = random.chance(1, in: 6) ? .chunked : .contentLength
+        isLying = random.chance(1, in: 4)
+    }
+
+    /// The present version.
+    var bytes: [UInt8] { versions.last ?? [] }
+
+    /// A version that can be told from the last one by what the server says of it; nil when a date cannot tell.
+    mutating func change(at date: Date, using random: inout SeededGenerator) -> LoopbackServer.Resource? {
+        let second = Date(timeIntervalSince1970: date.timeIntervalSince1970.rounded(.down))
+        if second <= lastModified { return nil }
+        lastModified = second
+        let length = versions.isEmpty || random.chance(1, in: 2) ? Self.length(&random) : bytes.count
+        let seed = random.next()
+        versions.append(LoopbackServer.Resource(.generated(seed: seed, length: Int64(length))).bytes)
+        return resource
+    }
+
+    /// Most files are small; some are longer than what is written at once.
+    private static func length(_ random: inout SeededGenerator) -> Int {
+        switch random.below(100) {
+        case 0..<4: 0
+        case 4..<8: 1
+        case 8: 1_100_000 + random.below(100_000)
+        default: 1 << random.below(15) + random.below(1000)
+        }
+    }
+
+    private var resource: LoopbackServer.Resource {
+        let tag = "v\(versions.count)"
+        let (entityTag, date): (LoopbackServer.Resource.EntityTag?, Date?) =
+            switch validator {
+            case .strongTag: (.strong(tag), nil)
+            case .weakTag: (.weak(tag), nil)
+            case .date: (nil, lastModified)
+            case .both: (.strong(tag), lastModified)
+            case .none: (nil, nil)
+            }
+        return LoopbackServer.Resource(
+            .bytes(bytes), entityTag: entityTag, lastModified: date, acceptsRanges: acceptsRanges, framing: framing)
+    }
+
+    /// The versions, the latest first, that have these bytes in these places.
+    func holds(_ file: [UInt8], in ranges: [Range<Int64>]) -> Bool {
+        versions.reversed().contains { version in
+            ranges.allSatisfy { range in
+                let range = Int(range.lowerBound)..<Int(range.upperBound)
+                return range.upperBound <= version.count && range.upperBound <= file.count
+                    && version[range].elementsEqual(file[range])
+            }
+        }
+    }
+}
+
+extension SeededGenerator {
+    /// A number from 0 up to, not including, a bound.
+    mutating func below(_ bound: Int) -> Int {
+        Int(truncatingIfNeeded: next() % UInt64(max(1, bound)))
+    }
+
+    /// Whether something that happens so many times of so many happens now.
+    mutating func chance(_ times: Int, in all: Int) -> Bool {
+        below(all) < times
+    }
+}

@@ -1,0 +1,212 @@
+import Foundation
+import LannerCore
+import LannerMachine
+
+/// Watches a manager and says when it breaks a rule.
+struct Watch {
+    private let journal: Journal
+    /// Held, so that no new task is taken for one that is gone.
+    private var observed: Set<DownloadTask> = []
+    /// Calls whose handlers have yet to be called.
+    private var expected: [ExpectedCall] = []
+    private var requestsSeen = 0
+    /// The digests that were ever asked for.
+    var asked: [URL: [Checksum.Digest]] = [:]
+    private var running = 0
+
+    init(_ journal: Journal) {
+        self.journal = journal
+    }
+
+    // MARK: Each launch
+
+    /// A new manager: what the last one owed is gone with it.
+    mutating func begin(with manager: SessionManager) {
+        (observed, expected, running) = ([], [], 0)
+        manager.tasks.forEach { observe($0) }
+    }
+
+    /// S2: what a new manager claims to hold of a file is there, and of one version.
+    func compareClaims(of manager: SessionManager, _ sites: [Site], _ disk: MemoryDisk) {
+        for claim in manager.inspections where !claim.claimed.isEmpty {
+            // With a digest the bytes of two versions may stand side by side; it decides in the end.
+            guard claim.digest == nil, let site = sites.first(where: { $0.leads(from: claim.task.url) }) else {
+                continue
+            }
+            // A partial file that is gone is noticed when it is opened.
+            guard let file = disk.contents(of: claim.partialPath) else { continue }
+            let claimed = claim.claimed.map { $0.clamped(to: 0..<Int64(file.count)) }
+            if !site.holds(file, in: claimed) {
+                journal.report(.rightBytes, "\(claim.task.url) claims \(claimed) of no version")
+            }
+        }
+    }
+
+    // MARK: Tasks
+
+    mutating func observe(_ task: DownloadTask) {
+        guard observed.insert(task).inserted else { return }
+        let state = Locked((status: task.status, completed: task.completedBytes))
+        let journal = journal
+        let name = task.url.path
+        task.observe { event in
+            switch event {
+            case .status(let status):
+                journal.note("status", Int(status.number), text: "\(name) \(status.rawValue)")
+                state.withLock { state in
+                    if !state.status.leads(to: status) {
+                        journal.report(.status, "\(name) went from \(state.status.rawValue) to \(status.rawValue)")
+                    }
+                    state.status = status
+                }
+            case .progress(let completed, let total):
+                journal.note("progress", Int(completed), Int(total ?? -1), text: name)
+                state.withLock { state in
+                    if completed < state.completed {
+                        journal.report(.progress, "\(name) went from \(state.completed) back to \(completed)")
+                    }
+                    state.completed = completed
+                }
+            case .restarted(let reason):
+                journal.note("restarted", text: "\(name) \(reason.rawValue)")
+                state.withLock { $0.completed = 0 }
+            case .retrying: journal.note("retrying", text: name)
+            case .response(let head): journal.note("response", head.status, text: name)
+            }
+        }
+    }
+
+    // MARK: Handlers
+
+    /// A call that may be made, and whose handler is then called once.
+    mutating func expectCall(_ name: String) -> ExpectedCall {
+        if expected.count > 64 { expected.removeAll(where: \.isCalled) }
+        let call = ExpectedCall(name, journal)
+        expected.append(call)
+        return call
+    }
+
+    func allHandlersWereCalled(_ occasion: String) {
+        for call in expected where call.isOwed {
+            journal.report(.handler, "the handler of \(call.name) was not called though \(occasion)")
+        }
+    }
+
+    // MARK: After each step
+
+    mutating func look(at manager: SessionManager, _ transport: ScriptedTransport) {
+        let requests = transport.requests
+        for request in requests[requestsSeen...] { look(at: request) }
+        requestsSeen = requests.count
+        if requestsSeen > 256 {
+            transport.clearRequests()
+            requestsSeen = 0
+        }
+        let now = manager.runningCount
+        if now > running, now > manager.configuration.maxConcurrentTasksLimit {
+            journal.report(.limit, "\(now) run, \(manager.configuration.maxConcurrentTasksLimit) may")
+        }
+        running = now
+    }
+
+    /// S4.
+    private func look(at request: TransportRequest) {
+        journal.note("request", text: "\(request.url) \(request.fields["Range"] ?? "whole")")
+        guard let credential = request.fields["Authorization"] else { return }
+        if credential != "for \(request.url.host ?? "")" {
+            journal.report(.credentials, "\(request.url) was sent what is \(credential)")
+        }
+    }
+
+    /// S1: what is in the place of a task that has succeeded. Which digest counted is the task's affair: one that is asked
+    /// for once the file was verified comes too late.
+    func compareFile(of task: DownloadTask, _ site: Site, _ disk: MemoryDisk) {
+        guard let file = disk.contents(of: task.filePath) else { return }
+        let digests = asked[task.url] ?? []
+        if digests.contains(where: { $0.isDigest(of: file) }) || site.versions.contains(file) { return }
+        journal.report(.oneVersion, "\(task.url) has \(file.count) bytes that are of no version")
+    }
+}
+
+extension Checksum.Digest {
+    fileprivate func isDigest(of file: [UInt8]) -> Bool {
+        var hasher = algorithm.makeHasher()
+        file.withUnsafeBytes { hasher.update($0) }
+        return hasher.digest() == bytes
+    }
+}
+
+/// A call and its handler.
+final class ExpectedCall: Sendable {
+    private enum State {
+        case notMade, inside, returned, called
+    }
+
+    let name: String
+    private let journal: Journal
+    private let state = Locked(State.notMade)
+
+    init(_ name: String, _ journal: Journal) {
+        self.name = name
+        self.journal = journal
+    }
+
+    var isCalled: Bool { state.withLock { $0 == .called } }
+    /// Whether the call was made and the handler not called.
+    var isOwed: Bool { state.withLock { $0 == .inside || $0 == .returned } }
+
+    /// Makes the call, unless it was made before: then it is made without a handler.
+    func make(_ call: ((@Sendable () -> Void)?) -> Void) {
+        let isFirst = state.withLock { state in
+            defer { if state == .notMade { state = .inside } }
+            return state == .notMade
+        }
+        let handler: @Sendable () -> Void = { self.called() }
+        call(isFirst ? handler : nil)
+        if isFirst { returned() }
+    }
+
+    private func returned() {
+        state.withLock { state in
+            if state == .inside { state = .returned }
+        }
+    }
+
+    private func called() {
+        journal.note("handler", text: name)
+        state.withLock { state in
+            if state == .called { journal.report(.handler, "the handler of \(name) was called twice") }
+            if state == .inside { journal.report(.handler, "the handler of \(name) was called inside the call") }
+            state = .called
+        }
+    }
+}
+
+extension Site {
+    /// Whether a download of this URL ends here.
+    func leads(from url: URL) -> Bool { url == self.url || url == alias }
+}
+
+extension Status {
+    var number: Int {
+        let all: [Status] = Status.allCases
+        return all.firstIndex(of: self) ?? -1
+    }
+
+    /// Whether a task may go from here to there at once.
+    func leads(to next: Status) -> Bool { next != self && nexts.contains(next) }
+
+    private var nexts: Set<Status> {
+        switch self {
+        case .waiting: [.running, .suspended, .failed, .willSuspend, .willCancel, .willRemove, .canceled, .removed]
+        case .running:
+            [.waiting, .suspended, .failed, .succeeded, .willSuspend, .willCancel, .willRemove, .canceled, .removed]
+        case .suspended, .failed: [.waiting, .running, .willCancel, .willRemove, .canceled, .removed]
+        case .succeeded: [.waiting, .running, .willRemove, .removed]
+        case .willSuspend: [.suspended, .waiting, .failed, .willCancel, .willRemove, .canceled, .removed, .succeeded]
+        case .willCancel: [.canceled, .willRemove, .failed]
+        case .willRemove: [.removed, .failed]
+        case .canceled, .removed: []
+        }
+    }
+}

@@ -1,0 +1,96 @@
+import Foundation
+import LannerCore
+import LannerMachine
+
+// How a run ends.
+
+extension World {
+    /// How much may happen until all has come to rest.
+    private static let patience = 20_000
+
+    /// L1: lets all faults stop and sees to it that every download ends, and is remembered.
+    func finish() throws(Violation) {
+        heal()
+        manager.totalStart()
+        try runToRest()
+        // Those that had failed once for what the faults left behind get another chance.
+        manager.totalStart()
+        try runToRest()
+        // Records that could not be kept are tried again.
+        for _ in 0..<3 {
+            clock.advance(by: .seconds(60))
+            try runToRest()
+        }
+        for claim in manager.inspections { compareEnd(of: claim) }
+        watch.allHandlersWereCalled("everything had come to rest")
+        try check()
+        try remember()
+    }
+
+    private func heal() {
+        journal.note("healed")
+        journal.isHealed = true
+        transport.outage = nil
+        transport.endScripts()
+        for site in sites { transport.always(site.alias.absoluteString, .redirect(to: site.place)) }
+        disk.capacity = nil
+        disk.failNothing()
+    }
+
+    private func runToRest() throws(Violation) {
+        for _ in 0..<Self.patience {
+            if lanes.runNext() {
+                try check()
+            } else if let exchange = transport.underwayExchanges.first {
+                exchange.release(nil)
+            } else if manager.status == .running, let next = clock.nextDeadline {
+                clock.advance(to: next)
+            } else {
+                break
+            }
+        }
+        if let stuck = manager.tasks.first(where: { !$0.status.isAtRest }) {
+            throw Violation(rule: .liveness, text: "\(stuck.url) is \(stuck.status.rawValue) for ever")
+        }
+        try check()
+    }
+
+    /// S1 and L1 of one download: it has succeeded, unless its digest was of something else.
+    private func compareEnd(of claim: Inspection) {
+        guard let site = sites.first(where: { $0.leads(from: claim.task.url) }) else { return }
+        switch claim.task.status {
+        case .succeeded: watch.compareFile(of: claim.task, site, disk)
+        case .failed where claim.digest != nil: break
+        case let status:
+            let reason = claim.task.error.map { "\($0)" } ?? ""
+            journal.report(.liveness, "\(claim.task.url) is \(status.rawValue) in a good world: \(reason)")
+        }
+    }
+
+    /// What the next launch knows is what this one knew.
+    private func remember() throws(Violation) {
+        let before = memories
+        relaunch(reboots: true)
+        let after = memories
+        for (url, memory) in before where after[url] != memory {
+            journal.report(.memory, "\(url) was \(memory), and is now \(after[url].map { "\($0)" } ?? "unknown")")
+        }
+        if after.count > before.count { journal.report(.memory, "a download came back") }
+        for claim in manager.inspections { compareEnd(of: claim) }
+        try check()
+    }
+
+    private var memories: [URL: Memory] {
+        Dictionary(manager.tasks.map { ($0.url, Memory($0)) }, uniquingKeysWith: { $1 })
+    }
+
+    private struct Memory: Equatable {
+        var status: Status
+        var completed: Int64
+        var fileName: String
+
+        init(_ task: DownloadTask) {
+            (status, completed, fileName) = (task.status, task.completedBytes, task.fileName)
+        }
+    }
+}

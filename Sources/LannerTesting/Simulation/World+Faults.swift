@@ -1,0 +1,127 @@
+import Foundation
+import LannerCore
+import LannerLoopback
+import LannerMachine
+
+// What goes wrong.
+
+extension World {
+    // MARK: Servers
+
+    /// Puts another version of a file on its server, unless nobody could tell it from the last one.
+    func changeFile(at index: Int) {
+        guard let resource = sites[index].change(at: clock.date, using: &random) else { return }
+        journal.note("version", index, Int(resource.length))
+        transport.serve(resource, at: sites[index].place)
+    }
+
+    /// A file changes, or the next request for it goes another way.
+    func serveOtherwise() {
+        let index = random.below(sites.count)
+        if random.chance(1, in: 4) { return changeFile(at: index) }
+        let step = random.chance(1, in: 2) ? breakdown() : oddity(of: sites[index])
+        let place = random.chance(1, in: 8) ? sites[index].alias.absoluteString : sites[index].place
+        journal.note("serve", index, text: "\(step)")
+        transport.script(place, step)
+    }
+
+    /// What happens to good servers.
+    private func breakdown() -> ScriptedTransport.Step {
+        switch random.below(7) {
+        case 0, 1: .cut(afterBytes: Int64(random.below(3000)))
+        case 2: .cut(afterBytes: Int64(random.below(3000)), with: .lengthMismatch)
+        case 3: .failure(.timedOut)
+        case 4: .failure(.cannotConnect)
+        case 5: .status(503, random.chance(1, in: 2) ? ["Retry-After": "\(random.below(100))"] : [:])
+        default: .status(429, ["Retry-After": date(in: random.below(100))])
+        }
+    }
+
+    private func date(in seconds: Int) -> String {
+        HTTPDate.text(Int64(clock.date.timeIntervalSince1970) + Int64(seconds))
+    }
+
+    /// What bad servers do.
+    private func oddity(of site: Site) -> ScriptedTransport.Step {
+        switch random.below(10) {
+        case 0: .status([404, 403, 410, 500, 408, 425, 412, 416][random.below(8)])
+        case 1: .ignoreRange
+        case 2: .wrongRange(offset: Int64(random.below(200)) - 100)
+        case 3: .contentRange([nil, "bytes */\(site.bytes.count)", "bytes 0-1/2", "none"][random.below(4)])
+        case 4: .multipart
+        // The same bytes under another name, as some networks of caches do.
+        case 5: .fields(["ETag": "\"other-\(random.below(3))\""])
+        case 6: .redirect(to: site.alias.absoluteString)
+        case 7: .redirect(to: ["ftp://a.example/", "//", "http://[::1", "/nowhere"][random.below(4)])
+        case 8: .status(416, ["Content-Range": "bytes */\(random.chance(1, in: 2) ? site.bytes.count : 5)"])
+        default: site.isLying ? .corrupt(at: Int64(random.below(max(1, site.bytes.count)))) : .ignoreRange
+        }
+    }
+
+    // MARK: Network and disk
+
+    func changeNetwork() {
+        let outage: TransportFault? = transport.outage == nil ? .notConnected : nil
+        journal.note("network", outage == nil ? 1 : 0)
+        transport.outage = outage
+    }
+
+    func changeDisk() {
+        switch random.below(4) {
+        case 0: disk.capacity = disk.capacity == nil ? disk.used + Int64(random.below(8000)) : nil
+        case 1: disk.fail(.sync, with: .inputOutput, skipping: random.below(4))
+        default:
+            let operations: [MemoryDisk.Operation] = [.open, .write, .read, .allocate, .truncate, .rename, .remove]
+            let fault: DiskFault = random.chance(1, in: 2) ? .inputOutput : .noSpace
+            let operation = operations[random.below(operations.count)]
+            disk.fail(operation, with: fault, skipping: random.below(4))
+            journal.note("fault", text: "\(operation) \(fault)")
+        }
+        journal.note("disk", Int(disk.capacity ?? -1))
+    }
+
+    // MARK: Death
+
+    /// The process or the machine dies, between two operations of the disk; then there is a new launch.
+    func die() {
+        if random.chance(1, in: 4) {
+            journal.note("end")
+            manager.invalidate()
+            // What was called back before is on its queues.
+            while lanes.runNext() {}
+            watch.allHandlersWereCalled("the manager was invalidated")
+        } else if random.chance(1, in: 2) {
+            // In the middle of what the next pieces of work do.
+            disk.operationsLeft = random.below(12)
+            for _ in 0..<8 { _ = lanes.runAny(using: &random) }
+        }
+        relaunch(reboots: random.chance(1, in: 2))
+    }
+
+    func relaunch(reboots: Bool) {
+        journal.note("death", reboots ? 1 : 0)
+        keepCoverage()
+        launch.die()
+        if reboots { disk.loseUnsynced(&random) }
+        disk.failNothing()
+        let parts = launch.parts
+        launch = Launch(parts, Self.configuration(&random)) {
+            FileStore(directory: "/downloads", disk: parts.disk, lanes: $0, smallestCompaction: 4096)
+        }
+        begin()
+    }
+
+    func keepCoverage() {
+        if let met = manager.coverage { coverage.add(met) }
+    }
+
+    /// Looks at a manager that is new.
+    func begin() {
+        manager.coverage = Coverage()
+        watch.begin(with: manager)
+        if let reason = manager.unavailable { journal.report(.memory, "the manager cannot be used: \(reason)") }
+        let urls = manager.tasks.map(\.url)
+        if Set(urls).count < urls.count { journal.report(.oneTask, "two downloads have one URL") }
+        watch.compareClaims(of: manager, sites, disk)
+    }
+}

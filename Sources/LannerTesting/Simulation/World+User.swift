@@ -1,0 +1,124 @@
+import Foundation
+import LannerCore
+import LannerMachine
+
+// What the user does.
+
+extension World {
+    /// One call, any of them.
+    func use() {
+        switch random.below(14) {
+        case 0..<5: download()
+        case 5..<10: if let task = anyTask { userVerb()(task, manager) }
+        case 10: everyVerb()
+        case 11: configure()
+        case 12: checkFile()
+        default: several()
+        }
+    }
+
+    /// Any task, if there is one.
+    private var anyTask: DownloadTask? {
+        let tasks = manager.tasks
+        return tasks.isEmpty ? nil : tasks[random.below(tasks.count)]
+    }
+
+    private func download() {
+        let index = random.below(sites.count)
+        let site = sites[index]
+        let url = random.chance(1, in: 4) ? site.alias : site.url
+        let headers = random.chance(1, in: 2) ? ["Authorization": "for \(url.host ?? "")"] : nil
+        let name = random.chance(1, in: 4) ? "name-\(index)-\(url == site.url)" : nil
+        let checksum = digest(for: site)
+        journal.note("download", index, text: "\(url)")
+        if let checksum { watch.asked[url, default: []].append(checksum) }
+        var task: DownloadTask?
+        watch.expectCall("download").make { called in
+            task = manager.download(url, headers: headers, fileName: name, checksum: checksum) { _ in called?() }
+        }
+        guard let task else { return }
+        watch.observe(task)
+        if random.chance(1, in: 2) { listen(to: task) }
+    }
+
+    /// Sometimes none, sometimes a wrong one; always one where the server may lie.
+    private func digest(for site: Site) -> Checksum.Digest? {
+        guard site.isLying || random.chance(1, in: 3) else { return nil }
+        let algorithm = Checksum.Algorithm.allCases[random.below(4)]
+        var hasher = algorithm.makeHasher()
+        let bytes = random.chance(1, in: 8) ? [UInt8(truncatingIfNeeded: steps)] : site.bytes
+        bytes.withUnsafeBytes { hasher.update($0) }
+        return Checksum.Digest(algorithm: algorithm, of: hasher)
+    }
+
+    /// Calls back, and calls the manager from there.
+    private func listen(to task: DownloadTask) {
+        let verb = userVerb()
+        let handler: DownloadTask.Handler = { [weak manager, journal] task in
+            journal.note("callback", text: task.status.rawValue)
+            if let manager, !journal.isHealed { verb(task, manager) }
+        }
+        switch random.below(4) {
+        case 0: task.progress(handler: handler)
+        case 1: task.success(handler: handler)
+        case 2: task.failure(handler: handler)
+        default: task.completion(handler: handler)
+        }
+    }
+
+    /// A call for one task that can be made now or in a callback.
+    private func userVerb() -> @Sendable (DownloadTask, SessionManager) -> Void {
+        let number = random.below(6)
+        let completely = random.chance(1, in: 2)
+        let expected = watch.expectCall("verb \(number)")
+        return { [journal] task, manager in
+            journal.note("verb", number, text: task.url.path)
+            expected.make { called in
+                let handler = called.map { called -> DownloadTask.Handler in { _ in called() } }
+                switch number {
+                case 0, 1: manager.start(task, handler: handler)
+                case 2, 3: manager.suspend(task, handler: handler)
+                case 4: manager.cancel(task, handler: handler)
+                default: manager.remove(task, completely: completely, handler: handler)
+                }
+            }
+        }
+    }
+
+    private func everyVerb() {
+        let number = random.below(8)
+        let completely = random.chance(1, in: 2)
+        journal.note("all", number)
+        watch.expectCall("total \(number)").make { called in
+            let handler: SessionManager.Handler = { _ in called?() }
+            switch number {
+            case 0..<3: manager.totalStart(handler: handler)
+            case 3..<6: manager.totalSuspend(handler: handler)
+            case 6: manager.totalCancel(handler: handler)
+            default: manager.totalRemove(completely: completely, handler: handler)
+            }
+        }
+    }
+
+    private func several() {
+        let picked = sites.filter { !$0.isLying && random.chance(1, in: 2) }.map(\.url)
+        journal.note("several", picked.count)
+        watch.expectCall("multiDownload").make { called in
+            for task in manager.multiDownload(picked, handler: { _ in called?() }) { watch.observe(task) }
+        }
+    }
+
+    private func configure() {
+        journal.note("configure")
+        manager.configuration = Self.configuration(&random)
+    }
+
+    private func checkFile() {
+        guard let task = anyTask else { return }
+        let code = random.chance(1, in: 2) ? "" : String(repeating: "0", count: 32)
+        journal.note("validate", text: task.url.path)
+        watch.expectCall("validateFile").make { called in
+            task.validateFile(code: code, type: .md5) { _ in called?() }
+        }
+    }
+}

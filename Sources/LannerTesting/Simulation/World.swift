@@ -1,0 +1,158 @@
+import Foundation
+import LannerCore
+import LannerLoopback
+import LannerMachine
+
+/// A world for a ``SessionManager``, in which everything that can go wrong does: servers that fail, lie and change their
+/// files, a network that comes and goes, a disk that fills up and fails, deaths of the process and of the machine at any
+/// moment, and a user who calls the manager at random.
+///
+/// The manager, its engine, its partial files and its ``FileStore`` are the real ones. There is one thread and one seed:
+/// equal seeds give the same run, step by step, on any machine.
+///
+/// ```swift
+/// let world = World(seed: 7)
+/// try world.run(steps: 1000)
+/// ```
+///
+/// Use it from one thread.
+public final class World {
+    /// Which run this is.
+    public let seed: UInt64
+    /// How many steps there were.
+    public private(set) var steps = 0
+    /// A number over everything that happened; the same for every run with this seed.
+    public var traceHash: UInt64 { journal.hash }
+    /// Everything that happened, a line each; only kept when the world was asked to.
+    public var trace: [String] { journal.lines }
+
+    /// The present manager.
+    public var manager: SessionManager { launch.manager }
+
+    let journal: Journal
+    let clock = ManualClock()
+    let disk = MemoryDisk()
+    let transport: ScriptedTransport
+    let lanes = ManualLanes()
+    var random: SeededGenerator
+    var sites: [Site] = []
+    var launch: Launch
+    var watch: Watch
+    /// What the machine has met, over all launches.
+    var coverage = Coverage()
+    private let skipped: Set<Int>
+
+    /// A world that has not begun.
+    ///
+    /// - Parameters:
+    ///   - seed: Decides everything.
+    ///   - keepsTrace: Whether ``trace`` is kept.
+    public convenience init(seed: UInt64, keepsTrace: Bool = false) {
+        self.init(seed: seed, keepsTrace: keepsTrace, skipping: [])
+    }
+
+    /// The same world in which some steps do not happen; all others draw the same numbers.
+    init(seed: UInt64, keepsTrace: Bool, skipping: Set<Int>) {
+        self.seed = seed
+        skipped = skipping
+        let journal = Journal(keepsLines: keepsTrace)
+        self.journal = journal
+        var random = SeededGenerator(seed: seed)
+        transport = ScriptedTransport(
+            traits: Self.traits(&random), pieceLength: 1 << (8 + random.below(8)), clock: clock)
+        transport.holdsAll = true
+        let parts = Launch.Parts(
+            transport: transport, clock: clock, disk: disk, log: JournalLog(journal), lanes: lanes, seed: random.next())
+        launch = Launch(parts, Self.configuration(&random)) { Self.store(disk: parts.disk, $0) }
+        watch = Watch(journal)
+        self.random = random
+        sites = (0..<4).map { Site(number: $0, using: &self.random) }
+        for index in sites.indices { changeFile(at: index) }
+        for site in sites { transport.always(site.alias.absoluteString, .redirect(to: site.place)) }
+        begin()
+    }
+
+    private static func traits(_ random: inout SeededGenerator) -> TransportTraits {
+        switch random.below(8) {
+        case 0..<4: TransportTraits(delivery: .pausable)
+        default: TransportTraits(delivery: .sliced(512...4096, inFlight: 1 + random.below(3)))
+        }
+    }
+
+    static func configuration(_ random: inout SeededGenerator) -> SessionConfiguration {
+        var configuration = SessionConfiguration()
+        configuration.maxConcurrentTasksLimit = 1 + random.below(3)
+        configuration.waitsForDiskSpace = random.chance(1, in: 2)
+        configuration.resumesAtLaunch = random.chance(1, in: 2)
+        configuration.minimumSpeed = random.chance(1, in: 4) ? 100 : 0
+        configuration.retryPolicy.maximumRetries = random.below(4)
+        return configuration
+    }
+
+    private static func store(disk: MemoryDisk, _ lanes: any LaneFactory) -> any Store {
+        FileStore(directory: "/downloads", disk: disk, lanes: lanes, smallestCompaction: 4096)
+    }
+
+    // MARK: Running
+
+    /// Takes so many steps, then lets all faults stop and sees every download to its end.
+    ///
+    /// - Throws: ``Violation``, the first rule that was broken; the world stops there.
+    public func run(steps count: Int) throws(Violation) {
+        for _ in 0..<count { try step() }
+        try finish()
+    }
+
+    /// Lets one thing happen.
+    ///
+    /// - Throws: ``Violation`` when that broke a rule.
+    public func step() throws(Violation) {
+        steps += 1
+        guard !skipped.contains(steps) else { return }
+        random = SeededGenerator(seed: seed &* 0x9E37_79B9_7F4A_7C15 &+ UInt64(steps))
+        _ = random.next()
+        happen()
+        try check()
+    }
+
+    func check() throws(Violation) {
+        watch.look(at: manager, transport)
+        if let violation = journal.violation { throw violation }
+    }
+
+    private func happen() {
+        switch random.below(1000) {
+        case 0..<500: work()
+        case 500..<750: deliver()
+        case 750..<830: pass()
+        case 830..<930: use()
+        case 930..<975: serveOtherwise()
+        case 975..<985: changeNetwork()
+        case 985..<995: changeDisk()
+        default: die()
+        }
+    }
+
+    /// A piece of work that is queued; else bytes come.
+    private func work() {
+        if lanes.runAny(using: &random) { journal.note("work", lanes.count) } else { deliver() }
+    }
+
+    /// Bytes come in one exchange; else time passes.
+    private func deliver() {
+        let underway = transport.underwayExchanges
+        guard !underway.isEmpty else { return pass() }
+        let index = random.below(underway.count)
+        let bytes: Int64? = random.chance(1, in: 3) ? nil : Int64(random.below(3) * 700)
+        journal.note("deliver", index, Int(bytes ?? -1))
+        underway[index].release(bytes)
+    }
+
+    /// Time passes, mostly up to when something is due.
+    private func pass() {
+        let next = clock.nextDeadline.map { $0 - clock.now } ?? .seconds(1)
+        let time: Duration = random.chance(1, in: 8) ? .milliseconds(random.below(90_000)) : max(next, .zero)
+        journal.note("time", Int(time / .milliseconds(1)))
+        clock.advance(by: time)
+    }
+}

@@ -1,0 +1,61 @@
+import Dispatch
+import Foundation
+import LannerMachine
+import LannerTesting
+
+/// Runs every seed of a plan, and sums up.
+struct Campaign {
+    private let plan: Plan
+
+    init(_ plan: Plan) {
+        self.plan = plan
+    }
+
+    /// Whether no rule was broken.
+    func run() -> Bool {
+        let simulation = Simulation(steps: plan.steps)
+        let start = DispatchTime.now()
+        var (failures, steps, coverage, hash) = (0, 0, Coverage(), UInt64(0))
+        for seed in plan.seeds {
+            let outcome = simulation.run(seed: seed)
+            steps += outcome.steps
+            coverage.add(outcome.coverage)
+            hash = hash &* 31 &+ outcome.traceHash
+            guard let violation = outcome.violation else { continue }
+            failures += 1
+            print("seed \(seed), step \(outcome.steps): \(violation)")
+        }
+        let seconds = Double(DispatchTime.now().uptimeNanoseconds - start.uptimeNanoseconds) / 1e9
+        let rate = Int(Double(steps) / seconds)
+        print("\(plan.seeds.count) seeds, \(steps) steps, \(failures) failed, \(rate) steps/s, trace \(hash)")
+        if plan.printsCoverage { Table(coverage).print() }
+        return failures == 0
+    }
+}
+
+/// Runs one seed, and shows what happened in as few steps as do.
+struct Replay {
+    let seed: UInt64
+    private let plan: Plan
+
+    init(seed: UInt64, _ plan: Plan) {
+        self.seed = seed
+        self.plan = plan
+    }
+
+    /// Whether no rule was broken.
+    func run() -> Bool {
+        let simulation = Simulation(steps: plan.steps)
+        let outcome = simulation.run(seed: seed, keepsTrace: true)
+        if plan.printsTrace { outcome.trace.forEach { print($0) } }
+        guard let violation = outcome.violation else {
+            print("seed \(seed): no rule was broken in \(outcome.steps) steps, trace \(outcome.traceHash)")
+            return true
+        }
+        let shortest = simulation.shrink(outcome)
+        shortest.trace.forEach { print($0) }
+        print("seed \(seed), step \(outcome.steps): \(violation)")
+        print("above: the same with \(outcome.steps - shortest.skipped.count) steps")
+        return false
+    }
+}
