@@ -9,6 +9,8 @@ final class Launch: Sendable {
         var transport: ScriptedTransport
         var clock: ManualClock
         var disk: MemoryDisk
+        /// Stands before the store of every launch.
+        var store: FaultyStore?
         var log: any Logable
         var lanes: ManualLanes
         var seed: UInt64
@@ -16,8 +18,10 @@ final class Launch: Sendable {
 
     let parts: Parts
     let manager: SessionManager
-    private let store: any Store
     private let network: LaunchTransport
+    private let records: LaunchStore
+    /// Where the records are in the end.
+    private let store: any Store
     private let lanes: LaunchLanes
 
     init(_ parts: Parts, _ configuration: SessionConfiguration, _ makeStore: (any LaneFactory) -> any Store) {
@@ -25,11 +29,13 @@ final class Launch: Sendable {
         network = LaunchTransport(parts.transport)
         lanes = LaunchLanes(parts.lanes)
         store = makeStore(lanes)
+        parts.store?.relaunch(store)
+        records = LaunchStore(parts.store ?? store)
         let environment = Environment(
             clock: parts.clock, fileSystem: parts.disk, lanes: lanes, mainLane: lanes.makeLane("main"),
             operationLane: lanes.makeLane("operation"), seed: parts.seed)
         manager = SessionManager(
-            parts.log.identifier, configuration: configuration, transport: network, store: store, logger: parts.log,
+            parts.log.identifier, configuration: configuration, transport: network, store: records, logger: parts.log,
             cache: Cache(parts.log.identifier, downloadPath: "/downloads"), operationQueue: .global(),
             environment: environment)
     }
@@ -40,6 +46,7 @@ final class Launch: Sendable {
     /// Nothing of this launch does anything any more.
     func die() {
         network.die()
+        records.die()
         lanes.die()
         parts.lanes.abandon()
         parts.clock.abandon()
@@ -90,10 +97,31 @@ private final class LaunchTransport: Transport {
     }
 }
 
-private final class NoExchange: TransportExchange {
-    func cancel() {}
-    func pause() {}
-    func resume() {}
+/// The store as long as the process lives.
+private final class LaunchStore: Store {
+    private let store: any Store
+    private let isDead = Locked(false)
+
+    init(_ store: any Store) {
+        self.store = store
+    }
+
+    func load() throws -> StoreContents { try store.load() }
+
+    func commit(
+        _ changes: [StoreChange], durability: StoreDurability,
+        completion: @escaping @Sendable (Result<Void, StoreError>) -> Void
+    ) {
+        if !isDead.withLock({ $0 }) { store.commit(changes, durability: durability, completion: completion) }
+    }
+
+    func close() {
+        if !isDead.withLock({ $0 }) { store.close() }
+    }
+
+    func die() {
+        isDead.withLock { $0 = true }
+    }
 }
 
 /// The bench's lanes as long as the process lives.

@@ -26,6 +26,8 @@ public final class TestBench: Sendable {
     public let clock: ManualClock
     /// The disk with the files: make it full, or let it fail.
     public let disk: MemoryDisk
+    /// The manager's records: let commits fail or wait.
+    public let store = FaultyStore()
     /// What the manager logs.
     public let log = RecordingLog()
     /// Every lane of every manager that this bench makes.
@@ -40,8 +42,8 @@ public final class TestBench: Sendable {
     ///   - configuration: What the manager works by.
     ///   - traits: What the transport claims to be.
     ///   - disk: The disk; an empty one without a limit unless given.
-    ///   - store: Keeps the records; a ``MemoryStore`` when nil. One that is given is not carried over by
-    ///     ``relaunch(configuration:store:)``.
+    ///   - store: Keeps the records, below ``store``; a ``MemoryStore`` when nil. One that is given is not carried over
+    ///     by ``relaunch(configuration:store:)``.
     ///   - seed: Decides the jitter of retries.
     public init(
         configuration: SessionConfiguration = SessionConfiguration(),
@@ -52,7 +54,8 @@ public final class TestBench: Sendable {
         self.disk = disk
         self.seed = seed
         transport = ScriptedTransport(traits: traits, clock: clock)
-        let parts = Launch.Parts(transport: transport, clock: clock, disk: disk, log: log, lanes: lanes, seed: seed)
+        let parts = Launch.Parts(
+            transport: transport, clock: clock, disk: disk, store: self.store, log: log, lanes: lanes, seed: seed)
         launch = Locked(Launch(parts, configuration) { store ?? MemoryStore(lanes: $0) })
     }
 

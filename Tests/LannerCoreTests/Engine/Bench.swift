@@ -109,34 +109,3 @@ extension TestBench {
         contents.values.compactMap { DownloadRecord($0) }.sorted { $0.id < $1.id }
     }
 }
-
-/// A store in memory that can be made to fail.
-final class UnreliableStore: Store {
-    private let state = Locked(Int.max)
-
-    var fails: Bool {
-        get { failsAfter <= 0 }
-        set { failsAfter = newValue ? 0 : .max }
-    }
-
-    /// How many commits succeed before the others fail.
-    var failsAfter: Int {
-        get { state.withLock { $0 } }
-        set { state.withLock { $0 = newValue } }
-    }
-
-    func load() throws -> StoreContents { StoreContents() }
-
-    func commit(
-        _ changes: [StoreChange], durability: StoreDurability,
-        completion: @escaping @Sendable (Result<Void, StoreError>) -> Void
-    ) {
-        let fails = state.withLock { left in
-            defer { if left != .max, left > 0 { left -= 1 } }
-            return left <= 0
-        }
-        completion(fails ? .failure(StoreError(.disk(.noSpace), "The disk is full.")) : .success(()))
-    }
-
-    func close() {}
-}

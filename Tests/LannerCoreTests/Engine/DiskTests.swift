@@ -107,15 +107,14 @@ import Testing
     }
 
     @Test func failsWhenTheStoreDoesNotKeepTheRecord() throws {
-        let store = UnreliableStore()
-        let bench = TestBench.serving(bytes, store: store)
-        store.fails = true
+        let bench = TestBench.serving(bytes)
+        bench.store.fail(.commit, times: .max)
         let task = try bench.download()
         #expect(bench.runToRest())
         #expect(task.status == .failed)
         #expect(task.reason == .store)
         #expect(bench.contents(of: task) == nil, "what is not recorded is not published")
-        store.fails = false
+        bench.store.failNothing()
         bench.manager.start(task)
         #expect(bench.runToRest())
         #expect(bench.holds(bytes, in: task) == true)
@@ -123,14 +122,13 @@ import Testing
     }
 
     @Test func succeedsLateWhenTheStoreRecovers() throws {
-        let store = UnreliableStore()
-        let bench = TestBench.serving(bytes, store: store)
-        // The start, and the intent to publish.
-        store.failsAfter = 2
+        let bench = TestBench.serving(bytes)
+        // The start, and the intent to publish, go well.
+        bench.store.fail(.commit, skipping: 2, times: .max)
         let task = try bench.download()
         bench.settle()
         #expect(task.status == .running, "it is not done before it is recorded")
-        store.failsAfter = .max
+        bench.store.failNothing()
         #expect(bench.runToRest())
         #expect(task.status == .succeeded)
         #expect(bench.holds(bytes, in: task) == true)

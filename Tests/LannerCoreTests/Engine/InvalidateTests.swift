@@ -66,9 +66,9 @@ import Testing
 
     /// Whatever the store: the directory has one manager.
     @Test func takesItsLockBeforeItMakesAnything() throws {
-        let bench = TestBench(store: UnreliableStore())
+        let bench = TestBench()
         let cache = Cache("a", downloadPath: "/downloads", downloadTmpPath: "/other/Tmp")
-        let second = bench.manager(on: UnreliableStore(), cache)
+        let second = bench.manager(on: MemoryStore([:], lanes: bench.lanes), cache)
         #expect(second.unavailable != nil)
         #expect(throws: FileError.self) { try bench.disk.list("/other") }
     }
