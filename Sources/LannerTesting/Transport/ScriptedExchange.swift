@@ -40,18 +40,21 @@ final class ScriptedExchange: TransportExchange {
     private let head: ResponseHead
     private let body: any ScriptedBody
     private let pieceLength: Int
+    private let canPause: Bool
     private let handover: Handover?
     private let receive: @Sendable (TransportEvent) -> Void
     private let onEnd: @Sendable () -> Void
     private let state: Locked<State>
 
     init(
-        head: ResponseHead, body: any ScriptedBody, course: Course, pieceLength: Int, handover: Handover?,
+        head: ResponseHead, body: any ScriptedBody, course: Course, pieceLength: Int, canPause: Bool,
+        handover: Handover?,
         receive: @escaping @Sendable (TransportEvent) -> Void, onEnd: @escaping @Sendable () -> Void
     ) {
         self.head = head
         self.body = body
         self.pieceLength = pieceLength
+        self.canPause = canPause
         self.receive = receive
         self.onEnd = onEnd
         self.handover = handover
@@ -66,7 +69,7 @@ final class ScriptedExchange: TransportExchange {
     }
 
     func pause() {
-        state.withLock { $0.isPaused = true }
+        state.withLock { $0.isPaused = canPause }
     }
 
     func resume() {

@@ -68,8 +68,9 @@ extension ScriptedTransport.State {
     mutating func note(
         _ request: TransportRequest
     ) -> (number: Int, places: [String], step: ScriptedTransport.Step) {
-        requests.append(request)
         lastNumber += 1
+        // What comes too late is sent nowhere.
+        if !isInvalidated { requests.append(request) }
         let known = request.resumeData.map { kept[$0] }
         let url = known??.request.url ?? request.url
         let places = [url.absoluteString, url.path]
@@ -84,7 +85,7 @@ extension ScriptedTransport.State {
 
     mutating func exchange(
         _ request: TransportRequest, _ places: [String], _ step: ScriptedTransport.Step, _ date: Date,
-        _ pieceLength: Int, _ handover: ScriptedExchange.Handover?,
+        _ pieceLength: Int, _ canPause: Bool, _ handover: ScriptedExchange.Handover?,
         _ receive: @escaping @Sendable (TransportEvent) -> Void,
         onEnd: @escaping @Sendable () -> Void
     ) -> ScriptedExchange {
@@ -92,8 +93,8 @@ extension ScriptedTransport.State {
         var course = step.course
         if holdsAll, course.cut >= 0 { course.limit = -1 }
         return ScriptedExchange(
-            head: head, body: body, course: course, pieceLength: pieceLength, handover: handover, receive: receive,
-            onEnd: onEnd)
+            head: head, body: body, course: course, pieceLength: pieceLength, canPause: canPause, handover: handover,
+            receive: receive, onEnd: onEnd)
     }
 
     private mutating func answer(

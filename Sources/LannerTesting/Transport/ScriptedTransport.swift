@@ -77,6 +77,11 @@ public final class ScriptedTransport: Transport {
     /// Every request so far, the oldest first.
     public var requests: [TransportRequest] { state.withLock { $0.requests } }
 
+    /// What a request comes down to: one with resume data is one for the rest.
+    func meant(by request: TransportRequest) -> TransportRequest {
+        state.withLock { state in request.resumeData.flatMap { state.kept[$0]?.rest } ?? request }
+    }
+
     /// Forgets the requests so far. Those who wait for requests go on waiting for as many as they asked for.
     public func clearRequests() {
         state.withLock { ($0.requests, $0.seen) = ([], 0) }
@@ -167,7 +172,7 @@ public final class ScriptedTransport: Transport {
             let kept = request.resumeData.flatMap { state.kept[$0] }
             let handover = handover(of: kept?.request ?? request, kept?.bytes ?? [])
             let exchange = state.exchange(
-                kept?.rest ?? request, places, step, date, pieceLength, handover, receive
+                kept?.rest ?? request, places, step, date, pieceLength, traits.delivery == .pausable, handover, receive
             ) { [weak self] in
                 self?.state.withLock { _ = $0.exchanges.removeValue(forKey: number) }
             }
