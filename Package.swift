@@ -31,6 +31,8 @@ let package = Package(
         .testTarget(
             name: "LannerURLSessionTests", dependencies: ["LannerURLSession", "LannerLoopback", "LannerCore"]),
         .testTarget(name: "InteropTests", dependencies: ["Lanner", "LannerLoopback"]),
+        // The contracts of LannerTesting over every implementation there is.
+        .testTarget(name: "ContractTests", dependencies: ["Lanner", "LannerTesting"]),
         // Code as applications have it: outside the package's own access, with their own use of common names.
         .target(name: "ClientModel", path: "Tests/ClientModel", packageAccess: false),
         .testTarget(

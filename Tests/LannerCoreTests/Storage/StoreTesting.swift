@@ -32,6 +32,15 @@ extension Result where Success == Void, Failure == StoreError {
     }
 }
 
+extension Store {
+    /// Commits and waits for the outcome.
+    func commit(_ changes: [StoreChange], _ durability: StoreDurability = .process) async -> StoreError.Reason? {
+        await withCheckedContinuation { continuation in
+            commit(changes, durability: durability) { continuation.resume(returning: $0.reason) }
+        }
+    }
+}
+
 /// A store over a ``CrashDisk`` whose lane runs when the test says so.
 struct SteppedStore {
     let disk: CrashDisk

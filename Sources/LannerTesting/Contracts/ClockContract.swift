@@ -1,0 +1,177 @@
+import Dispatch
+import Foundation
+import LannerCore
+
+/// What every ``SessionManager/Clock`` has to do, as tests that an author runs over their own.
+///
+/// ```swift
+/// @Test func keepsTheContract() async {
+///     let violations = await ClockContract.check { MyClock() }
+///     #expect(violations == [])
+/// }
+/// ```
+public enum ClockContract {
+    /// What the contract asks for.
+    public enum Clause: String, ContractClause {
+        case neverBack = "now never goes back"
+        case once = "called once"
+        case notBefore = "not before the deadline"
+        case notInside = "never inside schedule"
+        case far = "far deadlines"
+        case inside = "schedule inside a call"
+        case threads = "any thread"
+    }
+
+    /// Checks a kind of clock.
+    ///
+    /// - Parameters:
+    ///   - waived: Clauses that are left out, each with the reason why it cannot be kept.
+    ///   - patience: How long a clause waits for what has to come. Nobody waits longer than need be.
+    ///   - make: Makes a new clock.
+    ///   - pass: Lets so much time of a clock pass; nothing for one whose time passes by itself. The deadlines of the
+    ///     contract are some milliseconds away.
+    /// - Returns: The clauses that are not kept; none when all is well.
+    public static func check<Clock: SessionManager.Clock>(
+        waiving waived: [Clause: String] = [:], patience: Duration = .seconds(30),
+        make: @escaping @Sendable () -> Clock, pass: @escaping @Sendable (Clock, Duration) -> Void = { _, _ in }
+    ) async -> [ContractViolation<Clause>] {
+        let findings = ContractFindings<Clause>()
+        await findings.run(Clause.allCases.filter { waived[$0] == nil }, patience: patience) { clause in
+            let clock = make()
+            try await clause.run(ClockTrial(clause: clause, findings: findings, clock: clock) { pass(clock, $0) })
+        }
+        return findings.all
+    }
+}
+
+extension ClockContract.Clause {
+    /// What the documentation of ``SessionManager/Clock`` says.
+    public var text: String {
+        switch self {
+        case .neverBack: "Never goes back"
+        case .once, .inside: "Calls `work` once, on a queue of the clock's"
+        case .notBefore, .far: "as soon as `now` has reached `deadline`; never before"
+        case .notInside: "and never inside this call"
+        case .threads: "Methods may be called on any thread."
+        }
+    }
+
+    func run(_ trial: ClockTrial) async throws {
+        switch self {
+        case .neverBack: try await trial.neverBack()
+        case .once: try await trial.once()
+        case .notBefore: try await trial.notBefore()
+        case .notInside: try await trial.notInside()
+        case .far: try await trial.far()
+        case .inside: try await trial.inside()
+        case .threads: try await trial.threads()
+        }
+    }
+}
+
+/// One clause tried on one clock.
+struct ClockTrial: Sendable {
+    let clause: ClockContract.Clause
+    let findings: ContractFindings<ClockContract.Clause>
+    let clock: any SessionManager.Clock
+    let pass: @Sendable (Duration) -> Void
+
+    private func expect(_ isKept: Bool, _ detail: @autoclosure () -> String) {
+        findings.expect(isKept, clause, detail())
+    }
+
+    /// Schedules something more, so that what is to come has had its chance.
+    private func fence() async throws {
+        let arrival = Arrival<Void>()
+        clock.schedule(at: clock.now + .milliseconds(2)) { arrival.arrive(()) }
+        pass(.milliseconds(2))
+        try await arrival.wait(for: "What was scheduled for later")
+    }
+
+    func neverBack() async throws {
+        let clock = clock
+        let last = try await Arrival.of("The time") { () -> Duration in
+            let latest = Locked(Duration.zero)
+            DispatchQueue.concurrentPerform(iterations: 4) { _ in
+                var last = clock.now
+                for _ in 0..<1000 {
+                    let now = clock.now
+                    expect(now >= last, "The time went from \(last) to \(now).")
+                    last = now
+                }
+                latest.withLock { $0 = max($0, last) }
+            }
+            return latest.withLock { $0 }
+        }
+        try await fence()
+        expect(clock.now >= last, "The time went from \(last) to \(clock.now).")
+    }
+
+    func once() async throws {
+        let calls = Locked(Array(repeating: 0, count: 20))
+        let gauge = Gauge()
+        for index in 0..<20 {
+            clock.schedule(at: clock.now + .milliseconds(index % 5)) {
+                calls.withLock { $0[index] += 1 }
+                gauge.raise()
+            }
+        }
+        pass(.milliseconds(5))
+        try await NeverCame.unless("A call") { try await gauge.wait(for: 20) }
+        try await fence()
+        expect(calls.withLock { $0 }.allSatisfy { $0 == 1 }, "Calls came so many times: \(calls.withLock { $0 }).")
+    }
+
+    func notBefore() async throws {
+        for milliseconds in [1, 5, 10] {
+            let (deadline, arrival) = (clock.now + .milliseconds(milliseconds), Arrival<Duration>())
+            clock.schedule(at: deadline) { [clock] in arrival.arrive(clock.now) }
+            pass(.milliseconds(milliseconds))
+            let called = try await arrival.wait(for: "A call")
+            expect(called >= deadline, "A call for \(deadline) came at \(called).")
+        }
+    }
+
+    func notInside() async throws {
+        for deadline in [clock.now - .seconds(1), .zero, clock.now] {
+            let (arrival, clock) = (Arrival<Bool>(), clock)
+            try await Arrival.of("The return of `schedule`") {
+                let (thread, hasReturned) = (ObjectIdentifier(Thread.current), Locked(false))
+                clock.schedule(at: deadline) {
+                    let isHere = ObjectIdentifier(Thread.current) == thread
+                    arrival.arrive(isHere && !hasReturned.withLock { $0 })
+                }
+                hasReturned.withLock { $0 = true }
+            }
+            pass(.zero)
+            let wasInside = try await arrival.wait(for: "A call whose time has passed")
+            expect(!wasInside, "What is due already was called inside `schedule`.")
+        }
+    }
+
+    func far() async throws {
+        for deadline in [clock.now + .seconds(3600), .seconds(Int64.max)] {
+            clock.schedule(at: deadline) { expect(false, "A call for \(deadline) came too early.") }
+        }
+        try await fence()
+    }
+
+    func inside() async throws {
+        let arrival = Arrival<Void>()
+        let (clock, deadline) = (clock, clock.now + .milliseconds(1))
+        clock.schedule(at: deadline) { clock.schedule(at: deadline) { arrival.arrive(()) } }
+        pass(.milliseconds(1))
+        try await arrival.wait(for: "What was scheduled inside a call")
+    }
+
+    func threads() async throws {
+        let gauge = Gauge()
+        try await Arrival.of("The return of `schedule`") { [clock] in
+            DispatchQueue.concurrentPerform(iterations: 8) { _ in
+                for delay in 0..<10 { clock.schedule(at: clock.now + .milliseconds(delay)) { gauge.raise() } }
+            }
+        }
+        pass(.milliseconds(10))
+        try await NeverCame.unless("A call") { try await gauge.wait(for: 80) }
+    }
+}

@@ -1,0 +1,86 @@
+import Foundation
+import LannerCore
+
+/// What one check of a contract has found so far.
+final class ContractFindings<Clause: ContractClause>: Sendable {
+    private let state = Locked<[ContractViolation<Clause>]>([])
+
+    /// In the order of the contract, each clause once.
+    var all: [ContractViolation<Clause>] {
+        let found = state.withLock { $0 }
+        return Clause.allCases.compactMap { clause in found.first { $0.clause == clause } }
+    }
+
+    func add(_ clause: Clause, _ detail: String) {
+        state.withLock { $0.append(ContractViolation(clause: clause, detail: detail)) }
+    }
+
+    /// Adds what was seen of a clause, unless it is as it should be.
+    func expect(_ isKept: Bool, _ clause: Clause, _ detail: @autoclosure () -> String) {
+        if !isKept { add(clause, detail()) }
+    }
+
+    /// Checks clauses one by one. One that takes longer than the patience lasts has waited for what never came.
+    func run(
+        _ clauses: [Clause], patience: Duration, _ body: @escaping @Sendable (Clause) async throws -> Void
+    ) async {
+        for clause in clauses {
+            await withTaskGroup(of: Void.self) { group in
+                group.addTask { await self.run(clause, body) }
+                group.addTask { try? await Task.sleep(for: patience) }
+                await group.next()
+                group.cancelAll()
+            }
+        }
+    }
+
+    private func run(_ clause: Clause, _ body: @Sendable (Clause) async throws -> Void) async {
+        do {
+            try await body(clause)
+        } catch let error as NeverCame {
+            add(clause, "\(error.what) never came.")
+        } catch {
+            add(clause, "It could not be tried: \(error)")
+        }
+    }
+}
+
+/// Patience ran out before this.
+struct NeverCame: Error {
+    var what: String
+
+    /// Waits, and says what for when the waiting is canceled.
+    static func unless<Value>(_ what: String, _ wait: () async throws -> Value) async throws -> Value {
+        do {
+            return try await wait()
+        } catch is CancellationError {
+            throw NeverCame(what: what)
+        }
+    }
+}
+
+/// Something that arrives once, and a Swift task that waits for it.
+final class Arrival<Value: Sendable>: Sendable {
+    private let value = Locked<Value?>(nil)
+    private let gauge = Gauge()
+
+    func arrive(_ value: Value) {
+        self.value.withLock { $0 = $0 ?? value }
+        gauge.raise()
+    }
+
+    /// Returns what has arrived.
+    func wait(for what: String) async throws -> Value {
+        while true {
+            if let value = value.withLock({ $0 }) { return value }
+            try await NeverCame.unless(what) { try await gauge.wait(for: 1) }
+        }
+    }
+
+    /// Runs work that may block on a thread of its own, and returns its result.
+    static func of(_ what: String, _ work: @escaping @Sendable () -> Value) async throws -> Value {
+        let arrival = Arrival()
+        Thread.detachNewThread { arrival.arrive(work()) }
+        return try await arrival.wait(for: what)
+    }
+}

@@ -1,0 +1,198 @@
+import LannerCore
+
+/// What every ``Checksum/Hasher`` has to do, as tests that an author runs over their own.
+///
+/// ```swift
+/// @Test func keepsTheContract() {
+///     let violations = HasherContract.check(vectors: ["abc": "352441c2"]) { CRC32() }
+///     #expect(violations == [])
+/// }
+/// ```
+public enum HasherContract {
+    /// What the contract asks for.
+    public enum Clause: String, ContractClause {
+        case vectors = "known digests"
+        case cuts = "any cut"
+        case oneByOne = "byte by byte"
+        case alignment = "wherever the bytes lie"
+        case empty = "empty buffers"
+        case onTheWay = "a digest on the way"
+        case copies = "copies"
+        case everyByte = "every byte counts"
+        case length = "one length"
+    }
+
+    /// Checks a kind of hasher.
+    ///
+    /// - Parameters:
+    ///   - vectors: Texts, hashed as UTF-8, and their digests in lowercase hexadecimal digits. Without them nobody knows
+    ///     whether the digests are those of the algorithm.
+    ///   - waived: Clauses that are left out, each with the reason why it cannot be kept.
+    ///   - make: Makes a new hasher.
+    /// - Returns: The clauses that are not kept; none when all is well.
+    public static func check(
+        vectors: [String: String], waiving waived: [Clause: String] = [:], make: @escaping () -> any Checksum.Hasher
+    ) -> [ContractViolation<Clause>] {
+        let trial = HasherTrial(findings: ContractFindings(), vectors: vectors, make: make)
+        for clause in Clause.allCases where waived[clause] == nil { clause.run(trial) }
+        return trial.findings.all
+    }
+}
+
+extension HasherContract.Clause {
+    /// What the documentation of ``Checksum/Hasher`` says.
+    public var text: String {
+        switch self {
+        case .vectors, .length: "The digest of all bytes so far, most significant byte first."
+        case .cuts, .oneByOne, .alignment, .copies, .everyByte:
+            "The digest depends on the bytes alone, not on how they were cut into calls."
+        case .empty: "Takes the next bytes; an empty buffer changes nothing."
+        case .onTheWay: "The hasher is unchanged: more bytes may follow."
+        }
+    }
+
+    func run(_ trial: HasherTrial) {
+        switch self {
+        case .vectors: trial.known()
+        case .cuts: trial.cuts()
+        case .oneByOne: trial.oneByOne()
+        case .alignment: trial.alignment()
+        case .empty: trial.empty()
+        case .onTheWay: trial.onTheWay()
+        case .copies: trial.copies()
+        case .everyByte: trial.everyByte()
+        case .length: trial.length()
+        }
+    }
+}
+
+/// The clauses tried on new hashers.
+struct HasherTrial {
+    let findings: ContractFindings<HasherContract.Clause>
+    let vectors: [String: String]
+    let make: () -> any Checksum.Hasher
+
+    /// Longer than a few blocks of any algorithm.
+    private static let message: [UInt8] = {
+        var random = SeededGenerator(seed: 1)
+        return (0..<600).map { _ in UInt8.random(in: 0...255, using: &random) }
+    }()
+
+    private func digest(_ pieces: ArraySlice<UInt8>...) -> [UInt8] {
+        var hasher = make()
+        for piece in pieces { hasher.take(piece) }
+        return hasher.digest()
+    }
+
+    func known() {
+        for (text, digest) in vectors.sorted(by: { $0.key < $1.key }) {
+            let given = self.digest(Array(text.utf8)[...]).map(Self.hexadecimal).joined()
+            let what = "The digest of \(text.prefix(40).debugDescription)"
+            findings.expect(given == digest, .vectors, "\(what) was \(given), not \(digest).")
+        }
+    }
+
+    private static func hexadecimal(_ byte: UInt8) -> String {
+        (byte < 16 ? "0" : "") + String(byte, radix: 16)
+    }
+
+    func cuts() {
+        let message = Self.message
+        let whole = digest(message[...])
+        var random = SeededGenerator(seed: 2)
+        for first in 0...message.count {
+            let second = Int.random(in: first...message.count, using: &random)
+            let given = digest(message[..<first], message[first..<second], message[second...])
+            findings.expect(given == whole, .cuts, "\(message.count) bytes cut at \(first) and \(second) differ.")
+        }
+    }
+
+    func oneByOne() {
+        var hasher = make()
+        for byte in Self.message { hasher.take([byte]) }
+        findings.expect(hasher.digest() == digest(Self.message[...]), .oneByOne, "Single bytes give another digest.")
+    }
+
+    func alignment() {
+        let message = Self.message
+        let room = UnsafeMutableRawBufferPointer.allocate(byteCount: message.count + 16, alignment: 16)
+        defer { room.deallocate() }
+        for offset in 0..<16 {
+            let place = UnsafeMutableRawBufferPointer(rebasing: room[offset..<offset + message.count])
+            place.copyBytes(from: message)
+            var hasher = make()
+            hasher.update(UnsafeRawBufferPointer(place))
+            let isSame = hasher.digest() == digest(message[...])
+            findings.expect(isSame, .alignment, "Bytes at an address of the form 16n + \(offset) give another digest.")
+        }
+    }
+
+    func empty() {
+        var hasher = make()
+        hasher.update(UnsafeRawBufferPointer(start: nil, count: 0))
+        hasher.take(Self.message[..<7])
+        hasher.update(UnsafeRawBufferPointer(start: nil, count: 0))
+        hasher.take([])
+        findings.expect(hasher.digest() == digest(Self.message[..<7]), .empty, "Empty buffers change the digest.")
+    }
+
+    func onTheWay() {
+        let message = Self.message
+        for length in 0..<300 {
+            var hasher = make()
+            hasher.take(message[..<length])
+            let first = hasher.digest()
+            findings.expect(hasher.digest() == first, .onTheWay, "The second digest of \(length) bytes differs.")
+            hasher.take(message[length..<300])
+            let isSame = hasher.digest() == digest(message[..<300])
+            findings.expect(isSame, .onTheWay, "A digest after \(length) bytes changes a later one.")
+        }
+    }
+
+    func copies() {
+        let message = Self.message
+        var original = make()
+        original.take(message[..<100])
+        var copy = original
+        copy.take(message[100..<200])
+        findings.expect(
+            original.digest() == digest(message[..<100]), .copies, "Bytes that a copy takes change the original.")
+        original.take(message[300..<400])
+        findings.expect(
+            copy.digest() == digest(message[..<200]), .copies, "Bytes that the original takes change a copy.")
+    }
+
+    func everyByte() {
+        let message = Array(Self.message[..<300])
+        var seen: [[UInt8]: String] = [digest(message[...]): "the whole"]
+        for index in message.indices {
+            var changed = message
+            changed[index] ^= 1
+            note(changed, "byte \(index) changed", &seen)
+        }
+        for length in 0..<300 { note(Array(message[..<length]), "the first \(length) bytes", &seen) }
+        note(message + [0], "a zero added", &seen)
+    }
+
+    private func note(_ message: [UInt8], _ what: String, _ seen: inout [[UInt8]: String]) {
+        let digest = digest(message[...])
+        findings.expect(
+            seen[digest] == nil, .everyByte, "300 bytes with \(what) have the digest of \(seen[digest] ?? "").")
+        seen[digest] = what
+    }
+
+    func length() {
+        let expected = digest([]).count
+        findings.expect(expected > 0, .length, "The digest of no bytes is empty.")
+        for length in 0..<300 {
+            let count = digest(Self.message[..<length]).count
+            findings.expect(count == expected, .length, "The digest of \(length) bytes has \(count), not \(expected).")
+        }
+    }
+}
+
+extension Checksum.Hasher {
+    fileprivate mutating func take(_ bytes: ArraySlice<UInt8>) {
+        bytes.withUnsafeBytes { update($0) }
+    }
+}

@@ -1,0 +1,90 @@
+import LannerCore
+
+/// What every ``Store`` has to do, as tests that an author runs over their own.
+///
+/// ```swift
+/// @Test func keepsTheContract() async {
+///     let violations = await StoreContract.check {
+///         let file = Database.temporaryFile()
+///         return { DatabaseStore(file) }
+///     }
+///     #expect(violations == [])
+/// }
+/// ```
+///
+/// What a store keeps when the process or the machine dies cannot be seen from inside the process: it is not checked.
+public enum StoreContract {
+    /// What the contract asks for.
+    public enum Clause: String, ContractClause {
+        case empty = "empty at first"
+        case kept = "what was committed"
+        case anything = "opaque values"
+        case order = "changes in order"
+        case missing = "removing what is not there"
+        case completions = "completions once and in order"
+        case notInside = "never inside commit"
+        case threads = "any thread"
+        case close = "close finishes"
+        case closeTwice = "close twice"
+        case closed = "commit after close"
+        case inside = "close inside a completion"
+        case model = "a map"
+    }
+
+    /// Checks a kind of store.
+    ///
+    /// - Parameters:
+    ///   - waived: Clauses that are left out, each with the reason why it cannot be kept.
+    ///   - patience: How long a clause waits for what has to come. Nobody waits longer than need be.
+    ///   - makePlace: Makes a new place, and returns what opens a new store over it, as often as it is called; each
+    ///     time after the last store has been closed. Called for each clause.
+    /// - Returns: The clauses that are not kept; none when all is well.
+    public static func check(
+        waiving waived: [Clause: String] = [:], patience: Duration = .seconds(30),
+        makePlace: @escaping @Sendable () throws -> @Sendable () throws -> any Store
+    ) async -> [ContractViolation<Clause>] {
+        let findings = ContractFindings<Clause>()
+        await findings.run(Clause.allCases.filter { waived[$0] == nil }, patience: patience) { clause in
+            try await clause.run(StoreTrial(clause: clause, findings: findings, makeStore: try makePlace()))
+        }
+        return findings.all
+    }
+}
+
+extension StoreContract.Clause {
+    /// What the documentation of ``Store`` says.
+    public var text: String {
+        switch self {
+        case .empty, .kept: "Everything that is kept."
+        case .anything, .model: "A store is a map from keys to opaque values."
+        case .order: "Applies changes, in their order, all of them or none, after all that was committed before."
+        case .missing: "Removes a key; fine when it is not there."
+        case .completions: "`completion` is called exactly once, … in the order of the commits"
+        case .notInside: "Returns at once. `completion` is called … on a queue of the store's"
+        case .threads: "Methods may be called on any thread."
+        case .close:
+            "Finishes what was committed and gives everything back, so that another store may be opened on the same "
+                + "place at once."
+        case .closeTwice: "Calling it twice does nothing."
+        case .closed: "Later commits fail."
+        case .inside: "May be called inside a completion."
+        }
+    }
+
+    func run(_ trial: StoreTrial) async throws {
+        switch self {
+        case .empty: try await trial.empty()
+        case .kept: try await trial.kept()
+        case .anything: try await trial.anything()
+        case .order: try await trial.order()
+        case .missing: try await trial.missing()
+        case .completions: try await trial.completions()
+        case .notInside: try await trial.notInside()
+        case .threads: try await trial.threads()
+        case .close, .closeTwice: try await trial.close(times: self == .close ? 1 : 2)
+        case .closed: try await trial.closed()
+        case .inside: try await trial.inside()
+        case .model: try await trial.model()
+        }
+    }
+}

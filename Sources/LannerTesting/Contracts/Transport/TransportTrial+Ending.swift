@@ -1,0 +1,139 @@
+import LannerCore
+import LannerLoopback
+
+/// Ends that are asked for.
+extension TransportTrial {
+    func cancelBeforeHead() async throws {
+        _ = serve(100_000, .hold)
+        let witness = witness()
+        try await beginHeld(witness).cancel()
+        let record = try await witness.end()
+        expect(record, failed: [.canceled], "An exchange that was canceled before its head")
+        expect(record.head == nil, "A head came after all.")
+        release()
+        try await fence()
+    }
+
+    func cancelInBody() async throws {
+        let resource = serve(300_000, .stall(afterBytes: 100_000))
+        let witness = witness()
+        let exchange = try await beginHeld(witness)
+        if !deliversFile { try await witness.wait(for: "The first bytes") { $0.byteCount > 0 } }
+        exchange.cancel()
+        exchange.cancel()
+        let what = "An exchange that was canceled in its body"
+        expect(try await witness.end(), failed: [.canceled], beginning: resource.bytes, what)
+        release()
+        try await fence()
+    }
+
+    func cancelAtOnce() async throws {
+        _ = serve(100_000)
+        for _ in 0..<20 {
+            let witness = witness()
+            let (transport, request) = (transport, request())
+            try await Arrival.of("The return of `begin` and `cancel`") {
+                transport.begin(request, receive: witness.receive).cancel()
+            }
+            expectEnd(try await witness.end(), .canceled, "An exchange that was canceled at once")
+        }
+        try await fence()
+    }
+
+    func cancelInside() async throws {
+        try await fromInside { _, exchange in
+            exchange.cancel()
+        } expecting: {
+            .canceled
+        }
+        try await fence()
+    }
+
+    func invalidateInside() async throws {
+        try await fromInside { transport, _ in
+            transport.invalidate()
+        } expecting: {
+            .unavailable
+        }
+        try await fenceElsewhere()
+    }
+
+    private func fromInside(
+        _ act: @escaping @Sendable (any Transport, any TransportExchange) -> Void,
+        expecting fault: () -> TransportFault
+    ) async throws {
+        _ = serve(3_000_000, .hold)
+        let begun = Locked<(any TransportExchange)?>(nil)
+        let transport = transport
+        let witness = witness { event in
+            guard case .head = event, let exchange = begun.withLock({ $0 }) else { return }
+            act(transport, exchange)
+        }
+        let exchange = try await beginHeld(witness)
+        begun.withLock { $0 = exchange }
+        release()
+        expectEnd(try await witness.end(), fault(), "An exchange that was ended inside `receive`")
+        begun.withLock { $0 = nil }
+    }
+
+    func cancelWhileBlocked() async throws {
+        _ = serve(3_000_000, .hold)
+        let barrier = Barrier()
+        defer { barrier.open() }
+        let witness = witness { _ in barrier.hold() }
+        let exchange = try await beginHeld(witness)
+        release()
+        try await barrier.wait()
+        try await Arrival.of("The return of `cancel` while the receiver blocked") { exchange.cancel() }
+        barrier.open()
+        expectEnd(try await witness.end(), .canceled, "An exchange that was canceled while its receiver blocked")
+        try await fence()
+    }
+
+    /// The end may have been on its way already.
+    private func expectEnd(_ record: Record, _ fault: TransportFault, _ what: String) {
+        expect(record.isComplete || record.fault == fault, "\(what) ended with \(record.ending).")
+    }
+
+    func cancelAfterEnd() async throws {
+        for answer in [TransportContract.Answer.whole, .cut(afterBytes: 1000)] {
+            _ = serve(10_000, answer)
+            let witness = witness()
+            let exchange = try await begin(witness)
+            let before = try await witness.end()
+            exchange.cancel()
+            exchange.pause()
+            exchange.resume()
+            try await fence()
+            let after = witness.record
+            expect(before.ending == after.ending, "\(before.ending) became \(after.ending).")
+        }
+    }
+
+    func invalidate() async throws {
+        _ = serve(100_000, .hold)
+        _ = serve(100_000, .stall(afterBytes: 1000), at: "/stalled")
+        let witnesses = [witness(), witness(), witness()]
+        var exchanges: [any TransportExchange] = []
+        for (witness, path) in zip(witnesses, [Self.path, Self.path, "/stalled"]) {
+            exchanges.append(try await begin(witness, request(path)))
+        }
+        try await held(3)
+        for _ in 0..<2 { transport.invalidate() }
+        for witness in witnesses {
+            expect(try await witness.end().fault == .unavailable, "An exchange ended with \(witness.record.ending).")
+        }
+        for exchange in exchanges { exchange.cancel() }
+        release()
+        try await fenceElsewhere()
+    }
+
+    func beginAfterInvalidate() async throws {
+        _ = serve(100)
+        transport.invalidate()
+        let record = try await fetch()
+        expect(record, failed: [.unavailable], "An exchange that was begun too late")
+        expect(record.head == nil, "There was a head.")
+        expect(site.requests(Self.path).isEmpty, "A request was sent.")
+    }
+}

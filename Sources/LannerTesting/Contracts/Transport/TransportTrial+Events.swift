@@ -1,0 +1,104 @@
+import LannerCore
+import LannerLoopback
+
+/// What comes, and when.
+extension TransportTrial {
+    func order() async throws {
+        let resource = serve(300_000)
+        let record = try await fetch()
+        expect(record, resource.bytes, "A file of 300,000 bytes")
+        expect(record.head?.status == 200, "The head had the status \(record.head?.status ?? 0).")
+        expect(record.head?.fields["Content-Length"] == "300000", "The head came without its `Content-Length`.")
+        try await fence()
+    }
+
+    func endings() async throws {
+        let answers: [TransportContract.Answer] = [
+            .whole, .status(404, body: [1]), .status(503), .cut(afterBytes: 1000), .broken,
+        ]
+        for answer in answers {
+            _ = serve(10_000, answer)
+            _ = try await fetch()
+        }
+        try await fence()
+    }
+
+    func oneAtATime() async throws {
+        try await blocked { _ in true }
+    }
+
+    func blockedReceiver() async throws {
+        try await blocked { event in
+            switch event {
+            case .bytes, .progress, .file: true
+            case .head, .end, .failure: false
+            }
+        }
+    }
+
+    /// An exchange whose receiver blocks in the first call that the point names.
+    private func blocked(at isThere: @escaping @Sendable (TransportEvent) -> Bool) async throws {
+        let resource = serve(3_000_000, .hold)
+        let barrier = Barrier()
+        defer { barrier.open() }
+        let witness = witness { if isThere($0) { barrier.hold() } }
+        let exchange = try await beginHeld(witness)
+        defer { withExtendedLifetime(exchange) {} }
+        release()
+        try await barrier.wait()
+        try await fenceElsewhere()
+        try await fenceElsewhere()
+        barrier.open()
+        expect(try await witness.end(), resource.bytes, "An exchange whose receiver blocked")
+    }
+
+    func beginInside() async throws {
+        let (first, second) = (serve(10_000), serve(20_000, seed: 2, at: "/second"))
+        let (transport, next, nextRequest) = (transport, witness(), request("/second"))
+        let witness = witness { event in
+            if case .end = event { _ = transport.begin(nextRequest, receive: next.receive) }
+        }
+        _ = try await begin(witness)
+        expect(try await witness.end(), first.bytes, "The first exchange")
+        expect(try await next.end(), second.bytes, "The exchange that was begun inside `receive`")
+    }
+
+    func manyAtOnce() async throws {
+        try await withThrowingTaskGroup(of: Void.self) { group in
+            for number in 0..<20 {
+                group.addTask {
+                    let resource = serve(50_000, seed: UInt64(number), at: "/\(number)")
+                    expect(try await fetch("/\(number)"), resource.bytes, "One of 20 exchanges")
+                }
+            }
+            try await group.waitForAll()
+        }
+    }
+}
+
+/// Blocks one receiver. Only the first: a transport that delivers in parallel would lose all its threads to it.
+struct Barrier: Sendable {
+    private let isReached = Locked(false)
+    private let reached = Arrival<Void>()
+    private let gate = Latch()
+
+    /// Blocks the first caller until it is opened.
+    func hold() {
+        let isFirst = isReached.withLock { isReached in
+            defer { isReached = true }
+            return !isReached
+        }
+        guard isFirst else { return }
+        reached.arrive(())
+        gate.wait()
+    }
+
+    /// Returns when someone is blocked.
+    func wait() async throws {
+        try await reached.wait(for: "The first event")
+    }
+
+    func open() {
+        gate.open()
+    }
+}

@@ -1,0 +1,101 @@
+import Foundation
+import LannerCore
+import LannerLoopback
+
+/// What some transports promise beyond what all do.
+extension TransportTrial {
+    func pause() async throws {
+        // More than can be on its way.
+        let resource = serve(64 << 20, .hold)
+        let begun = Locked<(any TransportExchange)?>(nil)
+        let witness = witness(keepsBytes: false) { event in
+            if case .bytes = event { begun.withLock { $0 }?.pause() }
+        }
+        let exchange = try await beginHeld(witness)
+        begun.withLock { $0 = exchange }
+        release()
+        try await witness.wait(for: "The first bytes") { $0.byteCount > 0 }
+        try await settle(witness)
+        expect(!witness.record.isOver, "All of 64 MiB came after `pause()`.")
+        begun.withLock { $0 = nil }
+        Thread.detachNewThread { exchange.resume() }
+        let record = try await witness.end()
+        expect(record.isComplete, "A paused exchange ended with \(record.ending).")
+        expect(Int64(record.byteCount) == resource.length, "\(record.byteCount) bytes came in all.")
+    }
+
+    /// Until nothing more comes.
+    private func settle(_ witness: TransportWitness) async throws {
+        var before = -1
+        while witness.record.byteCount != before, !witness.record.isOver {
+            before = witness.record.byteCount
+            try await fenceElsewhere()
+        }
+    }
+
+    func ignoredPause() async throws {
+        let resource = serve(300_000, .hold)
+        let witness = witness()
+        let exchange = try await beginHeld(witness)
+        exchange.pause()
+        release()
+        expect(try await witness.end(), resource.bytes, "An exchange that was paused")
+    }
+
+    func progress() async throws {
+        let resource = serve(3_000_000, .stall(afterBytes: 1_000_000))
+        let witness = witness()
+        let exchange = try await beginHeld(witness)
+        defer { withExtendedLifetime(exchange) {} }
+        try await witness.wait(for: "Progress with a third of the file") { !$0.progress.isEmpty }
+        release()
+        let record = try await witness.end()
+        expect(record, resource.bytes, "A file")
+        expect(record.progress.last ?? 0 <= resource.length, "Progress went to \(record.progress.last ?? 0).")
+    }
+
+    func file() async throws {
+        let resource = serve(300_000)
+        let record = try await fetch()
+        expect(record, resource.bytes, "A file")
+        expect(record.file != nil, "No file was handed over.")
+    }
+
+    func resume() async throws {
+        let resource = serve(3_000_000, .stall(afterBytes: 1_000_000))
+        guard let data = try await broken() else { return }
+        site.always(Self.path, .whole)
+        let record = try await fetch(request(resume: data))
+        expect(record, resource.bytes, "The exchange with resume data")
+        expect(record.head?.status == 206, "It was answered with \(record.head?.status ?? 0).")
+        let range = site.requests(Self.path).last?.fields["Range"] ?? "no range"
+        expect(range.hasPrefix("bytes=") && !range.hasPrefix("bytes=0-"), "It asked for \(range).")
+    }
+
+    func resumeChanged() async throws {
+        _ = serve(3_000_000, .stall(afterBytes: 1_000_000))
+        guard let data = try await broken() else { return }
+        let changed = serve(2_000_000, seed: 2)
+        let record = try await fetch(request(resume: data))
+        expect(record, changed.bytes, "The exchange with resume data of a file that has changed")
+        expect(record.head?.status == 200, "It was answered with \(record.head?.status ?? 0).")
+    }
+
+    func resumeUnusable() async throws {
+        _ = serve(100)
+        let record = try await fetch(request(resume: Data("not resume data".utf8)))
+        expect(record, failed: [.other], "An exchange with resume data that are none")
+        expect(record.head == nil, "There was a head.")
+    }
+
+    /// Breaks an exchange off in its body; what it leaves.
+    private func broken() async throws -> Data? {
+        let witness = witness()
+        let exchange = try await beginHeld(witness)
+        try await witness.wait(for: "Progress with a part of the file") { !$0.progress.isEmpty }
+        exchange.cancel()
+        let failure = try await witness.end().failure
+        expect(failure?.resumeData != nil, "An exchange that was canceled in its body left no resume data.")
+        return failure?.resumeData
+    }
+}

@@ -1,0 +1,129 @@
+import Foundation
+import LannerCore
+import LannerLoopback
+
+/// One clause tried on one transport.
+struct TransportTrial: Sendable {
+    typealias Clause = TransportContract.Clause
+    typealias Record = TransportWitness.Record
+
+    let clause: Clause
+    let findings: ContractFindings<Clause>
+    let setup: TransportContract.Setup
+    let setUp: @Sendable () throws -> TransportContract.Setup
+
+    var transport: any Transport { setup.transport }
+    var site: any TransportContract.Site { setup.site }
+    var deliversFile: Bool { transport.traits.delivery == .file }
+
+    /// Where most clauses have their file.
+    static let path = "/file"
+
+    /// Puts a file at the usual path.
+    func serve(
+        _ length: Int64, seed: UInt64 = 1, _ answer: TransportContract.Answer = .whole, at path: String = path,
+        framing: LoopbackServer.Resource.Framing = .contentLength
+    ) -> LoopbackServer.Resource {
+        let resource = LoopbackServer.Resource(.generated(seed: seed, length: length), framing: framing)
+        site.put(resource, at: path)
+        site.always(path, answer)
+        return resource
+    }
+
+    func request(_ target: String = path, _ fields: HeaderFields = [:], resume: Data? = nil) -> TransportRequest {
+        let url = URL(string: target, relativeTo: site.baseURL)?.absoluteURL ?? site.baseURL
+        return TransportRequest(url: url, fields: fields, resumeData: resume, timeout: .seconds(3600))
+    }
+
+    func witness(
+        keepsBytes: Bool = true, hook: @escaping @Sendable (TransportEvent) -> Void = { _ in }
+    ) -> TransportWitness {
+        TransportWitness(findings, transport.traits.delivery, keepsBytes: keepsBytes, hook: hook)
+    }
+
+    // MARK: Carrying out
+
+    /// Begins an exchange, on a thread that may be blocked, and returns it.
+    func begin(_ witness: TransportWitness, _ request: TransportRequest) async throws -> any TransportExchange {
+        let transport = transport
+        return try await Arrival.of("The return of `begin`") { transport.begin(request, receive: witness.receive) }
+    }
+
+    func begin(_ witness: TransportWitness) async throws -> any TransportExchange {
+        try await begin(witness, request())
+    }
+
+    /// Begins an exchange that the site holds back.
+    func beginHeld(_ witness: TransportWitness) async throws -> any TransportExchange {
+        let exchange = try await begin(witness)
+        try await held(1)
+        return exchange
+    }
+
+    /// Returns when so many answers are held back.
+    func held(_ count: Int) async throws {
+        try await NeverCame.unless("A request") { try await site.waitUntilHeld(count) }
+    }
+
+    /// Carries out an exchange to its end.
+    func fetch(_ request: TransportRequest) async throws -> Record {
+        let witness = witness()
+        let exchange = try await begin(witness, request)
+        defer { withExtendedLifetime(exchange) {} }
+        return try await witness.end()
+    }
+
+    func fetch(_ target: String = path, _ fields: HeaderFields = [:]) async throws -> Record {
+        try await fetch(request(target, fields))
+    }
+
+    /// Lets the site go on, on another thread: whoever delivers there may be blocked by the receiver.
+    func release() {
+        let site = site
+        Thread.detachNewThread { try? site.release() }
+    }
+
+    /// Carries out another exchange, so that what is still on its way has had its chance to come.
+    func fence() async throws {
+        let resource = serve(10_000, seed: 99, at: "/fence")
+        expect(try await fetch("/fence"), resource.bytes, "An exchange after the one that was tried")
+    }
+
+    /// The same on a transport of its own.
+    func fenceElsewhere() async throws {
+        let other = try setUp()
+        let trial = TransportTrial(clause: clause, findings: findings, setup: other, setUp: setUp)
+        try await trial.fence()
+        other.transport.invalidate()
+    }
+
+    // MARK: Expecting
+
+    func expect(_ isKept: Bool, _ detail: @autoclosure () -> String) {
+        findings.expect(isKept, clause, detail())
+    }
+
+    /// Expects an exchange to be complete with these bytes.
+    func expect(_ record: Record, _ bytes: [UInt8], _ what: String) {
+        expect(record.isComplete, "\(what) ended with \(record.ending).")
+        if record.isComplete { expect(record.body == bytes, "\(what) had \(Self.difference(record.body, bytes)).") }
+    }
+
+    /// Expects an exchange to have failed in one of these ways, with no more than the beginning of these bytes.
+    func expect(_ record: Record, failed faults: [TransportFault], beginning bytes: [UInt8] = [], _ what: String) {
+        expect(record.fault.map(faults.contains) ?? false, "\(what) ended with \(record.ending).")
+        expect(bytes.starts(with: record.body), "\(what) had \(Self.difference(record.body, bytes)).")
+    }
+
+    private static func difference(_ given: [UInt8], _ expected: [UInt8]) -> String {
+        let same = zip(given, expected).prefix { $0 == $1 }.count
+        return "\(given.count) bytes, of which the first \(same) are those of the \(expected.count) that were served"
+    }
+}
+
+extension TransportWitness {
+    /// What has come, after the ending.
+    func end() async throws -> Record {
+        try await wait(for: "`end` or `failure`") { $0.isOver }
+    }
+}

@@ -1,0 +1,156 @@
+import Dispatch
+import Foundation
+import LannerCore
+import LannerTesting
+
+/// A transport that breaks one clause and keeps the others, as far as they let it.
+struct Flaw: Sendable, CustomStringConvertible {
+    let description: String
+    let clause: TransportContract.Clause
+    var breakIt: @Sendable (ScriptedTransport) -> any Transport
+
+    static let all: [Flaw] = [
+        Flaw(description: "ends twice", clause: .oneEnding) { transport in
+            BrokenTransport(transport) { event, receive in
+                receive(event)
+                if case .end = event { receive(event) }
+            }
+        },
+        Flaw(description: "delivers after the end", clause: .nothingAfter) { transport in
+            BrokenTransport(transport) { event, receive in
+                receive(event)
+                if case .failure = event { receive(.bytes(Data([1]))) }
+            }
+        },
+        Flaw(description: "delivers in parallel", clause: .oneAtATime) { transport in
+            BrokenTransport(transport) { event, receive in DispatchQueue.global().async { receive(event) } }
+        },
+        Flaw(description: "says end on a short body", clause: .shortBody) { transport in
+            BrokenTransport(transport) { event, receive in receive(event.fault == .connectionLost ? .end : event) }
+        },
+        Flaw(description: "does not report a cancellation", clause: .cancelBeforeHead) { transport in
+            BrokenTransport(transport) { event, receive in
+                if event.fault != .canceled { receive(event) }
+            }
+        },
+        Flaw(description: "does not report after invalidate", clause: .invalidate) { transport in
+            BrokenTransport(transport) { event, receive in
+                if event.fault != .unavailable { receive(event) }
+            }
+        },
+        Flaw(description: "uses its buffer again", clause: .keptBytes) { transport in
+            let buffer = Buffer()
+            return BrokenTransport(transport) { event, receive in
+                if case .bytes(let data) = event { receive(.bytes(buffer.hold(data))) } else { receive(event) }
+            }
+        },
+        Flaw(description: "asks for a range unasked", clause: .ownFields) { transport in
+            BrokenTransport(transport, sending: { $0["Range"] = $0["Range"] ?? "bytes=0-" })
+        },
+        Flaw(description: "cannot pause", clause: .pause) { BrokenTransport($0, pauses: false) },
+        Flaw(description: "follows redirects", clause: .redirect) { FollowingTransport(transport: $0) },
+    ]
+}
+
+/// Changes what goes in and what comes out.
+struct BrokenTransport: Transport {
+    typealias Receiver = @Sendable (TransportEvent) -> Void
+
+    private let transport: ScriptedTransport
+    private let change: @Sendable (TransportEvent, @escaping Receiver) -> Void
+    private let send: @Sendable (inout HeaderFields) -> Void
+    private let pauses: Bool
+
+    init(
+        _ transport: ScriptedTransport, pauses: Bool = true,
+        _ change: @escaping @Sendable (TransportEvent, @escaping Receiver) -> Void = { event, receive in receive(event)
+        }
+    ) {
+        self.transport = transport
+        self.pauses = pauses
+        self.change = change
+        send = { _ in }
+    }
+
+    init(_ transport: ScriptedTransport, sending send: @escaping @Sendable (inout HeaderFields) -> Void) {
+        self.transport = transport
+        self.send = send
+        pauses = true
+        change = { event, receive in receive(event) }
+    }
+
+    var traits: TransportTraits { transport.traits }
+
+    func begin(_ request: TransportRequest, receive: @escaping Receiver) -> any TransportExchange {
+        var request = request
+        send(&request.fields)
+        let exchange = transport.begin(request) { [change] event in change(event, receive) }
+        return pauses ? exchange : RestlessExchange(exchange)
+    }
+
+    func invalidate() {
+        transport.invalidate()
+    }
+}
+
+/// Goes where a redirect points, as URLSession does when it is left alone.
+private struct FollowingTransport: Transport {
+    let transport: ScriptedTransport
+    var traits: TransportTraits { transport.traits }
+
+    func begin(
+        _ request: TransportRequest, receive: @escaping @Sendable (TransportEvent) -> Void
+    ) -> any TransportExchange {
+        let isElsewhere = Locked(false)
+        return transport.begin(request) { event in
+            if case .head(let head) = event, let location = head.fields["Location"],
+                let url = URL(string: location, relativeTo: request.url)
+            {
+                isElsewhere.withLock { $0 = true }
+                _ = begin(TransportRequest(url: url.absoluteURL, fields: request.fields), receive: receive)
+            } else if !isElsewhere.withLock({ $0 }) {
+                receive(event)
+            }
+        }
+    }
+
+    func invalidate() {
+        transport.invalidate()
+    }
+}
+
+/// Goes on when it is asked to pause.
+private final class RestlessExchange: TransportExchange {
+    private let exchange: any TransportExchange
+
+    init(_ exchange: any TransportExchange) {
+        self.exchange = exchange
+    }
+
+    func cancel() { exchange.cancel() }
+    func pause() {}
+    func resume() { exchange.resume() }
+}
+
+/// Memory that each piece is put into anew.
+// @unchecked Sendable: exchanges use it one after the other, each on one thread at a time.
+private final class Buffer: @unchecked Sendable {
+    private let memory = UnsafeMutableRawBufferPointer.allocate(byteCount: 1 << 20, alignment: 1)
+
+    deinit {
+        memory.deallocate()
+    }
+
+    func hold(_ data: Data) -> Data {
+        guard let start = memory.baseAddress, data.count <= memory.count else { return data }
+        memory.copyBytes(from: data)
+        return Data(bytesNoCopy: start, count: data.count, deallocator: .none)
+    }
+}
+
+extension TransportEvent {
+    fileprivate var fault: TransportFault? {
+        guard case .failure(let failure) = self else { return nil }
+        return failure.fault
+    }
+}

@@ -1,0 +1,87 @@
+import Dispatch
+import Foundation
+import LannerCore
+import LannerTesting
+import Testing
+
+/// What breaks a contract is caught, by the name of the clause.
+@Suite(.timeLimit(.minutes(15)))
+struct SensitivityTests {
+    @Test(arguments: Flaw.all)
+    func transport(flaw: Flaw) async {
+        // Little patience: where something has to come and does not, that is what is looked for.
+        let violations = await TransportContract.check(patience: .milliseconds(500)) {
+            .init(ScriptedTransport(), inside: flaw.breakIt)
+        }
+        #expect(violations.map(\.clause).contains(flaw.clause), "\(violations)")
+    }
+
+    @Test func aTransportThatCannotBeMade() async {
+        struct Refusal: Error {}
+        let violations = await TransportContract.check(make: { throw Refusal() })
+        #expect(violations.count == TransportContract.Clause.allCases.count)
+    }
+
+    @Test func waivedClausesAreLeftOut() async throws {
+        let flaw = try #require(Flaw.all.first { $0.clause == .redirect })
+        let violations = await TransportContract.check(waiving: [.redirect: "A test."]) {
+            .init(ScriptedTransport(), inside: flaw.breakIt)
+        }
+        #expect(violations == [])
+    }
+
+    @Test func aStoreThatReportsAtOnceAndKeepsNothing() async {
+        let violations = await StoreContract.check(patience: .seconds(5)) { { HastyStore() } }
+        let clauses = Set(violations.map(\.clause))
+        #expect(clauses.isSuperset(of: [.kept, .anything, .order, .notInside, .close, .closed, .model]))
+        #expect(clauses.isDisjoint(with: [.empty]))
+    }
+
+    @Test func aHasherThatIsAReference() {
+        let violations = HasherContract.check(vectors: [:]) { SharedHasher() }
+        #expect(violations.map(\.clause) == [.copies])
+    }
+
+    @Test func aHasherThatSeesCuts() {
+        let violations = HasherContract.check(vectors: ["ab": "00"]) { CallHasher() }
+        #expect(Set(violations.map(\.clause)).isSuperset(of: [.vectors, .cuts, .oneByOne, .empty, .everyByte]))
+    }
+
+    @Test func aClockThatCallsAtOnce() async {
+        let violations = await ClockContract.check(make: { HastyClock() })
+        #expect(Set(violations.map(\.clause)) == [.notBefore, .notInside, .far])
+    }
+}
+
+private final class HastyStore: Store {
+    func load() throws -> StoreContents { StoreContents() }
+    func close() {}
+
+    func commit(
+        _ changes: [StoreChange], durability: StoreDurability,
+        completion: @escaping @Sendable (Result<Void, StoreError>) -> Void
+    ) {
+        completion(.success(()))
+    }
+}
+
+// @unchecked Sendable: used on one thread.
+private final class SharedHasher: Checksum.Hasher, @unchecked Sendable {
+    private var hasher = Checksum.Algorithm.md5.makeHasher()
+    func update(_ bytes: UnsafeRawBufferPointer) { hasher.update(bytes) }
+    func digest() -> [UInt8] { hasher.digest() }
+}
+
+/// Counts calls instead of hashing bytes.
+private struct CallHasher: Checksum.Hasher {
+    private var calls: UInt8 = 0
+    mutating func update(_ bytes: UnsafeRawBufferPointer) { calls &+= 1 }
+    func digest() -> [UInt8] { [calls] }
+}
+
+private final class HastyClock: SessionManager.Clock {
+    private let clock = SystemClock()
+    var now: Duration { clock.now }
+    var date: Date { clock.date }
+    func schedule(at deadline: Duration, _ work: @escaping @Sendable () -> Void) { work() }
+}
