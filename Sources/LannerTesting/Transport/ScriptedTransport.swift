@@ -66,6 +66,16 @@ public final class ScriptedTransport: Transport {
         state.withLock { $0.standing[place] = step }
     }
 
+    /// What every exchange fails with, as when there is no network (``TransportFault/notConnected``): those under way at
+    /// once, and those that begin, whatever the script, which waits; nil for none.
+    public var outage: TransportFault? {
+        get { state.withLock { $0.outage } }
+        set {
+            state.withLock { $0.outage = newValue }
+            if let newValue { fail(with: newValue) }
+        }
+    }
+
     /// Whether exchanges that break off leave resume data, where the traits promise some. True unless set.
     public var leavesResumeData: Bool {
         get { state.withLock { $0.leavesResumeData } }
@@ -145,15 +155,6 @@ public final class ScriptedTransport: Transport {
     package var holdsAll: Bool {
         get { state.withLock { $0.holdsAll } }
         set { state.withLock { $0.holdsAll = newValue } }
-    }
-
-    /// What every exchange fails with, as when there is no network; those under way fail at once.
-    package var outage: TransportFault? {
-        get { state.withLock { $0.outage } }
-        set {
-            state.withLock { $0.outage = newValue }
-            if let newValue { fail(with: newValue) }
-        }
     }
 
     /// The exchanges under way, the oldest first.
