@@ -37,7 +37,9 @@ let package = Package(
         .target(name: "ClientModel", path: "Tests/ClientModel", packageAccess: false),
         .testTarget(
             name: "ClientCodeTests", dependencies: ["Lanner", "LannerTesting", "ClientModel"], packageAccess: false),
-        .testTarget(name: "DocumentationTests", dependencies: ["Lanner"]),
+        // A small app and its tests, as users of LannerTesting write them.
+        .testTarget(name: "SampleAppTests", dependencies: ["Lanner", "LannerTesting"], packageAccess: false),
+        .testTarget(name: "DocumentationTests", dependencies: ["Lanner", "LannerTesting"]),
         // Runs the simulated worlds of LannerTesting.
         .executableTarget(
             name: "lanner-sim", dependencies: ["LannerTesting", "LannerMachine"], path: "Tests/Simulator"),

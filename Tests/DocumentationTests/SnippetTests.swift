@@ -1,23 +1,26 @@
 import Foundation
 import Testing
 
-/// What the README shows is code that compiles.
+/// What the documents show is code that compiles.
 @Suite struct SnippetTests {
     private let root = URL(fileURLWithPath: #filePath)
         .deletingLastPathComponent().deletingLastPathComponent().deletingLastPathComponent()
 
-    @Test func everySwiftBlockOfTheReadmeIsCompiled() throws {
-        let readme = try String(contentsOf: root.appendingPathComponent("README.md"), encoding: .utf8)
-        let source = try String(
-            contentsOf: root.appendingPathComponent("Tests/DocumentationTests/Snippets.swift"), encoding: .utf8)
-        let blocks = Self.blocks(in: readme, from: "```swift", to: "```")
+    @Test(arguments: [("README.md", "Snippets.swift"), ("Docs/Testing.md", "TestingSnippets.swift")])
+    func everySwiftBlockIsCompiled(document: String, source: String) throws {
+        let blocks = Self.blocks(in: try text(document), from: "```swift", to: "```")
         #expect(!blocks.isEmpty)
-        let snippets = Self.blocks(in: source, from: "// snippet:", to: "// end")
+        let snippets = Self.blocks(
+            in: try text("Tests/DocumentationTests/" + source), from: "// snippet:", to: "// end")
         for block in blocks { #expect(snippets.contains(block), "not compiled: \(block)") }
     }
 
+    private func text(_ path: String) throws -> String {
+        try String(contentsOf: root.appendingPathComponent(path), encoding: .utf8)
+    }
+
     @Test func theReadmeIsShort() throws {
-        let readme = try String(contentsOf: root.appendingPathComponent("README.md"), encoding: .utf8)
+        let readme = try text("README.md")
         #expect(readme.split(separator: "\n", omittingEmptySubsequences: false).count <= 121)
     }
 

@@ -1,0 +1,118 @@
+import Foundation
+import Lanner
+import LannerTesting
+import Testing
+
+// The Swift code of Docs/Testing.md, word for word, compiled and run. `SnippetTests` compares the two.
+
+struct TestingSnippets {
+    // snippet: the bench
+    @Test func keepsWhatTheServerHas() throws {
+        let bench = TestBench()
+        let audio = LoopbackServer.Resource(.generated(seed: 1, length: 1_000_000))
+        bench.transport.serve(audio, at: "/one.mp3")
+        let task = try #require(bench.manager.download("https://example.com/one.mp3"))
+        bench.settle()
+        #expect(task.status == .succeeded)
+        #expect(bench.contents(of: task) == audio.bytes)
+    }
+    // end
+
+    // snippet: network
+    @Test func survivesABadServer() throws {
+        let bench = TestBench()
+        bench.transport.serve(.init(.generated(seed: 1, length: 1_000_000)), at: "/one.mp3")
+        bench.transport.script("/one.mp3", .status(503), .cut(afterBytes: 400_000), .pass)
+        let task = try #require(bench.manager.download("https://example.com/one.mp3"))
+        #expect(bench.runToRest())
+        #expect(task.status == .succeeded)
+        #expect(bench.transport.requests.map { $0.fields["Range"] ?? "whole" } == ["whole", "whole", "bytes=400000-"])
+    }
+    // end
+
+    // snippet: relaunch
+    @Test func goesOnAfterACrash() throws {
+        let bench = TestBench()
+        bench.transport.serve(.init(.generated(seed: 1, length: 1_000_000)), at: "/one.mp3")
+        bench.transport.script("/one.mp3", .stall(afterBytes: 400_000))
+        bench.manager.download("https://example.com/one.mp3")
+        bench.run(for: .seconds(2))
+        let manager = bench.relaunch()
+        let task = try #require(manager.fetchTask("https://example.com/one.mp3"))
+        #expect(task.status == .suspended)
+        #expect(task.progress.fractionCompleted == 0.4)
+    }
+    // end
+
+    // snippet: disk
+    @Test func failsOnAFullDisk() throws {
+        let bench = TestBench(disk: MemoryDisk(capacity: 500_000))
+        bench.transport.serve(.init(.generated(seed: 1, length: 1_000_000)), at: "/one.mp3")
+        let task = try #require(bench.manager.download("https://example.com/one.mp3"))
+        bench.settle()
+        #expect(task.status == .failed)
+        bench.disk.capacity = nil
+        bench.manager.start(task)
+        bench.settle()
+        #expect(task.status == .succeeded)
+    }
+    // end
+
+    // snippet: unimplemented
+    @Test func opensWithoutTheNetwork() {
+        let transport = UnimplementedTransport { Issue.record("\($0)") }
+        let manager = SessionManager("offline", transport: transport, store: MemoryStore(), cache: temporaryCache())
+        #expect(manager.tasks.isEmpty)
+        manager.invalidate()
+    }
+    // end
+
+    // snippet: loopback
+    @Test func downloadsOverHTTP() async throws {
+        let server = try LoopbackServer()
+        let audio = LoopbackServer.Resource(.generated(seed: 1, length: 1_000_000))
+        server.put("/one.mp3", audio)
+        server.script("/one.mp3", [.reset(afterBytes: 400_000)])
+        let manager = SessionManager("loopback", transport: URLSessionTransport(), cache: temporaryCache())
+        let task = try #require(manager.download(server.url("/one.mp3"), checksum: audio.digest()))
+        let file = try await task.file
+        #expect(try Data(contentsOf: file).elementsEqual(audio.bytes))
+        manager.invalidate()
+    }
+    // end
+
+    // snippet: contract
+    @Test func ourStoreKeepsTheContract() async {
+        let violations = await StoreContract.check {
+            let directory = try TemporaryDirectory()
+            return { FileStore(directory: directory.url) }
+        }
+        #expect(violations == [])
+    }
+    // end
+
+    private let directory: TemporaryDirectory
+
+    init() throws {
+        directory = try TemporaryDirectory()
+    }
+
+    private func temporaryCache() -> Cache {
+        Cache("documentation", downloadPath: directory.url.path)
+    }
+}
+
+/// A directory of its own, removed with the value.
+private final class TemporaryDirectory: Sendable {
+    let url: URL
+
+    init() throws {
+        let name = "lanner-documentation-\(UUID().uuidString)"
+        url = FileManager.default.temporaryDirectory.appendingPathComponent(name, isDirectory: true)
+        try FileManager.default.createDirectory(at: url, withIntermediateDirectories: true)
+    }
+
+    deinit {
+        try? FileManager.default.removeItem(at: url)
+    }
+}
