@@ -89,11 +89,10 @@ extension StoreFiles {
         guard end > 0 else { return }
         do throws(FileError) {
             let file = try disk.open(path(StoreFileName.name(.journal, generation)), .readWrite)
-            if try file.size() > end {
-                try file.truncate(to: end)
-                // Or a crash could bring the end back behind newer commits, where it would pass for damage.
-                try file.sync()
-            }
+            if try file.size() > end { try file.truncate(to: end) }
+            // What is told from now on must not be taken back by a crash: neither an end that was cut, which behind newer
+            // commits would pass for damage, nor commits that only the kernel has had from a process that died.
+            try file.sync()
             journal = Journal(file: file, end: end)
         } catch {
             journal = nil

@@ -1,6 +1,7 @@
 import Foundation
 import LannerCore
 import LannerMachine
+import LannerTesting
 import Testing
 
 /// Runs that end, or that fail once, at every single operation on the disk.
@@ -133,5 +134,23 @@ import Testing
         let (_, after) = try SteppedStore.opened(stepped.disk.afterMachineDeath(&random))
         #expect(after.values == contents.values.merging(["new": Data("one".utf8)]) { $1 }, place)
         #expect(after.problems == [], place)
+    }
+
+    /// The process died before its last commit was synced, the machine dies while the next store is open.
+    @Test(arguments: 0..<20 as Range<UInt64>) func whatWasReadOnceStays(seed: UInt64) throws {
+        let (disk, lanes) = (MemoryDisk(), ManualLanes())
+        let open = { FileStore(directory: "/store", disk: disk, lanes: lanes) }
+        let first = open()
+        _ = try first.load()
+        first.commit([.put("a", "1")], durability: .machine) { _ in }
+        lanes.runAll()
+        first.commit([.remove(key: "a")], durability: .process) { _ in }
+        lanes.runAll()
+        disk.endProcess()
+        let second = open()
+        #expect(try second.load().values.isEmpty)
+        var random = SeededGenerator(seed: seed)
+        disk.loseUnsynced(&random)
+        #expect(try open().load().values.isEmpty)
     }
 }
