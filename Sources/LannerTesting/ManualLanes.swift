@@ -86,6 +86,17 @@ package final class ManualLanes: LaneFactory {
         return next != nil
     }
 
+    /// The same on a lane whose work does not run already: for work that goes on while other work is in the middle.
+    package func runAnyIdle(using generator: inout some RandomNumberGenerator) {
+        let next: Queued? = queue.withLock { queue in
+            guard queue.head < queue.entries.count else { return nil }
+            let picked = queue.first(ofLaneAt: Int.random(in: queue.head..<queue.entries.count, using: &generator))
+            let lane = queue.entries[picked]?.lane
+            return queue.running.contains { $0.lane == lane } ? nil : queue.take(at: picked)
+        }
+        if let next { run(next) }
+    }
+
     private func run(_ next: Queued) {
         queue.withLock { $0.running.append((next.lane, next.label)) }
         next.work()

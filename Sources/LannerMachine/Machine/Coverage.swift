@@ -1,43 +1,50 @@
 /// Which events the machine has met in which states, and where that led.
 package struct Coverage: Sendable, Hashable {
     /// A state, without what it knows; `none` is a download that is not here.
-    package enum Place: String, Sendable, CaseIterable {
+    package enum Place: Int, Sendable, CaseIterable {
         case none, waiting, openingFile, requesting, transferring, closing, forgetting, discarding, verifying
         case announcing, moving, recording, waitingToRecord, suspended, failed, succeeded
     }
 
     /// An event, without what it brings.
-    package enum Kind: String, Sendable, CaseIterable {
+    package enum Kind: Int, Sendable, CaseIterable {
         case add, start, downloadAgain, suspend, cancel, remove, reorder, expectDigest, admit, tick, network
         case opened, wrote, synced, verified, published, fileFailed, closed, discarded
         case recorded, recordFailed
         case head, redirected, received, holds, resumeData, ended, overflowed, exchangeFailed
     }
 
-    /// One event that was met.
-    package struct Step: Sendable, Hashable {
-        package var from: Place
-        package var event: Kind
-        package var to: Place
+    private static let kinds = Kind.allCases.count
 
-        package init(from: Place, event: Kind, to: Place) {
-            self.from = from
-            self.event = event
-            self.to = to
-        }
-    }
-
-    /// How often each was met.
-    package private(set) var counts: [Step: Int] = [:]
+    /// How often each event was met in each state, state by state.
+    private var counts = [Int](repeating: 0, count: Place.allCases.count * kinds)
+    /// Where that led: a bit for each state.
+    private var targets = [UInt32](repeating: 0, count: Place.allCases.count * kinds)
 
     package init() {}
 
-    package mutating func note(_ step: Step) {
-        counts[step, default: 0] += 1
+    mutating func note(_ kind: Kind, from: Place, to: Place) {
+        let index = from.rawValue * Self.kinds + kind.rawValue
+        counts[index] += 1
+        targets[index] |= 1 << UInt32(to.rawValue)
+    }
+
+    /// How often an event was met in a state.
+    package func count(_ kind: Kind, in place: Place) -> Int {
+        counts[place.rawValue * Self.kinds + kind.rawValue]
+    }
+
+    /// Where an event led from a state.
+    package func targets(of kind: Kind, in place: Place) -> [Place] {
+        let bits = targets[place.rawValue * Self.kinds + kind.rawValue]
+        return Place.allCases.filter { bits & 1 << UInt32($0.rawValue) != 0 }
     }
 
     package mutating func add(_ other: Coverage) {
-        counts.merge(other.counts, uniquingKeysWith: +)
+        for index in counts.indices {
+            counts[index] += other.counts[index]
+            targets[index] |= other.targets[index]
+        }
     }
 }
 

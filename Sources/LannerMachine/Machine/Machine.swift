@@ -85,7 +85,7 @@ extension Machine {
         roster.reserve(new.count)
         for download in new where roster.place(of: download.id) == nil {
             let download = Download(download)
-            coverage?.note(.init(from: .none, event: .add, to: .init(download.state)))
+            coverage?.note(.add, from: .none, to: .init(download.state))
             roster.add(download)
         }
     }
@@ -101,7 +101,7 @@ extension Machine {
         _ id: DownloadID, _ kind: Coverage.Kind, _ body: (inout Download, inout Context) -> Void
     ) {
         guard let place = roster.place(of: id) else {
-            coverage?.note(.init(from: .none, event: kind, to: .none))
+            coverage?.note(kind, from: .none, to: .none)
             return context.actions.append(.ignored(id, .unknownDownload))
         }
         change(at: place, kind, body)
@@ -120,7 +120,7 @@ extension Machine {
     private mutating func note(_ kind: Coverage.Kind, from: Coverage.Place, at place: Int) {
         guard coverage != nil else { return }
         let to = roster.state(at: place).map(Coverage.Place.init) ?? .none
-        coverage?.note(.init(from: from, event: kind, to: to))
+        coverage?.note(kind, from: from, to: to)
     }
 
     /// Keeps the queue, the slots and the network's list as the download is now.

@@ -46,6 +46,7 @@ final class Journal: Sendable {
         var lines: [String] = []
         var violation: Violation?
         var isHealed = false
+        var isElsewhere = false
     }
 
     let keepsLines: Bool
@@ -60,11 +61,12 @@ final class Journal: Sendable {
     var violation: Violation? { state.withLock { $0.violation } }
 
     /// Notes that something happened: a name for it, numbers that tell it from others, and a text for readers.
-    func note(_ code: StaticString, _ numbers: Int..., text: @autoclosure () -> String = "") {
-        let line = keepsLines ? "\(code) " + numbers.map(String.init).joined(separator: " ") + " " + text() : nil
+    func note(_ code: StaticString, _ one: Int = 0, _ other: Int = 0, text: @autoclosure () -> String = "") {
+        let line = keepsLines ? "\(code) \(one) \(other) \(text())" : nil
         state.withLock { state in
             code.withUTF8Buffer { for byte in $0 { state.mix(UInt64(byte)) } }
-            for number in numbers { state.mix(UInt64(bitPattern: Int64(number))) }
+            state.mix(UInt64(bitPattern: Int64(one)))
+            state.mix(UInt64(bitPattern: Int64(other)))
             if let line { state.lines.append(line) }
         }
     }
@@ -73,6 +75,12 @@ final class Journal: Sendable {
     var isHealed: Bool {
         get { state.withLock { $0.isHealed } }
         set { state.withLock { $0.isHealed = newValue } }
+    }
+
+    /// Whether what happens now happens on another thread than the one the world's step is on.
+    var isElsewhere: Bool {
+        get { state.withLock { $0.isElsewhere } }
+        set { state.withLock { $0.isElsewhere = newValue } }
     }
 
     /// Adds a line for readers.
@@ -95,24 +103,5 @@ extension Journal.State {
     /// FNV-1a, a word at a time.
     fileprivate mutating func mix(_ word: UInt64) {
         hash = (hash ^ word) &* 0x0000_0100_0000_01B3
-    }
-}
-
-/// Puts what a manager logs into the trace, for readers only.
-final class JournalLog: Logable {
-    let identifier = "world"
-    private let journal: Journal
-
-    init(_ journal: Journal) {
-        self.journal = journal
-    }
-
-    var option: LogOption {
-        get { journal.keepsLines ? .default : .none }
-        set {}
-    }
-
-    func log(_ type: LogType) {
-        journal.comment("  log: " + type.line)
     }
 }

@@ -65,12 +65,12 @@ public struct Simulation: Sendable {
             for start in stride(from: 1, through: outcome.steps, by: block) {
                 let skipped = best.skipped.union(start..<min(start + block, outcome.steps + 1))
                 guard skipped.count > best.skipped.count else { continue }
-                let shorter = run(outcome.seed, outcome.steps, skipped, false)
+                let shorter = run(outcome.seed, steps, skipped, false)
                 if shorter.violation?.rule == rule { best = shorter }
             }
             if block == 1 { break }
             block /= 2
         }
-        return run(best.seed, outcome.steps, best.skipped, true)
+        return run(best.seed, steps, best.skipped, true)
     }
 }

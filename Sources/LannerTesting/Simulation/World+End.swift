@@ -39,6 +39,7 @@ extension World {
 
     private func runToRest() throws(Violation) {
         for _ in 0..<Self.patience {
+            steps += 1
             if lanes.runNext() {
                 try check()
             } else if let exchange = transport.underwayExchanges.first {

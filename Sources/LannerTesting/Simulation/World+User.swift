@@ -7,12 +7,13 @@ import LannerMachine
 extension World {
     /// One call, any of them.
     func use() {
-        switch random.below(14) {
+        switch random.below(15) {
         case 0..<5: download()
         case 5..<10: if let task = anyTask { userVerb()(task, manager) }
         case 10: everyVerb()
         case 11: configure()
         case 12: checkFile()
+        case 13: deleteFile()
         default: several()
         }
     }
@@ -111,6 +112,13 @@ extension World {
     private func configure() {
         journal.note("configure")
         manager.configuration = Self.configuration(&random)
+    }
+
+    /// Takes away a finished file behind the manager's back.
+    private func deleteFile() {
+        guard let task = manager.succeededTasks.first else { return }
+        journal.note("delete", text: task.url.path)
+        try? disk.remove(task.filePath)
     }
 
     private func checkFile() {

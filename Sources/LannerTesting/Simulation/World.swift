@@ -20,7 +20,7 @@ public final class World {
     /// Which run this is.
     public let seed: UInt64
     /// How many steps there were.
-    public private(set) var steps = 0
+    public internal(set) var steps = 0
     /// A number over everything that happened; the same for every run with this seed.
     public var traceHash: UInt64 { journal.hash }
     /// Everything that happened, a line each; only kept when the world was asked to.
@@ -34,6 +34,7 @@ public final class World {
     let disk = MemoryDisk()
     let transport: ScriptedTransport
     let lanes = ManualLanes()
+    let meanwhile: Meanwhile
     var random: SeededGenerator
     var sites: [Site] = []
     var launch: Launch
@@ -61,8 +62,9 @@ public final class World {
         transport = ScriptedTransport(
             traits: Self.traits(&random), pieceLength: 1 << (8 + random.below(8)), clock: clock)
         transport.holdsAll = true
+        meanwhile = Meanwhile(journal, lanes, transport, isOn: random.chance(1, in: 4))
         let parts = Launch.Parts(
-            transport: transport, clock: clock, disk: disk, log: JournalLog(journal), lanes: lanes, seed: random.next())
+            transport: transport, clock: clock, disk: disk, log: meanwhile, lanes: lanes, seed: random.next())
         launch = Launch(parts, Self.configuration(&random)) { Self.store(disk: parts.disk, $0) }
         watch = Watch(journal)
         self.random = random
@@ -73,8 +75,9 @@ public final class World {
     }
 
     private static func traits(_ random: inout SeededGenerator) -> TransportTraits {
-        switch random.below(8) {
-        case 0..<4: TransportTraits(delivery: .pausable)
+        switch random.below(16) {
+        case 0..<8: TransportTraits(delivery: .pausable)
+        case 8: TransportTraits(delivery: .file, hasResumeData: true)
         default: TransportTraits(delivery: .sliced(512...4096, inFlight: 1 + random.below(3)))
         }
     }
@@ -110,8 +113,9 @@ public final class World {
         steps += 1
         guard !skipped.contains(steps) else { return }
         random = SeededGenerator(seed: seed &* 0x9E37_79B9_7F4A_7C15 &+ UInt64(steps))
-        _ = random.next()
+        meanwhile.begin(SeededGenerator(seed: random.next()))
         happen()
+        meanwhile.begin(nil)
         try check()
     }
 

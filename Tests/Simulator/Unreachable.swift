@@ -1,0 +1,89 @@
+import LannerMachine
+
+/// The pairs of state and event that cannot come about, and why.
+struct Unreachable {
+    typealias Place = Coverage.Place
+    typealias Kind = Coverage.Kind
+
+    /// Events that come in some states only.
+    private struct Rule {
+        var kinds: Set<Kind>
+        var places: Set<Place>
+        var reason: String
+    }
+
+    private static let rules = [
+        Rule(kinds: [.add], places: [.none], reason: "A download is added once."),
+        Rule(kinds: [.reorder, .network], places: [], reason: "No call and no monitor leads there yet."),
+        Rule(kinds: [.downloadAgain], places: [.succeeded], reason: "Only a finished file can be gone."),
+        Rule(kinds: [.admit], places: [.waiting], reason: "Who waits is in the queue, nobody else."),
+        Rule(
+            kinds: [.tick], places: [.waiting, .requesting, .transferring, .waitingToRecord],
+            reason: "The other states have no deadline."),
+        Rule(
+            kinds: [.recorded, .recordFailed], places: [.forgetting, .announcing, .recording],
+            reason: "Only these wait for the store, and none is left before it has answered."),
+        Rule(kinds: [.discarded], places: [.discarding], reason: "Files are removed there, and waited for."),
+        Rule(kinds: [.published], places: [.moving], reason: "A file is moved there, and waited for."),
+        Rule(
+            kinds: [.verified], places: [.verifying, .closing],
+            reason: "A file is finished in verifying; whoever stops that waits in closing."),
+        Rule(
+            kinds: [.opened, .wrote, .synced],
+            places: [.openingFile, .requesting, .transferring, .verifying, .closing],
+            reason: "The file is closed in every other state."),
+        Rule(
+            kinds: [.fileFailed],
+            places: [.openingFile, .requesting, .transferring, .verifying, .closing, .moving],
+            reason: "The file is closed in every other state, but where it is moved."),
+        Rule(
+            kinds: [.head, .redirected, .received, .holds, .resumeData, .ended, .overflowed, .exchangeFailed],
+            places: [.requesting, .transferring, .closing],
+            reason: "Exchanges end with the transfer; closing waits for what they leave."),
+        Rule(
+            kinds: [.start, .suspend, .cancel, .remove, .expectDigest],
+            places: Set(Place.allCases).subtracting([.none]),
+            reason: "The engine does not ask for what is not there."),
+    ]
+
+    /// Pairs that the rules leave, and that cannot come about either.
+    private static let single: [(place: Place, kind: Kind, reason: String)] = [
+        (.requesting, .received, "The head comes first, and leads out."),
+        (.requesting, .holds, "The head comes first, and leads out."),
+        (.requesting, .ended, "The head comes first, and leads out."),
+        (.requesting, .overflowed, "The head comes first, and leads out."),
+    ]
+
+    /// Why an event cannot come in a state; nil when it can.
+    static func reason(_ kind: Kind, in place: Place) -> String? {
+        if let rule = rules.first(where: { $0.kinds.contains(kind) && !$0.places.contains(place) }) {
+            return rule.reason
+        }
+        return single.first { $0.place == place && $0.kind == kind }?.reason
+    }
+}
+
+/// Compares what the machine has met with what it can meet.
+struct Table {
+    private let coverage: Coverage
+
+    init(_ coverage: Coverage) {
+        self.coverage = coverage
+    }
+
+    /// Prints what differs; whether nothing does.
+    func check() -> Bool {
+        var (met, differing) = (0, 0)
+        for place in Coverage.Place.allCases {
+            for kind in Coverage.Kind.allCases {
+                let isMet = coverage.count(kind, in: place) > 0
+                if isMet { met += 1 }
+                guard isMet == (Unreachable.reason(kind, in: place) != nil) else { continue }
+                differing += 1
+                print("\(kind) in \(place) " + (isMet ? "was met, and is said to be impossible" : "was never met"))
+            }
+        }
+        print("\(met) pairs of state and event were met, \(differing) are not as they should be")
+        return differing == 0
+    }
+}
