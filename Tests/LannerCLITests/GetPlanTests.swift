@@ -37,6 +37,13 @@ import Testing
         #expect(TargetName.sanitized("x." + String(repeating: "y", count: 300)).utf8.count == 255)
     }
 
+    /// One character may be longer than any name, so that nothing of it is left.
+    @Test(arguments: [("", "index.html"), (".", "index.html"), (".lanner", "_.lanner"), (".zip", ".zip")])
+    func looksAtWhatShorteningLeaves(_ end: String, _ name: String) {
+        let character = "e" + String(repeating: "\u{301}", count: 130)
+        #expect(TargetName.sanitized(character + end) == name)
+    }
+
     @Test(
         arguments: [
             (nil, nil, ".", "x", "x"),

@@ -17,12 +17,13 @@ enum TargetName {
 
     /// Makes a name of any text.
     static func sanitized(_ text: String) -> String {
-        let name = text.unicodeScalars.map { isForbidden($0) ? "_" : String($0) }.joined()
+        // Shortened first: what is left may be a name that is none, or that is taken.
+        let name = shortened(text.unicodeScalars.map { isForbidden($0) ? "_" : String($0) }.joined())
         switch name {
         // No name at all, or one of another directory.
         case "", ".", "..": return index
         case stateDirectory: return "_" + name
-        case _: return shortened(name)
+        case _: return name
         }
     }
 
