@@ -42,10 +42,12 @@ extension StoreFiles {
         }
         if let missing = inventory.missing { restoration.noteMissing(missing) }
         image = restoration.image
-        sequence = restoration.sequence
+        let isWornOut = restoration.sequence > StoreFormat.largestStart
+        // The next generation begins anew: what is written from here on has to be readable, too.
+        sequence = isWornOut ? 0 : restoration.sequence
         generation = inventory.highest
         if restoration.damage.isEmpty {
-            openJournal(cutTo: restoration.journalEnd)
+            if !isWornOut { openJournal(cutTo: restoration.journalEnd) }
             removeLeftovers()
             return []
         }

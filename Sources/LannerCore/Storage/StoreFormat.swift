@@ -25,6 +25,8 @@ enum StoreFormat {
     static let largestPayload = 1 << 30
     /// Numbers in files stay below, so that counting on from them cannot overflow.
     static let largestNumber: UInt64 = 1 << 62
+    /// The highest number that a journal is gone on with from: no store lives long enough to get from here to the largest.
+    static let largestStart: UInt64 = 1 << 61
 
     static let put: UInt8 = 1
     static let remove: UInt8 = 2
