@@ -70,9 +70,10 @@ extension Judge {
         if let problem = lengthProblem(body) ?? placeProblem(body, asked) { return .unusable(problem) }
         let version = Version(head)
         guard let held = ask.held else { return .part(version, body: body) }
+        guard held.isSame(as: version, on: ask.rung) else { return .fromZero(.contentChanged) }
+        if let size = held.total, body.upperBound > size { return .unusable("got bytes from behind the file's end") }
         // The version that is held stays as it is: what an answer adds to it was not compared.
-        return held.isSame(as: version, on: ask.rung)
-            ? .part(held.knowing(total: total), body: body) : .fromZero(.contentChanged)
+        return .part(held.knowing(total: total), body: body)
     }
 
     /// The rest of a file of which the transport holds the beginning: it hands over the whole.

@@ -110,6 +110,7 @@ import Testing
         #expect(isUnusable(Self.slice, Heads.part(400..<501)))
         #expect(isUnusable(Self.first, Heads.part(0..<101)))
         #expect(isUnusable(.whole, Heads.part(0..<1000)))
+        #expect(isUnusable(Self.rest, Heads.part(400..<1001, of: nil)), "from behind the end")
     }
 
     @Test func aWholeFileIsTakenWhenNothingWasHeld() {
