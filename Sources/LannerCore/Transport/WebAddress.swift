@@ -134,10 +134,11 @@ private struct Authority {
     }
 
     /// Names of letters, digits, `-`, `.`, `_`, and bracketed addresses. The grammar allows more, percent-encoding
-    /// too, but no such name exists, and some parsers read it as another host than the one that is asked in the end.
+    /// too, but no such name exists, and some parsers read it as another host than the one that is asked in the end. So
+    /// they do with brackets around something else than an IPv6 address, of which a colon is the least.
     private static func isHost(_ bytes: ArraySlice<UInt8>) -> Bool {
         if bytes.first == UInt8(ascii: "[") {
-            return bytes.count > 2 && bytes.last == UInt8(ascii: "]")
+            return bytes.contains(UInt8(ascii: ":")) && bytes.last == UInt8(ascii: "]")
                 && bytes.dropFirst().dropLast().allSatisfy { WebAddress.isHexDigit($0) || ":.".utf8.contains($0) }
         }
         return bytes.allSatisfy { FieldText.isLetter($0) || FieldText.isDigit($0) || "-._".utf8.contains($0) }
