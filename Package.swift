@@ -30,6 +30,8 @@ let package = Package(
         .testTarget(name: "LannerLoopbackTests", dependencies: ["LannerLoopback"]),
         .testTarget(
             name: "LannerURLSessionTests", dependencies: ["LannerURLSession", "LannerLoopback", "LannerCore"]),
+        // What the fuzzer tries (`Tests/Fuzz`), here on the inputs that are kept.
+        .testTarget(name: "FuzzTests", dependencies: ["LannerCLI", "LannerTesting", "LannerURLSession"]),
         .testTarget(name: "InteropTests", dependencies: ["Lanner", "LannerLoopback"]),
         // The contracts of LannerTesting over every implementation there is.
         .testTarget(name: "ContractTests", dependencies: ["Lanner", "LannerTesting"]),

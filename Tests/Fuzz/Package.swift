@@ -1,0 +1,40 @@
+// swift-tools-version: 6.1
+import PackageDescription
+
+// The fuzzer, apart from the library so that users build none of it and the library's own manifest needs no unsafe
+// flags. `Library` and `Targets` are links: the library's sources, built here once more with the fuzzer's and the
+// address sanitizer's eyes in them, and what is tried on them, which the package's own tests build as well.
+//
+// Optimized, because it has to be fast; `-enable-testing` opens what is internal. The program `lanner` is a library
+// here, without its entry point, so that its parsers can be reached.
+let eyes = ["-sanitize=fuzzer,address"]
+let watched: [SwiftSetting] = [.unsafeFlags(eyes + ["-enable-testing"])]
+
+let package = Package(
+    name: "Lanner",
+    platforms: [.macOS(.v13)],
+    targets: [
+        .target(name: "LannerMachine", path: "Library/LannerMachine", swiftSettings: watched),
+        .target(
+            name: "LannerCore", dependencies: ["LannerMachine"], path: "Library/LannerCore", swiftSettings: watched),
+        .target(
+            name: "LannerURLSession", dependencies: ["LannerCore"], path: "Library/LannerURLSession",
+            swiftSettings: watched),
+        .target(name: "Lanner", dependencies: ["LannerURLSession"], path: "Library/Lanner", swiftSettings: watched),
+        .target(name: "LannerLoopback", path: "Library/LannerLoopback", swiftSettings: watched),
+        .target(
+            name: "LannerTesting", dependencies: ["LannerCore", "LannerLoopback"], path: "Library/LannerTesting",
+            swiftSettings: watched),
+        .target(
+            name: "LannerCLI", dependencies: ["Lanner", "LannerLoopback"], path: "Library/LannerCLI",
+            exclude: ["Main.swift"], swiftSettings: watched),
+        .target(
+            name: "FuzzTargets", dependencies: ["LannerCLI", "LannerTesting", "LannerURLSession"], path: "Targets",
+            swiftSettings: watched),
+        .executableTarget(
+            name: "lanner-fuzz", dependencies: ["FuzzTargets"], path: "Driver", swiftSettings: watched,
+            // The fuzzer brings a `main` of its own, for programs that have none; gold stumbles over the second one.
+            linkerSettings: [.unsafeFlags(eyes + ["-use-ld=lld"], .when(platforms: [.linux]))]),
+    ],
+    swiftLanguageModes: [.v6]
+)

@@ -1,0 +1,68 @@
+@testable import LannerMachine
+@testable import LannerURLSession
+
+/// Single header fields of a response.
+extension FuzzTarget {
+    /// Lines of `Content-Range`.
+    static let contentRange = FuzzTarget("content-range") { bytes in
+        var feed = Feed(bytes)
+        let lines = feed.lines()
+        for line in lines {
+            guard let range = ContentRange(line) else { continue }
+            try promise(ContentRange(text(range)) == range, "\(range) is read otherwise when it is written again")
+            if case .part(let part, let total) = range {
+                try promise(part.lowerBound >= 0 && !part.isEmpty, "\(part) is empty or negative")
+                try promise(total.map { part.upperBound <= $0 } ?? true, "\(part) is not within \(total ?? 0)")
+            }
+            try promise(range.total ?? 0 >= 0, "the total of \(range) is negative")
+        }
+        let all = HeaderFields(lines.map { .init(name: "content-range", value: $0) })
+        guard let agreed = ContentRange(fields: all) else { return }
+        let members = lines.flatMap { $0.utf8.split(separator: 0x2C).map { String(decoding: $0, as: UTF8.self) } }
+        try promise(members.allSatisfy { ContentRange($0) == agreed }, "\(members) are not all \(agreed)")
+    }
+
+    /// The range as a good server writes it.
+    static func text(_ range: ContentRange) -> String {
+        switch range {
+        case .part(let part, let total):
+            "bytes \(part.lowerBound)-\(part.upperBound - 1)/\(total.map { "\($0)" } ?? "*")"
+        case .unsatisfied(let total): "bytes */\(total)"
+        }
+    }
+
+    /// Lines of `Content-Length`, as the machine and as the transport read them.
+    static let contentLength = FuzzTarget("content-length") { bytes in
+        var feed = Feed(bytes)
+        let lines = feed.lines()
+        let fields = HeaderFields(lines.map { .init(name: "Content-Length", value: $0) })
+        let length = ContentLength(fields: fields)
+        let members = lines.flatMap { $0.split(separator: ",", omittingEmptySubsequences: false) }
+        if let value = length.value {
+            try promise(value >= 0, "\(value) is negative")
+            let digits = members.map { $0.drop { " \t0".contains($0) }.prefix { $0.isNumber } }
+            try promise(digits.allSatisfy { $0 == (value == 0 ? "" : "\(value)") }, "\(lines) are not all \(value)")
+        }
+        switch BodyLength.parse(lines) {
+        case .announced(let other): try promise(length == .bytes(other), "\(other) for one is \(length) for the other")
+        case .unchecked: try promise(length == .unknown, "nothing for one is \(length) for the other")
+        case .invalid: break
+        }
+    }
+
+    /// Lines of `ETag`.
+    static let entityTag = FuzzTarget("entity-tag") { bytes in
+        var feed = Feed(bytes)
+        let tags = feed.lines().compactMap { EntityTag($0) }
+        for tag in tags {
+            try promise(EntityTag(tag.text) == tag, "\(tag) is read otherwise when it is written again")
+            try promise(tag.text.utf8.allSatisfy { $0 > 0x20 && $0 < 0x7F }, "\(tag) is not fit for a header")
+            try promise(tag.text.hasPrefix("W/") == tag.isWeak, "\(tag) is not as weak as it says")
+            try promise(tag.isEquivalent(to: tag), "\(tag) is not equivalent to itself")
+            try promise(tag.isSameBytes(as: tag) != tag.isWeak, "a weak tag stands for bytes, or a strong one does not")
+            for other in tags where tag.isSameBytes(as: other) {
+                try promise(tag == other && tag.isEquivalent(to: other), "\(tag) and \(other) are not the same")
+            }
+        }
+    }
+}
