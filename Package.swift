@@ -42,6 +42,7 @@ let package = Package(
         // A small app and its tests, as users of LannerTesting write them.
         .testTarget(name: "SampleAppTests", dependencies: ["Lanner", "LannerTesting"], packageAccess: false),
         .testTarget(name: "DocumentationTests", dependencies: ["Lanner", "LannerTesting"]),
+        .testTarget(name: "SimulationTests", dependencies: ["LannerTesting", "LannerCore", "LannerMachine"]),
         // Runs the simulated worlds of LannerTesting.
         .executableTarget(
             name: "lanner-sim", dependencies: ["LannerTesting", "LannerMachine"], path: "Tests/Simulator"),

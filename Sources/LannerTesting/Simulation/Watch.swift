@@ -79,6 +79,7 @@ struct Watch {
     // MARK: Handlers
 
     /// A call that may be made, and whose handler is then called once.
+    @discardableResult
     mutating func expectCall(_ name: String) -> ExpectedCall {
         if expected.count > 64 { expected.removeAll(where: \.isCalled) }
         let call = ExpectedCall(name, journal)
