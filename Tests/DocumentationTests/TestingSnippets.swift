@@ -81,6 +81,16 @@ struct TestingSnippets {
     }
     // end
 
+    // snippet: world
+    @Test(arguments: 0..<20 as Range<UInt64>) func getsEverythingInTheEnd(seed: UInt64) throws {
+        let world = World(seed: seed)
+        world.isUserQuiet = true
+        world.atEveryLaunch { [files = world.files] manager in manager.multiDownload(files) }
+        try world.run(steps: 500)
+        #expect(world.manager.succeededTasks.count == world.files.count)
+    }
+    // end
+
     // snippet: contract
     @Test func ourStoreKeepsTheContract() async {
         let violations = await StoreContract.check {

@@ -54,7 +54,8 @@ extension World {
         case 6: .redirect(to: site.alias.absoluteString)
         case 7: .redirect(to: ["ftp://a.example/", "//", "http://[::1", "/nowhere"][random.below(4)])
         case 8: .status(416, ["Content-Range": "bytes */\(random.chance(1, in: 2) ? site.bytes.count : 5)"])
-        default: site.isLying ? .corrupt(at: Int64(random.below(max(1, site.bytes.count)))) : .ignoreRange
+        default:
+            site.isLying && !isUserQuiet ? .corrupt(at: Int64(random.below(max(1, site.bytes.count)))) : .ignoreRange
         }
     }
 
@@ -123,5 +124,6 @@ extension World {
         let urls = manager.tasks.map(\.url)
         if Set(urls).count < urls.count { journal.report(.oneTask, "two downloads have one URL") }
         watch.compareClaims(of: manager, sites, disk)
+        tellOfLaunch()
     }
 }

@@ -7,6 +7,7 @@ import LannerMachine
 extension World {
     /// One call, any of them.
     func use() {
+        if isUserQuiet { return pass() }
         switch random.below(15) {
         case 0..<5: download()
         case 5..<10: if let task = anyTask { userVerb()(task, manager) }

@@ -29,6 +29,12 @@ public final class World {
     /// The present manager.
     public var manager: SessionManager { launch.manager }
 
+    /// The files that the simulated servers have; each may have several versions over time.
+    public var files: [URL] { sites.map(\.url) }
+    /// Whether the world's own user stays quiet, so that only code of yours calls the manager. The servers do not send
+    /// wrong bytes then, which nobody without a checksum can notice.
+    public var isUserQuiet = false
+
     let journal: Journal
     let clock = ManualClock()
     let disk = MemoryDisk()
@@ -42,6 +48,7 @@ public final class World {
     /// What the machine has met, over all launches.
     var coverage = Coverage()
     private let skipped: Set<Int>
+    private var launched: (SessionManager) -> Void = { _ in }
 
     /// A world that has not begun.
     ///
@@ -94,6 +101,16 @@ public final class World {
 
     private static func store(disk: MemoryDisk, _ lanes: any LaneFactory) -> any Store {
         FileStore(directory: "/downloads", disk: disk, lanes: lanes, smallestCompaction: 4096)
+    }
+
+    /// Hands the present manager, and that of every later launch, to code of yours, as the start of a program would.
+    public func atEveryLaunch(_ body: @escaping (SessionManager) -> Void) {
+        launched = body
+        body(manager)
+    }
+
+    func tellOfLaunch() {
+        launched(manager)
     }
 
     // MARK: Running
@@ -153,7 +170,7 @@ public final class World {
     }
 
     /// Time passes, mostly up to when something is due.
-    private func pass() {
+    func pass() {
         let next = clock.nextDeadline.map { $0 - clock.now } ?? .seconds(1)
         let time: Duration = random.chance(1, in: 8) ? .milliseconds(random.below(90_000)) : max(next, .zero)
         journal.note("time", Int(time / .milliseconds(1)))
