@@ -34,16 +34,16 @@ struct MemoryDiskState {
     /// Counts the processes that have used the disk: files that an earlier one has opened are closed.
     private(set) var process = 0
     /// The names that the device has, and the changes of names since.
-    private var durableNames: [String: File] = [:]
-    private var unsyncedNames: [MemoryDisk.NameEdit] = []
+    var durableNames: [String: File] = [:]
+    var unsyncedNames: [MemoryDisk.NameEdit] = []
     /// Who has each lock; a number is never given twice, so that an old owner cannot give back a new one's.
     private var locks: [String: Int] = [:]
     private var lastLock = 0
-    private(set) var files: [String: File] = [:]
+    var files: [String: File] = [:]
     private(set) var used: Int64 = 0
     private(set) var openFiles = 0
     /// The names in each directory.
-    private var directories: [String: Set<String>] = ["/": []]
+    var directories: [String: Set<String>] = ["/": []]
 
     init(capacity: Int64?) {
         self.capacity = capacity
@@ -126,7 +126,7 @@ extension MemoryDiskState {
         closeHandle(of: file)
     }
 
-    private mutating func bind(_ path: String, to file: File) {
+    mutating func bind(_ path: String, to file: File) {
         unbind(path)
         file.isNamed = true
         files[path] = file
@@ -188,101 +188,6 @@ extension MemoryDiskState {
         openFiles = 0
         files.values.forEach { $0.handles = 0 }
         used = files.values.reduce(0) { $0 + $1.bytes.footprint }
-    }
-}
-
-// MARK: Death of the machine
-
-extension MemoryDiskState {
-    /// The device has a file's bytes now.
-    func sync(_ file: File) {
-        (file.durable, file.unsynced) = (file.bytes, [])
-    }
-
-    /// The device has the names of a directory now, and all that was changed before them: names are written in order.
-    mutating func syncNames(in directory: String) {
-        guard let last = unsyncedNames.lastIndex(where: { $0.concerns(directory) }) else { return }
-        for edit in unsyncedNames[...last] { durableNames.apply(edit) }
-        unsyncedNames.removeFirst(last + 1)
-    }
-
-    /// Leaves what the device has, and of the rest what chance gives: names of changes up to one of them, or of any; of
-    /// each write nothing, a part or all.
-    mutating func loseUnsynced(_ random: inout some RandomNumberGenerator) {
-        var names = durableNames
-        if Bool.random(using: &random) {
-            for edit in unsyncedNames.prefix(Int.random(in: 0...unsyncedNames.count, using: &random)) {
-                names.apply(edit)
-            }
-        } else {
-            for edit in unsyncedNames where Bool.random(using: &random) { names.apply(edit) }
-        }
-        files = [:]
-        for (path, entries) in directories {
-            let prefix = path == "/" ? path : path + "/"
-            directories[path] = entries.filter { directories[prefix + $0] != nil }
-        }
-        for path in names.keys.sorted() {
-            guard let file = names[path] else { continue }
-            let survivor = File()
-            survivor.bytes = file.survivors(&random)
-            sync(survivor)
-            bind(path, to: survivor)
-        }
-        (durableNames, unsyncedNames) = (files, [])
-        endProcess()
-    }
-}
-
-extension MemoryDisk {
-    /// A change of a file's bytes that the death of the machine may lose.
-    enum Edit {
-        case write(Range<Int64>)
-        case truncate(to: Int64)
-    }
-
-    /// A change of names that the death of the machine may lose.
-    enum NameEdit {
-        case set(String, MemoryDiskState.File)
-        case remove(String)
-        case rename(String, to: String, MemoryDiskState.File)
-
-        func concerns(_ directory: String) -> Bool {
-            switch self {
-            case .set(let path, _), .remove(let path): MemoryDiskState.parent(of: path) == directory
-            case .rename(let path, let target, _):
-                MemoryDiskState.parent(of: path) == directory || MemoryDiskState.parent(of: target) == directory
-            }
-        }
-    }
-}
-
-extension [String: MemoryDiskState.File] {
-    fileprivate mutating func apply(_ edit: MemoryDisk.NameEdit) {
-        switch edit {
-        case .set(let path, let file): self[path] = file
-        case .remove(let path): self[path] = nil
-        case .rename(let path, let target, let file):
-            self[target] = file
-            if self[path] === file { self[path] = nil }
-        }
-    }
-}
-
-extension MemoryDiskState.File {
-    fileprivate func survivors(_ random: inout some RandomNumberGenerator) -> MemoryBytes {
-        var survivors = durable
-        for edit in unsynced {
-            switch edit {
-            case .truncate(let size):
-                if Bool.random(using: &random) { survivors.truncate(to: size) }
-            case .write(let range):
-                let length = range.upperBound - range.lowerBound
-                let part = [0, length, Int64.random(in: 0...length, using: &random)].randomElement(using: &random) ?? 0
-                survivors.copy(range.lowerBound..<range.lowerBound + part, of: bytes)
-            }
-        }
-        return survivors
     }
 }
 
