@@ -24,6 +24,7 @@ struct Campaign {
             guard let violation = outcome.violation else { continue }
             failures += 1
             print("seed \(seed), step \(outcome.steps): \(violation)")
+            if plan.stopsAtFailure { break }
         }
         let seconds = Double(DispatchTime.now().uptimeNanoseconds - start.uptimeNanoseconds) / 1e9
         let rate = Int(Double(steps) / seconds)

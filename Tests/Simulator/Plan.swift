@@ -5,6 +5,7 @@ struct Plan {
     var replayed: UInt64?
     var printsCoverage = false
     var printsTrace = false
+    var stopsAtFailure = false
 
     struct Misuse: Error, CustomStringConvertible {
         let description: String
@@ -19,6 +20,7 @@ struct Plan {
             case "--replay": replayed = try Self.number(rest.popFirst(), option)
             case "--trace": printsTrace = true
             case "--coverage": printsCoverage = true
+            case "--until-failure": stopsAtFailure = true
             default: throw Misuse(description: "lanner-sim: unknown option \(option)")
             }
         }

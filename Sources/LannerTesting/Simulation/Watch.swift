@@ -13,6 +13,15 @@ struct Watch {
     /// The digests that were ever asked for.
     var asked: [URL: [Checksum.Digest]] = [:]
     private var running = 0
+    /// The URLs whose servers send parts.
+    var ranged: Set<URL> = []
+    /// Whether faults have stopped, and with them everything that they had begun.
+    let isSettled = Locked(false)
+    /// How often the user may have started something; a start forgives what failed before.
+    let starts = Locked(0)
+
+    /// Downloads that were to be removed since they succeeded: a store that failed may bring them back, their files not.
+    private let doomed = Locked(Set<URL>())
 
     init(_ journal: Journal) {
         self.journal = journal
@@ -44,20 +53,25 @@ struct Watch {
 
     // MARK: Tasks
 
+    func noteStart() {
+        starts.withLock { $0 += 1 }
+    }
+
     mutating func observe(_ task: DownloadTask) {
         guard observed.insert(task).inserted else { return }
-        let state = Locked((status: task.status, completed: task.completedBytes))
-        let journal = journal
-        let name = task.url.path
+        let state = Locked(TaskWatch(task))
+        let (journal, isSettled, starts, doomed) = (journal, isSettled, starts, doomed)
+        let (url, name, isRanged) = (task.url, task.url.path, ranged.contains(task.url))
         task.observe { event in
             switch event {
             case .status(let status):
                 journal.note("status", Int(status.number), text: "\(name) \(status.rawValue)")
+                doomed.withLock { $0.note(status, of: url) }
                 state.withLock { state in
                     if !state.status.leads(to: status) {
                         journal.report(.status, "\(name) went from \(state.status.rawValue) to \(status.rawValue)")
                     }
-                    state.status = status
+                    state.note(status)
                 }
             case .progress(let completed, let total):
                 journal.note("progress", Int(completed), Int(total ?? -1), text: name)
@@ -65,14 +79,36 @@ struct Watch {
                     if completed < state.completed {
                         journal.report(.progress, "\(name) went from \(state.completed) back to \(completed)")
                     }
-                    state.completed = completed
+                    state.note(completed)
                 }
             case .restarted(let reason):
                 journal.note("restarted", text: "\(name) \(reason.rawValue)")
                 state.withLock { $0.completed = 0 }
-            case .retrying: journal.note("retrying", text: name)
+                if reason == .rangesNotServed, isRanged, isSettled.withLock({ $0 }) {
+                    journal.report(.progress, "\(name) began again for want of ranges, which there are")
+                }
+            case .retrying:
+                journal.note("retrying", text: name)
+                // One more: what was gained may be lost before it is told.
+                if state.withLock({ $0.retry(after: starts.withLock { $0 }) }) > World.mostRetries + 1 {
+                    journal.report(.liveness, "\(name) tries again and again")
+                }
             case .response(let head): journal.note("response", head.status, text: name)
             }
+        }
+    }
+
+    /// What the manager says of all tasks is the sum of what they say.
+    func compareTotals(of manager: SessionManager) {
+        let tasks = manager.tasks
+        let completed = tasks.reduce(0) { $0 + $1.completedBytes }
+        let total = tasks.reduce(0) { $0 + ($1.totalBytes ?? 0) }
+        let progress = manager.progress
+        if (progress.completedUnitCount, progress.totalUnitCount) != (completed, total) {
+            journal.report(
+                .progress,
+                "all have \(completed) of \(total) bytes, the manager says \(progress.completedUnitCount) of "
+                    + "\(progress.totalUnitCount)")
         }
     }
 
@@ -122,10 +158,54 @@ struct Watch {
     /// S1: what is in the place of a task that has succeeded. Which digest counted is the task's affair: one that is asked
     /// for once the file was verified comes too late.
     func compareFile(of task: DownloadTask, _ site: Site, _ disk: MemoryDisk) {
-        guard let file = disk.contents(of: task.filePath) else { return }
+        guard let file = disk.contents(of: task.filePath) else {
+            if doomed.withLock({ $0.contains(task.url) }) { return }
+            return journal.report(.oneVersion, "\(task.url) has succeeded without a file")
+        }
         let digests = asked[task.url] ?? []
         if digests.contains(where: { $0.isDigest(of: file) }) || site.versions.contains(file) { return }
         journal.report(.oneVersion, "\(task.url) has \(file.count) bytes that are of no version")
+    }
+}
+
+extension Set<URL> {
+    fileprivate mutating func note(_ status: Status, of url: URL) {
+        switch status {
+        case .willCancel, .willRemove: insert(url)
+        case .succeeded: remove(url)
+        case .waiting, .running, .suspended, .failed, .willSuspend, .canceled, .removed: break
+        }
+    }
+}
+
+/// What is known of a task from its events.
+private struct TaskWatch {
+    private(set) var status: Status
+    var completed: Int64
+    /// Retries since bytes were gained, or a start.
+    private var retries = 0
+    private var starts = 0
+    private var most: Int64
+
+    init(_ task: DownloadTask) {
+        (status, completed, most) = (task.status, task.completedBytes, task.completedBytes)
+    }
+
+    mutating func note(_ status: Status) {
+        // What is downloaded again gains from its first byte on.
+        if self.status == .succeeded { most = 0 }
+        self.status = status
+    }
+
+    mutating func note(_ completed: Int64) {
+        if completed > most { (most, retries) = (completed, 0) }
+        self.completed = completed
+    }
+
+    mutating func retry(after starts: Int) -> Int {
+        retries = self.starts == starts ? retries + 1 : 1
+        self.starts = starts
+        return retries
     }
 }
 

@@ -11,6 +11,9 @@ extension World {
     /// L1: lets all faults stop and sees to it that every download ends, and is remembered.
     func finish() throws(Violation) {
         heal()
+        // Nobody has to help what may run.
+        try runToRest()
+        watch.isSettled.withLock { $0 = true }
         manager.totalStart()
         try runToRest()
         // Those that had failed once for what the faults left behind get another chance.
@@ -23,6 +26,7 @@ extension World {
         }
         for claim in manager.inspections { compareEnd(of: claim) }
         watch.allHandlersWereCalled("everything had come to rest")
+        watch.compareTotals(of: manager)
         try check()
         try remember()
     }

@@ -43,7 +43,7 @@ extension World {
 
     /// What bad servers do.
     private func oddity(of site: Site) -> ScriptedTransport.Step {
-        switch random.below(10) {
+        switch random.below(11) {
         case 0: .status([404, 403, 410, 500, 408, 425, 412, 416][random.below(8)])
         case 1: .ignoreRange
         case 2: .wrongRange(offset: Int64(random.below(200)) - 100)
@@ -54,6 +54,8 @@ extension World {
         case 6: .redirect(to: site.alias.absoluteString)
         case 7: .redirect(to: ["ftp://a.example/", "//", "http://[::1", "/nowhere"][random.below(4)])
         case 8: .status(416, ["Content-Range": "bytes */\(random.chance(1, in: 2) ? site.bytes.count : 5)"])
+        // A part, or the whole, of which nobody is told what version it is.
+        case 9: .fields(["ETag": "", "Last-Modified": ""])
         default:
             site.isLying && !isUserQuiet ? .corrupt(at: Int64(random.below(max(1, site.bytes.count)))) : .ignoreRange
         }
@@ -101,6 +103,7 @@ extension World {
 
     func relaunch(reboots: Bool) {
         journal.note("death", reboots ? 1 : 0)
+        watch.compareTotals(of: manager)
         keepCoverage()
         launch.die()
         if reboots { disk.loseUnsynced(&random) }
@@ -124,6 +127,11 @@ extension World {
         let urls = manager.tasks.map(\.url)
         if Set(urls).count < urls.count { journal.report(.oneTask, "two downloads have one URL") }
         watch.compareClaims(of: manager, sites, disk)
+        for site in sites {
+            for task in [site.url, site.alias].compactMap(manager.fetchTask) where task.status == .succeeded {
+                watch.compareFile(of: task, site, disk)
+            }
+        }
         tellOfLaunch()
     }
 }

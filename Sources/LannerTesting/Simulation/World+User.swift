@@ -33,6 +33,7 @@ extension World {
         let name = random.chance(1, in: 4) ? "name-\(index)-\(url == site.url)" : nil
         let checksum = digest(for: site)
         journal.note("download", index, text: "\(url)")
+        watch.noteStart()
         if let checksum { watch.asked[url, default: []].append(checksum) }
         var task: DownloadTask?
         watch.expectCall("download").make { called in
@@ -73,8 +74,9 @@ extension World {
         let number = random.below(6)
         let completely = random.chance(1, in: 2)
         let expected = watch.expectCall("verb \(number)")
-        return { [journal] task, manager in
+        return { [journal, starts = watch.starts] task, manager in
             journal.note("verb", number, text: task.url.path)
+            if number < 2 { starts.withLock { $0 += 1 } }
             expected.make { called in
                 let handler = called.map { called -> DownloadTask.Handler in { _ in called() } }
                 switch number {
@@ -91,6 +93,7 @@ extension World {
         let number = random.below(8)
         let completely = random.chance(1, in: 2)
         journal.note("all", number)
+        watch.noteStart()
         watch.expectCall("total \(number)").make { called in
             let handler: SessionManager.Handler = { _ in called?() }
             switch number {
@@ -105,6 +108,7 @@ extension World {
     private func several() {
         let picked = sites.filter { !$0.isLying && random.chance(1, in: 2) }.map(\.url)
         journal.note("several", picked.count)
+        watch.noteStart()
         watch.expectCall("multiDownload").make { called in
             for task in manager.multiDownload(picked, handler: { _ in called?() }) { watch.observe(task) }
         }

@@ -78,8 +78,12 @@ public final class World {
         sites = (0..<4).map { Site(number: $0, using: &self.random) }
         for index in sites.indices { changeFile(at: index) }
         for site in sites { transport.always(site.alias.absoluteString, .redirect(to: site.place)) }
+        watch.ranged = Set(sites.filter(\.acceptsRanges).flatMap { [$0.url, $0.alias] })
         begin()
     }
+
+    /// How often a download may try again without a gain, whatever the configuration.
+    static let mostRetries = 3
 
     private static func traits(_ random: inout SeededGenerator) -> TransportTraits {
         switch random.below(16) {
@@ -95,7 +99,7 @@ public final class World {
         configuration.waitsForDiskSpace = random.chance(1, in: 2)
         configuration.resumesAtLaunch = random.chance(1, in: 2)
         configuration.minimumSpeed = random.chance(1, in: 4) ? 100 : 0
-        configuration.retryPolicy.maximumRetries = random.below(4)
+        configuration.retryPolicy.maximumRetries = random.below(mostRetries + 1)
         return configuration
     }
 
