@@ -17,6 +17,8 @@ struct Site {
     let alias: URL
     let validator: Validator
     let acceptsRanges: Bool
+    /// Whether no whole file comes in the place of a part but that of another version, which is told by its tag.
+    var isRanged: Bool { acceptsRanges && (validator == .strongTag || validator == .weakTag || validator == .both) }
     let framing: LoopbackServer.Resource.Framing
     /// Whether every download of it is given a digest: only then may the server send wrong bytes.
     let isLying: Bool

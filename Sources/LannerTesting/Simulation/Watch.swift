@@ -13,14 +13,15 @@ struct Watch {
     /// The digests that were ever asked for.
     var asked: [URL: [Checksum.Digest]] = [:]
     private var running = 0
-    /// The URLs whose servers send parts.
+    /// The URLs of sites that are ranged.
     var ranged: Set<URL> = []
     /// Whether faults have stopped, and with them everything that they had begun.
     let isSettled = Locked(false)
     /// How often the user may have started something; a start forgives what failed before.
     let starts = Locked(0)
 
-    /// Downloads that were to be removed since they succeeded: a store that failed may bring them back, their files not.
+    /// Downloads that have succeeded and lost their files since: to the user, or to a removal that the store could not
+    /// keep, and which may therefore come back without them.
     private let doomed = Locked(Set<URL>())
 
     init(_ journal: Journal) {
@@ -52,6 +53,11 @@ struct Watch {
     }
 
     // MARK: Tasks
+
+    /// The user takes the file of a task away.
+    func noteLoss(of task: DownloadTask) {
+        _ = doomed.withLock { $0.insert(task.url) }
+    }
 
     func noteStart() {
         starts.withLock { $0 += 1 }

@@ -123,6 +123,7 @@ extension World {
     private func deleteFile() {
         guard let task = manager.succeededTasks.first else { return }
         journal.note("delete", text: task.url.path)
+        watch.noteLoss(of: task)
         try? disk.remove(task.filePath)
     }
 

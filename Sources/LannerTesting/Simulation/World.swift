@@ -78,7 +78,7 @@ public final class World {
         sites = (0..<4).map { Site(number: $0, using: &self.random) }
         for index in sites.indices { changeFile(at: index) }
         for site in sites { transport.always(site.alias.absoluteString, .redirect(to: site.place)) }
-        watch.ranged = Set(sites.filter(\.acceptsRanges).flatMap { [$0.url, $0.alias] })
+        watch.ranged = Set(sites.filter(\.isRanged).flatMap { [$0.url, $0.alias] })
         begin()
     }
 
