@@ -10,6 +10,8 @@ package struct Inspection: Sendable {
     package var partialPath: String
     /// The positions that the partial file is said to hold.
     package var claimed: [Range<Int64>]
+    /// Whether it is open, and bytes come.
+    package var isTransferring: Bool
 }
 
 extension SessionManager {
@@ -39,8 +41,9 @@ extension Engine {
     fileprivate func inspection(of task: DownloadTask) -> Inspection? {
         guard let job = job(task.id), let download = state.withLock({ $0.machine[task.id] }) else { return nil }
         let path = partialPath(job, download.saved.generation)
+        let isTransferring = if case .transferring = download.state { true } else { false }
         return Inspection(
             task: task, digest: job.state.withLock { $0.digest }, partialPath: path,
-            claimed: download.saved.written.ranges)
+            claimed: download.saved.written.ranges, isTransferring: isTransferring)
     }
 }

@@ -13,6 +13,10 @@ struct Watch {
     /// The digests that were ever asked for.
     var asked: [URL: [Checksum.Digest]] = [:]
     private var running = 0
+    /// What the present manager was given by the last one.
+    private var known: [URL] = []
+    /// What had succeeded when the last manager died.
+    private var succeeded: [URL] = []
     /// The URLs of sites that are ranged.
     var ranged: Set<URL> = []
     /// Whether faults have stopped, and with them everything that they had begun.
@@ -34,17 +38,33 @@ struct Watch {
     mutating func begin(with manager: SessionManager) {
         (observed, expected, running) = ([], [], 0)
         manager.tasks.forEach { observe($0) }
+        for url in known where manager.fetchTask(url) == nil { journal.report(.memory, "\(url) is forgotten") }
+        for url in succeeded where manager.fetchTask(url)?.status != .succeeded {
+            journal.report(.memory, "\(url) had succeeded, which is forgotten")
+        }
+        known = manager.tasks.map(\.url)
     }
 
-    /// S2: what a new manager claims to hold of a file is there, and of one version.
+    /// A death follows: the next manager has to know what this one was given by the last, and what it has told to have
+    /// succeeded.
+    mutating func noteKnown(of manager: SessionManager) {
+        let lost = doomed.withLock { $0 }
+        known.removeAll { lost.contains($0) }
+        succeeded = manager.succeededTasks.map(\.url).filter { !lost.contains($0) }
+    }
+
+    /// S2: what a manager claims to hold of a file is there, and of one version.
     func compareClaims(of manager: SessionManager, _ sites: [Site], _ disk: MemoryDisk) {
         for claim in manager.inspections where !claim.claimed.isEmpty {
             // With a digest the bytes of two versions may stand side by side; it decides in the end.
             guard claim.digest == nil, let site = sites.first(where: { $0.leads(from: claim.task.url) }) else {
                 continue
             }
-            // A partial file that is gone is noticed when it is opened.
+            // A partial file that is gone, or was emptied to be removed, is noticed when it is opened.
             guard let file = disk.contents(of: claim.partialPath) else { continue }
+            if claim.isTransferring, let end = claim.claimed.last?.upperBound, end > file.count {
+                journal.report(.rightBytes, "\(claim.task.url) claims \(end) bytes of \(file.count)")
+            }
             let claimed = claim.claimed.map { $0.clamped(to: 0..<Int64(file.count)) }
             if !site.holds(file, in: claimed) {
                 journal.report(.rightBytes, "\(claim.task.url) claims \(claimed) of no version")

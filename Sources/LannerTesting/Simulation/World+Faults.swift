@@ -104,6 +104,7 @@ extension World {
     func relaunch(reboots: Bool) {
         journal.note("death", reboots ? 1 : 0)
         watch.compareTotals(of: manager)
+        watch.noteKnown(of: manager)
         keepCoverage()
         launch.die()
         if reboots { disk.loseUnsynced(&random) }

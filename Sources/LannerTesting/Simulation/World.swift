@@ -78,7 +78,9 @@ public final class World {
         sites = (0..<4).map { Site(number: $0, using: &self.random) }
         for index in sites.indices { changeFile(at: index) }
         for site in sites { transport.always(site.alias.absoluteString, .redirect(to: site.place)) }
-        watch.ranged = Set(sites.filter(\.isRanged).flatMap { [$0.url, $0.alias] })
+        if !transport.traits.hasResumeData {
+            watch.ranged = Set(sites.filter(\.isRanged).flatMap { [$0.url, $0.alias] })
+        }
         begin()
     }
 
@@ -137,6 +139,8 @@ public final class World {
         meanwhile.begin(SeededGenerator(seed: random.next()))
         happen()
         meanwhile.begin(nil)
+        // Not each time: it looks at every byte.
+        if steps % 64 == 0 { watch.compareClaims(of: manager, sites, disk) }
         try check()
     }
 
