@@ -3,9 +3,22 @@ import LannerCore
 // What the device has of a ``MemoryDisk``, and what is left when the machine dies.
 
 extension MemoryDiskState {
-    /// The device has a file's bytes now.
+    /// The device has a file's bytes now, but for those that an earlier sync has failed to write.
     func sync(_ file: File) {
-        (file.durable, file.unsynced) = (file.bytes, [])
+        var bytes = file.bytes
+        if !file.forgotten.isEmpty {
+            file.durable.truncate(to: bytes.size)
+            for range in file.forgotten.clipped(to: bytes.size).ranges { bytes.copy(range, of: file.durable) }
+        }
+        (file.durable, file.unsynced) = (bytes, [])
+    }
+
+    /// A sync has failed: what was to be written counts as written from now on, as kernels have it.
+    func forgetUnsynced(_ file: File) {
+        for edit in file.unsynced {
+            if case .write(let range) = edit { file.forgotten.insert(range) }
+        }
+        file.unsynced.removeAll { if case .write = $0 { true } else { false } }
     }
 
     /// The device has the names of a directory now, and all that was changed before them: names are written in order.

@@ -155,7 +155,7 @@ private final class MemoryOpenFile: OpenFile {
                 let cost = file.bytes.cost(ofWriting: piece.count, at: position)
                 guard cost <= state.free else { throw Refusal(.noSpace) }
                 let part = UnsafeRawBufferPointer(rebasing: bytes[piece.start..<(piece.start + piece.count)])
-                file.unsynced.append(.write(position..<position + Int64(piece.count)))
+                file.noteWrite(position..<position + Int64(piece.count))
                 state.change(file) { $0.write(part, at: position) }
                 state.counters.bytesWritten += Int64(piece.count)
             }
@@ -193,7 +193,13 @@ private final class MemoryOpenFile: OpenFile {
     }
 
     func sync() throws(FileError) {
-        try perform(.sync) { state throws(Refusal) in state.sync(file) }
+        do throws(FileError) {
+            try perform(.sync) { state throws(Refusal) in state.sync(file) }
+        } catch {
+            // The end of the process is no failure of the device.
+            if error.fault != .other { disk.state.withLock { $0.forgetUnsynced(file) } }
+            throw error
+        }
     }
 
     func size() throws(FileError) -> Int64 {

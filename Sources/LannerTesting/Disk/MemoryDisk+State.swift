@@ -1,5 +1,6 @@
 import Dispatch
 import LannerCore
+import LannerMachine
 
 /// What is on a ``MemoryDisk``, and what will go wrong with it.
 struct MemoryDiskState {
@@ -21,6 +22,17 @@ struct MemoryDiskState {
         /// What the device has, and what changed since.
         var durable = MemoryBytes()
         var unsynced: [MemoryDisk.Edit] = []
+        /// What a sync has failed to write: readers see it, and no later sync writes it.
+        var forgotten = ByteRanges()
+
+        func noteWrite(_ range: Range<Int64>) {
+            unsynced.append(.write(range))
+            guard !forgotten.isEmpty else { return }
+            forgotten = ByteRanges(
+                forgotten.ranges.flatMap {
+                    [$0.clamped(to: .min..<range.lowerBound), $0.clamped(to: range.upperBound..<Int64.max)]
+                })
+        }
     }
 
     var capacity: Int64?
