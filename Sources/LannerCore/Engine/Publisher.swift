@@ -13,7 +13,7 @@ struct Publisher {
             guard error.isAcrossDevices else { throw error }
             try copy(source, to: target)
         }
-        try fileSystem.syncDirectory(Self.directory(of: target))
+        try fileSystem.syncDirectory(target.directory)
     }
 
     /// Whether a move that the death of the process may have interrupted was made: the source is gone, and in the place
@@ -52,10 +52,5 @@ struct Publisher {
     private func copyBytes(_ from: any OpenFile, _ to: any OpenFile) throws(FileError) {
         try to.allocate(from.size())
         try from.readPieces { (piece, position) throws(FileError) in try to.write(piece, at: position) }
-    }
-
-    private static func directory(of path: String) -> String {
-        guard let slash = path.lastIndex(of: "/") else { return "." }
-        return slash == path.startIndex ? "/" : String(path[..<slash])
     }
 }

@@ -94,3 +94,11 @@ package protocol FileLock: AnyObject, Sendable {
     /// Gives the lock back. Twice does nothing.
     func release()
 }
+
+extension String {
+    /// The directory that a path's last component is in.
+    var directory: String {
+        guard let slash = lastIndex(of: "/") else { return "." }
+        return slash == startIndex ? "/" : String(self[..<slash])
+    }
+}

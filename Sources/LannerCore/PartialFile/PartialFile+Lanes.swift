@@ -38,8 +38,7 @@ extension PartialFile {
         let (isEmpty, reserved) = state.withLock { ($0.written.isEmpty, $0.reserved) }
         // What is this file's already is not free any more.
         guard total > reserved else { return }
-        let directory = path.lastIndex(of: "/").map { String(path[..<$0]) } ?? "."
-        if isEmpty, let free = fileSystem.freeSpace(directory), free < total {
+        if isEmpty, let free = fileSystem.freeSpace(path.directory), free < total {
             throw FileError(fault: .noSpace, operation: "allocate", path: path)
         }
         try file.allocate(total)
@@ -174,10 +173,18 @@ extension PartialFile {
         update { $0.didClose() }
     }
 
+    /// Once: without it another file could have the name after the death of the machine, one that was removed before.
+    private func syncName() throws(FileError) {
+        guard !state.withLock({ $0.isNameSynced }) else { return }
+        try fileSystem.syncDirectory(path.directory)
+        state.withLock { $0.isNameSynced = true }
+    }
+
     /// Syncs what was written before; false after a failure.
     private func sync(_ file: any OpenFile, _ ranges: ByteRanges) -> Bool {
         do throws(FileError) {
             try file.sync()
+            try syncName()
             state.withLock { $0.didSync(ranges) }
             return true
         } catch {

@@ -33,6 +33,8 @@ struct PartialFileState {
     /// Whether a checkpoint waits for the sync lane.
     private var isSyncQueued = false
     private var hasFailed = false
+    /// Whether the file's name is on the device, as it is when any of its bytes are.
+    var isNameSynced: Bool
     /// Where reading back failed; nothing from there on is claimed.
     private var unreadable = Int64.max
     private var distrustsSync = false
@@ -44,6 +46,7 @@ struct PartialFileState {
         written = claimed
         written.formUnion(durable)
         synced = durable
+        isNameSynced = !durable.isEmpty
         backlog = HashBacklog(limit: backlogLimit)
         hasHasher = hasher
     }

@@ -35,7 +35,7 @@ extension ScriptedTransport {
     struct Kept {
         var request: TransportRequest
         var bytes: [UInt8]
-        var validator: String?
+        var validator: String
 
         /// The request for the rest.
         var rest: TransportRequest {
@@ -58,8 +58,9 @@ extension ScriptedTransport.State {
     /// What an exchange leaves that breaks off; nil when it is to leave nothing.
     mutating func keep(_ request: TransportRequest, _ head: ResponseHead, _ bytes: [UInt8]) -> Data? {
         guard leavesResumeData else { return nil }
+        // Without one nobody could ask for the rest of the same file.
+        guard let validator = head.fields["ETag"] ?? head.fields["Last-Modified"] else { return nil }
         let data = Data("resume data \(kept.count + 1)".utf8)
-        let validator = head.fields["ETag"] ?? head.fields["Last-Modified"]
         kept[data] = ScriptedTransport.Kept(request: request, bytes: bytes, validator: validator)
         return data
     }

@@ -212,4 +212,25 @@ import Testing
         ]
         #expect(events.withLock { $0 } == expected)
     }
+
+    /// Another file had the name before, and its removal may not have got to the device.
+    @Test(arguments: 0..<20 as Range<UInt64>) func whatIsSyncedHasItsName(seed: UInt64) throws {
+        let (disk, lanes) = (MemoryDisk(), ManualLanes())
+        disk.place([UInt8](repeating: 0xff, count: 100), at: "/Tmp/file")
+        try disk.syncDirectory("/Tmp")
+        try disk.remove("/Tmp/file")
+        let synced = Locked(false)
+        let file = PartialFile(path: "/Tmp/file", fileSystem: disk, lanes: .init(lanes), hasher: nil) { event in
+            if case .synced = event { synced.withLock { $0 = true } }
+        }
+        file.open(total: nil)
+        file.write(Sample.chunk(0..<100), at: 0)
+        lanes.runAll()
+        file.checkpoint()
+        lanes.runAll()
+        #expect(synced.withLock { $0 })
+        var random = SeededGenerator(seed: seed)
+        disk.loseUnsynced(&random)
+        #expect(disk.contents(of: "/Tmp/file") == Sample.bytes(100))
+    }
 }
