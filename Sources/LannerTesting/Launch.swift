@@ -51,6 +51,7 @@ final class Launch: Sendable {
         parts.lanes.abandon()
         parts.clock.abandon()
         parts.disk.endProcess()
+        manager.abandon()
     }
 }
 

@@ -245,6 +245,11 @@ final class Sink: Sendable {
         return exchange != nil
     }
 
+    /// Lets go of the exchange, as the death of the process does.
+    func abandon() {
+        state.withLock { $0.exchange = nil }
+    }
+
     // MARK: Back-pressure
 
     /// Bytes that wait, here or on their way to the disk; nil when none are taken.

@@ -30,6 +30,26 @@ extension SessionManager {
     }
 }
 
+extension SessionManager {
+    /// Forgets everything, as the death of the process does: nothing is told, written or closed any more.
+    package func abandon() {
+        let (jobs, tickets) = engine.state.withLock { $0.abandon() }
+        for job in jobs { job.state.withLock { Array($0.sinks.values) }.forEach { $0.abandon() } }
+        // Released outside the lock: users' closures go with them.
+        _ = tickets
+    }
+}
+
+extension EngineState {
+    fileprivate mutating func abandon() -> ([Job], [Ticket: @Sendable () -> Void]) {
+        defer {
+            (isInvalidated, ending) = (true, nil)
+            (jobs, tickets, actions) = ([:], [:], [])
+        }
+        return (Array(jobs.values), tickets)
+    }
+}
+
 extension DownloadTask {
     /// Calls `observer` with every event, on the thread that tells of it: it has to be quick, and to call nothing.
     package func observe(_ observer: @escaping @Sendable (DownloadEvent) -> Void) {
