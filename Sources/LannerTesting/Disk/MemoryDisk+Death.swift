@@ -102,6 +102,10 @@ extension MemoryDiskState.File {
                 let length = range.upperBound - range.lowerBound
                 let part = [0, length, Int64.random(in: 0...length, using: &random)].randomElement(using: &random) ?? 0
                 survivors.copy(range.lowerBound..<range.lowerBound + part, of: bytes)
+                // A file may have got its length and not yet its bytes.
+                if survivors.size < range.upperBound, Bool.random(using: &random) {
+                    survivors.truncate(to: range.upperBound)
+                }
             }
         }
         return survivors

@@ -22,8 +22,15 @@ struct MemoryDiskState {
         /// What the device has, and what changed since.
         var durable = MemoryBytes()
         var unsynced: [MemoryDisk.Edit] = []
-        /// What a sync has failed to write: readers see it, and no later sync writes it.
+        /// What a sync of this process has failed to write: readers see it, and no later sync writes it.
         var forgotten = ByteRanges()
+
+        /// A process that dies before it can say that a sync has failed leaves a loss that nobody could tell: there is
+        /// none here.
+        func remember() {
+            unsynced += forgotten.ranges.map { .write($0) }
+            forgotten = ByteRanges()
+        }
 
         func noteWrite(_ range: Range<Int64>) {
             unsynced.append(.write(range))
@@ -198,7 +205,10 @@ extension MemoryDiskState {
         operationsLeft = nil
         locks = [:]
         openFiles = 0
-        files.values.forEach { $0.handles = 0 }
+        files.values.forEach {
+            $0.handles = 0
+            $0.remember()
+        }
         used = files.values.reduce(0) { $0 + $1.bytes.footprint }
     }
 }

@@ -18,11 +18,19 @@ extension World {
     /// A file changes, or the next request for it goes another way.
     func serveOtherwise() {
         let index = random.below(sites.count)
-        if random.chance(1, in: 4) { return changeFile(at: index) }
+        if random.chance(1, in: 4) { return serveOtherVersion(at: index) }
         let step = random.chance(1, in: 2) ? breakdown() : oddity(of: sites[index])
         let place = random.chance(1, in: 8) ? sites[index].alias.absoluteString : sites[index].place
         journal.note("serve", index, text: "\(step)")
         transport.script(place, step)
+    }
+
+    /// The next answer may not tell that: a part may come without validators.
+    private func serveOtherVersion(at index: Int) {
+        changeFile(at: index)
+        guard random.chance(1, in: 3) else { return }
+        journal.note("silent", index)
+        transport.script(sites[index].place, .fields(["ETag": "", "Last-Modified": ""]))
     }
 
     /// What happens to good servers.
@@ -43,7 +51,7 @@ extension World {
 
     /// What bad servers do.
     private func oddity(of site: Site) -> ScriptedTransport.Step {
-        switch random.below(11) {
+        switch random.below(10) {
         case 0: .status([404, 403, 410, 500, 408, 425, 412, 416][random.below(8)])
         case 1: .ignoreRange
         case 2: .wrongRange(offset: Int64(random.below(200)) - 100)
@@ -54,8 +62,6 @@ extension World {
         case 6: .redirect(to: site.alias.absoluteString)
         case 7: .redirect(to: ["ftp://a.example/", "//", "http://[::1", "/nowhere"][random.below(4)])
         case 8: .status(416, ["Content-Range": "bytes */\(random.chance(1, in: 2) ? site.bytes.count : 5)"])
-        // A part, or the whole, of which nobody is told what version it is.
-        case 9: .fields(["ETag": "", "Last-Modified": ""])
         default:
             site.isLying && !isUserQuiet ? .corrupt(at: Int64(random.below(max(1, site.bytes.count)))) : .ignoreRange
         }
