@@ -13,7 +13,6 @@ struct RequestRulesTests {
         (.seconds(Int64.min), 1),
     ])
     func timeoutsAreWholeSecondsFromOneToADay(asked: Duration, seconds: TimeInterval) throws {
-        #expect(RequestRules.seconds(asked) == seconds)
         let url = try #require(URL(string: "http://host/"))
         #expect(try rules.request(for: TransportRequest(url: url, timeout: asked)).timeoutInterval == seconds)
     }
@@ -76,7 +75,7 @@ struct RequestRulesTests {
         #expect(lines == ["mine", "br"])
     }
 
-    @Test(arguments: RequestRules.refusedFields)
+    @Test(arguments: TransportRules.refusedFields)
     func fieldsOfTheConnectionAreRefused(name: String) {
         #expect(throws: TransportFailure.self) {
             try rules.fields(HeaderFields([.init(name: name.lowercased(), value: "x")]))

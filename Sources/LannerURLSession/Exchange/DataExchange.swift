@@ -26,7 +26,7 @@ final class DataExchange: TransportExchange, SessionExchange {
     // MARK: The owner's side
 
     func cancel() {
-        abandon(TransportFailure(.canceled, "The exchange was canceled."))
+        abandon(.canceled)
     }
 
     // A URLSession task that is suspended and resumed on Linux starts again at byte 0 and says nothing: never do it.

@@ -40,7 +40,7 @@ final class DownloadExchange: TransportExchange, SessionExchange {
     // MARK: The owner's side
 
     func cancel() {
-        abandon(TransportFailure(.canceled, "The exchange was canceled."))
+        abandon(.canceled)
     }
 
     // Resume data is what pauses a download task.

@@ -150,17 +150,11 @@ extension ResponseHead {
 }
 
 extension TransportFailure {
-    static let noResponse = TransportFailure(.connectionLost, "The connection ended without a response.")
-
     static func length(announced: Int64, received: Int64) -> TransportFailure {
         TransportFailure(.lengthMismatch, "The server announced \(announced) bytes and sent \(received).")
     }
 
     fileprivate static func invalidLength(_ text: String) -> TransportFailure {
         TransportFailure(.malformedResponse, "The response's Content-Length is not one number: \(text)")
-    }
-
-    fileprivate static func notFinal(_ status: Int) -> TransportFailure {
-        TransportFailure(.malformedResponse, "The exchange ended with the interim status \(status).")
     }
 }

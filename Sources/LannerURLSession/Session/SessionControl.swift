@@ -140,7 +140,3 @@ final class SessionControl: @unchecked Sendable {
         session = .closed
     }
 }
-
-extension TransportFailure {
-    static let invalidated = TransportFailure(.unavailable, "The transport has been invalidated.")
-}

@@ -1,0 +1,63 @@
+import Foundation
+import LannerMachine
+
+/// What every transport that speaks HTTP itself refuses to send, whoever asks for it.
+package enum TransportRules {
+    /// Fields that belong to the connection and not to the caller: a request that contradicts its own framing is how
+    /// requests are smuggled, and `TE` would invite trailers.
+    package static let refusedFields = [
+        "Connection", "Content-Length", "Expect", "Host", "Keep-Alive", "Proxy-Connection", "TE", "Trailer",
+        "Transfer-Encoding", "Upgrade",
+    ]
+
+    /// The URL with its scheme in small letters, a host that every parser reads as the same one, and no fragment.
+    package static func address(of asked: URL) throws(TransportFailure) -> WebAddress {
+        let address: WebAddress
+        do {
+            address = try WebAddress(asked.absoluteString)
+        } catch {
+            throw .unacceptable("The URL \(error.reason): \(Destination.redacted(asked.absoluteString))")
+        }
+        // Some libraries would send it unasked, others store it.
+        guard address.userInfo == nil else {
+            throw .unacceptable("Credentials belong into the Authorization field, not into the URL of \(address.host).")
+        }
+        return address
+    }
+
+    /// Throws for a field that must not be sent.
+    package static func check(_ field: HeaderFields.Field) throws(TransportFailure) {
+        guard FieldText.isToken(field.name) else {
+            throw .unacceptable(
+                "A header field's name holds characters that none may have: \(field.name.debugDescription)")
+        }
+        guard !refusedFields.contains(where: { HeaderFields.same($0, field.name) }) else {
+            throw .unacceptable("The header field \(field.name) is the connection's and cannot be set.")
+        }
+        // A line break would start another field, NUL would end the value (RFC 9110, 5.5).
+        guard field.value.utf8.allSatisfy({ $0 >= 0x20 && $0 != 0x7f || $0 == 0x09 }) else {
+            throw .unacceptable("The header field \(field.name) holds a line break or another control character.")
+        }
+    }
+
+    /// Whole seconds, from one to a day, rounded up: what the libraries' timers take.
+    package static func seconds(_ timeout: Duration) -> Int {
+        let (seconds, attoseconds) = timeout.components
+        let whole = attoseconds > 0 && seconds < .max ? seconds + 1 : seconds
+        return Int(min(max(whole, 1), 86_400))
+    }
+}
+
+extension TransportFailure {
+    package static func unacceptable(_ message: String) -> TransportFailure {
+        TransportFailure(.unacceptableRequest, message)
+    }
+
+    package static func notFinal(_ status: Int) -> TransportFailure {
+        TransportFailure(.malformedResponse, "The exchange ended with the interim status \(status).")
+    }
+
+    package static let noResponse = TransportFailure(.connectionLost, "The connection ended without a response.")
+    package static let invalidated = TransportFailure(.unavailable, "The transport has been invalidated.")
+    package static let canceled = TransportFailure(.canceled, "The exchange was canceled.")
+}
