@@ -7,6 +7,7 @@ let package = Package(
     products: [
         .library(name: "Lanner", targets: ["Lanner"]),
         .library(name: "LannerCore", targets: ["LannerCore"]),
+        .library(name: "LannerCurl", targets: ["LannerCurl"]),
         .library(name: "LannerTesting", targets: ["LannerTesting"]),
         .executable(name: "lanner", targets: ["LannerCLI"]),
     ],
@@ -17,24 +18,28 @@ let package = Package(
         .target(name: "LannerCore", dependencies: ["LannerMachine"]),
         // The default transport; the only target that imports FoundationNetworking.
         .target(name: "LannerURLSession", dependencies: ["LannerCore"]),
+        // A transport over libcurl, which is loaded at run time: no header of it, no linker flag.
+        .target(name: "CLannerCurl"),
+        .target(name: "LannerCurl", dependencies: ["CLannerCurl", "LannerCore"]),
         // What applications import.
         .target(name: "Lanner", dependencies: ["LannerURLSession"]),
         // A small HTTP server on the loopback interface, for LannerTesting and `lanner demo`.
         .target(name: "LannerLoopback"),
         // Fakes for tests of code that downloads.
         .target(name: "LannerTesting", dependencies: ["LannerCore", "LannerLoopback"]),
-        .executableTarget(name: "LannerCLI", dependencies: ["Lanner", "LannerLoopback"]),
+        .executableTarget(name: "LannerCLI", dependencies: ["Lanner", "LannerCurl", "LannerLoopback"]),
         .testTarget(name: "LannerMachineTests", dependencies: ["LannerMachine"]),
         .testTarget(name: "LannerCoreTests", dependencies: ["LannerCore", "LannerMachine", "LannerTesting"]),
         .testTarget(name: "LannerCLITests", dependencies: ["LannerCLI", "LannerLoopback"]),
         .testTarget(name: "LannerLoopbackTests", dependencies: ["LannerLoopback"]),
         .testTarget(
             name: "LannerURLSessionTests", dependencies: ["LannerURLSession", "LannerLoopback", "LannerCore"]),
+        .testTarget(name: "LannerCurlTests", dependencies: ["LannerCurl", "LannerLoopback", "LannerCore"]),
         // What the fuzzer tries (`Tests/Fuzz`), here on the inputs that are kept.
         .testTarget(name: "FuzzTests", dependencies: ["LannerCLI", "LannerTesting", "LannerURLSession"]),
         .testTarget(name: "InteropTests", dependencies: ["Lanner", "LannerLoopback"]),
         // The contracts of LannerTesting over every implementation there is.
-        .testTarget(name: "ContractTests", dependencies: ["Lanner", "LannerTesting"]),
+        .testTarget(name: "ContractTests", dependencies: ["Lanner", "LannerCurl", "LannerTesting"]),
         // Code as applications have it: outside the package's own access, with their own use of common names.
         .target(name: "ClientModel", path: "Tests/ClientModel", packageAccess: false),
         .testTarget(

@@ -1,4 +1,5 @@
 import Lanner
+import LannerCurl
 import LannerTesting
 import Testing
 
@@ -25,6 +26,11 @@ struct TransportContractTests {
         }
         #endif
         let violations = await TransportContract.check(waiving: waived) { URLSessionDownloadTransport() }
+        #expect(violations == [])
+    }
+
+    @Test func curl() async {
+        let violations = await TransportContract.check { try CurlTransport() }
         #expect(violations == [])
     }
 

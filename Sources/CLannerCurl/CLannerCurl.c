@@ -1,0 +1,190 @@
+#include "CLannerCurl.h"
+
+#include <dlfcn.h>
+#include <signal.h>
+#include <stdio.h>
+
+typedef lanner_curl_easy easy_t;
+typedef lanner_curl_multi multi_t;
+typedef lanner_curl_list list_t;
+
+// The beginning of `curl_version_info_data`, the same in every version.
+struct version_info {
+    int age;
+    const char *version;
+    unsigned int version_num;
+};
+
+// The beginning of `CURLMsg`, of which there is no more.
+struct message {
+    int what;
+    easy_t *easy;
+    union {
+        void *any;
+        int result;
+    } data;
+};
+
+enum { GLOBAL_ALL = 3, VERSION_FIRST = 0, PAUSE_NOTHING = 0, MESSAGE_DONE = 1 };
+
+static struct {
+    int (*global_init)(long);
+    struct version_info *(*version_info)(int);
+    const char *(*easy_strerror)(int);
+    easy_t *(*easy_init)(void);
+    void (*easy_cleanup)(easy_t *);
+    int (*easy_setopt)(easy_t *, int, ...);
+    int (*easy_getinfo)(easy_t *, int, ...);
+    int (*easy_pause)(easy_t *, int);
+    list_t *(*slist_append)(list_t *, const char *);
+    void (*slist_free_all)(list_t *);
+    const char *(*multi_strerror)(int);
+    multi_t *(*multi_init)(void);
+    int (*multi_cleanup)(multi_t *);
+    int (*multi_setopt)(multi_t *, int, ...);
+    int (*multi_add_handle)(multi_t *, easy_t *);
+    int (*multi_remove_handle)(multi_t *, easy_t *);
+    int (*multi_perform)(multi_t *, int *);
+    int (*multi_poll)(multi_t *, void *, unsigned int, int, int *);
+    int (*multi_wakeup)(multi_t *);
+    struct message *(*multi_info_read)(multi_t *, int *);
+} curl;
+
+static const struct {
+    const char *name;
+    void *place;
+} functions[] = {
+#define FUNCTION(name) {"curl_" #name, &curl.name}
+    FUNCTION(global_init),
+    FUNCTION(version_info),
+    FUNCTION(easy_strerror),
+    FUNCTION(easy_init),
+    FUNCTION(easy_cleanup),
+    FUNCTION(easy_setopt),
+    FUNCTION(easy_getinfo),
+    FUNCTION(easy_pause),
+    FUNCTION(slist_append),
+    FUNCTION(slist_free_all),
+    FUNCTION(multi_strerror),
+    FUNCTION(multi_init),
+    FUNCTION(multi_cleanup),
+    FUNCTION(multi_setopt),
+    FUNCTION(multi_add_handle),
+    FUNCTION(multi_remove_handle),
+    FUNCTION(multi_perform),
+    FUNCTION(multi_poll),
+    FUNCTION(multi_wakeup),
+    FUNCTION(multi_info_read),
+#undef FUNCTION
+};
+
+static void tell(const char *words, char *problem, size_t room) {
+    if (room > 0) snprintf(problem, room, "%s", words ? words : "");
+}
+
+static unsigned int version(void *library) {
+    struct version_info *(*info)(int);
+    *(void **)&info = dlsym(library, "curl_version_info");
+    return info ? info(VERSION_FIRST)->version_num : 0;
+}
+
+enum lanner_curl_loading lanner_curl_load(
+    const char *name, unsigned int *version_number, char *problem, size_t room) {
+    *version_number = 0;
+    // Never unloaded: it may have threads of its own.
+    void *library = dlopen(name, RTLD_NOW | RTLD_LOCAL);
+    if (!library) {
+        tell(dlerror(), problem, room);
+        return LANNER_CURL_NOT_FOUND;
+    }
+    *version_number = version(library);
+    for (size_t index = 0; index < sizeof functions / sizeof *functions; index++) {
+        void *function = dlsym(library, functions[index].name);
+        if (!function) {
+            tell(dlerror(), problem, room);
+            return LANNER_CURL_INCOMPLETE;
+        }
+        *(void **)functions[index].place = function;
+    }
+    int result = curl.global_init(GLOBAL_ALL);
+    if (result != 0) {
+        tell(curl.easy_strerror(result), problem, room);
+        return LANNER_CURL_NOT_FOUND;
+    }
+    return LANNER_CURL_LOADED;
+}
+
+void lanner_curl_block_sigpipe(void) {
+    sigset_t signals;
+    sigemptyset(&signals);
+    sigaddset(&signals, SIGPIPE);
+    pthread_sigmask(SIG_BLOCK, &signals, NULL);
+}
+
+const char *lanner_curl_text(int result) { return curl.easy_strerror(result); }
+const char *lanner_curl_multi_text(int result) { return curl.multi_strerror(result); }
+
+easy_t *lanner_curl_easy_make(void) { return curl.easy_init(); }
+void lanner_curl_easy_free(easy_t *easy) { curl.easy_cleanup(easy); }
+
+int lanner_curl_set_number(easy_t *easy, enum lanner_curl_option option, long value) {
+    return curl.easy_setopt(easy, (int)option, value);
+}
+
+int lanner_curl_set_text(easy_t *easy, enum lanner_curl_option option, const char *value) {
+    return curl.easy_setopt(easy, (int)option, value);
+}
+
+int lanner_curl_set_pointer(easy_t *easy, enum lanner_curl_option option, void *value) {
+    return curl.easy_setopt(easy, (int)option, value);
+}
+
+int lanner_curl_set_list(easy_t *easy, enum lanner_curl_option option, list_t *value) {
+    return curl.easy_setopt(easy, (int)option, value);
+}
+
+int lanner_curl_set_receiver(easy_t *easy, enum lanner_curl_option option, lanner_curl_receiver value) {
+    return curl.easy_setopt(easy, (int)option, value);
+}
+
+long lanner_curl_number(easy_t *easy, enum lanner_curl_info info) {
+    long value = 0;
+    return curl.easy_getinfo(easy, (int)info, &value) == 0 ? value : 0;
+}
+
+void lanner_curl_go(easy_t *easy) { curl.easy_pause(easy, PAUSE_NOTHING); }
+
+list_t *lanner_curl_list_append(list_t *list, const char *line) { return curl.slist_append(list, line); }
+void lanner_curl_list_free(list_t *list) { curl.slist_free_all(list); }
+
+multi_t *lanner_curl_multi_make(void) { return curl.multi_init(); }
+void lanner_curl_multi_free(multi_t *multi) { curl.multi_cleanup(multi); }
+
+int lanner_curl_multi_set_number(multi_t *multi, enum lanner_curl_multi_option option, long value) {
+    return curl.multi_setopt(multi, (int)option, value);
+}
+
+int lanner_curl_multi_add(multi_t *multi, easy_t *easy) { return curl.multi_add_handle(multi, easy); }
+int lanner_curl_multi_remove(multi_t *multi, easy_t *easy) { return curl.multi_remove_handle(multi, easy); }
+
+int lanner_curl_multi_perform(multi_t *multi) {
+    int running = 0;
+    return curl.multi_perform(multi, &running);
+}
+
+int lanner_curl_multi_wait(multi_t *multi, int milliseconds) {
+    return curl.multi_poll(multi, NULL, 0, milliseconds, NULL);
+}
+
+int lanner_curl_multi_wake(multi_t *multi) { return curl.multi_wakeup(multi); }
+
+easy_t *lanner_curl_multi_next_done(multi_t *multi, int *result) {
+    int left = 0;
+    struct message *message;
+    while ((message = curl.multi_info_read(multi, &left))) {
+        if (message->what != MESSAGE_DONE) continue;
+        *result = message->data.result;
+        return message->easy;
+    }
+    return NULL;
+}

@@ -1,0 +1,64 @@
+extension CurlTransport {
+    /// What may be chosen.
+    public struct Options: Sendable, Hashable {
+        /// How many connections to one host and port there may be at once; more exchanges wait for one. Nil for any
+        /// number. Exchanges that share an HTTP/2 connection count once. Behind a proxy, the proxy is the host.
+        public var connectionsPerHost: Int?
+        /// How many connections there may be at once in all; nil for any number.
+        public var connections: Int?
+        /// Sent as `User-Agent` by requests that have none.
+        public var userAgent: String
+        /// A file with the certificates of the authorities that are trusted (PEM), in the place of the system's.
+        public var certificateAuthorities: String?
+        /// Who we are, for servers that ask.
+        public var clientCertificate: ClientCertificate?
+        /// The only public keys that servers may have, besides a valid certificate: `sha256//` and the digest in base64,
+        /// several separated by semicolons; or the path of a file with the key (PEM or DER).
+        public var pinnedPublicKey: String?
+        /// Through what requests go.
+        public var proxy: Proxy
+
+        /// Makes options.
+        public init(
+            connectionsPerHost: Int? = nil, connections: Int? = nil, userAgent: String = "Lanner/0.1",
+            certificateAuthorities: String? = nil, clientCertificate: ClientCertificate? = nil,
+            pinnedPublicKey: String? = nil, proxy: Proxy = .environment
+        ) {
+            self.connectionsPerHost = connectionsPerHost
+            self.connections = connections
+            self.userAgent = userAgent
+            self.certificateAuthorities = certificateAuthorities
+            self.clientCertificate = clientCertificate
+            self.pinnedPublicKey = pinnedPublicKey
+            self.proxy = proxy
+        }
+    }
+
+    /// A certificate and its private key, in files (PEM).
+    public struct ClientCertificate: Sendable, Hashable {
+        /// The path of the certificate.
+        public var certificate: String
+        /// The path of the key; nil where it is in the same file.
+        public var key: String?
+        /// What the key is encrypted with.
+        public var password: String?
+
+        /// Makes a pair.
+        public init(certificate: String, key: String? = nil, password: String? = nil) {
+            self.certificate = certificate
+            self.key = key
+            self.password = password
+        }
+    }
+
+    /// Through what requests go.
+    public enum Proxy: Sendable, Hashable {
+        /// What the variables `http_proxy`, `https_proxy`, `ALL_PROXY` and `no_proxy` say.
+        case environment
+        /// Nothing, whatever the environment says.
+        case none
+        /// A proxy's URL (http, https, socks4, socks4a, socks5, socks5h), and what to log in with: at an HTTP proxy
+        /// by Basic, so that the password can be read on the way to it unless it is https.
+        case url(String, user: String? = nil, password: String? = nil)
+    }
+}

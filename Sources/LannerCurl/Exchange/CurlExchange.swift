@@ -1,0 +1,72 @@
+import Dispatch
+import LannerCore
+
+/// One GET, as its owner and its receiver see it. What libcurl sees is the ``Transfer``.
+final class CurlExchange: TransportExchange {
+    let request: TransportRequest
+    private let loop: Loop
+    private let mailbox: Locked<Mailbox>
+
+    // Concurrent, because a receiver may block; each exchange has at most one block on it.
+    private static let deliveries = DispatchQueue(label: "lanner.curl.deliveries", attributes: .concurrent)
+
+    init(_ request: TransportRequest, loop: Loop, receive: @escaping Mailbox.Receiver) {
+        self.request = request
+        self.loop = loop
+        mailbox = Locked(Mailbox(receive))
+    }
+
+    // MARK: The owner's side
+
+    func cancel() {
+        abandon(.canceled)
+    }
+
+    func pause() {
+        mailbox.withLock { $0.pause() }
+    }
+
+    func resume() {
+        if mailbox.withLock({ $0.resume() }) { loop.post(.go(self)) }
+    }
+
+    /// Ends the exchange with a failure, in the place of all that waits, from any thread; does nothing after its end.
+    func abandon(_ failure: TransportFailure) {
+        let (closes, drains) = mailbox.withLock { $0.close(with: .failure(failure), dropping: true) }
+        if drains { startDraining() }
+        if closes { loop.post(.drop(self)) }
+    }
+
+    // MARK: The transfer's side
+
+    /// Whether nobody waits for anything any more.
+    var isOver: Bool { mailbox.withLock { $0.isClosed } }
+
+    /// Whether the transfer has to wait; the loop is told when it may go on.
+    func holds() -> Bool {
+        mailbox.withLock { $0.holds() }
+    }
+
+    /// Adds an event that is not the last one.
+    func post(_ event: TransportEvent) {
+        if mailbox.withLock({ $0.post(event) }) { startDraining() }
+    }
+
+    /// Adds the last event behind all that waits.
+    func finish(_ event: TransportEvent) {
+        if mailbox.withLock({ $0.close(with: event, dropping: false).drains }) { startDraining() }
+    }
+
+    // MARK: The receiver's side
+
+    private func startDraining() {
+        Self.deliveries.async { self.drain() }
+    }
+
+    private func drain() {
+        while let step = mailbox.withLock({ $0.next() }) {
+            if step.frees { loop.post(.go(self)) }
+            step.receive(step.event)
+        }
+    }
+}

@@ -1,0 +1,119 @@
+import LannerCore
+
+/// The events of one exchange on their way from libcurl's thread to the receiver, and whether the transfer has to wait.
+///
+/// A value; its owner locks it. What it says is to be done is done outside the lock.
+struct Mailbox {
+    typealias Receiver = @Sendable (TransportEvent) -> Void
+
+    /// Bytes that may wait before the transfer is held, and at which it goes on.
+    static let capacity = 2 << 20
+    static let low = 1 << 20
+    /// What a piece counts for at least, so that a trickle of single bytes is bounded as well.
+    static let leastWeight = 4 << 10
+
+    /// An event to hand over.
+    struct Step {
+        var event: TransportEvent
+        var receive: Receiver
+        /// There is room again: the transfer is to go on.
+        var frees: Bool
+    }
+
+    /// Given up with the last event, so that what the receiver holds is freed.
+    private var receive: Receiver?
+    /// In order; nil where one was handed over, so that its bytes are freed at once.
+    private var waiting: [TransportEvent?] = []
+    /// How many of `waiting` have been handed over.
+    private var handed = 0
+    private var weight = 0
+    /// The last event was accepted; what is posted later is dropped.
+    private(set) var isClosed = false
+    /// Somebody hands over, and takes along what comes in meanwhile.
+    private var isDraining = false
+    /// The owner wants no bytes.
+    private var isPaused = false
+    /// The transfer was told to wait.
+    private var isHeld = false
+
+    init(_ receive: @escaping Receiver) {
+        self.receive = receive
+    }
+
+    // MARK: The transfer's side
+
+    /// Adds an event that is not the last one; whether handing over is to be started.
+    mutating func post(_ event: TransportEvent) -> Bool {
+        guard !isClosed else { return false }
+        waiting.append(event)
+        weight += event.weight
+        return takeOver()
+    }
+
+    /// Adds the last event, behind what waits or in its place. Only the first call closes.
+    mutating func close(with event: TransportEvent, dropping: Bool) -> (closes: Bool, drains: Bool) {
+        guard !isClosed else { return (false, false) }
+        isClosed = true
+        if dropping { (waiting, handed, weight) = ([], 0, 0) }
+        waiting.append(event)
+        return (true, takeOver())
+    }
+
+    /// Whether the transfer has to wait now. It is told when it may go on.
+    mutating func holds() -> Bool {
+        isHeld = isPaused || weight >= Self.capacity
+        return isHeld
+    }
+
+    // MARK: The owner's side
+
+    mutating func pause() {
+        isPaused = true
+    }
+
+    /// Whether the transfer is to go on.
+    mutating func resume() -> Bool {
+        isPaused = false
+        return letGo()
+    }
+
+    // MARK: The receiver's side
+
+    /// The next event to hand over; nil ends the handing over.
+    mutating func next() -> Step? {
+        guard handed < waiting.count, let event = waiting[handed], let receive else {
+            isDraining = false
+            return nil
+        }
+        waiting[handed] = nil
+        handed += 1
+        weight -= event.weight
+        // Amortized: what is handed over is cut off when it is the larger part.
+        if handed * 2 >= waiting.count {
+            waiting.removeFirst(handed)
+            handed = 0
+        }
+        if isClosed, waiting.isEmpty { self.receive = nil }
+        return Step(event: event, receive: receive, frees: letGo())
+    }
+
+    private mutating func letGo() -> Bool {
+        guard isHeld, !isPaused, weight <= Self.low else { return false }
+        isHeld = false
+        return true
+    }
+
+    private mutating func takeOver() -> Bool {
+        defer { isDraining = true }
+        return !isDraining
+    }
+}
+
+extension TransportEvent {
+    fileprivate var weight: Int {
+        switch self {
+        case .bytes(let data): max(data.count, Mailbox.leastWeight)
+        case .head, .progress, .file, .end, .failure: 0
+        }
+    }
+}

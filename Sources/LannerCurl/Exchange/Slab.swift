@@ -1,0 +1,107 @@
+import Foundation
+import LannerCore
+
+/// Memory that pieces of bodies are put into. It goes back to its pool when the last piece in it is gone.
+// @unchecked Sendable: the memory is written by libcurl's thread alone, and never again where a piece was made of it.
+final class Slab: @unchecked Sendable {
+    /// As much as libcurl reads at once.
+    static let size = 512 << 10
+
+    let memory: UnsafeMutableRawPointer
+    private let pool: SlabPool
+
+    fileprivate init(_ memory: UnsafeMutableRawPointer, _ pool: SlabPool) {
+        self.memory = memory
+        self.pool = pool
+    }
+
+    deinit {
+        pool.give(memory)
+    }
+}
+
+/// Keeps some slabs, because the kernel clears memory that is taken anew, which costs as much as to fill it.
+// @unchecked Sendable: the only property is locked; pointers are what is in it.
+final class SlabPool: @unchecked Sendable {
+    /// What one download has under way at most, engine included.
+    private static let limit = 16
+
+    private let spare = Locked<[UnsafeMutableRawPointer]>([])
+
+    deinit {
+        drain()
+    }
+
+    func take() -> Slab {
+        let memory = spare.withLock { $0.popLast() } ?? .allocate(byteCount: Slab.size, alignment: 4096)
+        return Slab(memory, self)
+    }
+
+    fileprivate func give(_ memory: UnsafeMutableRawPointer) {
+        let isKept = spare.withLock { spare in
+            guard spare.count < Self.limit else { return false }
+            spare.append(memory)
+            return true
+        }
+        if !isKept { memory.deallocate() }
+    }
+
+    /// Gives back what is spare, when nothing is under way.
+    func drain() {
+        let spare = spare.withLock { spare in
+            defer { spare = [] }
+            return spare
+        }
+        for memory in spare { memory.deallocate() }
+    }
+}
+
+/// Gathers the small pieces that libcurl hands over, so that they cross threads as few large ones.
+struct Gatherer {
+    /// Smaller pieces are copied out, so that a trickle does not keep whole slabs.
+    private static let smallest = 16 << 10
+
+    private let pool: SlabPool
+    private var slab: Slab?
+    /// What is gathered lies from `start` to `end`.
+    private var start = 0
+    private var end = 0
+
+    init(_ pool: SlabPool) {
+        self.pool = pool
+    }
+
+    var count: Int { end - start }
+
+    /// Adds bytes, and hands over what no longer fits.
+    mutating func append(_ bytes: UnsafeRawBufferPointer, handOver: (Data) -> Void) {
+        var rest = bytes[...]
+        while !rest.isEmpty {
+            let slab = slab ?? pool.take()
+            self.slab = slab
+            let part = rest.prefix(Slab.size - end)
+            UnsafeMutableRawBufferPointer(start: slab.memory + end, count: part.count).copyMemory(
+                from: UnsafeRawBufferPointer(rebasing: part))
+            end += part.count
+            rest = rest.dropFirst(part.count)
+            if end == Slab.size, let piece = take() { handOver(piece) }
+        }
+    }
+
+    /// What has been gathered; nil when there is nothing.
+    mutating func take() -> Data? {
+        guard let slab, count > 0 else { return nil }
+        let (memory, size) = (slab.memory + start, count)
+        let isSmall = size < Self.smallest
+        if end == Slab.size {
+            (self.slab, start, end) = (nil, 0, 0)
+        } else if isSmall {
+            // Its place can be used again.
+            end = start
+        } else {
+            start = end
+        }
+        if isSmall { return withExtendedLifetime(slab) { Data(bytes: memory, count: size) } }
+        return Data(bytesNoCopy: memory, count: size, deallocator: .custom { _, _ in withExtendedLifetime(slab) {} })
+    }
+}

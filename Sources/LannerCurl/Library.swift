@@ -1,0 +1,49 @@
+import CLannerCurl
+
+/// libcurl, loaded into the process at most once and for good.
+enum Library {
+    #if canImport(Darwin)
+    static let name = "libcurl.4.dylib"
+    #else
+    static let name = "libcurl.so.4"
+    #endif
+
+    private static let outcome = load(name)
+
+    /// Makes sure that it is there.
+    static func require() throws(CurlUnavailable) {
+        try outcome.get()
+    }
+
+    /// Loads it from a file of this name. Only for `outcome` and, with names of no libcurl, for tests.
+    static func load(_ name: String) -> Result<Void, CurlUnavailable> {
+        var version: UInt32 = 0
+        var words = [CChar](repeating: 0, count: 512)
+        let loading = lanner_curl_load(name, &version, &words, words.count)
+        return judge(loading, version: version, words: text(of: words))
+    }
+
+    static func judge(
+        _ loading: lanner_curl_loading, version: UInt32, words: String
+    ) -> Result<Void, CurlUnavailable> {
+        switch loading {
+        case LANNER_CURL_LOADED where version >= minimum: .success(())
+        case LANNER_CURL_LOADED: .failure(CurlUnavailable(.tooOld(text(of: version))))
+        case LANNER_CURL_INCOMPLETE where version > 0 && version < minimum:
+            .failure(CurlUnavailable(.tooOld(text(of: version))))
+        case _: .failure(CurlUnavailable(.notLoaded(words)))
+        }
+    }
+
+    /// ``CurlUnavailable/minimumVersion`` as libcurl writes it: one byte for each part.
+    private static let minimum: UInt32 = 0x07_44_00
+
+    private static func text(of version: UInt32) -> String {
+        "\(version >> 16 & 0xFF).\(version >> 8 & 0xFF).\(version & 0xFF)"
+    }
+
+    /// A C string in an array; what is not UTF-8 in it is replaced.
+    private static func text(of words: [CChar]) -> String {
+        String(decoding: words.prefix { $0 != 0 }.map(UInt8.init(bitPattern:)), as: UTF8.self)
+    }
+}

@@ -1,0 +1,68 @@
+import CLannerCurl
+import LannerCore
+
+// What every transfer is told.
+
+extension Handle {
+    /// What is the same for all transfers of a transport.
+    func prepare(_ options: CurlTransport.Options) {
+        set(LANNER_CURL_HTTP_GET, 1)
+        // Signals and their handlers belong to the program.
+        set(LANNER_CURL_NO_SIGNAL, 1)
+        set(LANNER_CURL_BUFFER_SIZE, Slab.size)
+        decideNothing()
+        secure(options)
+        route(options.proxy)
+    }
+
+    /// What the manager decides, and what nobody asked for.
+    private func decideNothing() {
+        set(LANNER_CURL_FOLLOW_LOCATION, 0)
+        set(LANNER_CURL_HTTP_CONTENT_DECODING, 0)
+        set(LANNER_CURL_NETRC, 0)
+        set(LANNER_CURL_PATH_AS_IS, 1)
+        set(LANNER_CURL_DISALLOW_USERNAME_IN_URL, 1)
+        set(LANNER_CURL_SUPPRESS_CONNECT_HEADERS, 1)
+        ask(LANNER_CURL_HTTP09_ALLOWED, 0)
+        // The text is of 7.85; the number, which it replaces, is a bit for each protocol.
+        if !ask(LANNER_CURL_PROTOCOLS_TEXT, "http,https") { set(LANNER_CURL_PROTOCOLS, 0b11) }
+        // Only then does the end of a transfer not wait for the resolver. Of 7.87.
+        ask(LANNER_CURL_QUICK_EXIT, 1)
+        // HTTP/2 over TLS where it is offered; a libcurl without it goes on with HTTP/1.1.
+        ask(LANNER_CURL_HTTP_VERSION, 4)
+    }
+
+    private func secure(_ options: CurlTransport.Options) {
+        set(LANNER_CURL_CA_INFO, options.certificateAuthorities)
+        // A libcurl that cannot speak TLS to proxies does not know it, and needs it not.
+        if let file = options.certificateAuthorities { ask(LANNER_CURL_PROXY_CA_INFO, file) }
+        set(LANNER_CURL_PINNED_PUBLIC_KEY, options.pinnedPublicKey)
+        guard let own = options.clientCertificate else { return }
+        set(LANNER_CURL_CLIENT_CERTIFICATE, own.certificate)
+        set(LANNER_CURL_CLIENT_KEY, own.key ?? own.certificate)
+        set(LANNER_CURL_KEY_PASSWORD, own.password)
+    }
+
+    private func route(_ proxy: CurlTransport.Proxy) {
+        switch proxy {
+        case .environment: break
+        case .none: set(LANNER_CURL_PROXY, "")
+        case .url(let url, let user, let password):
+            set(LANNER_CURL_PROXY, url)
+            set(LANNER_CURL_PROXY_USER_NAME, user)
+            set(LANNER_CURL_PROXY_PASSWORD, password)
+            // Basic alone, for it needs no second request.
+            set(LANNER_CURL_PROXY_AUTHENTICATION, 1)
+        }
+    }
+
+    /// What is one transfer's own.
+    func aim(at address: WebAddress, within seconds: Int) {
+        set(LANNER_CURL_URL, address.text)
+        set(LANNER_CURL_CONNECT_TIMEOUT_MS, seconds * 1000)
+        set(LANNER_CURL_LOW_SPEED_LIMIT, 1)
+        set(LANNER_CURL_LOW_SPEED_TIME, seconds)
+        // Waits for a connection that is being made rather than making another, since the two may share it.
+        set(LANNER_CURL_PIPE_WAIT, address.scheme == "https" ? 1 : 0)
+    }
+}

@@ -1,0 +1,95 @@
+import CLannerCurl
+import LannerCore
+
+/// One `CURL` handle and what it needs as long as it lives. Freed on the loop's thread, outside the loop's handle.
+final class Handle {
+    let easy: OpaquePointer
+    private let message: UnsafeMutablePointer<CChar>
+    private var lines: OpaquePointer?
+    /// The first option that libcurl did not take.
+    private var refusal: (option: lanner_curl_option, result: Int32)?
+
+    /// Nil when there is no memory.
+    init?() {
+        guard let easy = lanner_curl_easy_make() else { return nil }
+        self.easy = easy
+        message = .allocate(capacity: Int(LANNER_CURL_MESSAGE_SIZE))
+        message.initialize(repeating: 0, count: Int(LANNER_CURL_MESSAGE_SIZE))
+        lanner_curl_set_pointer(easy, LANNER_CURL_ERROR_BUFFER, message)
+    }
+
+    deinit {
+        lanner_curl_easy_free(easy)
+        lanner_curl_list_free(lines)
+        message.deallocate()
+    }
+
+    // MARK: Options
+
+    func set(_ option: lanner_curl_option, _ value: Int) {
+        note(option, lanner_curl_set_number(easy, option, value))
+    }
+
+    /// Nil sets nothing.
+    func set(_ option: lanner_curl_option, _ value: String?) {
+        guard let value else { return }
+        note(option, lanner_curl_set_text(easy, option, value))
+    }
+
+    /// Sets what not every libcurl knows; whether it was taken.
+    @discardableResult
+    func ask(_ option: lanner_curl_option, _ value: Int) -> Bool {
+        lanner_curl_set_number(easy, option, value) == 0
+    }
+
+    /// The same for text.
+    @discardableResult
+    func ask(_ option: lanner_curl_option, _ value: String) -> Bool {
+        lanner_curl_set_text(easy, option, value) == 0
+    }
+
+    func setHeader(_ header: [String]) {
+        for line in header {
+            guard let longer = lanner_curl_list_append(lines, line) else {
+                return note(LANNER_CURL_HTTP_HEADER, Self.outOfMemory)
+            }
+            lines = longer
+        }
+        note(LANNER_CURL_HTTP_HEADER, lanner_curl_set_list(easy, LANNER_CURL_HTTP_HEADER, lines))
+    }
+
+    func setReceiver(
+        _ function: lanner_curl_option, _ context: lanner_curl_option, _ receiver: @escaping lanner_curl_receiver,
+        _ value: UnsafeMutableRawPointer
+    ) {
+        note(function, lanner_curl_set_receiver(easy, function, receiver))
+        note(context, lanner_curl_set_pointer(easy, context, value))
+    }
+
+    /// Throws when an option was not taken: a key that is not pinned is not what was asked for.
+    func check() throws(TransportFailure) {
+        guard let refusal else { return }
+        throw TransportFailure(
+            .unavailable,
+            "libcurl does not take its option \(refusal.option.rawValue): \(String(cString: lanner_curl_text(refusal.result)))"
+        )
+    }
+
+    private func note(_ option: lanner_curl_option, _ result: Int32) {
+        if result != 0, refusal == nil { refusal = (option, result) }
+    }
+
+    /// `CURLE_OUT_OF_MEMORY`
+    private static let outOfMemory: Int32 = 27
+
+    // MARK: The end
+
+    /// How the transfer ended.
+    func end(_ code: Int32, hasLength: Bool) -> TransferEnd {
+        let own = String(cString: message)
+        return TransferEnd(
+            code: code, text: own.isEmpty ? String(cString: lanner_curl_text(code)) : own,
+            systemError: Int32(truncatingIfNeeded: lanner_curl_number(easy, LANNER_CURL_SYSTEM_ERROR)),
+            proxyStatus: Int(lanner_curl_number(easy, LANNER_CURL_CONNECT_STATUS)), hasLength: hasLength)
+    }
+}

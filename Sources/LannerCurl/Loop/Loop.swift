@@ -1,0 +1,216 @@
+import CLannerCurl
+import Dispatch
+import Foundation
+import LannerCore
+
+/// Carries out exchanges: owns the thread that does all that libcurl does.
+// @unchecked Sendable: `transfers` and `held` are only touched on the loop's own thread; the rest is constant or locked.
+final class Loop: @unchecked Sendable {
+    /// What other threads want of the loop's.
+    enum Call {
+        case begin(CurlExchange)
+        /// Nobody waits for it any more.
+        case drop(CurlExchange)
+        /// Its receiver has room again.
+        case go(CurlExchange)
+    }
+
+    private struct Inbox {
+        var calls: [Call] = []
+        /// Whose end has not come yet.
+        var live: [ObjectIdentifier: CurlExchange] = [:]
+        var hasThread = false
+        var isClosed = false
+        /// For waking the thread, as long as there is something to wake.
+        var multi: OpaquePointer?
+
+        mutating func add(_ call: Call) {
+            calls.append(call)
+            // Who added the first has woken it already.
+            if calls.count == 1 { wake() }
+        }
+
+        func wake() {
+            if let multi { lanner_curl_multi_wake(multi) }
+        }
+    }
+
+    /// Bytes worth being handed over at once, and how long fewer are kept: changes of threads cost more than they do.
+    private static let batch = 256 << 10
+    private static let delay = (milliseconds: Int32(5), nanoseconds: UInt64(5_000_000))
+    /// Connections that are kept for later exchanges.
+    private static let idleConnections = 64
+    /// libcurl has shorter waits of its own where it needs them.
+    private static let longestWait: Int32 = 60_000
+
+    private let options: CurlTransport.Options
+    private let pool = SlabPool()
+    private let inbox = Locked(Inbox())
+
+    private var transfers: [OpaquePointer: Transfer] = [:]
+    private var handles: [ObjectIdentifier: OpaquePointer] = [:]
+    /// The transfers that have gathered bytes, and since when the first has.
+    private var gathering: (transfers: [Transfer], since: UInt64) = ([], 0)
+
+    init(_ options: CurlTransport.Options) {
+        self.options = options
+    }
+
+    // MARK: On any thread
+
+    func begin(_ exchange: CurlExchange) {
+        let (isAccepted, needsThread) = inbox.withLock { inbox in
+            guard !inbox.isClosed else { return (false, false) }
+            inbox.live[ObjectIdentifier(exchange)] = exchange
+            inbox.add(.begin(exchange))
+            defer { inbox.hasThread = true }
+            return (true, !inbox.hasThread)
+        }
+        if !isAccepted { exchange.abandon(.invalidated) }
+        if needsThread { startThread() }
+    }
+
+    /// Has something done, unless the loop is over.
+    func post(_ call: Call) {
+        inbox.withLock { if !$0.isClosed { $0.add(call) } }
+    }
+
+    /// Ends every exchange, and the thread.
+    func close(_ failure: TransportFailure = .invalidated) {
+        let orphans = inbox.withLock { inbox in
+            inbox.isClosed = true
+            inbox.calls = []
+            inbox.wake()
+            defer { inbox.live = [:] }
+            return Array(inbox.live.values)
+        }
+        for exchange in orphans { exchange.abandon(failure) }
+    }
+
+    private func startThread() {
+        let thread = Thread { self.run() }
+        thread.name = "lanner.curl"
+        thread.start()
+    }
+
+    // MARK: On the loop's thread
+
+    private func run() {
+        // It is told not to touch signals, and TLS libraries write without a flag against this one.
+        lanner_curl_block_sigpipe()
+        guard let multi = makeMulti() else {
+            return close(TransportFailure(.unavailable, "libcurl cannot be set up: there is no memory left."))
+        }
+        inbox.withLock { $0.multi = multi }
+        while let calls = takeCalls() {
+            for call in calls { answer(call, multi) }
+            let result = step(multi)
+            if result != 0 {
+                close(TransportFailure(.unavailable, "libcurl: \(String(cString: lanner_curl_multi_text(result)))"))
+            }
+        }
+        inbox.withLock { $0.multi = nil }
+        for transfer in transfers.values { lanner_curl_multi_remove(multi, transfer.handle.easy) }
+        (transfers, handles, gathering) = ([:], [:], ([], 0))
+        lanner_curl_multi_free(multi)
+    }
+
+    private func makeMulti() -> OpaquePointer? {
+        guard let multi = lanner_curl_multi_make() else { return nil }
+        lanner_curl_multi_set_number(multi, LANNER_CURL_MULTIPLEXING, 2)
+        lanner_curl_multi_set_number(multi, LANNER_CURL_IDLE_CONNECTIONS, Self.idleConnections)
+        if let limit = options.connectionsPerHost {
+            lanner_curl_multi_set_number(multi, LANNER_CURL_HOST_CONNECTIONS, max(1, limit))
+        }
+        if let limit = options.connections {
+            lanner_curl_multi_set_number(multi, LANNER_CURL_TOTAL_CONNECTIONS, max(1, limit))
+        }
+        return multi
+    }
+
+    /// What came meanwhile; nil when the loop is over.
+    private func takeCalls() -> [Call]? {
+        inbox.withLock { inbox in
+            guard !inbox.isClosed else { return nil }
+            defer { inbox.calls.removeAll(keepingCapacity: true) }
+            return inbox.calls
+        }
+    }
+
+    private func answer(_ call: Call, _ multi: OpaquePointer) {
+        switch call {
+        case .begin(let exchange): begin(exchange, multi)
+        case .drop(let exchange):
+            if let easy = handles[ObjectIdentifier(exchange)] { _ = remove(easy, multi) }
+            forget(exchange)
+        case .go(let exchange):
+            if let easy = handles[ObjectIdentifier(exchange)] { lanner_curl_go(easy) }
+        }
+    }
+
+    private func begin(_ exchange: CurlExchange, _ multi: OpaquePointer) {
+        guard !exchange.isOver else { return forget(exchange) }
+        do throws(TransportFailure) {
+            let transfer = try Transfer(exchange, options, loop: self, pool: pool)
+            let easy = transfer.handle.easy
+            let result = lanner_curl_multi_add(multi, easy)
+            guard result == 0 else {
+                throw TransportFailure(.other, "libcurl: \(String(cString: lanner_curl_multi_text(result)))")
+            }
+            transfers[easy] = transfer
+            handles[ObjectIdentifier(exchange)] = easy
+        } catch {
+            exchange.finish(.failure(error))
+            forget(exchange)
+        }
+    }
+
+    private func remove(_ easy: OpaquePointer, _ multi: OpaquePointer) -> Transfer? {
+        guard let transfer = transfers.removeValue(forKey: easy) else { return nil }
+        handles[ObjectIdentifier(transfer.exchange)] = nil
+        lanner_curl_multi_remove(multi, easy)
+        gathering.transfers.removeAll { $0 === transfer }
+        return transfer
+    }
+
+    private func forget(_ exchange: CurlExchange) {
+        inbox.withLock { $0.live[ObjectIdentifier(exchange)] = nil }
+        if transfers.isEmpty { pool.drain() }
+    }
+
+    /// One round; the result is libcurl's.
+    private func step(_ multi: OpaquePointer) -> Int32 {
+        let result = lanner_curl_multi_perform(multi)
+        guard result == 0 else { return result }
+        takeEnds(multi)
+        handOver()
+        return lanner_curl_multi_wait(multi, gathering.transfers.isEmpty ? Self.longestWait : Self.delay.milliseconds)
+    }
+
+    private func takeEnds(_ multi: OpaquePointer) {
+        var code: Int32 = 0
+        while let easy = lanner_curl_multi_next_done(multi, &code) {
+            guard let transfer = remove(easy, multi) else { continue }
+            transfer.finish(code)
+            forget(transfer.exchange)
+        }
+    }
+
+    // MARK: What has been gathered
+
+    /// A transfer has gathered its first bytes.
+    func gathered(_ transfer: Transfer) {
+        if gathering.transfers.isEmpty { gathering.since = DispatchTime.now().uptimeNanoseconds }
+        gathering.transfers.append(transfer)
+    }
+
+    private func handOver() {
+        guard !gathering.transfers.isEmpty else { return }
+        let isDue = DispatchTime.now().uptimeNanoseconds - gathering.since >= Self.delay.nanoseconds
+        gathering.transfers.removeAll { transfer in
+            guard isDue || transfer.gatheredCount >= Self.batch else { return false }
+            transfer.flush()
+            return true
+        }
+    }
+}

@@ -1,0 +1,129 @@
+import CLannerCurl
+import Foundation
+import LannerCore
+
+/// One exchange as libcurl carries it out. Only on the loop's thread.
+final class Transfer {
+    let exchange: CurlExchange
+    let handle: Handle
+    private let host: String
+    private unowned let loop: Loop
+    private var reader = HeadReader()
+    private var gatherer: Gatherer
+    private var hasLength = false
+    /// Why the transfer was given up from inside; libcurl only says that it was.
+    private var refusal: TransportFailure?
+
+    /// Throws when the request cannot be sent.
+    init(
+        _ exchange: CurlExchange, _ options: CurlTransport.Options, loop: Loop, pool: SlabPool
+    ) throws(TransportFailure) {
+        let address = try TransportRules.address(of: exchange.request.url)
+        let header = try Self.header(exchange.request.fields, userAgent: options.userAgent)
+        guard let handle = Handle() else { throw TransportFailure(.unavailable, "There is no memory left.") }
+        self.exchange = exchange
+        self.handle = handle
+        self.loop = loop
+        host = address.host
+        gatherer = Gatherer(pool)
+        handle.prepare(options)
+        handle.aim(at: address, within: TransportRules.seconds(exchange.request.timeout))
+        handle.setHeader(header)
+        let own = Unmanaged.passUnretained(self).toOpaque()
+        handle.setReceiver(LANNER_CURL_HEADER_FUNCTION, LANNER_CURL_HEADER_CONTEXT, takeLine, own)
+        handle.setReceiver(LANNER_CURL_WRITE_FUNCTION, LANNER_CURL_WRITE_CONTEXT, takeBytes, own)
+        try handle.check()
+    }
+
+    /// The lines as libcurl takes them: one with nothing behind the colon would remove a field, so that an empty value
+    /// is written with a semicolon. `Accept` is one libcurl adds unless told not to.
+    private static func header(_ fields: HeaderFields, userAgent: String) throws(TransportFailure) -> [String] {
+        var fields = fields
+        if fields["User-Agent"] == nil { fields.append("User-Agent", userAgent) }
+        var lines = fields["Accept"] == nil ? ["Accept:"] : []
+        for field in fields.fields {
+            try TransportRules.check(field)
+            let value = FieldText.trimmed(field.value)
+            lines.append(value.isEmpty ? field.name + ";" : field.name + ": " + String(decoding: value, as: UTF8.self))
+        }
+        return lines
+    }
+
+    // MARK: What comes
+
+    fileprivate func take(line: UnsafeRawBufferPointer) -> Int {
+        refuse(reader.add(line)) ? 0 : line.count
+    }
+
+    fileprivate func take(_ bytes: UnsafeRawBufferPointer) -> Int {
+        do {
+            try reportHead()
+        } catch {
+            _ = refuse(error)
+            return 0
+        }
+        guard !exchange.isOver else { return 0 }
+        guard !exchange.holds() else { return Int(LANNER_CURL_HOLD) }
+        if gatherer.count == 0 { loop.gathered(self) }
+        gatherer.append(bytes) { exchange.post(.bytes($0)) }
+        return bytes.count
+    }
+
+    private func refuse(_ failure: TransportFailure?) -> Bool {
+        refusal = refusal ?? failure
+        return refusal != nil
+    }
+
+    private func reportHead() throws(TransportFailure) {
+        guard let head = try reader.take() else { return }
+        hasLength = head.fields["Content-Length"] != nil
+        exchange.post(.head(head))
+    }
+
+    // MARK: What goes on
+
+    /// How many bytes have been gathered and not handed over.
+    var gatheredCount: Int { gatherer.count }
+
+    /// Hands over what has been gathered.
+    func flush() {
+        if let piece = gatherer.take() { exchange.post(.bytes(piece)) }
+    }
+
+    /// libcurl is through with it.
+    func finish(_ code: Int32) {
+        if let refusal { return exchange.finish(.failure(refusal)) }
+        guard code == 0 else {
+            flush()
+            return exchange.finish(.failure(failure(code)))
+        }
+        do {
+            try reportHead()
+            flush()
+            exchange.finish(.end)
+        } catch {
+            exchange.finish(.failure(error))
+        }
+    }
+
+    private func failure(_ code: Int32) -> TransportFailure {
+        let end = handle.end(code, hasLength: hasLength)
+        return TransportFailure(end.fault, "\(host): \(end.text)")
+    }
+}
+
+private func takeLine(
+    _ bytes: UnsafePointer<CChar>?, _ size: Int, _ count: Int, _ context: UnsafeMutableRawPointer?
+) -> Int {
+    guard let context else { return 0 }
+    let transfer = Unmanaged<Transfer>.fromOpaque(context).takeUnretainedValue()
+    return transfer.take(line: UnsafeRawBufferPointer(start: bytes, count: size * count))
+}
+
+private func takeBytes(
+    _ bytes: UnsafePointer<CChar>?, _ size: Int, _ count: Int, _ context: UnsafeMutableRawPointer?
+) -> Int {
+    guard let context, size * count > 0 else { return 0 }
+    let transfer = Unmanaged<Transfer>.fromOpaque(context).takeUnretainedValue()
+    return transfer.take(UnsafeRawBufferPointer(start: bytes, count: size * count))
+}

@@ -1,0 +1,105 @@
+import LannerCore
+
+/// Puts the response together from the header lines that libcurl hands over.
+///
+/// Every header of an exchange passes by: those of 1xx answers, the response's, then the trailers. A status line begins
+/// anew; once a body has begun, or the head was asked for, nothing changes any more.
+struct HeadReader {
+    private enum State {
+        /// No status line yet.
+        case empty
+        /// In a header.
+        case open(ResponseHead)
+        /// The header is over; another may follow if its status is not a final one.
+        case whole(ResponseHead)
+        /// The head was taken; what comes are trailers.
+        case taken
+    }
+
+    /// More than any server sends in earnest. libcurl has limits of its own, each version others.
+    private static let mostBytes = 1 << 20
+
+    private var state = State.empty
+    private var size = 0
+
+    /// Adds a line, its end included; says why when the response is refused.
+    mutating func add(_ line: UnsafeRawBufferPointer) -> TransportFailure? {
+        if case .taken = state { return nil }
+        size += line.count
+        guard size <= Self.mostBytes else {
+            return TransportFailure(.malformedResponse, "The header is larger than \(Self.mostBytes) bytes.")
+        }
+        let text = Self.withoutEnd(ArraySlice(line))
+        switch state {
+        case .empty, .whole: return begin(text)
+        case .open(var head):
+            state = .empty
+            if text.isEmpty {
+                state = .whole(head)
+            } else {
+                Self.add(text, to: &head)
+                state = .open(head)
+            }
+            return nil
+        case .taken: return nil
+        }
+    }
+
+    /// The response's head, once: at the first byte of the body, or at the end.
+    mutating func take() throws(TransportFailure) -> ResponseHead? {
+        switch state {
+        case .taken: return nil
+        case .empty, .open: throw .noResponse
+        case .whole(let head):
+            state = .taken
+            guard head.status >= 200 else { throw .notFinal(head.status) }
+            if case .contradictory = ContentLength(fields: head.fields) {
+                let lines = head.fields.values(of: "Content-Length").joined(separator: ", ")
+                throw TransportFailure(.malformedResponse, "The response's Content-Length is not one number: \(lines)")
+            }
+            return head
+        }
+    }
+
+    /// A status line (RFC 9112, 4); the reason phrase may be missing, the space before it as well.
+    private mutating func begin(_ line: ArraySlice<UInt8>) -> TransportFailure? {
+        let words = line.split(separator: UInt8(ascii: " "), maxSplits: 2)
+        guard line.starts(with: "HTTP/".utf8) else {
+            // A trailer behind a body without bytes, or the empty line behind it.
+            if case .whole = state { return nil }
+            return TransportFailure(.malformedResponse, "The response does not begin with a status line.")
+        }
+        guard words.count >= 2, words[1].count == 3, let status = FieldText.decimal(words[1]), status >= 100 else {
+            return TransportFailure(.malformedResponse, "The status line has no status: \(Self.text(line.prefix(64)))")
+        }
+        size = line.count
+        state = .open(ResponseHead(status: Int(status)))
+        return nil
+    }
+
+    /// A field (RFC 9112, 5), or what goes on with the one before (obs-fold, 5.2).
+    private static func add(_ line: ArraySlice<UInt8>, to head: inout ResponseHead) {
+        if let first = line.first, FieldText.isSpace(first) {
+            guard let last = head.fields.fields.last else { return }
+            let value = last.value + " " + text(FieldText.trimmed(line))
+            head.fields = HeaderFields(head.fields.fields.dropLast() + [.init(name: last.name, value: value)])
+        } else if let colon = line.firstIndex(of: UInt8(ascii: ":")) {
+            let name = text(line[..<colon])
+            if FieldText.isToken(name) { head.fields.append(name, text(FieldText.trimmed(line[(colon + 1)...]))) }
+        }
+    }
+
+    private static func withoutEnd(_ line: ArraySlice<UInt8>) -> ArraySlice<UInt8> {
+        var line = line
+        if line.last == UInt8(ascii: "\n") { line.removeLast() }
+        if line.last == UInt8(ascii: "\r") { line.removeLast() }
+        return line
+    }
+
+    /// UTF-8, or else Latin-1, as older servers have it.
+    private static func text(_ bytes: ArraySlice<UInt8>) -> String {
+        let text = String(decoding: bytes, as: UTF8.self)
+        if text.utf8.elementsEqual(bytes) { return text }
+        return String(String.UnicodeScalarView(bytes.map { Unicode.Scalar($0) }))
+    }
+}

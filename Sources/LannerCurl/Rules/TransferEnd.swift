@@ -1,0 +1,87 @@
+import LannerCore
+
+#if canImport(Darwin)
+import Darwin
+#elseif canImport(Glibc)
+import Glibc
+#elseif canImport(Musl)
+import Musl
+#endif
+
+/// How libcurl ended a transfer that did not succeed.
+struct TransferEnd: Sendable {
+    /// Its `CURLcode`.
+    var code: Int32
+    /// What it said.
+    var text: String
+    /// The `errno` of the connection that failed, or 0.
+    var systemError: Int32 = 0
+    /// What a proxy answered to CONNECT, or 0.
+    var proxyStatus = 0
+    /// Whether the response announced its length.
+    var hasLength = false
+}
+
+extension TransferEnd {
+    /// What that is for the manager.
+    var fault: TransportFault {
+        switch code {
+        case 7 where [ENETUNREACH, ENETDOWN].contains(systemError): .notConnected
+        case 18: hasLength ? .lengthMismatch : .connectionLost
+        case 35: says(Self.brokenHandshakes) ? .connectionLost : .secureConnectionFailed
+        case 56 where proxyStatus >= 300: .cannotConnect
+        case 56: says(Self.badBytes) ? .malformedResponse : .connectionLost
+        case _: Self.faults[code] ?? .other
+        }
+    }
+
+    private func says(_ words: [String]) -> Bool {
+        let text = text.lowercased()
+        return words.contains { text.contains($0) }
+    }
+
+    /// `CURLE_SSL_CONNECT_ERROR` is also a connection that broke below TLS, in the words of OpenSSL and GnuTLS.
+    private static let brokenHandshakes = [
+        "reset by peer", "broken pipe", "ssl_error_syscall", "unexpected eof", "non-properly terminated",
+    ]
+
+    /// `CURLE_RECV_ERROR` is also a chunk that is none, and a header that is too large.
+    private static let badBytes = ["chunk", "hexadecimal", "response headers"]
+
+    /// The codes an HTTP transfer can end with and that mean one thing. Others are above.
+    private static let faults: [Int32: TransportFault] = [
+        1: .malformedResponse,  // UNSUPPORTED_PROTOCOL: what came is no HTTP; other schemes are refused before.
+        3: .unacceptableRequest,  // URL_MALFORMAT
+        5: .cannotFindHost,  // COULDNT_RESOLVE_PROXY
+        6: .cannotFindHost,  // COULDNT_RESOLVE_HOST
+        7: .cannotConnect,  // COULDNT_CONNECT
+        8: .malformedResponse,  // WEIRD_SERVER_REPLY
+        16: .connectionLost,  // HTTP2: the framing of the connection
+        28: .timedOut,  // OPERATION_TIMEDOUT
+        47: .malformedResponse,  // TOO_MANY_REDIRECTS
+        51: .secureConnectionFailed,  // PEER_FAILED_VERIFICATION before 7.62
+        52: .connectionLost,  // GOT_NOTHING
+        53: .secureConnectionFailed,  // SSL_ENGINE_NOTFOUND
+        54: .secureConnectionFailed,  // SSL_ENGINE_SETFAILED
+        55: .connectionLost,  // SEND_ERROR
+        58: .secureConnectionFailed,  // SSL_CERTPROBLEM: ours
+        59: .secureConnectionFailed,  // SSL_CIPHER
+        60: .secureConnectionFailed,  // PEER_FAILED_VERIFICATION
+        61: .malformedResponse,  // BAD_CONTENT_ENCODING
+        63: .malformedResponse,  // FILESIZE_EXCEEDED
+        65: .connectionLost,  // SEND_FAIL_REWIND
+        66: .secureConnectionFailed,  // SSL_ENGINE_INITFAILED
+        77: .secureConnectionFailed,  // SSL_CACERT_BADFILE
+        80: .connectionLost,  // SSL_SHUTDOWN_FAILED
+        82: .secureConnectionFailed,  // SSL_CRL_BADFILE
+        83: .secureConnectionFailed,  // SSL_ISSUER_ERROR
+        90: .secureConnectionFailed,  // SSL_PINNEDPUBKEYNOTMATCH
+        91: .secureConnectionFailed,  // SSL_INVALIDCERTSTATUS
+        92: .connectionLost,  // HTTP2_STREAM
+        96: .cannotConnect,  // QUIC_CONNECT_ERROR
+        97: .cannotConnect,  // PROXY
+        98: .secureConnectionFailed,  // SSL_CLIENTCERT: the server wants one
+        100: .malformedResponse,  // TOO_LARGE: a header
+        101: .secureConnectionFailed,  // ECH_REQUIRED
+    ]
+}

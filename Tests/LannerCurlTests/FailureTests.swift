@@ -1,0 +1,87 @@
+import Foundation
+import LannerCore
+import LannerCurl
+import LannerLoopback
+import Testing
+
+/// What becomes of exchanges that cannot be completed.
+@Suite(.timeLimit(.minutes(15)))
+struct FailureTests {
+    let server: LoopbackServer
+    let transport: CurlTransport
+
+    init() throws {
+        server = try LoopbackServer()
+        server.put("/file", LoopbackServer.Resource(.generated(seed: 3, length: 1_000_000)))
+        transport = try CurlTransport()
+    }
+
+    private func fault(after step: LoopbackServer.Step, timeout: Duration = .seconds(60)) async -> TransportFault? {
+        server.always("/file", step)
+        let log = await transport.fetch(server.url("/file"), timeout: timeout)
+        #expect(log.breaches == [])
+        #expect(!log.isComplete)
+        #expect(log.failure?.message.hasPrefix("127.0.0.1: ") == true || log.failure?.fault == .malformedResponse)
+        return log.failure?.fault
+    }
+
+    @Test(arguments: [0, 1, 100_000] as [Int64])
+    func aShortBodyHasAnotherLength(bytes: Int64) async {
+        #expect(await fault(after: .cut(afterBytes: bytes)) == (bytes == 0 ? .connectionLost : .lengthMismatch))
+    }
+
+    @Test func aShortChunkedBodyIsALostConnection() async {
+        server.put("/file", LoopbackServer.Resource(.generated(seed: 3, length: 1_000_000), framing: .chunked))
+        #expect(await fault(after: .cut(afterBytes: 1000)) == .connectionLost)
+    }
+
+    @Test func bytesBeforeTheCutArrive() async {
+        server.script("/file", [.cut(afterBytes: 100_000)])
+        let log = await transport.fetch(server.url("/file"))
+        #expect(log.head?.status == 200)
+        #expect(log.bytes.count == 100_000)
+        #expect(log.failure?.fault == .lengthMismatch)
+    }
+
+    @Test(arguments: [LoopbackServer.Step.reset(afterBytes: 10_000), .resetAtOnce, .raw([])])
+    func aBrokenConnectionIsALostConnection(step: LoopbackServer.Step) async {
+        #expect(await fault(after: step) == .connectionLost)
+    }
+
+    @Test(arguments: [
+        "garbage\r\n\r\n",
+        "HTTP/1.1 200 OK\r\nContent-Length: many\r\n\r\nhello",
+        "HTTP/1.1 200 OK\r\nContent-Length: 5\r\nContent-Length: 6\r\n\r\nhello",
+        "HTTP/1.1 200 OK\r\nContent-Length: 5, 6\r\n\r\nhello",
+        "HTTP/1.1 200 OK\r\nContent-Length: -5\r\n\r\nhello",
+        "HTTP/1.1 200 OK\r\nContent-Length: 99999999999999999999\r\n\r\nhello",
+        "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\nno hex\r\nhello\r\n",
+        "HTTP/1.1 200 OK\r\nno colon\r\nContent-Length: 5\r\n\r\nhello",
+        "HTTP/1.1 101 Switching Protocols\r\nUpgrade: x\r\n\r\nhello",
+    ])
+    func whatIsNotHTTPIsRefused(answer: String) async {
+        #expect(await fault(after: .raw(Array(answer.utf8))) == .malformedResponse)
+    }
+
+    @Test(arguments: [LoopbackServer.Step.hold, .stall(afterBytes: 1000)])
+    func silenceTimesOut(step: LoopbackServer.Step) async {
+        #expect(await fault(after: step, timeout: .milliseconds(1)) == .timedOut)
+    }
+
+    @Test func aClosedPortRefuses() async throws {
+        let closed = try ClosedPort()
+        let log = await transport.fetch(closed.url)
+        #expect(log.failure?.fault == .cannotConnect)
+        #expect(log.head == nil)
+    }
+
+    @Test func anUnknownHostIsAFailure() async throws {
+        let recorder = Recorder()
+        let exchange = transport.start(try #require(URL(string: "http://no-such-host.invalid/")), recorder)
+        exchange.cancel()
+        let log = await recorder.end()
+        #expect(log.breaches == [])
+        #expect(log.failure != nil)
+        #expect(await transport.fetch(server.url("/file")).isComplete)
+    }
+}

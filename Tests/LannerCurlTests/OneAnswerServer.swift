@@ -1,0 +1,58 @@
+import Foundation
+
+#if canImport(Darwin)
+import Darwin
+#elseif canImport(Glibc)
+import Glibc
+#elseif canImport(Musl)
+import Musl
+#endif
+
+/// A server on ::1 that answers the first request with the same bytes whatever it is, and closes.
+final class OneAnswerServer: Sendable {
+    let port: UInt16
+    private let descriptor: Int32
+
+    /// Nil where there is no IPv6.
+    init?(_ answer: String) {
+        #if canImport(Glibc)
+        let descriptor = socket(AF_INET6, Int32(SOCK_STREAM.rawValue), 0)
+        #else
+        let descriptor = socket(AF_INET6, SOCK_STREAM, 0)
+        #endif
+        var address = sockaddr_in6()
+        address.sin6_family = sa_family_t(AF_INET6)
+        address.sin6_addr = in6addr_loopback
+        var size = socklen_t(MemoryLayout<sockaddr_in6>.size)
+        let isListening = withUnsafeMutablePointer(to: &address) {
+            $0.withMemoryRebound(to: sockaddr.self, capacity: 1) {
+                bind(descriptor, $0, size) == 0 && listen(descriptor, 1) == 0 && getsockname(descriptor, $0, &size) == 0
+            }
+        }
+        guard isListening else {
+            close(descriptor)
+            return nil
+        }
+        port = UInt16(bigEndian: address.sin6_port)
+        self.descriptor = descriptor
+        Thread.detachNewThread { Self.serve(descriptor, Array(answer.utf8)) }
+    }
+
+    deinit {
+        // Ends a wait for a connection that never came; the thread closes it.
+        shutdown(descriptor, Int32(SHUT_RDWR))
+    }
+
+    private static func serve(_ listener: Int32, _ answer: [UInt8]) {
+        defer { close(listener) }
+        let connection = accept(listener, nil, nil)
+        guard connection >= 0 else { return }
+        defer { close(connection) }
+        var byte: UInt8 = 0
+        var last: [UInt8] = []
+        while last.suffix(4) != Array("\r\n\r\n".utf8), read(connection, &byte, 1) == 1 {
+            last = last.suffix(3) + [byte]
+        }
+        _ = write(connection, answer, answer.count)
+    }
+}

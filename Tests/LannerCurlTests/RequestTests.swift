@@ -1,0 +1,116 @@
+import Foundation
+import LannerCore
+import LannerCurl
+import LannerLoopback
+import Testing
+
+/// What is sent, to whom, and what is not.
+@Suite(.timeLimit(.minutes(15)))
+struct RequestTests {
+    let server: LoopbackServer
+
+    init() throws {
+        server = try LoopbackServer()
+        server.put("/file", LoopbackServer.Resource(.generated(seed: 7, length: 1000)))
+    }
+
+    private func lines(of request: LoopbackServer.Request?) -> [String] {
+        request?.fields.lines.map { "\($0.name): \($0.value)" } ?? []
+    }
+
+    @Test func nothingIsAddedButTheAgent() async throws {
+        #expect(await (try CurlTransport()).fetch(server.url("/file")).isComplete)
+        let host = "Host: 127.0.0.1:\(server.port)"
+        #expect(lines(of: server.requests.last) == [host, "User-Agent: Lanner/0.1"])
+    }
+
+    @Test func theHeaderIsSentAsGiven() async throws {
+        let fields = HeaderFields([
+            .init(name: "x-custom", value: " a "), .init(name: "X-Custom", value: "b"),
+            .init(name: "X-Empty", value: ""),
+            .init(name: "Accept", value: "a/b"), .init(name: "user-agent", value: "mine"),
+        ])
+        #expect(await (try CurlTransport()).fetch(server.url("/file"), fields).isComplete)
+        let sent = ["x-custom: a", "X-Custom: b", "X-Empty: ", "Accept: a/b", "user-agent: mine"]
+        #expect(Array(lines(of: server.requests.last).dropFirst()) == sent)
+    }
+
+    @Test func dotsInAPathStay() async throws {
+        server.put("/a/../file", LoopbackServer.Resource([1]))
+        let url = try #require(URL(string: server.baseURL.absoluteString + "a/../b/./c%2F?d=../e"))
+        _ = try await CurlTransport().fetch(url)
+        #expect(server.requests.last?.target == "/a/../b/./c%2F?d=../e")
+    }
+
+    @Test(arguments: [
+        "ftp://127.0.0.1/", "file:///etc/hosts", "http:///file", "http://a%20b/", "http://a%2fb/", "data:,x",
+        "http://user:secret@127.0.0.1/",
+    ])
+    func aURLThatCannotBeFetchedIsRefused(text: String) async throws {
+        let log = try await CurlTransport().fetch(try #require(URL(string: text)))
+        #expect(log.failure?.fault == .unacceptableRequest)
+        #expect(log.failure?.message.contains("secret") == false)
+        #expect(log.breaches == [])
+    }
+
+    @Test(arguments: [
+        ("Host", "elsewhere"), ("content-length", "1"), ("Transfer-Encoding", "chunked"), ("Connection", "close"),
+        ("TE", "trailers"), ("X-Bad", "a\r\nX-Worse: b"), ("X-Bad", "a\nb"), ("X-Bad", "a\0b"), ("X Bad", "a"),
+        ("X-Bad:", "a"), ("X-Bad;", ""), ("", "a"),
+    ])
+    func aFieldThatCannotBeSentIsRefused(name: String, value: String) async throws {
+        let fields = HeaderFields([.init(name: name, value: value)])
+        let log = try await CurlTransport().fetch(server.url("/file"), fields)
+        #expect(log.failure?.fault == .unacceptableRequest)
+        #expect(server.requests.isEmpty)
+    }
+
+    @Test func anAddressOfIPv6IsAHost() async throws {
+        // Nothing to try where the machine has none.
+        guard let server = OneAnswerServer("HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok") else { return }
+        let log = try await CurlTransport().fetch(try #require(URL(string: "http://[::1]:\(server.port)/")))
+        withExtendedLifetime(server) {}
+        #expect(log.bytes == Array("ok".utf8))
+        #expect(log.isComplete)
+    }
+
+    @Test func aConnectionIsUsedAgain() async throws {
+        let transport = try CurlTransport()
+        for _ in 0..<5 { #expect(await transport.fetch(server.url("/file")).isComplete) }
+        #expect(server.activity.connections == 1)
+    }
+
+    // MARK: Options
+
+    @Test func anAgentOfOnesOwn() async throws {
+        let transport = try CurlTransport(configuration: .init(userAgent: "Podcasts/7"))
+        #expect(await transport.fetch(server.url("/file")).isComplete)
+        #expect(server.requests.last?.fields["User-Agent"] == "Podcasts/7")
+    }
+
+    @Test func aProxyIsAskedAndLoggedInto() async throws {
+        server.always("/elsewhere", .status(200, [:], body: [7]))
+        let url = "http://127.0.0.1:\(server.port)"
+        let transport = try CurlTransport(configuration: .init(proxy: .url(url, user: "me", password: "it's")))
+        let log = await transport.fetch(try #require(URL(string: "http://example.invalid/elsewhere")))
+        #expect(log.bytes == [7])
+        #expect(server.requests.last?.fields["Host"] == "example.invalid")
+        let login = Data("me:it's".utf8).base64EncodedString()
+        #expect(server.requests.last?.fields["Proxy-Authorization"] == "Basic \(login)")
+    }
+
+    @Test func aProxysRefusalToConnectIsNoAnswer() async throws {
+        server.always("/", .status(403))
+        let transport = try CurlTransport(configuration: .init(proxy: .url("http://127.0.0.1:\(server.port)")))
+        let log = await transport.fetch(try #require(URL(string: "https://example.invalid/")))
+        #expect(log.failure?.fault == .cannotConnect)
+        #expect(log.head == nil)
+    }
+
+    @Test func anOptionThatIsNotTakenIsNotForgotten() async throws {
+        let transport = try CurlTransport(configuration: .init(proxy: .url("nonsense://127.0.0.1:1")))
+        let log = await transport.fetch(server.url("/file"))
+        #expect(log.failure != nil)
+        #expect(server.requests.isEmpty)
+    }
+}

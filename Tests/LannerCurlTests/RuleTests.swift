@@ -1,0 +1,153 @@
+import CLannerCurl
+import Foundation
+import LannerCore
+import Testing
+
+@testable import LannerCurl
+
+/// The parts that decide without libcurl.
+@Suite struct RuleTests {
+    @Test(arguments: [
+        (1, "", TransportFault.malformedResponse), (3, "", .unacceptableRequest), (5, "", .cannotFindHost),
+        (6, "", .cannotFindHost), (7, "", .cannotConnect), (28, "", .timedOut), (52, "", .connectionLost),
+        (35, "SSL routines::wrong version number", .secureConnectionFailed),
+        (35, "OpenSSL SSL_connect: SSL_ERROR_SYSCALL in connection to host:443", .connectionLost),
+        (35, "Recv failure: Connection reset by peer", .connectionLost),
+        (56, "Recv failure: Connection reset by peer", .connectionLost),
+        (56, "Illegal or missing hexadecimal sequence in chunked-encoding", .malformedResponse),
+        (56, "Too large response headers: 307205 > 307200", .malformedResponse),
+        (60, "SSL certificate problem: self-signed certificate", .secureConnectionFailed),
+        (90, "", .secureConnectionFailed), (92, "", .connectionLost), (27, "", .other), (9999, "", .other),
+    ])
+    func codesDecide(code: Int32, text: String, fault: TransportFault) {
+        #expect(TransferEnd(code: code, text: text).fault == fault)
+    }
+
+    @Test func moreThanTheCodeDecides() {
+        #expect(TransferEnd(code: 7, text: "", systemError: ENETUNREACH).fault == .notConnected)
+        #expect(TransferEnd(code: 7, text: "", systemError: ECONNREFUSED).fault == .cannotConnect)
+        #expect(TransferEnd(code: 18, text: "").fault == .connectionLost)
+        #expect(TransferEnd(code: 18, text: "", hasLength: true).fault == .lengthMismatch)
+        #expect(TransferEnd(code: 56, text: "", proxyStatus: 407).fault == .cannotConnect)
+        #expect(TransferEnd(code: 56, text: "", proxyStatus: 200).fault == .connectionLost)
+    }
+
+    // MARK: The library
+
+    @Test func aLibraryThatIsNotThereSaysWhatToInstall() {
+        let outcome = Library.load("libcurl-that-is-not-there.so.4")
+        guard case .failure(let error) = outcome else { Issue.record("It was loaded."); return }
+        guard case .notLoaded(let words) = error.reason else { Issue.record("\(error)"); return }
+        #expect(words.contains("libcurl-that-is-not-there"))
+        #expect(error.description.contains("Install libcurl 7.68.0 or later"))
+    }
+
+    @Test(arguments: [
+        (LANNER_CURL_LOADED, 0x07_43_00, "7.67.0"), (LANNER_CURL_INCOMPLETE, 0x07_3D_01, "7.61.1"),
+    ])
+    func anOldLibraryIsRefused(loading: lanner_curl_loading, version: UInt32, text: String) {
+        let outcome = Library.judge(loading, version: version, words: "")
+        #expect(throws: CurlUnavailable(.tooOld(text))) { try outcome.get() }
+        #expect(CurlUnavailable(.tooOld(text)).description.hasPrefix("libcurl \(text) is too old."))
+    }
+
+    @Test func whatIsNoLibcurlIsRefused() {
+        let outcome = Library.judge(LANNER_CURL_INCOMPLETE, version: 0, words: "undefined symbol")
+        #expect(throws: CurlUnavailable(.notLoaded("undefined symbol"))) { try outcome.get() }
+        #expect(throws: Never.self) { try Library.judge(LANNER_CURL_LOADED, version: 0x08_00_00, words: "").get() }
+    }
+
+    // MARK: The head
+
+    private func head(_ lines: String...) -> (HeadReader, TransportFailure?) {
+        var reader = HeadReader()
+        for line in lines {
+            let failure = Array((line + "\r\n").utf8).withUnsafeBytes { reader.add($0) }
+            if failure != nil { return (reader, failure) }
+        }
+        return (reader, nil)
+    }
+
+    @Test func aHeadIsTakenOnce() throws {
+        var (reader, failure) = head("HTTP/2 206", "a: b", "no colon", "b c: d", "")
+        #expect(failure == nil)
+        let first = try reader.take()
+        #expect(first == ResponseHead(status: 206, fields: ["a": "b"]))
+        _ = Array("HTTP/1.1 500 Later\r\n".utf8).withUnsafeBytes { reader.add($0) }
+        let second = try reader.take()
+        #expect(second == nil)
+    }
+
+    @Test(arguments: ["HTTP/1.1", "HTTP/1.1 20 OK", "HTTP/1.1 2000 OK", "HTTP/1.1 abc", "HTTP/1.1 -20", "ICY 200 OK"])
+    func aStatusLineWithoutAStatusIsRefused(line: String) {
+        #expect(head(line).1?.fault == .malformedResponse)
+    }
+
+    @Test func aHeadThatIsNotWholeIsNone() {
+        for lines in [[], ["HTTP/1.1 200 OK"], ["HTTP/1.1 200 OK", "a: b"]] {
+            var reader = HeadReader()
+            for line in lines { _ = Array((line + "\r\n").utf8).withUnsafeBytes { reader.add($0) } }
+            #expect(throws: TransportFailure.self) { try reader.take() }
+        }
+    }
+
+    // MARK: The mailbox
+
+    @Test func aFullMailboxHoldsUntilThereIsRoom() {
+        var mailbox = Mailbox { _ in }
+        let piece = TransportEvent.bytes(Data(count: Mailbox.capacity / 4))
+        let starts = (0..<3).map { _ in mailbox.post(piece) }
+        #expect(starts == [true, false, false])
+        let early = mailbox.holds()
+        _ = mailbox.post(piece)
+        let late = mailbox.holds()
+        #expect([early, late] == [false, true])
+        let frees = (0..<4).map { _ in mailbox.next()?.frees }
+        #expect(frees == [false, true, false, false])
+    }
+
+    @Test func aTrickleFillsAMailboxAsWell() {
+        var mailbox = Mailbox { _ in }
+        for _ in 0..<(Mailbox.capacity / Mailbox.leastWeight) { _ = mailbox.post(.bytes(Data([1]))) }
+        let holds = mailbox.holds()
+        #expect(holds)
+    }
+
+    @Test func aPauseHoldsWhateverIsThere() {
+        var mailbox = Mailbox { _ in }
+        let before = (mailbox.holds(), mailbox.resume())
+        mailbox.pause()
+        let paused = (mailbox.holds(), mailbox.resume(), mailbox.resume())
+        #expect(before == (false, false))
+        #expect(paused == (true, true, false))
+    }
+
+    @Test func onlyTheFirstEndCounts() {
+        var mailbox = Mailbox { _ in }
+        _ = mailbox.post(.bytes(Data([1])))
+        let first = mailbox.close(with: .failure(.canceled), dropping: true)
+        let second = mailbox.close(with: .end, dropping: false)
+        let late = mailbox.post(.bytes(Data([2])))
+        #expect(first == (true, false) && second == (false, false) && !late)
+        let (event, rest) = (mailbox.next()?.event, mailbox.next())
+        guard case .failure? = event, rest == nil else { Issue.record("not one failure"); return }
+    }
+
+    // MARK: Gathering
+
+    @Test func whatIsGatheredComesOutAgain() {
+        let pool = SlabPool()
+        var gatherer = Gatherer(pool)
+        var (sent, pieces): ([UInt8], [Data]) = ([], [])
+        for round in 0..<400 {
+            let bytes = [UInt8](repeating: UInt8(truncatingIfNeeded: round), count: round % 7 == 0 ? 100 : 9_000)
+            sent += bytes
+            bytes.withUnsafeBytes { gatherer.append($0) { pieces.append($0) } }
+            if round % 3 == 0, let piece = gatherer.take() { pieces.append(piece) }
+        }
+        if let piece = gatherer.take() { pieces.append(piece) }
+        #expect(gatherer.count == 0)
+        #expect(pieces.allSatisfy { !$0.isEmpty && $0.count <= Slab.size })
+        #expect(pieces.flatMap { Array($0) } == sent)
+    }
+}
