@@ -28,7 +28,8 @@ struct Campaign {
         }
         let seconds = Double(DispatchTime.now().uptimeNanoseconds - start.uptimeNanoseconds) / 1e9
         let rate = Int(Double(steps) / seconds)
-        print("seeds \(plan.seeds.lowerBound)..<\(plan.seeds.upperBound): \(steps) steps, \(failures) failed, \(rate) steps/s, trace \(hash)")
+        let seeds = "\(plan.seeds.lowerBound)..<\(plan.seeds.upperBound)"
+        print("seeds \(seeds): \(steps) steps, \(failures) failed, \(rate) steps/s, trace \(hash)")
         let isCovered = plan.printsCoverage ? Table(coverage).check() : true
         return failures == 0 && isCovered
     }
