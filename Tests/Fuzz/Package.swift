@@ -7,8 +7,10 @@ import PackageDescription
 //
 // Optimized, because it has to be fast; `-enable-testing` opens what is internal. The program `lanner` is a library
 // here, without its entry point, so that its parsers can be reached.
+// Needs a toolchain of swift.org; Xcode's has no libFuzzer.
 let eyes = ["-sanitize=fuzzer,address"]
-let watched: [SwiftSetting] = [.unsafeFlags(eyes + ["-enable-testing"])]
+let open: [SwiftSetting] = [.unsafeFlags(["-enable-testing"])]
+let watched: [SwiftSetting] = [.unsafeFlags(eyes)] + open
 
 let package = Package(
     name: "Lanner",
@@ -24,7 +26,7 @@ let package = Package(
         .target(name: "LannerLoopback", path: "Library/LannerLoopback", swiftSettings: watched),
         .target(
             name: "LannerTesting", dependencies: ["LannerCore", "LannerLoopback"], path: "Library/LannerTesting",
-            swiftSettings: watched),
+            swiftSettings: open),
         .target(
             name: "LannerCLI", dependencies: ["Lanner", "LannerLoopback"], path: "Library/LannerCLI",
             exclude: ["Main.swift"], swiftSettings: watched),
@@ -34,7 +36,7 @@ let package = Package(
         .executableTarget(
             name: "lanner-fuzz", dependencies: ["FuzzTargets"], path: "Driver", swiftSettings: watched,
             // The fuzzer brings a `main` of its own, for programs that have none; gold stumbles over the second one.
-            linkerSettings: [.unsafeFlags(eyes + ["-use-ld=lld"], .when(platforms: [.linux]))]),
+            linkerSettings: [.unsafeFlags(eyes), .unsafeFlags(["-use-ld=lld"], .when(platforms: [.linux]))]),
     ],
     swiftLanguageModes: [.v6]
 )
