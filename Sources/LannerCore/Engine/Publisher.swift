@@ -25,6 +25,8 @@ struct Publisher {
         do throws(FileError) {
             guard try fileSystem.size(of: source) == nil, let found = try fileSystem.size(of: target), found == size
             else { return false }
+            // Or the death of the machine could still take the move back.
+            try fileSystem.syncDirectory(target.directory)
             guard let digest else { return true }
             return try fileSystem.digest(of: target, digest.algorithm) == digest
         } catch {

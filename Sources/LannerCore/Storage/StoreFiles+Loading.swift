@@ -46,12 +46,23 @@ extension StoreFiles {
         // The next generation begins anew: what is written from here on has to be readable, too.
         sequence = isWornOut ? 0 : restoration.sequence
         generation = inventory.highest
-        if restoration.damage.isEmpty {
-            if !isWornOut { openJournal(cutTo: restoration.journalEnd) }
-            removeLeftovers()
-            return []
+        if !restoration.damage.isEmpty { return repair(restoration.damage) }
+        // Otherwise the next commit begins a generation, which does all of this.
+        guard syncNames() else { return [] }
+        if !isWornOut { openJournal(cutTo: restoration.journalEnd) }
+        removeLeftovers()
+        return []
+    }
+
+    /// What was read has its names for good: a process that died may have left them to the kernel alone, and a crash
+    /// could bring back what they have replaced.
+    private func syncNames() -> Bool {
+        do throws(FileError) {
+            try disk.syncDirectory(directory)
+            return true
+        } catch {
+            return false
         }
-        return repair(restoration.damage)
     }
 
     private func names() throws(StoreError) -> [String] {

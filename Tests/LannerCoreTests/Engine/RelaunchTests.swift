@@ -166,6 +166,22 @@ import Testing
         #expect(bench.transport.requests.count == 1)
     }
 
+    /// The process ends between the move and the sync of the name, the machine right after the next launch.
+    @Test(arguments: 1...8 as ClosedRange<UInt64>) func doesNotTakeSuccessBack(seed: UInt64) throws {
+        for operations in 0..<12 {
+            let bench = TestBench.serving(Sample.bytes(1000))
+            let first = try bench.download()
+            try bench.step { bench.records.first?.saved.status == .publishing }
+            bench.disk.operationsLeft = operations
+            bench.settle()
+            bench.relaunch(store: MemoryStore(bench.contents, lanes: bench.lanes))
+            guard try restored(bench).status == .succeeded else { continue }
+            bench.reboot(seed: seed)
+            #expect(try restored(bench).status == .succeeded, "\(operations) operations")
+            #expect(bench.contents(of: first) == Sample.bytes(1000))
+        }
+    }
+
     @Test func removesPartialFilesNobodyKnows() throws {
         let bench = TestBench.serving(large)
         let task = try bench.download(.stall(afterBytes: 1 << 20))

@@ -116,6 +116,42 @@ import Testing
         }
     }
 
+    /// What a store has told is not taken back, though the last process had not synced it.
+    @Test(arguments: [1, 2, 3] as [UInt64])
+    func deathOfTheMachineAfterThatOfTheProcess(seed: UInt64) throws {
+        var random = SeededGenerator(seed: seed)
+        for limit in 0... {
+            let disk = MemoryDisk()
+            let store = Self.store(disk)
+            _ = try store.load()
+            disk.operationsLeft = limit
+            for (changes, durability) in Self.script(seed) {
+                store.commit(changes, durability: durability) { _ in }
+            }
+            let isOver = disk.operationsLeft != 0
+            disk.endProcess()
+            let told = try Self.store(disk).load()
+            disk.endProcess()
+            disk.loseUnsynced(&random)
+            #expect(try Self.store(disk).load() == told, "seed \(seed), operation \(limit)")
+            if isOver { break }
+        }
+    }
+
+    /// A store that works inside its calls.
+    private static func store(_ disk: MemoryDisk) -> FileStore {
+        FileStore(directory: "/store", disk: disk, lanes: InlineLanes(), smallestCompaction: smallestCompaction)
+    }
+
+    private struct InlineLanes: LaneFactory {
+        private struct InlineLane: Lane {
+            func run(_ work: @escaping @Sendable () -> Void) { work() }
+        }
+
+        func makeLane(_ label: String) -> any Lane { InlineLane() }
+        func wait(for latch: Latch) {}
+    }
+
     private static func forEachEnd(_ seed: UInt64, _ check: (Run, Comment) throws -> Void) throws {
         var limit = 0
         while true {
