@@ -27,7 +27,7 @@ let package = Package(
         .target(name: "LannerLoopback"),
         // Fakes for tests of code that downloads.
         .target(name: "LannerTesting", dependencies: ["LannerCore", "LannerLoopback"]),
-        .executableTarget(name: "LannerCLI", dependencies: ["Lanner", "LannerLoopback"]),
+        .executableTarget(name: "LannerCLI", dependencies: ["Lanner", "LannerCurl", "LannerLoopback"]),
         .testTarget(name: "LannerMachineTests", dependencies: ["LannerMachine"]),
         .testTarget(name: "LannerCoreTests", dependencies: ["LannerCore", "LannerMachine", "LannerTesting"]),
         .testTarget(name: "LannerCLITests", dependencies: ["LannerCLI", "LannerLoopback"]),

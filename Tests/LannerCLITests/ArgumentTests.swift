@@ -10,12 +10,14 @@ import Testing
     @Test func readsEveryOptionOfGet() throws {
         let words = [
             "get", "-o", "out.bin", "-d", "dir", "--checksum", Self.digest, "-j", "8", "--header", "X-Key: a: b ",
-            "--header", "Accept:text/html", "--retries", "0", "--timeout", "30", "--json", "-q", Self.url,
+            "--header", "Accept:text/html", "--retries", "0", "--timeout", "30", "--transport", "urlsession", "--json",
+            "-q", Self.url,
         ]
         var expected = GetOptions(urls: [Self.url], output: "out.bin", directory: "dir", jobs: 8)
         expected.checksum = try Checksum.Digest(parsing: Self.digest)
         expected.headers = ["X-Key": "a: b", "Accept": "text/html"]
         (expected.retries, expected.timeout, expected.isJSON, expected.isQuiet) = (0, 30, true, true)
+        expected.transport = .urlsession
         #expect(try Command(words) == .get(expected))
     }
 
@@ -70,6 +72,11 @@ import Testing
             (["get", url, "--checksum"], "--checksum needs ALGO:HEX"),
             (["get", url, "--json=yes"], "--json takes no value"),
             (["get", url, "-qx"], "-q takes no value"),
+            (
+                ["get", url, "--transport", "wget"],
+                "there is no transport “wget”; there are auto, curl, urlsession"
+            ),
+            (["get", url, "--transport"], "--transport needs auto, curl or urlsession"),
             (["get", url, "-j", "0"], "-j needs a whole number from 1 to 256, not “0”"),
             (["get", url, "-j", "x"], "-j needs a whole number from 1 to 256, not “x”"),
             (["get", url, "-j="], "-j needs a whole number from 1 to 256, not “=”"),

@@ -20,6 +20,8 @@ struct GetOptions: Sendable, Equatable {
     var retries = 5
     /// `--timeout`, in seconds.
     var timeout = 60
+    /// `--transport`
+    var transport = TransportChoice.auto
     /// `--json`
     var isJSON = false
     /// `-q`
@@ -49,6 +51,7 @@ extension GetOptions {
         case "--header": try addHeader(reader.value("'NAME: VALUE'"))
         case "--retries": retries = try reader.number("a number", in: 0...1_000_000)
         case "--timeout": timeout = try reader.number("a number of seconds", in: 1...86_400)
+        case "--transport": transport = try .argument(reader.value("auto, curl or urlsession"))
         case "--json": isJSON = true
         case "-q": isQuiet = true
         case _: throw .unknown(option: name, see: .get)

@@ -44,6 +44,7 @@ enum Help: String, Sendable, CaseIterable {
           --header 'K: V'      send a header field; may be repeated
           --retries N          tries again in a row without progress; default 5
           --timeout S          seconds a server may be silent; default 60
+          --transport T        curl, urlsession, or auto, the default: curl where it is
           --json               events on stdout, one object a line, with event, url,
                                file, bytes, total, speed; event is start, progress,
                                done, skipped (both: verified), restarted, retrying

@@ -1,5 +1,6 @@
 import Foundation
 import Lanner
+import LannerCurl
 
 /// `lanner get`: downloads files, from where an earlier call was stopped.
 struct GetCommand {
@@ -30,11 +31,19 @@ struct GetCommand {
 
     func run() async -> ExitCode {
         if let trouble = plan.items.lazy.compactMap(obstacle).first { return fail(trouble) }
+        do throws(CurlUnavailable) {
+            return await run(over: try options.transport.make { if !options.isQuiet { Console.message($0) } })
+        } catch {
+            return fail(Trouble(error))
+        }
+    }
+
+    private func run(over transport: any Transport) async -> ExitCode {
         let interruption = Interruption()
         let state = StateDirectory(in: plan.directory)
         let manager = SessionManager(
-            "lanner", configuration: configuration, logger: ConsoleLogger(identifier: "lanner", option: .none),
-            cache: state.cache(filesIn: plan.directory))
+            "lanner", configuration: configuration, transport: transport,
+            logger: ConsoleLogger(identifier: "lanner", option: .none), cache: state.cache(filesIn: plan.directory))
         if let trouble = obstacle(manager) { return fail(trouble) }
         let reporter = reporter(interruption)
         let session = GetSession(

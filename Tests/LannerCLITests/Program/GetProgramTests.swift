@@ -92,13 +92,17 @@ import Testing
 
     private static let mebibyte: Int64 = 1 << 20
 
-    /// A file of which only the first requests are answered, so that no download of it can end: a request asks for
-    /// 8 MiB at most, and does not give up (`patient`).
-    private func putLarge(answering count: Int) -> LoopbackServer.Resource {
+    /// A file of which so much is sent and no more, so that no download of it can end: over libcurl it is asked for in
+    /// one piece, over URLSession by 8 MiB at most. What waits does not give up (`patient`).
+    private func putLarge(sending mebibytes: Int64, over transport: String) -> LoopbackServer.Resource {
         let large = LoopbackServer.Resource(.generated(seed: 2, length: 40 * Self.mebibyte))
         server.put("large.bin", large)
-        server.script("large.bin", Array(repeating: .pass, count: count))
-        server.always("large.bin", .hold)
+        if transport == "curl" {
+            server.always("large.bin", .stall(afterBytes: mebibytes * Self.mebibyte))
+        } else {
+            server.script("large.bin", Array(repeating: .pass, count: Int(mebibytes / 8)))
+            server.always("large.bin", .hold)
+        }
         return large
     }
 
@@ -109,17 +113,18 @@ import Testing
         server.requests("large.bin").filter { $0.fields["X-Run"] == name }.reduce(0) { $0 + $1.bodyBytesSent }
     }
 
-    @Test func goesOnAfterItsDeath() async throws {
-        let large = putLarge(answering: 3)
-        server.script("small.bin", [.hold])
-        let words = ["get", "--json", url("large.bin"), url("small.bin")] + Self.patient
+    @Test(arguments: ["curl", "urlsession"]) func goesOnAfterItsDeath(_ transport: String) async throws {
+        let large = putLarge(sending: 24, over: transport)
+        let gate = DispatchSemaphore(value: 0)
+        defer { gate.signal() }
+        server.onRequest { if $0.path == "/small.bin" { gate.wait() } }
+        let words = ["get", "--json", "--transport", transport, url("large.bin"), url("small.bin")] + Self.patient
         let killed = try Program(words + ["--header", "X-Run: 1"], in: place)
         let isFarEnough = { (event: Event) in event.event == "progress" && event.bytes >= 8 * Self.mebibyte }
         #expect(await killed.output.first { (try? Event($0)).map(isFarEnough) ?? false } != nil)
-        try await server.waitForStalls(2)
-        // Its end is told once it is recorded, and so is what was to be recorded before. One more request of the
-        // large file is answered besides.
-        try server.release()
+        try await server.waitForStalls(1)
+        // Its end is told once it is recorded, and so is what was to be recorded before.
+        gate.signal()
         let isSmall = { (event: Event) in event.event == "done" && event.file == "small.bin" }
         #expect(await killed.output.first { (try? Event($0)).map(isSmall) ?? false } != nil)
         killed.send(SIGKILL)
@@ -139,12 +144,17 @@ import Testing
         #expect(place.names == ["large.bin", "small.bin"])
     }
 
-    @Test(arguments: [(SIGINT, 130), (SIGTERM, 143), (SIGHUP, 129)] as [(Int32, Int32)])
-    func keepsTheBytesAtASignal(_ signal: Int32, _ code: Int32) async throws {
-        let large = putLarge(answering: 2)
-        let words = ["get", "--json", "--checksum", try checksum(large), url("large.bin")] + Self.patient
+    @Test(
+        arguments: [
+            (SIGINT, 130, "curl"), (SIGTERM, 143, "curl"), (SIGHUP, 129, "curl"), (SIGINT, 130, "urlsession"),
+        ] as [(Int32, Int32, String)])
+    func keepsTheBytesAtASignal(_ signal: Int32, _ code: Int32, _ transport: String) async throws {
+        let large = putLarge(sending: 16, over: transport)
+        let words =
+            ["get", "--json", "--checksum", try checksum(large), "--transport", transport, url("large.bin")]
+            + Self.patient
         let stopped = try Program(words + ["--header", "X-Run: 1"], in: place)
-        // It asks again when nearly all that it asked for before is there.
+        // What was sent is on its way, most of it received.
         try await server.waitForStalls(1)
         stopped.send(signal)
         let result = await stopped.result()

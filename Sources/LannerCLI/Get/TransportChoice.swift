@@ -1,0 +1,51 @@
+import Lanner
+import LannerCurl
+
+/// What `lanner get` downloads with.
+enum TransportChoice: String, Sendable, CaseIterable {
+    /// libcurl where it can be loaded, else URLSession.
+    case auto
+    case curl
+    case urlsession
+
+    /// Makes the transport. `note` is told why it is another than the first choice.
+    func make(
+        loading curl: () throws(CurlUnavailable) -> any Transport = Self.loadCurl, note: (String) -> Void
+    ) throws(CurlUnavailable) -> any Transport {
+        switch self {
+        case .curl: return try curl()
+        case .urlsession: return DefaultTransport.make()
+        case .auto:
+            do throws(CurlUnavailable) {
+                return try curl()
+            } catch {
+                note("lanner: goes on with URLSession, which is slower: \(error.description.printable)")
+                return DefaultTransport.make()
+            }
+        }
+    }
+
+    private static func loadCurl() throws(CurlUnavailable) -> any Transport {
+        try CurlTransport()
+    }
+}
+
+extension TransportChoice {
+    /// Reads the option's value.
+    static func argument(_ text: String) throws(UsageError) -> TransportChoice {
+        guard let choice = TransportChoice(rawValue: text) else {
+            let names = allCases.map(\.rawValue).joined(separator: ", ")
+            throw UsageError("there is no transport \(text.quoted); there are \(names)")
+        }
+        return choice
+    }
+}
+
+extension Trouble {
+    /// The transport that was asked for is not there.
+    init(_ error: CurlUnavailable) {
+        self.init(
+            code: "transport.unavailable", reason: error.description.withoutFullStop,
+            advice: "or leave --transport out", exitCode: .failure)
+    }
+}

@@ -1,0 +1,34 @@
+import Lanner
+import LannerCurl
+import Testing
+
+@testable import LannerCLI
+
+@Suite struct TransportChoiceTests {
+    private static func missing() throws(CurlUnavailable) -> any Transport {
+        throw CurlUnavailable(.notLoaded("libcurl.so.4: no such file"))
+    }
+
+    @Test func autoTakesCurlAndSaysNothing() throws {
+        var notes: [String] = []
+        #expect(try TransportChoice.auto.make { notes.append($0) } is CurlTransport)
+        #expect(try TransportChoice.curl.make { notes.append($0) } is CurlTransport)
+        #expect(!(try TransportChoice.urlsession.make { notes.append($0) } is CurlTransport))
+        #expect(notes.isEmpty)
+    }
+
+    @Test func autoFallsBackAndSaysWhy() throws {
+        var notes: [String] = []
+        let transport = try TransportChoice.auto.make(loading: Self.missing) { notes.append($0) }
+        #expect(!(transport is CurlTransport))
+        #expect(notes.count == 1)
+        #expect(notes.first?.hasPrefix("lanner: goes on with URLSession") == true)
+        #expect(notes.first?.contains("Install libcurl") == true)
+    }
+
+    @Test func curlIsCurlOrNothing() {
+        #expect(throws: CurlUnavailable.self) {
+            try TransportChoice.curl.make(loading: Self.missing) { _ in Issue.record("a note") }
+        }
+    }
+}
