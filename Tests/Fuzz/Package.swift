@@ -23,12 +23,16 @@ let package = Package(
             name: "LannerURLSession", dependencies: ["LannerCore"], path: "Library/LannerURLSession",
             swiftSettings: watched),
         .target(name: "Lanner", dependencies: ["LannerURLSession"], path: "Library/Lanner", swiftSettings: watched),
+        .target(name: "CLannerCurl", path: "Library/CLannerCurl"),
+        .target(
+            name: "LannerCurl", dependencies: ["CLannerCurl", "LannerCore"], path: "Library/LannerCurl",
+            swiftSettings: watched),
         .target(name: "LannerLoopback", path: "Library/LannerLoopback", swiftSettings: watched),
         .target(
             name: "LannerTesting", dependencies: ["LannerCore", "LannerLoopback"], path: "Library/LannerTesting",
             swiftSettings: open),
         .target(
-            name: "LannerCLI", dependencies: ["Lanner", "LannerLoopback"], path: "Library/LannerCLI",
+            name: "LannerCLI", dependencies: ["Lanner", "LannerCurl", "LannerLoopback"], path: "Library/LannerCLI",
             exclude: ["Main.swift"], swiftSettings: watched),
         .target(
             name: "FuzzTargets", dependencies: ["LannerCLI", "LannerTesting", "LannerURLSession"], path: "Targets",
