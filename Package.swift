@@ -14,8 +14,10 @@ let package = Package(
     targets: [
         // Decides; imports nothing.
         .target(name: "LannerMachine"),
+        // The SHA instructions of processors, which Swift does not reach.
+        .target(name: "CLannerSHA"),
         // Carries out what the machine decided; Foundation, never FoundationNetworking.
-        .target(name: "LannerCore", dependencies: ["LannerMachine"]),
+        .target(name: "LannerCore", dependencies: ["CLannerSHA", "LannerMachine"]),
         // The default transport; the only target that imports FoundationNetworking.
         .target(name: "LannerURLSession", dependencies: ["LannerCore"]),
         // A transport over libcurl, which is loaded at run time: no header of it, no linker flag.

@@ -7,12 +7,19 @@ protocol BlockFunction: Sendable {
 
     /// The state before the first block.
     init()
-    /// Mixes `count` whole blocks into the state, in order.
-    mutating func compress(_ blocks: UnsafePointer<Word>, count: Int)
+    /// Mixes `count` whole blocks into the state, in order. They are aligned for a word, or anywhere where
+    /// `takesAnyAlignment` says so.
+    mutating func compress(_ blocks: UnsafeRawPointer, count: Int)
+    /// Whether blocks need not be aligned.
+    static var takesAnyAlignment: Bool { get }
     /// The state as the words of the digest.
     var words: [Word] { get }
     /// Whether the message's length and the digest are written most significant byte first.
     static var isBigEndian: Bool { get }
+}
+
+extension BlockFunction {
+    static var takesAnyAlignment: Bool { false }
 }
 
 /// Cuts a message into blocks and pads its end (RFC 1321, 3.1–3.2; FIPS 180-4, 5.1).
@@ -58,10 +65,8 @@ struct BlockStream<Function: BlockFunction>: Sendable {
     private mutating func compressBlocks(_ rest: inout UnsafeRawBufferPointer) {
         let count = rest.count / Self.blockSize
         guard filled == 0, count > 0, let start = rest.baseAddress else { return }
-        if Int(bitPattern: start) % MemoryLayout<Function.Word>.alignment == 0 {
-            start.withMemoryRebound(to: Function.Word.self, capacity: 16 * count) {
-                function.compress($0, count: count)
-            }
+        if Function.takesAnyAlignment || Int(bitPattern: start) % MemoryLayout<Function.Word>.alignment == 0 {
+            function.compress(start, count: count)
         } else {
             compressCopies(of: UnsafeRawBufferPointer(rebasing: rest.prefix(count * Self.blockSize)))
         }
@@ -76,7 +81,7 @@ struct BlockStream<Function: BlockFunction>: Sendable {
             for position in stride(from: 0, to: blocks.count, by: size) {
                 let part = UnsafeRawBufferPointer(rebasing: blocks.dropFirst(position).prefix(size))
                 UnsafeMutableRawBufferPointer(copy).copyMemory(from: part)
-                function.compress(start, count: part.count / Self.blockSize)
+                function.compress(UnsafeRawPointer(start), count: part.count / Self.blockSize)
             }
         }
     }
@@ -96,8 +101,9 @@ struct BlockStream<Function: BlockFunction>: Sendable {
 
     private mutating func compressStorage() {
         filled = 0
-        withUnsafePointer(to: storage) { block in
-            block.withMemoryRebound(to: Function.Word.self, capacity: 16) { function.compress($0, count: 1) }
+        withUnsafeBytes(of: storage) { block in
+            guard let start = block.baseAddress else { return }
+            function.compress(start, count: 1)
         }
     }
 

@@ -28,15 +28,22 @@ struct MD5Function: BlockFunction {
 
     var words: [UInt32] { [state.a, state.b, state.c, state.d] }
 
-    mutating func compress(_ blocks: UnsafePointer<UInt32>, count: Int) {
+    mutating func compress(_ blocks: UnsafeRawPointer, count: Int) {
         Self.constants.withUnsafeBufferPointer { constants in
             guard let k = constants.baseAddress else { return }
-            var block = blocks
-            for _ in 0..<count {
-                state = state + state.round1(block, k).round2(block, k + 16).round3(block, k + 32).round4(block, k + 48)
-                block += 16
+            blocks.withMemoryRebound(to: UInt32.self, capacity: 16 &* count) { start in
+                var block = start
+                for _ in 0..<count {
+                    state = state + mixed(block, k)
+                    block += 16
+                }
             }
         }
+    }
+
+    @_transparent
+    private func mixed(_ block: UnsafePointer<UInt32>, _ k: UnsafePointer<UInt32>) -> MD5State {
+        state.round1(block, k).round2(block, k + 16).round3(block, k + 32).round4(block, k + 48)
     }
 
     /// The integer part of 2³² · |sin(i + 1)|. Loaded, not spelled in the rounds: as literals they end up in the chain of

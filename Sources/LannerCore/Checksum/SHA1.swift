@@ -1,3 +1,5 @@
+import CLannerSHA
+
 extension Checksum {
     /// SHA-1 (FIPS 180-4): 20 bytes. Finds damage; does not stand up to intent.
     public struct SHA1: Hasher {
@@ -34,12 +36,28 @@ struct SHA1Function: BlockFunction {
 
     var words: [UInt32] { [state.a, state.b, state.c, state.d, state.e] }
 
-    mutating func compress(_ blocks: UnsafePointer<UInt32>, count: Int) {
+    /// Whether the processor has instructions for it: far faster, in a debug build most of all.
+    static let isAccelerated = lanner_sha_kernels() & Int32(LANNER_SHA_HAS_SHA1) != 0
+
+    static var takesAnyAlignment: Bool { isAccelerated }
+
+    mutating func compress(_ blocks: UnsafeRawPointer, count: Int) {
+        guard Self.isAccelerated else { return compressPortably(blocks, count: count) }
+        withUnsafeMutableBytes(of: &state) { bytes in
+            guard let words = bytes.assumingMemoryBound(to: UInt32.self).baseAddress else { return }
+            lanner_sha1_blocks(words, blocks, count)
+        }
+    }
+
+    /// The same without these instructions; the blocks are aligned.
+    mutating func compressPortably(_ blocks: UnsafeRawPointer, count: Int) {
         Self.constants.withUnsafeBufferPointer { constants in
             withUnsafeTemporaryAllocation(of: UInt32.self, capacity: 2 &* scheduleSize) { buffer in
                 guard let k = constants.baseAddress, let w = buffer.baseAddress else { return }
                 buffer.initialize(repeating: 0)
-                state = compressed(state, blocks, count: count, schedules: w, constants: k)
+                blocks.withMemoryRebound(to: UInt32.self, capacity: 16 &* count) {
+                    state = compressed(state, $0, count: count, schedules: w, constants: k)
+                }
             }
         }
     }

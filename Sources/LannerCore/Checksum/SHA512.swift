@@ -40,12 +40,14 @@ struct SHA512Function: BlockFunction {
         [state.a, state.b, state.c, state.d, state.e, state.f, state.g, state.h]
     }
 
-    mutating func compress(_ blocks: UnsafePointer<UInt64>, count: Int) {
+    mutating func compress(_ blocks: UnsafeRawPointer, count: Int) {
         withUnsafeTemporaryAllocation(of: UInt64.self, capacity: 2 &* scheduleSize) { buffer in
             guard let w = buffer.baseAddress else { return }
             buffer.initialize(repeating: 0)
             storeConstants(behind: w)
-            state = compressed(state, blocks, count: count, schedule: w)
+            blocks.withMemoryRebound(to: UInt64.self, capacity: 16 &* count) {
+                state = compressed(state, $0, count: count, schedule: w)
+            }
         }
     }
 
