@@ -116,7 +116,7 @@ extension MemoryDiskState {
             break
         case .create, .createPrivate:
             if let existing {
-                existing.unsynced.append(.truncate(to: 0))
+                existing.noteTruncate(to: 0)
                 change(existing) { $0 = MemoryBytes() }
             }
         }
@@ -187,7 +187,7 @@ private final class MemoryOpenFile: OpenFile {
     func truncate(to size: Int64) throws(FileError) {
         try perform(.truncate) { state throws(Refusal) in
             try Self.check(size, 0)
-            file.unsynced.append(.truncate(to: size))
+            file.noteTruncate(to: size)
             state.change(file) { $0.truncate(to: size) }
         }
     }
@@ -195,6 +195,7 @@ private final class MemoryOpenFile: OpenFile {
     func sync() throws(FileError) {
         do throws(FileError) {
             try perform(.sync) { state throws(Refusal) in state.sync(file) }
+            disk.state.withLock { $0.whileSyncing }?(path)
         } catch {
             // The end of the process is no failure of the device.
             if error.fault != .other { disk.state.withLock { $0.forgetUnsynced(file) } }

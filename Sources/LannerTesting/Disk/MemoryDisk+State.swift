@@ -32,6 +32,12 @@ struct MemoryDiskState {
             forgotten = ByteRanges()
         }
 
+        /// Bytes that are cut off are no longer to be written, nor are those of them that could not be.
+        func noteTruncate(to size: Int64) {
+            unsynced.append(.truncate(to: size))
+            forgotten = forgotten.clipped(to: size)
+        }
+
         func noteWrite(_ range: Range<Int64>) {
             unsynced.append(.write(range))
             guard !forgotten.isEmpty else { return }
@@ -48,6 +54,8 @@ struct MemoryDiskState {
     var planned: [Planned] = []
     var holds: [MemoryDisk.Operation: MemoryDisk.Hold] = [:]
     var counters = MemoryDisk.Counters()
+    /// Called with the path when the device has what a sync was asked for, before that is told.
+    var whileSyncing: (@Sendable (String) -> Void)?
     /// How many more operations there are before the process dies in the middle of things; nil for no end.
     var operationsLeft: Int?
     /// Counts the processes that have used the disk: files that an earlier one has opened are closed.

@@ -65,6 +65,11 @@ public final class MemoryDisk: Sendable {
         state.withLock { $0.file(at: path)?.bytes.contents }
     }
 
+    /// How long a file is; nil when there is none.
+    func length(of path: String) -> Int64? {
+        state.withLock { $0.file(at: path)?.bytes.size }
+    }
+
     /// Makes an operation fail: the next `times` of it, after letting `skipping` of it pass. One that fails changes
     /// nothing.
     ///

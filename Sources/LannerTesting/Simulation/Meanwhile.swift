@@ -33,6 +33,11 @@ final class Meanwhile: Logable {
 
     func log(_ type: LogType) {
         journal.comment("  log: " + type.line)
+        pass()
+    }
+
+    /// Some time passes, in which something else may go on.
+    func pass() {
         // One thing at a time: nothing goes on in the middle of what goes on.
         guard isOn, var generator = random.withLock({ $0.take() }) else { return }
         if generator.chance(1, in: 4) {

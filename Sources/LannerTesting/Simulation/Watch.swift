@@ -15,6 +15,8 @@ struct Watch {
     private var running = 0
     /// What the present manager was given by the last one.
     private var known: [URL] = []
+    /// The partial files that were there when the last manager died, and what it claimed of them.
+    private var partials: [String: ByteRanges] = [:]
     /// What had succeeded when the last manager died.
     private var succeeded: [URL] = []
     /// The URLs of sites that are ranged.
@@ -47,10 +49,24 @@ struct Watch {
 
     /// A death follows: the next manager has to know what this one was given by the last, and what it has told to have
     /// succeeded.
-    mutating func noteKnown(of manager: SessionManager) {
+    mutating func noteKnown(of manager: SessionManager, _ disk: MemoryDisk) {
+        partials = [:]
+        for claim in manager.inspections {
+            let length = disk.length(of: claim.partialPath)
+            partials[claim.partialPath] = length.map { ByteRanges(claim.claimed).clipped(to: $0) }
+        }
         let lost = doomed.withLock { $0 }
         known.removeAll { lost.contains($0) }
         succeeded = manager.succeededTasks.map(\.url).filter { !lost.contains($0) }
+    }
+
+    /// S2: no death takes the file of bytes that are claimed. That of a record which could not be kept up to date may have
+    /// been gone before.
+    func compareNames(of manager: SessionManager, _ disk: MemoryDisk) {
+        for claim in manager.inspections where !claim.claimed.isEmpty && disk.length(of: claim.partialPath) == nil {
+            guard let held = partials[claim.partialPath], claim.claimed.allSatisfy(held.contains) else { continue }
+            journal.report(.rightBytes, "\(claim.task.url) claims bytes of a file that a death has taken")
+        }
     }
 
     /// S2: what a manager claims to hold of a file is there, and of one version.

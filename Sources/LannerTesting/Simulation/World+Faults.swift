@@ -105,12 +105,14 @@ extension World {
             for _ in 0..<8 { _ = lanes.runAny(using: &random) }
         }
         relaunch(reboots: random.chance(1, in: 2))
+        // What a manager has read and not touched yet.
+        if random.chance(1, in: 4) { relaunch(reboots: true) }
     }
 
     func relaunch(reboots: Bool) {
         journal.note("death", reboots ? 1 : 0)
         watch.compareTotals(of: manager)
-        watch.noteKnown(of: manager)
+        watch.noteKnown(of: manager, disk)
         keepCoverage()
         launch.die()
         if reboots { disk.loseUnsynced(&random) }
@@ -133,6 +135,7 @@ extension World {
         if let reason = manager.unavailable { journal.report(.memory, "the manager cannot be used: \(reason)") }
         let urls = manager.tasks.map(\.url)
         if Set(urls).count < urls.count { journal.report(.oneTask, "two downloads have one URL") }
+        watch.compareNames(of: manager, disk)
         watch.compareClaims(of: manager, sites, disk)
         for site in sites {
             for task in [site.url, site.alias].compactMap(manager.fetchTask) where task.status == .succeeded {

@@ -69,11 +69,14 @@ public final class World {
         transport = ScriptedTransport(
             traits: Self.traits(&random), pieceLength: 1 << (8 + random.below(8)), clock: clock)
         transport.holdsAll = true
-        meanwhile = Meanwhile(journal, lanes, transport, isOn: random.chance(1, in: 4))
+        let meanwhile = Meanwhile(journal, lanes, transport, isOn: random.chance(1, in: 4))
+        self.meanwhile = meanwhile
         let parts = Launch.Parts(
             transport: transport, clock: clock, disk: disk, log: meanwhile, lanes: lanes, seed: random.next())
         launch = Launch(parts, Self.configuration(&random)) { Self.store(disk: parts.disk, $0) }
         watch = Watch(journal)
+        // Under a store's sync is its lock.
+        disk.state.withLock { $0.whileSyncing = { if $0.hasSuffix(".part") { meanwhile.pass() } } }
         self.random = random
         sites = (0..<4).map { Site(number: $0, using: &self.random) }
         for index in sites.indices { changeFile(at: index) }

@@ -103,6 +103,24 @@ import Testing
         #expect(disk.counters.bytesWritten == 3)
     }
 
+    @Test func whatWasCutOffIsNotWrittenLater() throws {
+        let disk = try disk()
+        let file = try disk.open("/a/f", .create)
+        try write([UInt8](repeating: 1, count: 900), to: file)
+        disk.fail(.sync, with: .inputOutput)
+        #expect(fault { try file.sync() } == .inputOutput)
+        try file.truncate(to: 0)
+        try write([2, 3], to: file)
+        try file.sync()
+        try disk.syncDirectory("/a")
+        disk.endProcess()
+        for seed in 0..<8 {
+            var random = SeededGenerator(seed: UInt64(seed))
+            disk.loseUnsynced(&random)
+            #expect(disk.contents(of: "/a/f") == [2, 3])
+        }
+    }
+
     @Test func locksOnce() throws {
         let disk = try disk()
         let lock = try disk.lock("/a/lock")
