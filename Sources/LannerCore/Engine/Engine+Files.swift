@@ -135,8 +135,16 @@ extension Engine {
     private func discard(_ job: Job, _ attempt: Attempt, finished: Bool) {
         let generations = job.state.withLock { $0.generations }
         var paths = generations.sorted().map { partialPath(job, $0) }
-        if finished { paths.append(job.task.filePath) }
+        if finished, !isReplaced(job) { paths.append(job.task.filePath) }
         remove(paths) { [self] in handle(.file(job.id, attempt, .discarded)) }
+    }
+
+    /// Whether a later download of the same URL has its file where that of this one was, or is about to.
+    private func isReplaced(_ job: Job) -> Bool {
+        state.withLock { state in
+            guard let later = state.ids[job.task.url.absoluteString], later != job.id else { return false }
+            return state.machine[later]?.hasPlace == true && state.jobs[later]?.task.filePath == job.task.filePath
+        }
     }
 
     /// Removes files on the file lane; what cannot be removed is logged.

@@ -174,6 +174,20 @@ extension TestBench {
         #expect(bench.holds(large, in: new) == true)
     }
 
+    @Test func keepsTheNewFileWhenTheOldTaskTakesLongToBeRemoved() throws {
+        for seed in 0..<256 {
+            let bench = TestBench.serving([1, 2, 3])
+            let old = try bench.download(.hold)
+            bench.settle()
+            bench.manager.remove(old, completely: true)
+            let new = try bench.download()
+            var random = SeededGenerator(seed: UInt64(seed))
+            while bench.lanes.runAny(using: &random) {}
+            #expect(new.status == .succeeded)
+            #expect(bench.contents(of: new) == [1, 2, 3], "in the order of \(seed)")
+        }
+    }
+
     @Test func findsTheTaskOfAURLTwice() throws {
         let (bench, task) = try Moment.transferring.bench()
         #expect(bench.manager.download(address) === task)
