@@ -14,6 +14,8 @@ final class Launch: Sendable {
         var log: any Logable
         var lanes: ManualLanes
         var seed: UInt64
+        /// Called by whoever is about to hand changes to the store.
+        var whileCommitting: @Sendable () -> Void = {}
     }
 
     let parts: Parts
@@ -30,7 +32,7 @@ final class Launch: Sendable {
         lanes = LaunchLanes(parts.lanes)
         store = makeStore(lanes)
         parts.store?.relaunch(store)
-        records = LaunchStore(parts.store ?? store)
+        records = LaunchStore(parts.store ?? store, whileCommitting: parts.whileCommitting)
         let environment = Environment(
             clock: parts.clock, fileSystem: parts.disk, lanes: lanes, mainLane: lanes.makeLane("main"),
             operationLane: lanes.makeLane("operation"), seed: parts.seed)
@@ -101,10 +103,12 @@ private final class LaunchTransport: Transport {
 /// The store as long as the process lives.
 private final class LaunchStore: Store {
     private let store: any Store
+    private let whileCommitting: @Sendable () -> Void
     private let isDead = Locked(false)
 
-    init(_ store: any Store) {
+    init(_ store: any Store, whileCommitting: @escaping @Sendable () -> Void) {
         self.store = store
+        self.whileCommitting = whileCommitting
     }
 
     func load() throws -> StoreContents { try store.load() }
@@ -113,7 +117,9 @@ private final class LaunchStore: Store {
         _ changes: [StoreChange], durability: StoreDurability,
         completion: @escaping @Sendable (Result<Void, StoreError>) -> Void
     ) {
-        if !isDead.withLock({ $0 }) { store.commit(changes, durability: durability, completion: completion) }
+        if isDead.withLock({ $0 }) { return }
+        whileCommitting()
+        store.commit(changes, durability: durability, completion: completion)
     }
 
     func close() {

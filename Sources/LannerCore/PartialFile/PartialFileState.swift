@@ -71,10 +71,12 @@ struct PartialFileState {
 // MARK: Bytes
 
 extension PartialFileState {
-    /// The file turned out to be `size` bytes long: a record that claims more is wrong about the rest.
+    /// The file turned out to be `size` bytes long: a record that claims more is wrong about the rest, and one of which
+    /// nothing is left may be about another file, which had the name before.
     mutating func clip(to size: Int64) {
         written = written.clipped(to: size)
         synced = synced.clipped(to: size)
+        if synced.isEmpty { isNameSynced = false }
     }
 
     /// The parts of a range that are not written yet.

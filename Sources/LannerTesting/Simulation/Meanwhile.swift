@@ -1,15 +1,28 @@
 import LannerCore
 import LannerMachine
 
-/// The logger of a world: while the manager is in it, in the middle of its work, other things go on, as they do on other
-/// threads.
+/// What goes on in a world while the manager is in the middle of its work, as it does on other threads: in its logger,
+/// while it hands changes to the store, and while the device syncs a file.
 final class Meanwhile: Logable {
+    /// What one step has for it.
+    private struct Share {
+        var generator: SeededGenerator
+        var hasUser: Bool
+    }
+
+    private struct Present {
+        weak var manager: SessionManager?
+    }
+
     let identifier = "world"
     private let journal: Journal
     private let lanes: ManualLanes
     private let transport: ScriptedTransport
     /// Nil while nothing else is to go on.
-    private let random = Locked<SeededGenerator?>(nil)
+    private let share = Locked<Share?>(nil)
+    private let present = Locked(Present())
+    /// Whether anything goes on. The manager logs then, and is slower.
+    private let isOn: Bool
 
     init(_ journal: Journal, _ lanes: ManualLanes, _ transport: ScriptedTransport, isOn: Bool) {
         self.isOn = isOn
@@ -18,13 +31,16 @@ final class Meanwhile: Logable {
         self.transport = transport
     }
 
-    /// What goes on during the next step, and does not when this is nil.
-    func begin(_ generator: SeededGenerator?) {
-        random.withLock { $0 = generator }
+    /// Whose work it is.
+    var manager: SessionManager? {
+        get { present.withLock { $0.manager } }
+        set { present.withLock { $0.manager = newValue } }
     }
 
-    /// Whether the manager is to log: it is slower then.
-    private let isOn: Bool
+    /// What goes on during the next step, and does not when the generator is nil.
+    func begin(_ generator: SeededGenerator?, hasUser: Bool = false) {
+        share.withLock { $0 = generator.map { Share(generator: $0, hasUser: hasUser) } }
+    }
 
     var option: LogOption {
         get { isOn || journal.keepsLines ? .default : .none }
@@ -36,27 +52,39 @@ final class Meanwhile: Logable {
         pass()
     }
 
-    /// Some time passes, in which something else may go on.
-    func pass() {
+    /// Some time passes, in which others may go on.
+    @Sendable func pass() {
         // One thing at a time: nothing goes on in the middle of what goes on.
-        guard isOn, var generator = random.withLock({ $0.take() }) else { return }
-        if generator.chance(1, in: 4) {
+        guard isOn, var taken = share.withLock({ $0.take() }) else { return }
+        if taken.generator.chance(1, in: 4) {
             journal.isElsewhere = true
-            goOn(&generator)
+            repeat { goOn(&taken) } while taken.generator.chance(1, in: 2)
             journal.isElsewhere = false
         }
-        random.withLock { $0 = generator }
+        share.withLock { $0 = taken }
     }
 
-    private func goOn(_ generator: inout SeededGenerator) {
+    private func goOn(_ share: inout Share) {
         let underway = transport.underwayExchanges
-        if !underway.isEmpty, generator.chance(1, in: 2) {
-            let index = generator.below(underway.count)
+        if share.hasUser, share.generator.chance(1, in: 16) {
+            use(&share.generator)
+        } else if !underway.isEmpty, share.generator.chance(1, in: 2) {
+            let index = share.generator.below(underway.count)
             journal.note("meanwhile deliver", index)
-            underway[index].release(generator.chance(1, in: 3) ? nil : 700)
+            underway[index].release(share.generator.chance(1, in: 3) ? nil : 700)
         } else {
             journal.note("meanwhile work", lanes.count)
-            lanes.runAnyIdle(using: &generator)
+            lanes.runAnyIdle(using: &share.generator)
         }
+    }
+
+    /// Stops a download.
+    private func use(_ generator: inout SeededGenerator) {
+        guard let manager else { return }
+        let tasks = manager.tasks
+        guard !tasks.isEmpty else { return }
+        let task = tasks[generator.below(tasks.count)]
+        journal.note("meanwhile suspend", text: task.url.path)
+        manager.suspend(task)
     }
 }

@@ -131,6 +131,7 @@ extension World {
     /// Looks at a manager that is new.
     func begin() {
         manager.coverage = Coverage()
+        meanwhile.manager = manager
         watch.begin(with: manager)
         if let reason = manager.unavailable { journal.report(.memory, "the manager cannot be used: \(reason)") }
         let urls = manager.tasks.map(\.url)

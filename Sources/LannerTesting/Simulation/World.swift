@@ -72,10 +72,11 @@ public final class World {
         let meanwhile = Meanwhile(journal, lanes, transport, isOn: random.chance(1, in: 4))
         self.meanwhile = meanwhile
         let parts = Launch.Parts(
-            transport: transport, clock: clock, disk: disk, log: meanwhile, lanes: lanes, seed: random.next())
+            transport: transport, clock: clock, disk: disk, log: meanwhile, lanes: lanes, seed: random.next(),
+            whileCommitting: meanwhile.pass)
         launch = Launch(parts, Self.configuration(&random)) { Self.store(disk: parts.disk, $0) }
         watch = Watch(journal)
-        // Under a store's sync is its lock.
+        // A store syncs under its lock, where nobody else comes in.
         disk.state.withLock { $0.whileSyncing = { if $0.hasSuffix(".part") { meanwhile.pass() } } }
         self.random = random
         sites = (0..<4).map { Site(number: $0, using: &self.random) }
@@ -139,7 +140,7 @@ public final class World {
         steps += 1
         guard !skipped.contains(steps) else { return }
         random = SeededGenerator(seed: seed &* 0x9E37_79B9_7F4A_7C15 &+ UInt64(steps))
-        meanwhile.begin(SeededGenerator(seed: random.next()))
+        meanwhile.begin(SeededGenerator(seed: random.next()), hasUser: !isUserQuiet)
         happen()
         meanwhile.begin(nil)
         // Not each time: it looks at every byte.

@@ -18,6 +18,8 @@ final class ScriptedExchange: TransportExchange {
     struct Handover: Sendable {
         /// What the transport holds from an earlier exchange.
         var held: [UInt8]
+        /// What goes on with that as long as the answer has not begun.
+        var data: Data?
         /// Keeps what it holds when the exchange breaks off, and says what goes on with it.
         var keep: @Sendable (ResponseHead, [UInt8]) -> Data?
     }
@@ -121,10 +123,12 @@ final class ScriptedExchange: TransportExchange {
         }
     }
 
-    /// What goes on with a file that has begun to come.
+    /// What goes on with a file that has begun to come, here or in an earlier exchange.
     private var resumeData: Data? {
-        guard let handover, [200, 206].contains(head.status) else { return nil }
-        let file = state.withLock { $0.position > 0 && !$0.isHandedOver ? $0.file : nil }
+        guard let handover else { return nil }
+        let (position, file) = state.withLock { ($0.position, $0.isHandedOver ? nil : $0.file) }
+        if position < 0 { return handover.data }
+        guard position > 0, [200, 206].contains(head.status) else { return nil }
         return file.flatMap { handover.keep(head, $0) }
     }
 

@@ -171,7 +171,7 @@ public final class ScriptedTransport: Transport {
         let exchange = state.withLock { state in
             let (number, places, step) = state.note(request)
             let kept = request.resumeData.flatMap { state.kept[$0] }
-            let handover = handover(of: kept?.request ?? request, kept?.bytes ?? [])
+            let handover = handover(of: request, goingOnWith: kept)
             let exchange = state.exchange(
                 kept?.rest ?? request, places, step, date, pieceLength, traits.delivery == .pausable, handover, receive
             ) { [weak self] in
@@ -185,11 +185,12 @@ public final class ScriptedTransport: Transport {
         return exchange
     }
 
-    private func handover(of request: TransportRequest, _ held: [UInt8]) -> ScriptedExchange.Handover? {
+    private func handover(of request: TransportRequest, goingOnWith kept: Kept?) -> ScriptedExchange.Handover? {
         guard traits.delivery == .file else { return nil }
-        return ScriptedExchange.Handover(held: held) { [weak self] head, bytes in
+        let data = kept == nil ? nil : request.resumeData
+        return ScriptedExchange.Handover(held: kept?.bytes ?? [], data: data) { [weak self] head, bytes in
             guard let self, traits.hasResumeData else { return nil }
-            return state.withLock { $0.keep(request, head, bytes) }
+            return state.withLock { $0.keep(kept?.request ?? request, head, bytes) }
         }
     }
 

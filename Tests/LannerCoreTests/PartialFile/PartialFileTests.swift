@@ -213,14 +213,18 @@ import Testing
         #expect(events.withLock { $0 } == expected)
     }
 
-    /// Another file had the name before, and its removal may not have got to the device.
-    @Test(arguments: 0..<20 as Range<UInt64>) func whatIsSyncedHasItsName(seed: UInt64) throws {
+    /// Another file had the name before, and its removal may not have got to the device; nor to a record, which claims
+    /// some of its bytes.
+    @Test(arguments: 0..<20 as Range<UInt64>, [[], [0..<1]] as [ByteRanges])
+    func whatIsSyncedHasItsName(seed: UInt64, claimed: ByteRanges) throws {
         let (disk, lanes) = (MemoryDisk(), ManualLanes())
         disk.place([UInt8](repeating: 0xff, count: 100), at: "/Tmp/file")
         try disk.syncDirectory("/Tmp")
         try disk.remove("/Tmp/file")
         let synced = Locked(false)
-        let file = PartialFile(path: "/Tmp/file", fileSystem: disk, lanes: .init(lanes), hasher: nil) { event in
+        let file = PartialFile(
+            path: "/Tmp/file", fileSystem: disk, lanes: .init(lanes), hasher: nil, claimed: claimed, durable: claimed
+        ) { event in
             if case .synced = event { synced.withLock { $0 = true } }
         }
         file.open(total: nil)
