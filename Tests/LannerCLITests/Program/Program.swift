@@ -25,17 +25,17 @@ final class Program: Sendable {
         let (output, errors) = (Pipe(), Pipe())
         process.standardOutput = output
         process.standardError = errors
-        let (ended, end) = AsyncStream.makeStream(of: Int32.self)
-        process.terminationHandler = { process in
-            end.yield(process.terminationReason == .exit ? process.terminationStatus : -process.terminationStatus)
-            end.finish()
-        }
         let standardInput = Pipe()
         process.standardInput = standardInput
         try process.run()
         try standardInput.fileHandleForWriting.write(contentsOf: Data((input ?? "").utf8))
         try standardInput.fileHandleForWriting.close()
         self.process = process
+        let (ended, end) = AsyncStream.makeStream(of: Int32.self)
+        Thread.detachNewThread {
+            end.yield(process.waitForEnd())
+            end.finish()
+        }
         self.ended = ended
         self.output = Lines(output.fileHandleForReading)
         self.errors = Lines(errors.fileHandleForReading)
@@ -69,6 +69,23 @@ final class Program: Sendable {
             #endif
             return products.appendingPathComponent("lanner")
         }
+    }
+}
+
+extension Process {
+    /// Returns when it has ended, with the exit code, or the negative signal number.
+    ///
+    /// Foundation hears of the end by `select` on Linux, which knows no descriptor from 1024 on, and all tests together
+    /// have more.
+    fileprivate func waitForEnd() -> Int32 {
+        var status: Int32 = 0
+        while waitpid(processIdentifier, &status, 0) == -1 {
+            if errno == EINTR { continue }
+            // Foundation was faster, and is about to say so.
+            while isRunning { usleep(1000) }
+            return terminationReason == .exit ? terminationStatus : -terminationStatus
+        }
+        return status & 0x7f == 0 ? status >> 8 & 0xff : -(status & 0x7f)
     }
 }
 
