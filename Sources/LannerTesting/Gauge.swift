@@ -14,6 +14,7 @@ final class Gauge: Sendable {
     func raise() {
         let reached = state.withLock { state in
             state.value += 1
+            if state.waiting.isEmpty { return [CheckedContinuation<Void, any Error>]() }
             let value = state.value
             let reached = state.waiting.filter { $0.value.goal <= value }
             for id in reached.keys { state.waiting[id] = nil }

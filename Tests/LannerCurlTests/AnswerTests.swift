@@ -18,7 +18,7 @@ struct AnswerTests {
     }
 
     private func fetch(
-        _ path: String = "/file", _ fields: HeaderFields = [:], timeout: Duration = .seconds(60)
+        _ path: String = "/file", _ fields: HeaderFields = [:], timeout: Duration = .seconds(3600)
     ) async -> Recorder.Log {
         let log = await transport.fetch(server.url(path), fields, timeout: timeout)
         #expect(log.breaches == [])

@@ -16,7 +16,7 @@ struct FailureTests {
         transport = try CurlTransport()
     }
 
-    private func fault(after step: LoopbackServer.Step, timeout: Duration = .seconds(60)) async -> TransportFault? {
+    private func fault(after step: LoopbackServer.Step, timeout: Duration = .seconds(3600)) async -> TransportFault? {
         server.always("/file", step)
         let log = await transport.fetch(server.url("/file"), timeout: timeout)
         #expect(log.breaches == [])

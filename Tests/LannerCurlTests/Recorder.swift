@@ -126,14 +126,14 @@ extension Recorder.Log {
 
 extension Transport {
     /// Carries out one exchange and returns what came.
-    func fetch(_ url: URL, _ fields: HeaderFields = [:], timeout: Duration = .seconds(60)) async -> Recorder.Log {
+    func fetch(_ url: URL, _ fields: HeaderFields = [:], timeout: Duration = .seconds(3600)) async -> Recorder.Log {
         let recorder = Recorder()
         _ = begin(TransportRequest(url: url, fields: fields, timeout: timeout), receive: recorder.receive)
         return await recorder.end()
     }
 
     /// Begins one exchange that the caller follows.
-    func start(_ url: URL, _ recorder: Recorder, timeout: Duration = .seconds(60)) -> any TransportExchange {
+    func start(_ url: URL, _ recorder: Recorder, timeout: Duration = .seconds(3600)) -> any TransportExchange {
         begin(TransportRequest(url: url, timeout: timeout), receive: recorder.receive)
     }
 }

@@ -15,7 +15,7 @@ struct FailureTests {
         server.put("/file", LoopbackServer.Resource(.generated(seed: 3, length: 1_000_000)))
     }
 
-    private func fault(after step: LoopbackServer.Step, timeout: Duration = .seconds(60)) async -> TransportFault? {
+    private func fault(after step: LoopbackServer.Step, timeout: Duration = .seconds(3600)) async -> TransportFault? {
         server.always("/file", step)
         let log = await transport.fetch(server.url("/file"), timeout: timeout)
         #expect(log.breaches == [])

@@ -10,7 +10,7 @@ import Musl
 ///
 /// Never held while foreign code runs: what is called under it is ours and short. Inlinable, since the other targets
 /// would otherwise copy values through it by their metadata.
-// @unchecked Sendable: `value` is only touched between `lock` and `unlock` of `mutex`.
+// @unchecked Sendable: what `value` points to is only touched between `lock` and `unlock` of `mutex`.
 package final class Locked<Value>: @unchecked Sendable {
     #if canImport(Darwin)
     @usableFromInline typealias Mutex = os_unfair_lock
@@ -18,11 +18,14 @@ package final class Locked<Value>: @unchecked Sendable {
     @usableFromInline typealias Mutex = pthread_mutex_t
     #endif
 
+    // Behind pointers: the mutex must not move, and no access to a value under a lock needs to be checked once more for
+    // being exclusive.
     @usableFromInline let mutex: UnsafeMutablePointer<Mutex>
-    @usableFromInline var value: Value
+    @usableFromInline let value: UnsafeMutablePointer<Value>
 
     package init(_ value: Value) {
-        self.value = value
+        self.value = .allocate(capacity: 1)
+        self.value.initialize(to: value)
         mutex = .allocate(capacity: 1)
         mutex.initialize(to: Mutex())
         #if !canImport(Darwin)
@@ -36,6 +39,8 @@ package final class Locked<Value>: @unchecked Sendable {
         #endif
         mutex.deinitialize(count: 1)
         mutex.deallocate()
+        value.deinitialize(count: 1)
+        value.deallocate()
     }
 
     /// Runs `body` with the value while no one else can.
@@ -48,7 +53,7 @@ package final class Locked<Value>: @unchecked Sendable {
         pthread_mutex_lock(mutex)
         defer { pthread_mutex_unlock(mutex) }
         #endif
-        return try body(&value)
+        return try body(&value.pointee)
     }
 
     /// Puts something in a place. What was there is let go outside the lock: it may be the last to hold an object that

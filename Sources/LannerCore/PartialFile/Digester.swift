@@ -28,7 +28,8 @@ final class Digester: @unchecked Sendable {
     }
 
     private func readBack(_ range: Range<Int64>, of file: any OpenFile, _ path: String) throws(FileError) {
-        if buffer.isEmpty { buffer = [UInt8](repeating: 0, count: Int(HashBacklog.pieceLimit)) }
+        let needed = Int(min(range.upperBound - range.lowerBound, HashBacklog.pieceLimit))
+        if buffer.count < needed { buffer = [UInt8](repeating: 0, count: needed) }
         var position = range.lowerBound
         while position < range.upperBound {
             let limit = Int(min(range.upperBound - position, HashBacklog.pieceLimit))

@@ -24,6 +24,8 @@ struct Site {
     let isLying: Bool
     private(set) var versions: [[UInt8]] = []
     private var lastModified = Date(timeIntervalSince1970: 0)
+    /// Digests of the present version.
+    private var digests: [Checksum.Algorithm: Checksum.Digest] = [:]
 
     init(number: Int, using random: inout SeededGenerator) {
         let host = ["a", "b"][number % 2] + ".example"
@@ -43,6 +45,7 @@ struct Site {
         let second = Date(timeIntervalSince1970: date.timeIntervalSince1970.rounded(.down))
         if second <= lastModified { return nil }
         lastModified = second
+        digests = [:]
         let length = versions.isEmpty || random.chance(1, in: 2) ? Self.length(&random) : bytes.count
         let seed = random.next()
         versions.append(LoopbackServer.Resource(.generated(seed: seed, length: Int64(length))).bytes)
@@ -73,6 +76,14 @@ struct Site {
             .bytes(bytes), entityTag: entityTag, lastModified: date, acceptsRanges: acceptsRanges, framing: framing)
     }
 
+    /// A digest of the present version.
+    mutating func digest(_ algorithm: Checksum.Algorithm) -> Checksum.Digest {
+        if let digest = digests[algorithm] { return digest }
+        let digest = bytes.digest(algorithm)
+        digests[algorithm] = digest
+        return digest
+    }
+
     /// The versions, the latest first, that have these bytes in these places.
     func holds(_ file: [UInt8], in ranges: [Range<Int64>]) -> Bool {
         versions.reversed().contains { version in
@@ -82,6 +93,14 @@ struct Site {
                     && version[range].elementsEqual(file[range])
             }
         }
+    }
+}
+
+extension [UInt8] {
+    func digest(_ algorithm: Checksum.Algorithm) -> Checksum.Digest {
+        var hasher = algorithm.makeHasher()
+        withUnsafeBytes { hasher.update($0) }
+        return Checksum.Digest(algorithm: algorithm, of: hasher)
     }
 }
 

@@ -11,7 +11,7 @@ struct Watch {
     private var expected: [ExpectedCall] = []
     private var requestsSeen = 0
     /// The digests that were ever asked for.
-    var asked: [URL: [Checksum.Digest]] = [:]
+    var asked: [URL: Set<Checksum.Digest>] = [:]
     private var running = 0
     /// What the present manager was given by the last one.
     private var known: [URL] = []
@@ -205,7 +205,7 @@ struct Watch {
             return journal.report(.oneVersion, "\(task.url) has succeeded without a file")
         }
         let digests = asked[task.url] ?? []
-        if digests.contains(where: { $0.isDigest(of: file) }) || site.versions.contains(file) { return }
+        if site.versions.contains(file) || digests.contains(where: { file.digest($0.algorithm) == $0 }) { return }
         journal.report(.oneVersion, "\(task.url) has \(file.count) bytes that are of no version")
     }
 }
@@ -248,14 +248,6 @@ private struct TaskWatch {
         retries = self.starts == starts ? retries + 1 : 1
         self.starts = starts
         return retries
-    }
-}
-
-extension Checksum.Digest {
-    fileprivate func isDigest(of file: [UInt8]) -> Bool {
-        var hasher = algorithm.makeHasher()
-        file.withUnsafeBytes { hasher.update($0) }
-        return hasher.digest() == bytes
     }
 }
 

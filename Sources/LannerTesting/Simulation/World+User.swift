@@ -31,10 +31,10 @@ extension World {
         let url = random.chance(1, in: 4) ? site.alias : site.url
         let headers = random.chance(1, in: 2) ? ["Authorization": "for \(url.host ?? "")"] : nil
         let name = random.chance(1, in: 4) ? "name-\(index)-\(url == site.url)" : nil
-        let checksum = digest(for: site)
+        let checksum = digest(forSiteAt: index)
         journal.note("download", index, text: "\(url)")
         watch.noteStart()
-        if let checksum { watch.asked[url, default: []].append(checksum) }
+        if let checksum { watch.asked[url, default: []].insert(checksum) }
         var task: DownloadTask?
         watch.expectCall("download").make { called in
             task = manager.download(url, headers: headers, fileName: name, checksum: checksum) { _ in called?() }
@@ -45,13 +45,11 @@ extension World {
     }
 
     /// Sometimes none, sometimes a wrong one; always one where the server may lie.
-    private func digest(for site: Site) -> Checksum.Digest? {
-        guard site.isLying || random.chance(1, in: 3) else { return nil }
+    private func digest(forSiteAt index: Int) -> Checksum.Digest? {
+        guard sites[index].isLying || random.chance(1, in: 3) else { return nil }
         let algorithm = Checksum.Algorithm.allCases[random.below(4)]
-        var hasher = algorithm.makeHasher()
-        let bytes = random.chance(1, in: 8) ? [UInt8(truncatingIfNeeded: steps)] : site.bytes
-        bytes.withUnsafeBytes { hasher.update($0) }
-        return Checksum.Digest(algorithm: algorithm, of: hasher)
+        if random.chance(1, in: 8) { return [UInt8(truncatingIfNeeded: steps)].digest(algorithm) }
+        return sites[index].digest(algorithm)
     }
 
     /// Calls back, and calls the manager from there.

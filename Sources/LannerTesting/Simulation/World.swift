@@ -176,7 +176,7 @@ public final class World {
         let underway = transport.underwayExchanges
         guard !underway.isEmpty else { return pass() }
         let index = random.below(underway.count)
-        let bytes: Int64? = random.chance(1, in: 3) ? nil : Int64(random.below(3) * 700)
+        let bytes: Int64? = random.chance(1, in: 8) ? nil : Int64(random.below(3) * 700)
         journal.note("deliver", index, Int(bytes ?? -1))
         underway[index].release(bytes)
     }
