@@ -38,12 +38,15 @@ struct Unreachable {
             reason: "The file is closed in every other state, but where it is moved."),
         Rule(
             kinds: [.head, .redirected, .received, .holds, .resumeData, .ended, .overflowed, .exchangeFailed],
-            places: [.requesting, .transferring, .closing],
-            reason: "Exchanges end with the transfer; closing waits for what they leave."),
+            places: [.openingFile, .requesting, .transferring, .closing],
+            reason: "Exchanges are stopped before a file is opened or closed: their last words come up to then."),
         Rule(
             kinds: [.start, .suspend, .cancel, .remove, .expectDigest],
             places: Set(Place.allCases).subtracting([.none]),
             reason: "The engine does not ask for what is not there."),
+        Rule(
+            kinds: [.expectDigest], places: Set(Place.allCases).subtracting([.forgetting, .discarding]),
+            reason: "Whoever asks for the URL of a download on its way out gets another download."),
     ]
 
     /// Pairs that the rules leave, and that cannot come about either.
@@ -52,6 +55,9 @@ struct Unreachable {
         (.requesting, .holds, "The head comes first, and leads out."),
         (.requesting, .ended, "The head comes first, and leads out."),
         (.requesting, .overflowed, "The head comes first, and leads out."),
+        (.openingFile, .holds, "Who holds a file has one exchange, and what begins anew comes before its answer is taken."),
+        (.openingFile, .resumeData, "An exchange that is stopped to begin anew leaves none."),
+        (.requesting, .opened, "The request follows from it; files of earlier attempts were opened on the same lane."),
     ]
 
     /// Why an event cannot come in a state; nil when it can.

@@ -52,15 +52,18 @@ final class Meanwhile: Logable {
         pass()
     }
 
-    /// Some time passes, in which others may go on.
+    /// Some time passes, in which others may go on: more of it, and more of them, on the thread that waits for the device.
     @Sendable func pass() {
-        // One thing at a time: nothing goes on in the middle of what goes on.
+        guard lanes.current == "file.sync" else { return pass { $0.chance(1, in: 4) ? 1 + $0.below(6) : 0 } }
+        pass { $0.chance(1, in: 4) ? 32 : $0.below(8) }
+    }
+
+    /// One thing at a time: nothing goes on in the middle of what goes on.
+    private func pass(_ count: (inout SeededGenerator) -> Int) {
         guard isOn, var taken = share.withLock({ $0.take() }) else { return }
-        if taken.generator.chance(1, in: 4) {
-            journal.isElsewhere = true
-            repeat { goOn(&taken) } while taken.generator.chance(1, in: 2)
-            journal.isElsewhere = false
-        }
+        journal.isElsewhere = true
+        for _ in 0..<count(&taken.generator) { goOn(&taken) }
+        journal.isElsewhere = false
         share.withLock { $0 = taken }
     }
 

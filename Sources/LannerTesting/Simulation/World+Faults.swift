@@ -62,9 +62,14 @@ extension World {
         case 6: .redirect(to: site.alias.absoluteString)
         case 7: .redirect(to: ["ftp://a.example/", "//", "http://[::1", "/nowhere"][random.below(4)])
         case 8: .status(416, ["Content-Range": "bytes */\(random.chance(1, in: 2) ? site.bytes.count : 5)"])
-        default:
-            site.isLying && !isUserQuiet ? .corrupt(at: Int64(random.below(max(1, site.bytes.count)))) : .ignoreRange
+        default: site.isLying && !isUserQuiet ? lie(of: site) : .ignoreRange
         }
+    }
+
+    /// What only a digest tells.
+    private func lie(of site: Site) -> ScriptedTransport.Step {
+        let position = random.below(max(1, site.bytes.count))
+        return random.chance(1, in: 2) ? .corrupt(at: Int64(position)) : .fields(["Content-Length": "\(position)"])
     }
 
     // MARK: Network and disk
