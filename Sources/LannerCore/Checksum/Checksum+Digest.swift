@@ -28,19 +28,31 @@ extension Checksum {
 
         /// A digest from hexadecimal digits in either case. White space around them is ignored.
         public init(algorithm: Algorithm, hexadecimal: String) throws(ParseError) {
-            let text = hexadecimal.trimmingCharacters(in: .whitespacesAndNewlines)
-            var digits: [UInt8] = []
-            for character in text {
-                guard let digit = character.hexDigitValue, character.isASCII else {
-                    throw .badCharacter(character)
-                }
-                digits.append(UInt8(digit))
-            }
+            let digits = try Self.digits(hexadecimal)
             guard digits.count == 2 * algorithm.digestLength else {
                 throw .wrongLength(algorithm, digits: digits.count)
             }
             self.algorithm = algorithm
             bytes = stride(from: 0, to: digits.count, by: 2).map { digits[$0] << 4 | digits[$0 + 1] }
+        }
+
+        private static func digits(_ text: String) throws(ParseError) -> [UInt8] {
+            let plain = text.utf8.compactMap(digit)
+            if plain.count == text.utf8.count { return plain }
+            let trimmed = text.trimmingCharacters(in: .whitespacesAndNewlines)
+            for character in trimmed where !character.isASCII || !character.isHexDigit {
+                throw .badCharacter(character)
+            }
+            return trimmed.utf8.compactMap(digit)
+        }
+
+        private static func digit(_ character: UInt8) -> UInt8? {
+            switch character {
+            case UInt8(ascii: "0")...UInt8(ascii: "9"): character - UInt8(ascii: "0")
+            case UInt8(ascii: "a")...UInt8(ascii: "f"): character - UInt8(ascii: "a") + 10
+            case UInt8(ascii: "A")...UInt8(ascii: "F"): character - UInt8(ascii: "A") + 10
+            default: nil
+            }
         }
 
         /// A digest from "ALGORITHM:HEX". White space around either part is ignored.
@@ -58,8 +70,17 @@ extension Checksum {
 
         /// The digest in lowercase hexadecimal digits.
         public var hexadecimal: String {
-            let digits = Array("0123456789abcdef".utf8)
-            return String(decoding: bytes.flatMap { [digits[Int($0 >> 4)], digits[Int($0 & 15)]] }, as: UTF8.self)
+            var text: [UInt8] = []
+            text.reserveCapacity(2 * bytes.count)
+            for byte in bytes {
+                text.append(Self.character(byte >> 4))
+                text.append(Self.character(byte & 15))
+            }
+            return String(decoding: text, as: UTF8.self)
+        }
+
+        private static func character(_ digit: UInt8) -> UInt8 {
+            digit < 10 ? UInt8(ascii: "0") + digit : UInt8(ascii: "a") + digit - 10
         }
     }
 }

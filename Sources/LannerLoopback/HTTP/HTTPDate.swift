@@ -21,7 +21,7 @@ enum HTTPDate {
         var parts = tm()
         gmtime_r(&time, &parts)
         let day = "\(days[Int(parts.tm_wday)]), \(twoDigits(parts.tm_mday)) \(months[Int(parts.tm_mon)])"
-        let clock = [parts.tm_hour, parts.tm_min, parts.tm_sec].map(twoDigits).joined(separator: ":")
+        let clock = "\(twoDigits(parts.tm_hour)):\(twoDigits(parts.tm_min)):\(twoDigits(parts.tm_sec))"
         // Dates begin with 1970, so that the year has four digits.
         return "\(day) \(Int(parts.tm_year) + 1900) \(clock) GMT"
     }

@@ -18,7 +18,7 @@ package struct IndexedHeap<Priority: Comparable & Sendable>: Sendable {
     package var priorities: [Priority] { entries.map(\.priority) }
 
     /// The entry of least priority.
-    package var first: (key: Int, priority: Priority)? { entries.first }
+    package var first: (key: Int, priority: Priority)? { entries.isEmpty ? nil : entries[0] }
 
     /// The priority of a key, nil when it is not in the queue.
     package subscript(key: Int) -> Priority? {

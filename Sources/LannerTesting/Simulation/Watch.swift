@@ -312,19 +312,16 @@ extension Status {
     }
 
     /// Whether a task may go from here to there at once.
-    func leads(to next: Status) -> Bool { next != self && nexts.contains(next) }
-
-    private var nexts: Set<Status> {
+    func leads(to next: Status) -> Bool {
         switch self {
-        case .waiting: [.running, .suspended, .failed, .willSuspend, .willCancel, .willRemove, .canceled, .removed]
-        case .running:
-            [.waiting, .suspended, .failed, .succeeded, .willSuspend, .willCancel, .willRemove, .canceled, .removed]
-        case .suspended, .failed: [.waiting, .running, .willCancel, .willRemove, .canceled, .removed]
-        case .succeeded: [.waiting, .running, .willRemove, .removed]
-        case .willSuspend: [.suspended, .waiting, .failed, .willCancel, .willRemove, .canceled, .removed, .succeeded]
-        case .willCancel: [.canceled, .willRemove, .failed]
-        case .willRemove: [.removed, .failed]
-        case .canceled, .removed: []
+        case .waiting: ![.waiting, .succeeded].contains(next)
+        case .running: next != .running
+        case .suspended, .failed: [.waiting, .running, .willCancel, .willRemove, .canceled, .removed].contains(next)
+        case .succeeded: [.waiting, .running, .willRemove, .removed].contains(next)
+        case .willSuspend: ![.willSuspend, .running].contains(next)
+        case .willCancel: [.canceled, .willRemove, .failed].contains(next)
+        case .willRemove: [.removed, .failed].contains(next)
+        case .canceled, .removed: false
         }
     }
 }
