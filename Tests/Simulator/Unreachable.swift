@@ -14,7 +14,7 @@ struct Unreachable {
 
     private static let rules = [
         Rule(kinds: [.add], places: [.none], reason: "A download is added once."),
-        Rule(kinds: [.reorder, .network], places: [], reason: "No call and no monitor leads there yet."),
+        Rule(kinds: [.network], places: [], reason: "No monitor leads there yet."),
         Rule(kinds: [.downloadAgain], places: [.succeeded], reason: "Only a finished file can be gone."),
         Rule(kinds: [.admit], places: [.waiting], reason: "Who waits is in the queue, nobody else."),
         Rule(
@@ -41,7 +41,7 @@ struct Unreachable {
             places: [.openingFile, .requesting, .transferring, .closing],
             reason: "Exchanges are stopped before a file is opened or closed: their last words come up to then."),
         Rule(
-            kinds: [.start, .suspend, .cancel, .remove, .expectDigest],
+            kinds: [.start, .suspend, .cancel, .remove, .expectDigest, .reorder],
             places: Set(Place.allCases).subtracting([.none]),
             reason: "The engine does not ask for what is not there."),
         Rule(

@@ -23,7 +23,7 @@ extension Trouble {
         case .storeError(let error): self.init(error)
         case .cacheError(_, let message): self.init(code: "disk.other", reason: message.oneLine, exitCode: .disk)
         case .invalidURL, .duplicateURL, .indexOutOfRange, .fetchDownloadTaskFailed, .headersMatchFailed,
-            .fileNamesMatchFailed, .invalidFileName, .fileNameIsFixed, .invalidated, nil:
+            .fileNamesMatchFailed, .codesMatchFailed, .invalidFileName, .fileNameIsFixed, .invalidated, nil:
             self.init(code: "other", reason: "\(error)".oneLine, exitCode: .failure)
         }
     }

@@ -43,6 +43,7 @@ extension Engine {
             log { .error("\(Destination.redacted(task.url.absoluteString)) failed", error: error) }
         }
         task.hub.send(.status(after.status))
+        if after.status == .running { postRunning(task) }
         if after.status.isAtRest { tellEnd(task, after.status) }
         count(before, after)
     }
@@ -51,6 +52,7 @@ extension Engine {
         if let callback = task.state.withLock({ $0.callbacks.ended(succeeded: status == .succeeded) }) {
             dispatch(callback, task)
         }
+        post(DownloadTask.didCompleteNotification, by: task)
         if status == .canceled || status == .removed { task.hub.finish() }
         if status != .suspended { settleValidation(of: task) }
     }
@@ -74,6 +76,7 @@ extension Engine {
                 callback.handler(task)
             }
         }
+        if after.status == .running { postRunning(task) }
         count(before, after)
     }
 
@@ -82,13 +85,14 @@ extension Engine {
     private func count(_ before: TaskFigures, _ after: TaskFigures) {
         guard before != after else { return }
         let (old, new, manager) = state.withLock { state in
-            let old = state.totals.status
+            let old = state.totals
             state.totals.replace(before, by: after)
-            return (old, state.totals.status, state.manager)
+            return (old, state.totals, state.manager)
         }
         guard let manager else { return }
-        if new == .running, before.completed != after.completed { manager.tellProgress() }
-        if new != old, new.isAtRest { manager.tellEnd(new) }
+        if (old.running > 0) != (new.running > 0) { manager.tellActivity(new.running > 0) }
+        if new.status == .running, before.completed != after.completed { manager.tellProgress() }
+        if new.status != old.status, new.status.isAtRest { manager.tellEnd(new.status) }
     }
 
     // MARK: Callbacks

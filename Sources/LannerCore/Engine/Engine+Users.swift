@@ -4,10 +4,11 @@ import LannerMachine
 // What a user asks for.
 
 extension Engine {
-    /// Adds and starts downloads; those that are there already are updated. Throws when nothing happens any more.
-    /// `done` is called exactly once, when they have been started, with the first of them; not after a throw.
+    /// Adds downloads, and starts them if that is wanted; those that are there already are updated. Throws when nothing
+    /// happens any more. `done` is called exactly once, when they have been started, or added, with the first of them; not
+    /// after a throw.
     func download(
-        _ requests: [DownloadRequest], _ done: (@Sendable (DownloadTask?) -> Void)? = nil
+        _ requests: [DownloadRequest], starts: Bool, _ done: (@Sendable (DownloadTask?) -> Void)? = nil
     ) throws(LannerError) -> [DownloadTask] {
         var isTaken = false
         var jobs: [Job] = []
@@ -22,7 +23,7 @@ extension Engine {
                     jobs.append(job)
                     events.append(.expectDigest(job.id, job.state.withLock { $0.digest != nil }))
                 } else {
-                    let job = makeJob(request, &state)
+                    let job = makeJob(request, starts ? .waiting : .suspended, &state)
                     jobs.append(job)
                     new.append(NewDownload(id: job.id, rank: state.lastRank, hasDigest: request.checksum != nil))
                 }
@@ -31,9 +32,13 @@ extension Engine {
         }
         guard isTaken else { throw manager?.unavailable ?? .invalidated }
         for (job, request) in zip(jobs, requests) { settleName(job, request.fileName) }
-        let tasks = jobs.map(\.task)
-        user(.start, jobs.map(\.id)) { done?(tasks.first) }
-        return tasks
+        let first = jobs.first?.task
+        if starts {
+            user(.start, jobs.map(\.id)) { done?(first) }
+        } else {
+            record(jobs) { done?(first) }
+        }
+        return jobs.map(\.task)
     }
 
     /// A download whose finished file is gone begins again, under the name that was asked for; one that has its file
@@ -50,11 +55,22 @@ extension Engine {
         log { .error("could not rename \(Destination.redacted(job.task.url.absoluteString))", error: error) }
     }
 
-    private func makeJob(_ request: DownloadRequest, _ state: inout EngineState) -> Job {
+    /// Records downloads that nothing else happens to, in order with all that does.
+    func record(_ jobs: [Job], _ done: @escaping @Sendable () -> Void = {}) {
+        inOrder { [self] in
+            let living = state.withLock { state in
+                state.isInvalidated ? [] : jobs.filter { state.livingJob($0.id) === $0 }
+            }
+            if !living.isEmpty { recordAnew(living) }
+            done()
+        }
+    }
+
+    private func makeJob(_ request: DownloadRequest, _ status: Status, _ state: inout EngineState) -> Job {
         let id = state.makeID()
         let name = request.fileName ?? FileName.standard(for: request.url)
         let task = DownloadTask(
-            id: id, url: request.url, cache: cache, state: TaskState(engine: self, status: .waiting, fileName: name))
+            id: id, url: request.url, cache: cache, state: TaskState(engine: self, status: status, fileName: name))
         let job = Job(
             id: id, token: state.identity.token, task: task,
             state: JobState(

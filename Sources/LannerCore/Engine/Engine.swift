@@ -211,8 +211,10 @@ struct EngineState {
     }
 
     /// Far enough apart that others fit between.
+    static let rankGap: Int64 = 1 << 20
+
     mutating func makeRank() -> Int64 {
-        lastRank += 1 << 20
+        lastRank += Self.rankGap
         return lastRank
     }
 

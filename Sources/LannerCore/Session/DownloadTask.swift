@@ -112,6 +112,8 @@ struct TaskState {
     var endDate: TimeInterval = 0
     var callbacks = Callbacks<DownloadTask>()
     var validationRequest: ValidationRequest?
+    /// Whether a notification that it runs is on its way.
+    var isRunningPending = false
 
     /// The object users see, once one has asked for it.
     private(set) var madeProgress: Progress?

@@ -15,6 +15,8 @@ public enum LannerError: Error, Sendable {
     case headersMatchFailed
     /// A batch with another number of file names than of URLs; nothing was added.
     case fileNamesMatchFailed
+    /// Another number of digests than of tasks; nothing was compared.
+    case codesMatchFailed
     /// A file name that would not be one name inside the download directory.
     case invalidFileName(String)
     /// The download has its file already, or is just moving it to its place: it was not given another name.
@@ -51,10 +53,12 @@ extension LannerError: LocalizedError, CustomStringConvertible {
         case .duplicateURL(let url):
             "“\(Self.shown(url))” is in the batch more than once; only the first counts."
         case .indexOutOfRange: "There is no task at that position."
-        case .fetchDownloadTaskFailed(let url): "There is no task for “\(Self.shown(url))”."
+        case .fetchDownloadTaskFailed(let url):
+            "\(url)".isEmpty ? "There is no task." : "There is no task for “\(Self.shown(url))”."
         case .headersMatchFailed: "The batch has another number of headers than of URLs; give one for each, or none."
         case .fileNamesMatchFailed:
             "The batch has another number of file names than of URLs; give one for each, or none."
+        case .codesMatchFailed: "There is another number of digests than of tasks; give one for each."
         case .invalidFileName(let name): "“\(name)” cannot be a file name: give one name without a directory."
         case .fileNameIsFixed(let name, let asked):
             "The file is there as “\(name)” and was not renamed to “\(asked)”; remove the task first to download it again."

@@ -26,6 +26,8 @@ public struct SessionConfiguration: Sendable, Hashable {
     public var timeoutIntervalForResource: TimeInterval?
     /// Whether a task that finds no space on the disk waits for it; else it fails.
     public var waitsForDiskSpace = false
+    /// Whether a new download starts at once; else it is suspended until it is started.
+    public var startsImmediately = true
     /// Whether tasks that were waiting or running when the process ended start by themselves; else they come back
     /// suspended.
     public var resumesAtLaunch = false

@@ -1,3 +1,4 @@
+import Foundation
 import LannerMachine
 
 extension SessionManager {
@@ -33,12 +34,33 @@ extension SessionManager {
         return self
     }
 
+    /// Called with true when the first task begins to run, and with false when none runs any more: for a sign that there
+    /// is network activity. On ``operationQueue``, in order. Not called while ``isControlNetworkActivityIndicator`` is
+    /// false.
+    public var networkActivityHandler: (@Sendable (Bool) -> Void)? {
+        get { state.withLock { $0.networkActivityHandler } }
+        set { state.replace(\.networkActivityHandler, by: newValue) }
+    }
+
+    /// Whether ``networkActivityHandler`` is called. True unless set.
+    public var isControlNetworkActivityIndicator: Bool {
+        get { state.withLock { $0.tellsActivity } }
+        set { state.withLock { $0.tellsActivity = newValue } }
+    }
+
+    func tellActivity(_ isActive: Bool) {
+        let handler = state.withLock { $0.tellsActivity ? $0.networkActivityHandler : nil }
+        if let handler { engine.operationLane.run { handler(isActive) } }
+    }
+
     func tellProgress() {
-        let callback = state.withLock { state -> Callback<SessionManager>? in
-            guard let callback = state.callbacks.progress, !state.callbacks.isProgressPending else { return nil }
-            state.callbacks.isProgressPending = true
-            return callback
+        let (callback, isDue) = state.withLock { state in
+            defer { state.isRunningPending = true }
+            let callback = state.callbacks.isProgressPending ? nil : state.callbacks.progress
+            if callback != nil { state.callbacks.isProgressPending = true }
+            return (callback, !state.isRunningPending)
         }
+        if isDue { postRunning() }
         guard let callback else { return }
         engine.lane(callback).run { [weak self] in
             guard let self else { return }
@@ -47,8 +69,19 @@ extension SessionManager {
         }
     }
 
+    private func postRunning() {
+        engine.operationLane.run { [weak self] in
+            guard let self else { return }
+            state.withLock { $0.isRunningPending = false }
+            NotificationCenter.default.post(name: Self.runningNotification, object: self)
+        }
+    }
+
     func tellEnd(_ status: Status) {
         let callback = state.withLock { $0.callbacks.ended(succeeded: status == .succeeded) }
         if let callback { engine.dispatch(callback, self) }
+        engine.operationLane.run { [weak self] in
+            if let self { NotificationCenter.default.post(name: Self.didCompleteNotification, object: self) }
+        }
     }
 }

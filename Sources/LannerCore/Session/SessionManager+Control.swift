@@ -23,12 +23,13 @@ extension SessionManager {
     /// Starts a task, or starts it again; what is there of the file is kept.
     ///
     /// - Parameters:
-    ///   - task: The task.
+    ///   - task: The task; nil, as from ``fetchTask(_:)`` when there is none, does nothing.
     ///   - onMainQueue: Whether `handler` is called on the main queue, else on ``operationQueue``.
     ///   - handler: Called exactly once, never inside this call, with the task when it has been started, which
     ///     may be before it runs; soon when it runs, waits or has succeeded already.
-    ///     When the task is not, or no longer, this manager's, it is called soon with the task as it is.
-    public func start(_ task: DownloadTask, onMainQueue: Bool = true, handler: DownloadTask.Handler? = nil) {
+    ///     When the task is not, or no longer, this manager's, it is called soon with the task as it is; when it is
+    ///     nil, with one that belongs to no manager.
+    public func start(_ task: DownloadTask?, onMainQueue: Bool = true, handler: DownloadTask.Handler? = nil) {
         perform(.start, task, onMainQueue, handler)
     }
 
@@ -51,12 +52,13 @@ extension SessionManager {
     /// Stops a task that runs or waits, and keeps what is there of the file.
     ///
     /// - Parameters:
-    ///   - task: The task.
+    ///   - task: The task; nil, as from ``fetchTask(_:)`` when there is none, does nothing.
     ///   - onMainQueue: Whether `handler` is called on the main queue, else on ``operationQueue``.
     ///   - handler: Called exactly once, never inside this call, with the task when it has come to rest and is
     ///     recorded, soon when it rests already. One that is just being finished succeeds first.
-    ///     When the task is not, or no longer, this manager's, it is called soon with the task as it is.
-    public func suspend(_ task: DownloadTask, onMainQueue: Bool = true, handler: DownloadTask.Handler? = nil) {
+    ///     When the task is not, or no longer, this manager's, it is called soon with the task as it is; when it is
+    ///     nil, with one that belongs to no manager.
+    public func suspend(_ task: DownloadTask?, onMainQueue: Bool = true, handler: DownloadTask.Handler? = nil) {
         perform(.suspend, task, onMainQueue, handler)
     }
 
@@ -79,12 +81,13 @@ extension SessionManager {
     /// Stops and forgets a task, and deletes what is there of the file. A task that has succeeded is left alone.
     ///
     /// - Parameters:
-    ///   - task: The task.
+    ///   - task: The task; nil, as from ``fetchTask(_:)`` when there is none, does nothing.
     ///   - onMainQueue: Whether `handler` is called on the main queue, else on ``operationQueue``.
     ///   - handler: Called exactly once, never inside this call, with the task when it and its files are gone,
     ///     soon when it has succeeded.
-    ///     When the task is not, or no longer, this manager's, it is called soon with the task as it is.
-    public func cancel(_ task: DownloadTask, onMainQueue: Bool = true, handler: DownloadTask.Handler? = nil) {
+    ///     When the task is not, or no longer, this manager's, it is called soon with the task as it is; when it is
+    ///     nil, with one that belongs to no manager.
+    public func cancel(_ task: DownloadTask?, onMainQueue: Bool = true, handler: DownloadTask.Handler? = nil) {
         perform(.cancel, task, onMainQueue, handler)
     }
 
@@ -108,13 +111,14 @@ extension SessionManager {
     /// Forgets a task, whatever it is, and deletes an unfinished file.
     ///
     /// - Parameters:
-    ///   - task: The task.
+    ///   - task: The task; nil, as from ``fetchTask(_:)`` when there is none, does nothing.
     ///   - completely: Whether a finished file is deleted, too.
     ///   - onMainQueue: Whether `handler` is called on the main queue, else on ``operationQueue``.
     ///   - handler: Called exactly once, never inside this call, with the task when it and its files are gone.
-    ///     When the task is not, or no longer, this manager's, it is called soon with the task as it is.
+    ///     When the task is not, or no longer, this manager's, it is called soon with the task as it is; when it is
+    ///     nil, with one that belongs to no manager.
     public func remove(
-        _ task: DownloadTask, completely: Bool = false, onMainQueue: Bool = true, handler: DownloadTask.Handler? = nil
+        _ task: DownloadTask?, completely: Bool = false, onMainQueue: Bool = true, handler: DownloadTask.Handler? = nil
     ) {
         perform(.remove(completely: completely), task, onMainQueue, handler)
     }
@@ -168,6 +172,10 @@ extension SessionManager {
         _ verb: Verb, _ url: any URLConvertible, _ onMainQueue: Bool, _ handler: DownloadTask.Handler?
     ) {
         if let task = fetchTask(url) { return perform(verb, task, onMainQueue, handler) }
+        performNothing(url, onMainQueue, handler)
+    }
+
+    private func performNothing(_ url: any URLConvertible, _ onMainQueue: Bool, _ handler: DownloadTask.Handler?) {
         let error = LannerError.fetchDownloadTaskFailed(url: url)
         engine.log { .error("nothing to do", error: error) }
         guard let handler else { return }
@@ -176,8 +184,9 @@ extension SessionManager {
     }
 
     private func perform(
-        _ verb: Verb, _ task: DownloadTask, _ onMainQueue: Bool, _ handler: DownloadTask.Handler?
+        _ verb: Verb, _ task: DownloadTask?, _ onMainQueue: Bool, _ handler: DownloadTask.Handler?
     ) {
+        guard let task else { return performNothing("", onMainQueue, handler) }
         // A task of another manager, or one that is gone, is not mistaken for the one that has its number here.
         let ids = engine.job(task.id)?.task === task ? [task.id] : []
         guard let handler else { return engine.user(verb, ids, nil) }

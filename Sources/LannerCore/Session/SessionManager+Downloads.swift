@@ -2,7 +2,8 @@ import Foundation
 import LannerMachine
 
 extension SessionManager {
-    /// Starts a download, or finds the task that the URL already has, updates it, and starts it.
+    /// Starts a download, or finds the task that the URL already has, updates it, and starts it. With
+    /// ``SessionConfiguration/startsImmediately`` off nothing is started.
     ///
     /// An update takes effect as far as it still can: header fields with the next attempt, a checksum at the end, a name
     /// as long as the finished file has yet to be moved to its place. From then on the name stays; asking for another is
@@ -29,7 +30,7 @@ extension SessionManager {
         let callback = handler.map { Callback(onMainQueue: onMainQueue, handler: $0) }
         do {
             let request = try DownloadRequest(url, headers: headers, fileName: fileName, checksum: checksum)
-            return try engine.download([request]) { [engine] task in
+            return try engine.download([request], starts: configuration.startsImmediately) { [engine] task in
                 if let callback, let task { engine.dispatch(callback, task) }
             }.first
         } catch {
@@ -60,7 +61,8 @@ extension SessionManager {
             if let headersArray, headersArray.count != urls.count { throw LannerError.headersMatchFailed }
             if let fileNames, fileNames.count != urls.count { throw LannerError.fileNamesMatchFailed }
             // Holds the manager until then, so that there is one to call with.
-            return try engine.download(requests(urls, headersArray, fileNames)) { [self] _ in
+            let requests = requests(urls, headersArray, fileNames)
+            return try engine.download(requests, starts: configuration.startsImmediately) { [self] _ in
                 if let callback { engine.dispatch(callback, self) }
             }
         } catch {

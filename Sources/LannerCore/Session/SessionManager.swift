@@ -141,6 +141,10 @@ struct ManagerState {
     var configuration: SessionConfiguration
     let progress = Progress(totalUnitCount: 0)
     var callbacks = Callbacks<SessionManager>()
+    /// Whether a notification that it runs is on its way.
+    var isRunningPending = false
+    var networkActivityHandler: (@Sendable (Bool) -> Void)?
+    var tellsActivity = true
 
     init(configuration: SessionConfiguration) {
         self.configuration = configuration

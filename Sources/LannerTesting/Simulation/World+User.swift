@@ -8,13 +8,14 @@ extension World {
     /// One call, any of them.
     func use() {
         if isUserQuiet { return pass() }
-        switch random.below(15) {
+        switch random.below(16) {
         case 0..<5: download()
         case 5..<10: if let task = anyTask { userVerb()(task, manager) }
         case 10: everyVerb()
         case 11: configure()
         case 12: checkFile()
         case 13: deleteFile()
+        case 14: reorder()
         default: several()
         }
     }
@@ -110,6 +111,17 @@ extension World {
         watch.expectCall("multiDownload").make { called in
             for task in manager.multiDownload(picked, handler: { _ in called?() }) { watch.observe(task) }
         }
+    }
+
+    private func reorder() {
+        let count = manager.tasks.count
+        if random.chance(1, in: 4) {
+            journal.note("sort")
+            return manager.tasksSort { $0.url.path > $1.url.path }
+        }
+        let (source, destination) = (random.below(count), random.below(count))
+        journal.note("move", source, destination)
+        manager.moveTask(at: source, to: destination)
     }
 
     private func configure() {

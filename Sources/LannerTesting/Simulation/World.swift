@@ -103,6 +103,7 @@ public final class World {
         var configuration = SessionConfiguration()
         configuration.maxConcurrentTasksLimit = 1 + random.below(3)
         configuration.waitsForDiskSpace = random.chance(1, in: 2)
+        configuration.startsImmediately = !random.chance(1, in: 8)
         configuration.resumesAtLaunch = random.chance(1, in: 2)
         configuration.minimumSpeed = random.chance(1, in: 4) ? 100 : 0
         configuration.retryPolicy.maximumRetries = random.below(mostRetries + 1)
