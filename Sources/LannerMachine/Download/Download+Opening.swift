@@ -26,13 +26,19 @@ extension Download {
         giveUpBytes(.cannotResume, &context)
     }
 
-    /// Begins another partial file, in name only; the engine makes it when it is opened.
+    /// Leaves the partial file for another, in name only; the engine makes it when it is opened. Other bytes never come to
+    /// where a record claims some, for nobody knows whether a newer one is kept.
+    mutating func leaveFile() {
+        generation = generation == .max ? 1 : generation + 1
+    }
+
+    /// Begins from zero, in another partial file.
     mutating func giveUpBytes(_ reason: RestartReason, _ context: inout Context) {
         let isLoss = completed > 0
         if isLoss { tell(.restarted(reason), &context) }
         ladder.startedOver(
             losing: written.count, askedOn: version?.rung(from: ladder.top, hasDigest: hasDigest) ?? .none)
-        generation = generation == .max ? 1 : generation + 1
+        leaveFile()
         written = ByteRanges()
         synced = ByteRanges()
         carried.drop()
@@ -66,6 +72,7 @@ extension Download {
         switch state {
         case .opening(let opening):
             guard case .file = opening.step else { return ignore(.late("opened"), &context) }
+            if held.isEmpty, !written.isEmpty { return startOver(.bytesLost, &context) }
             loseWhatIsNotThere(held, &context)
             beginFirst(opening, &context)
         case .transferring, .pausing:
@@ -81,11 +88,6 @@ extension Download {
         guard held != written else { return }
         written = held
         synced = held.intersection(synced)
-        wasResumed = !held.isEmpty
-        if held.isEmpty {
-            version = nil
-            total = nil
-        }
         tell(.restarted(.bytesLost), &context)
         tell(.progress(completed: completed, total: total), &context)
         // Before other bytes come to where the record still claims some.

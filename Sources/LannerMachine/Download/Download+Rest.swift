@@ -52,6 +52,7 @@ extension Download {
         carried.settle(isOfUse: written.isEmpty)
         noteGain(written.count)
         if isLess {
+            if written.isEmpty { leaveFile() }
             tell(.restarted(.bytesLost), &context)
         } else if completed < before {
             tell(.restarted(.cannotResume), &context)

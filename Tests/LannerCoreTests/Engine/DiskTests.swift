@@ -106,6 +106,27 @@ import Testing
         #expect(await events.untilRest().contains("restarted: bytesLost"))
     }
 
+    /// A record that stays because no newer one is kept must not take the bytes of another version for those it knows.
+    @Test func takesNoOtherBytesForThoseOfAnOldRecord() throws {
+        let bench = TestBench.serving([1, 2, 3])
+        // The start goes well, the intent to publish does not.
+        bench.store.fail(.commit, skipping: 1)
+        let task = try bench.download()
+        #expect(bench.runToRest())
+        #expect(task.reason == .store)
+        try bench.disk.remove(try #require(bench.files.first))
+        bench.store.fail(.commit, times: .max)
+        bench.transport.serve(.init([4, 5, 6, 7]), at: place)
+        bench.manager.start(task)
+        #expect(bench.runToRest())
+        bench.store.failNothing()
+        bench.relaunch()
+        let restored = try #require(bench.manager.fetchTask(address))
+        bench.manager.start(restored)
+        #expect(bench.runToRest())
+        #expect(bench.contents(of: restored) == [4, 5, 6, 7])
+    }
+
     @Test func failsWhenTheStoreDoesNotKeepTheRecord() throws {
         let bench = TestBench.serving(bytes)
         bench.store.fail(.commit, times: .max)

@@ -173,9 +173,23 @@ import Testing
         #expect(actions.asks.first?.range == 100..<1000)
     }
 
+    @Test func bytesThatTheDiskLosesAltogetherComeAgainInAnotherFile() {
+        var bench = Bench.transferring()
+        bench.feed(.file(bench.id, 1, .wrote(0..<500)))
+        bench.feed(.file(bench.id, 1, .failed(.disk)))
+        #expect(bench.closed(1).restarts == [.bytesLost])
+        #expect(
+            bench.verb(.start).last
+                == .file(bench.id, 2, .open(generation: 2, claimed: ByteRanges(), total: 1000)))
+    }
+
+    /// Under another name: nobody knows whether the record of it is kept.
     @Test func aPartialFileThatHoldsNothingIsBegunAfresh() {
         var bench = Bench.opening(saved: .holding(0..<500))
-        #expect(bench.feed(.file(bench.id, 1, .opened(held: ByteRanges()))).asks == [.whole])
+        let actions = bench.feed(.file(bench.id, 1, .opened(held: ByteRanges())))
+        #expect(actions.restarts == [.bytesLost])
+        #expect(actions.last == .file(bench.id, 2, .startOver(generation: 2, total: nil)))
+        #expect(bench.feed(.file(bench.id, 2, .opened(held: ByteRanges()))).asks == [.whole])
     }
 
     @Test func aPartialFileThatIsGoneIsBegunAfresh() {
