@@ -55,10 +55,7 @@ struct Unreachable {
         (.requesting, .holds, "The head comes first, and leads out."),
         (.requesting, .ended, "The head comes first, and leads out."),
         (.requesting, .overflowed, "The head comes first, and leads out."),
-        (
-            .openingFile, .holds,
-            "Who holds a file has one exchange, and what begins anew comes before its answer is taken."
-        ),
+        (.openingFile, .holds, "Who holds a file has one exchange; what begins anew comes before its answer is taken."),
         (.openingFile, .resumeData, "An exchange that is stopped to begin anew leaves none."),
         (.requesting, .opened, "The request follows from it; files of earlier attempts were opened on the same lane."),
     ]

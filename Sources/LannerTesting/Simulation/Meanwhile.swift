@@ -55,7 +55,7 @@ final class Meanwhile: Logable {
     /// Some time passes, in which others may go on: more of it, and more of them, on the thread that waits for the device.
     @Sendable func pass() {
         guard lanes.current == "file.sync" else { return pass { $0.chance(1, in: 4) ? 1 + $0.below(6) : 0 } }
-        pass { $0.chance(1, in: 4) ? 32 : $0.below(8) }
+        pass { $0.chance(1, in: 2) ? 32 : $0.below(8) }
     }
 
     /// One thing at a time: nothing goes on in the middle of what goes on.
@@ -68,17 +68,26 @@ final class Meanwhile: Logable {
     }
 
     private func goOn(_ share: inout Share) {
-        let underway = transport.underwayExchanges
         if share.hasUser, share.generator.chance(1, in: 16) {
             use(&share.generator)
-        } else if !underway.isEmpty, share.generator.chance(1, in: 2) {
-            let index = share.generator.below(underway.count)
-            journal.note("meanwhile deliver", index)
-            underway[index].release(share.generator.chance(1, in: 3) ? nil : 700)
+        } else if transport.underway > 0, share.generator.chance(1, in: 2) {
+            deliver(&share.generator)
         } else {
             journal.note("meanwhile work", lanes.count)
             lanes.runAnyIdle(using: &share.generator)
         }
+    }
+
+    /// Bytes come in one exchange, or in all, one after the other.
+    private func deliver(_ generator: inout SeededGenerator) {
+        let underway = transport.underwayExchanges
+        if generator.chance(1, in: 4) {
+            journal.note("meanwhile deliver all", underway.count)
+            return underway.shuffled(using: &generator).forEach { $0.release(nil) }
+        }
+        let index = generator.below(underway.count)
+        journal.note("meanwhile deliver", index)
+        underway[index].release(generator.chance(1, in: 3) ? nil : 700)
     }
 
     /// Stops a download.

@@ -60,12 +60,17 @@ struct Watch {
         succeeded = manager.succeededTasks.map(\.url).filter { !lost.contains($0) }
     }
 
-    /// S2: no death takes the file of bytes that are claimed. That of a record which could not be kept up to date may have
-    /// been gone before.
-    func compareNames(of manager: SessionManager, _ disk: MemoryDisk) {
-        for claim in manager.inspections where !claim.claimed.isEmpty && disk.length(of: claim.partialPath) == nil {
-            guard let held = partials[claim.partialPath], claim.claimed.allSatisfy(held.contains) else { continue }
-            journal.report(.rightBytes, "\(claim.task.url) claims bytes of a file that a death has taken")
+    /// S2: no death takes bytes that are claimed. Those of a record which could not be kept up to date may have been gone
+    /// before.
+    func compareLengths(of manager: SessionManager, _ disk: MemoryDisk) {
+        for claim in manager.inspections {
+            guard let end = claim.claimed.last?.upperBound, let held = partials[claim.partialPath],
+                claim.claimed.allSatisfy(held.contains)
+            else { continue }
+            let length = disk.length(of: claim.partialPath) ?? 0
+            if length < end {
+                journal.report(.rightBytes, "\(claim.task.url) claims \(end) bytes, of which a death left \(length)")
+            }
         }
     }
 
@@ -131,8 +136,8 @@ struct Watch {
                 }
             case .retrying:
                 journal.note("retrying", text: name)
-                // One more: what was gained may be lost before it is told.
-                if state.withLock({ $0.retry(after: starts.withLock { $0 }) }) > World.mostRetries + 1 {
+                // What was gained, and forgave what had failed before, may be lost before it is told.
+                if state.withLock({ $0.retry(after: starts.withLock { $0 }) }) > 2 * World.mostRetries + 1 {
                     journal.report(.liveness, "\(name) tries again and again")
                 }
             case .response(let head): journal.note("response", head.status, text: name)

@@ -55,7 +55,7 @@ extension World {
         case 0: .status([404, 403, 410, 500, 408, 425, 412, 416][random.below(8)])
         case 1: .ignoreRange
         case 2: .wrongRange(offset: Int64(random.below(200)) - 100)
-        case 3: .contentRange([nil, "bytes */\(site.bytes.count)", "bytes 0-1/2", "none"][random.below(4)])
+        case 3: .contentRange(falseRange(of: site))
         case 4: .multipart
         // The same bytes under another name, as some networks of caches do.
         case 5: .fields(["ETag": "\"other-\(random.below(3))\""])
@@ -64,6 +64,13 @@ extension World {
         case 8: .status(416, ["Content-Range": "bytes */\(random.chance(1, in: 2) ? site.bytes.count : 5)"])
         default: site.isLying && !isUserQuiet ? lie(of: site) : .ignoreRange
         }
+    }
+
+    /// None, none that can be read, or less than is sent.
+    private func falseRange(of site: Site) -> String? {
+        let length = site.bytes.count
+        let ranges = [nil, "bytes */\(length)", "bytes 0-1/2", "none", "bytes 0-\(length / 4)/\(length)"]
+        return ranges[random.below(ranges.count)]
     }
 
     /// What only a digest tells.
@@ -106,12 +113,25 @@ extension World {
             watch.allHandlersWereCalled("the manager was invalidated")
         } else if random.chance(1, in: 2) {
             // In the middle of what the next pieces of work do.
-            disk.operationsLeft = random.below(12)
-            for _ in 0..<8 { _ = lanes.runAny(using: &random) }
+            beBusy(for: 8, until: random.below(12))
         }
         relaunch(reboots: random.chance(1, in: 2))
+        switch random.below(4) {
         // What a manager has read and not touched yet.
-        if random.chance(1, in: 4) { relaunch(reboots: true) }
+        case 0: relaunch(reboots: true)
+        // What it has added to.
+        case 1:
+            beBusy(for: 16, until: nil)
+            relaunch(reboots: random.chance(1, in: 2))
+        default: break
+        }
+    }
+
+    /// The user calls, and some pieces of work are done, until the process dies at an operation of the disk.
+    private func beBusy(for pieces: Int, until operations: Int?) {
+        if random.chance(1, in: 2) { use() }
+        disk.operationsLeft = operations
+        for _ in 0..<pieces { _ = lanes.runAny(using: &random) }
     }
 
     func relaunch(reboots: Bool) {
@@ -141,7 +161,7 @@ extension World {
         if let reason = manager.unavailable { journal.report(.memory, "the manager cannot be used: \(reason)") }
         let urls = manager.tasks.map(\.url)
         if Set(urls).count < urls.count { journal.report(.oneTask, "two downloads have one URL") }
-        watch.compareNames(of: manager, disk)
+        watch.compareLengths(of: manager, disk)
         watch.compareClaims(of: manager, sites, disk)
         for site in sites {
             for task in [site.url, site.alias].compactMap(manager.fetchTask) where task.status == .succeeded {
