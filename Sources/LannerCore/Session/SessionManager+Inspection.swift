@@ -34,9 +34,22 @@ extension SessionManager {
     /// Forgets everything, as the death of the process does: nothing is told, written or closed any more.
     package func abandon() {
         let (jobs, tickets) = engine.state.withLock { $0.abandon() }
-        for job in jobs { job.state.withLock { Array($0.sinks.values) }.forEach { $0.abandon() } }
+        for job in jobs { job.abandon() }
         // Released outside the lock: users' closures go with them.
         _ = tickets
+    }
+}
+
+extension Job {
+    /// Lets go of what would hold this job for ever, the end that never comes.
+    fileprivate func abandon() {
+        let (file, sinks, afterEnding) = state.withLock { state in
+            defer { (state.file, state.sinks, state.afterEnding) = (nil, [:], nil) }
+            return (state.file, state.sinks, state.afterEnding)
+        }
+        for sink in sinks.values { sink.abandon() }
+        // Released outside the lock.
+        _ = (file, afterEnding)
     }
 }
 
