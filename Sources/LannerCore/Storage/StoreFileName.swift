@@ -31,6 +31,12 @@ enum StoreFileName {
         number(in: name, corruptPrefix, corruptSuffix)
     }
 
+    /// Whether records are in a file of this name, or were.
+    static func isOfRecords(_ name: String) -> Bool {
+        generation(of: name, .snapshot) != nil || generation(of: name, .journal) != nil || isUnfinished(name)
+            || corruptNumber(of: name) != nil
+    }
+
     private static let unfinishedSuffix = ".new"
     private static let corruptPrefix = "corrupt-"
     private static let corruptSuffix = ".bin"

@@ -1,0 +1,66 @@
+import Dispatch
+import Foundation
+import LannerMachine
+
+extension Cache {
+    /// A closure that is told about a cache.
+    public typealias Handler = @Sendable (Cache) -> Void
+
+    /// Deletes what ``clearDiskCache()`` deletes, on a queue of its own.
+    ///
+    /// - Parameters:
+    ///   - onMainQueue: Whether `handler` is called on the main queue, else on a global queue.
+    ///   - handler: Called exactly once, when all is done, also when something could not be deleted and is still there.
+    public func clearDiskCache(onMainQueue: Bool = true, handler: Handler? = nil) {
+        DispatchQueue.global().async { [self] in
+            try? clear(PosixFileSystem())
+            guard let handler else { return }
+            if onMainQueue { DispatchQueue.main.async { handler(self) } } else { handler(self) }
+        }
+    }
+
+    /// Deletes finished files, and, unless a manager uses the cache just now, unfinished ones and records: of the three
+    /// directories those that lie in ``downloadPath``, as they do by default. A directory elsewhere is left alone; others
+    /// may have files there.
+    ///
+    /// A manager that lives keeps its tasks; one that has succeeded has lost its file then, and downloads it again when it
+    /// is asked for again. To be rid of tasks, too, call ``SessionManager/totalRemove(completely:onMainQueue:handler:)``
+    /// first. - Throws: ``LannerError/cacheError(path:message:)`` for the first file that cannot be deleted; the others
+    /// are.
+    public func clearDiskCache() async throws {
+        try await withCheckedThrowingContinuation { continuation in
+            DispatchQueue.global().async { [self] in continuation.resume(with: Result { try clear(PosixFileSystem()) })
+            }
+        }
+    }
+
+    private func clear(_ disk: any FileSystem) throws(LannerError) {
+        var problem: LannerError?
+        // Nobody else gets the directory meanwhile, neither a manager nor a store.
+        let locks = [lockPath, downloadPath + "/" + StoreFileName.lock].map { try? disk.lock($0) }
+        defer { locks.forEach { $0?.release() } }
+        var doomed = filesInside(downloadFilePath, disk)
+        if locks.allSatisfy({ $0 != nil }) {
+            doomed += filesInside(downloadTmpPath, disk)
+            doomed += files(in: downloadPath, disk, where: StoreFileName.isOfRecords)
+        }
+        for path in doomed {
+            do throws(FileError) {
+                try disk.remove(path)
+            } catch {
+                problem = problem ?? .cacheError(path: path, message: DownloadFailure(error).detail)
+            }
+        }
+        if let problem { throw problem }
+    }
+
+    /// The files of a directory that lies in `downloadPath`.
+    private func filesInside(_ directory: String, _ disk: any FileSystem) -> [String] {
+        directory.hasPrefix(downloadPath + "/") ? files(in: directory, disk) { _ in true } : []
+    }
+
+    private func files(in directory: String, _ disk: any FileSystem, where isWanted: (String) -> Bool) -> [String] {
+        let names = (try? disk.list(directory)) ?? []
+        return names.filter(isWanted).map { directory + "/" + $0 }.filter { (try? disk.size(of: $0)) != nil }
+    }
+}

@@ -1,0 +1,74 @@
+import Foundation
+import LannerTesting
+import Testing
+
+@testable import LannerCore
+
+@Suite("T3-21: clearing a cache") struct CacheFeatureTests {
+    private let directory: TemporaryDirectory
+    private let cache: Cache
+
+    init() throws {
+        directory = try TemporaryDirectory()
+        cache = Cache("clearing", downloadPath: directory.path + "/cache")
+    }
+
+    /// A download that has succeeded and one that was stopped in the middle.
+    private func fill() async throws -> SessionManager {
+        let transport = ScriptedTransport()
+        transport.serve(.init(Sample.bytes(1000)), at: "/whole")
+        transport.serve(.init(Sample.bytes(3 << 20)), at: "/part")
+        transport.script("/part", .stall(afterBytes: 2 << 20))
+        let manager = SessionManager("clearing", transport: transport, cache: cache)
+        let whole = try #require(manager.download("http://a.example/whole", fileName: "whole"))
+        _ = try await whole.file
+        let part = try #require(manager.download("http://a.example/part", fileName: "part"))
+        for await event in part.events {
+            if case .progress(let completed, _) = event, completed > 0 { break }
+        }
+        await withCheckedContinuation { done in manager.suspend(part, onMainQueue: false) { _ in done.resume() } }
+        return manager
+    }
+
+    private var names: Set<String> {
+        let enumerator = FileManager.default.enumerator(atPath: cache.downloadPath)
+        return Set((enumerator?.allObjects as? [String] ?? []).filter { !$0.hasSuffix("lock") })
+    }
+
+    @Test func deletesAllWhenNobodyUsesIt() async throws {
+        try await fill().invalidate()
+        #expect(names.contains("File/whole"))
+        #expect(names.contains { $0.hasSuffix(".part") })
+        try Data("mine".utf8).write(to: URL(fileURLWithPath: cache.downloadPath + "/mine"))
+        try await cache.clearDiskCache()
+        #expect(names == ["File", "Tmp", "mine"])
+        let manager = SessionManager("clearing", transport: ScriptedTransport(), cache: cache)
+        #expect(manager.unavailable == nil)
+        #expect(manager.tasks.isEmpty)
+        manager.invalidate()
+    }
+
+    @Test func leavesALiveManagerWhatItNeeds() async throws {
+        let manager = try await fill()
+        await withCheckedContinuation { done in cache.clearDiskCache(onMainQueue: false) { _ in done.resume() } }
+        #expect(!cache.fileExists(fileName: "whole"))
+        #expect(names.contains { $0.hasSuffix(".part") })
+        let part = try #require(manager.fetchTask("http://a.example/part"))
+        manager.start(part)
+        let file = try await part.file
+        #expect(try Data(contentsOf: file) == Data(Sample.bytes(3 << 20)))
+        manager.invalidate()
+        let next = SessionManager("clearing", transport: ScriptedTransport(), cache: cache)
+        #expect(next.tasks.count == 2)
+        next.invalidate()
+    }
+
+    @Test func leavesDirectoriesElsewhereAlone() async throws {
+        let elsewhere = directory.path + "/elsewhere"
+        try FileManager.default.createDirectory(atPath: elsewhere, withIntermediateDirectories: true)
+        try Data("mine".utf8).write(to: URL(fileURLWithPath: elsewhere + "/mine"))
+        let cache = Cache("clearing", downloadPath: directory.path + "/cache", downloadFilePath: elsewhere)
+        try await cache.clearDiskCache()
+        #expect(FileManager.default.fileExists(atPath: elsewhere + "/mine"))
+    }
+}
