@@ -67,13 +67,17 @@ extension Download {
         transfer.received = transfer.received.addingClamped(max(0, received - exchange.received))
         transfer.lastAdvance = context.now
         state = .transferring(transfer)
-        bodyEnded(body, received, &context)
+        bodyEnded(body, received, wasResumed: exchange.ask.resumeData != nil, &context)
     }
 
-    private mutating func bodyEnded(_ body: Range<Int64>, _ received: Int64, _ context: inout Context) {
+    private mutating func bodyEnded(
+        _ body: Range<Int64>, _ received: Int64, wasResumed: Bool, _ context: inout Context
+    ) {
         if total == nil { learnEnd(body.lowerBound.addingClamped(received), &context) }
         let missing = min(total ?? .max, body.upperBound) - body.lowerBound - received
         if missing > 0 {
+            // Where the transport has put two answers together that do not meet, what follows is out of place.
+            if wasResumed { return startOver(.cannotResume, plain: true, &context) }
             return exchangeOver(
                 DownloadFailure(.transport(.lengthMismatch), "The answer ended \(missing) bytes early."), &context)
         }

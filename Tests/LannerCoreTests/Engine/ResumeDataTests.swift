@@ -200,6 +200,14 @@ import Testing
         #expect(bench.holds(large, in: task) == true)
     }
 
+    /// The server sends another part than the transport asks for, and the transport does not notice.
+    @Test func beginsAgainWhenTheFileTurnsOutTooShort() async throws {
+        let (bench, task) = try suspended()
+        bench.transport.script(place, .wrongRange(offset: 68))
+        #expect(await restarts(bench, task) == ["restarted: cannotResume"])
+        #expect(bench.holds(large, in: task) == true)
+    }
+
     @Test func keepsThemOverAFailureThatIsFinal() async throws {
         let (bench, task) = try suspended()
         bench.transport.script(place, .failure(.secureConnectionFailed))
