@@ -100,7 +100,8 @@ extension MemoryDiskState.File {
                 if Bool.random(using: &random) { survivors.truncate(to: size) }
             case .write(let range):
                 let length = range.upperBound - range.lowerBound
-                let part = [0, length, Int64.random(in: 0...length, using: &random)].randomElement(using: &random) ?? 0
+                let parts = [0, length, Int64.random(in: 0...length, using: &random), max(0, length - 32)]
+                let part = parts.randomElement(using: &random) ?? 0
                 survivors.copy(range.lowerBound..<range.lowerBound + part, of: bytes)
                 // A file may have got its length and not yet its bytes.
                 if survivors.size < range.upperBound, Bool.random(using: &random) {

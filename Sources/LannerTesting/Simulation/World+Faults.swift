@@ -120,7 +120,7 @@ extension World {
         // What a manager has read and not touched yet.
         case 0: relaunch(reboots: true)
         // What it has added to.
-        case 1:
+        case 1, 2:
             beBusy(for: 16, until: nil)
             relaunch(reboots: random.chance(1, in: 2))
         default: break
@@ -129,7 +129,7 @@ extension World {
 
     /// The user calls, and some pieces of work are done, until the process dies at an operation of the disk.
     private func beBusy(for pieces: Int, until operations: Int?) {
-        if random.chance(1, in: 2) { use() }
+        if random.chance(1, in: 2), !isUserQuiet { random.chance(1, in: 2) ? several() : use() }
         disk.operationsLeft = operations
         for _ in 0..<pieces { _ = lanes.runAny(using: &random) }
     }

@@ -104,7 +104,7 @@ extension World {
         }
     }
 
-    private func several() {
+    func several() {
         let picked = sites.filter { !$0.isLying && random.chance(1, in: 2) }.map(\.url)
         journal.note("several", picked.count)
         watch.noteStart()

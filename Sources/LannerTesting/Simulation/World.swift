@@ -158,7 +158,8 @@ public final class World {
         switch random.below(1000) {
         case 0..<500: work()
         case 500..<750: deliver()
-        case 750..<830: pass()
+        case 750..<825: pass()
+        case 825..<830: trickle()
         case 830..<930: use()
         case 930..<975: serveOtherwise()
         case 975..<985: changeNetwork()
@@ -180,6 +181,16 @@ public final class World {
         let bytes: Int64? = random.chance(1, in: 8) ? nil : Int64(random.below(3) * 700)
         journal.note("deliver", index, Int(bytes ?? -1))
         underway[index].release(bytes)
+    }
+
+    /// Bytes come slowly everywhere, for so long that they are synced on the way.
+    private func trickle() {
+        journal.note("trickle", transport.underway)
+        for _ in 0..<4 {
+            for exchange in transport.underwayExchanges { exchange.release(Int64(random.below(700))) }
+            for _ in 0..<8 { _ = lanes.runAny(using: &random) }
+            clock.advance(by: .seconds(2))
+        }
     }
 
     /// Time passes, mostly up to when something is due.
