@@ -58,8 +58,10 @@ package enum FieldText {
     package static func isSpace(_ byte: UInt8) -> Bool { byte == 0x20 || byte == 0x09 }
 
     /// Whether the text is a token (RFC 9110, 5.6.2), as field names have to be.
-    package static func isToken(_ text: String) -> Bool {
-        !text.isEmpty && text.utf8.allSatisfy { isLetter($0) || isDigit($0) || tokenMarks.contains($0) }
+    package static func isToken(_ text: String) -> Bool { isToken(Array(text.utf8)[...]) }
+
+    package static func isToken(_ bytes: Bytes) -> Bool {
+        !bytes.isEmpty && bytes.allSatisfy { isLetter($0) || isDigit($0) || tokenMarks.contains($0) }
     }
 
     private static let tokenMarks = Set("!#$%&'*+-.^_`|~".utf8)

@@ -65,4 +65,35 @@ extension FuzzTarget {
             }
         }
     }
+    /// Lines of `Content-Disposition`.
+    static let contentDisposition = FuzzTarget("content-disposition") { bytes in
+        var feed = Feed(bytes)
+        let lines = feed.lines()
+        for line in lines {
+            guard let name = ContentDisposition(line)?.fileName else { continue }
+            try promise(!name.isEmpty, "\(line) names nothing")
+            for form in [quoted(name), extended(name)] {
+                let again = ContentDisposition("attachment; \(form)")?.fileName
+                // What is read as ISO-8859-1 may look like UTF-8 the second time.
+                let isSame = again.map { Array($0.utf8) == Array(name.utf8) } ?? false
+                let isLatin = name.unicodeScalars.allSatisfy { $0.value <= 0xFF }
+                try promise(isSame || (isLatin && form != extended(name)), "“\(name)” is “\(again ?? "")” as \(form)")
+            }
+            let both = ContentDisposition("attachment; filename=\"x\"; \(extended(name))")?.fileName
+            try promise(both.map { Array($0.utf8) } == Array(name.utf8), "\(name) is not taken before another")
+        }
+        let all = HeaderFields(lines.map { .init(name: "content-disposition", value: $0) })
+        guard let agreed = ContentDisposition(fields: all) else { return }
+        try promise(lines.allSatisfy { ContentDisposition($0) == agreed }, "\(lines) are not all \(agreed)")
+    }
+
+    private static func quoted(_ name: String) -> String {
+        let escaped = name.utf8.flatMap { $0 == 0x22 || $0 == 0x5C ? [0x5C, $0] : [$0] }
+        return "filename=\"" + String(decoding: escaped, as: UTF8.self) + "\""
+    }
+
+    private static func extended(_ name: String) -> String {
+        let digits = Array("0123456789abcdef")
+        return "filename*=UTF-8''" + name.utf8.map { "%\(digits[Int($0 >> 4)])\(digits[Int($0 & 15)])" }.joined()
+    }
 }
