@@ -29,7 +29,8 @@ extension Cache {
     /// are.
     public func clearDiskCache() async throws {
         try await withCheckedThrowingContinuation { continuation in
-            DispatchQueue.global().async { [self] in continuation.resume(with: Result { try clear(PosixFileSystem()) })
+            DispatchQueue.global().async { [self] in
+                continuation.resume(with: Result { try clear(PosixFileSystem()) })
             }
         }
     }
