@@ -48,6 +48,10 @@ let package = Package(
             name: "ClientCodeTests", dependencies: ["Lanner", "LannerTesting", "ClientModel"], packageAccess: false),
         // A small app and its tests, as users of LannerTesting write them.
         .testTarget(name: "SampleAppTests", dependencies: ["Lanner", "LannerTesting"], packageAccess: false),
+        // What the texts of Tiercel show, in the language mode of its users.
+        .testTarget(
+            name: "SeedSampleTests", dependencies: ["Lanner", "LannerTesting"], packageAccess: false,
+            swiftSettings: [.swiftLanguageMode(.v5)]),
         .testTarget(name: "DocumentationTests", dependencies: ["Lanner", "LannerTesting"]),
         .testTarget(name: "SimulationTests", dependencies: ["LannerTesting", "LannerCore", "LannerMachine"]),
         // Runs the simulated worlds of LannerTesting.
