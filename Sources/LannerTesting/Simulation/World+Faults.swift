@@ -113,7 +113,12 @@ extension World {
             watch.allHandlersWereCalled("the manager was invalidated")
         } else if random.chance(1, in: 2) {
             // In the middle of what the next pieces of work do.
-            beBusy(for: 8, until: random.below(12))
+            if random.chance(1, in: 2) {
+                disk.operationsLeft = random.below(12)
+            } else {
+                disk.state.withLock { $0.diesAtSync = true }
+            }
+            beBusy(for: 8)
         }
         relaunch(reboots: random.chance(1, in: 2))
         switch random.below(4) {
@@ -121,16 +126,15 @@ extension World {
         case 0: relaunch(reboots: true)
         // What it has added to.
         case 1, 2:
-            beBusy(for: 16, until: nil)
+            beBusy(for: 16)
             relaunch(reboots: random.chance(1, in: 2))
         default: break
         }
     }
 
-    /// The user calls, and some pieces of work are done, until the process dies at an operation of the disk.
-    private func beBusy(for pieces: Int, until operations: Int?) {
+    /// The user calls, and some pieces of work are done.
+    private func beBusy(for pieces: Int) {
         if random.chance(1, in: 2), !isUserQuiet { random.chance(1, in: 2) ? several() : use() }
-        disk.operationsLeft = operations
         for _ in 0..<pieces { _ = lanes.runAny(using: &random) }
     }
 
