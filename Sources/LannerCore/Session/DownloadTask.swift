@@ -8,7 +8,7 @@ public final class DownloadTask: Sendable {
     /// The URL the task was asked for by: its identity, also after redirects.
     public let url: URL
 
-    let id: DownloadID
+    package let id: DownloadID
     let cache: Cache
     let state: Locked<TaskState>
     let hub = EventHub()

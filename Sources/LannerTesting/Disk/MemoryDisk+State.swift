@@ -58,8 +58,8 @@ struct MemoryDiskState {
     var whileSyncing: (@Sendable (String) -> Void)?
     /// How many more operations there are before the process dies in the middle of things; nil for no end.
     var operationsLeft: Int?
-    /// Whether it dies before the next sync.
-    var diesAtSync = false
+    /// Before the next of which operations it dies.
+    var lastOperation: MemoryDisk.Operation?
     /// Counts the processes that have used the disk: files that an earlier one has opened are closed.
     private(set) var process = 0
     /// The names that the device has, and the changes of names since.
@@ -212,7 +212,7 @@ extension MemoryDiskState {
     /// What the death of a process does: its locks are given back, its files closed.
     mutating func endProcess() {
         process += 1
-        (operationsLeft, diesAtSync) = (nil, false)
+        (operationsLeft, lastOperation) = (nil, nil)
         locks = [:]
         openFiles = 0
         files.values.forEach {
@@ -228,7 +228,7 @@ extension MemoryDiskState {
 extension MemoryDiskState {
     /// Counts an operation and says what it fails with, if anything was planned for it.
     mutating func begin(_ operation: MemoryDisk.Operation, _ path: String) -> DiskFault? {
-        if diesAtSync, operation == .sync { operationsLeft = 0 }
+        if operation == lastOperation { operationsLeft = 0 }
         if let left = operationsLeft {
             if left == 0 { return .other }
             operationsLeft = left - 1

@@ -93,6 +93,14 @@ struct Watch {
         }
     }
 
+    /// What was asked for in one call is one commit: a death leaves all of it or nothing.
+    func compareTogether(_ asked: [DownloadTask], _ manager: SessionManager) {
+        let found = asked.count { manager.fetchTask($0.url)?.id == $0.id }
+        if found > 0, found < asked.count {
+            journal.report(.memory, "of \(asked.count) downloads of one call \(found) came back")
+        }
+    }
+
     // MARK: Tasks
 
     /// The user takes the file of a task away.

@@ -105,37 +105,53 @@ extension World {
 
     /// The process or the machine dies, between two operations of the disk; then there is a new launch.
     func die() {
-        if random.chance(1, in: 4) {
-            journal.note("end")
-            manager.invalidate()
-            // What was called back before is on its queues.
-            while lanes.runNext() {}
-            watch.allHandlersWereCalled("the manager was invalidated")
-        } else if random.chance(1, in: 2) {
-            // In the middle of what the next pieces of work do.
-            if random.chance(1, in: 2) {
-                disk.operationsLeft = random.below(12)
-            } else {
-                disk.state.withLock { $0.diesAtSync = true }
-            }
-            beBusy(for: 8)
+        var asked: [DownloadTask] = []
+        switch random.below(8) {
+        case 0, 1: end()
+        case 2, 3, 4: asked = dieAtWork()
+        default: break
         }
         relaunch(reboots: random.chance(1, in: 2))
+        watch.compareTogether(asked, manager)
         switch random.below(4) {
         // What a manager has read and not touched yet.
         case 0: relaunch(reboots: true)
         // What it has added to.
         case 1, 2:
-            beBusy(for: 16)
+            _ = beBusy()
             relaunch(reboots: random.chance(1, in: 2))
         default: break
         }
     }
 
-    /// The user calls, and some pieces of work are done.
-    private func beBusy(for pieces: Int) {
-        if random.chance(1, in: 2), !isUserQuiet { random.chance(1, in: 2) ? several() : use() }
-        for _ in 0..<pieces { _ = lanes.runAny(using: &random) }
+    private func end() {
+        journal.note("end")
+        manager.invalidate()
+        // What was called back before is on its queues.
+        while lanes.runNext() {}
+        watch.allHandlersWereCalled("the manager was invalidated")
+    }
+
+    /// The process dies in the middle of what the next pieces of work do: anywhere, or where most is to lose.
+    private func dieAtWork() -> [DownloadTask] {
+        let (anywhere, operations) = (random.chance(1, in: 2), random.below(12))
+        let last: MemoryDisk.Operation = random.chance(1, in: 2) ? .sync : .syncDirectory
+        disk.state.withLock { state in
+            if anywhere { state.operationsLeft = operations } else { state.lastOperation = last }
+        }
+        let asked = beBusy()
+        if !anywhere { for _ in 0..<32 where !lanes.runAny(using: &random) { deliver() } }
+        return asked
+    }
+
+    /// The user calls, and some pieces of work are done. Returns what was asked for in one call.
+    private func beBusy() -> [DownloadTask] {
+        var asked: [DownloadTask] = []
+        if random.chance(1, in: 2), !isUserQuiet {
+            if random.chance(1, in: 2) { asked = several() } else { use() }
+        }
+        for _ in 0..<12 { _ = lanes.runAny(using: &random) }
+        return asked
     }
 
     func relaunch(reboots: Bool) {

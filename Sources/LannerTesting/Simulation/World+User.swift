@@ -104,13 +104,19 @@ extension World {
         }
     }
 
-    func several() {
+    /// Asks for several files in one call; returns the downloads that are new.
+    @discardableResult
+    func several() -> [DownloadTask] {
         let picked = sites.filter { !$0.isLying && random.chance(1, in: 2) }.map(\.url)
         journal.note("several", picked.count)
         watch.noteStart()
+        let known = Set(manager.tasks)
+        var tasks: [DownloadTask] = []
         watch.expectCall("multiDownload").make { called in
-            for task in manager.multiDownload(picked, handler: { _ in called?() }) { watch.observe(task) }
+            tasks = manager.multiDownload(picked) { _ in called?() }
         }
+        tasks.forEach { watch.observe($0) }
+        return tasks.filter { !known.contains($0) }
     }
 
     private func reorder() {

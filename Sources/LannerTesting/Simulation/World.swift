@@ -174,7 +174,7 @@ public final class World {
     }
 
     /// Bytes come in one exchange; else time passes.
-    private func deliver() {
+    func deliver() {
         let underway = transport.underwayExchanges
         guard !underway.isEmpty else { return pass() }
         let index = random.below(underway.count)
