@@ -1,7 +1,11 @@
 import Foundation
+import LannerMachine
 
 /// How files are named.
 enum FileName {
+    /// The most bytes of a name that file systems in use hold.
+    static let longest = 255
+
     /// The name of a URL's file when none is given: the MD5 of the URL, with its path's extension.
     static func standard(for url: URL) -> String {
         var hasher = Checksum.MD5()
@@ -11,9 +15,56 @@ enum FileName {
         return isName(suffix) && suffix.utf8.count <= 32 ? digest + "." + suffix : digest
     }
 
+    /// The last component of a URL's path, made safe; nil when it has none that is of use.
+    static func lastComponent(of url: URL) -> String? {
+        let path = URLComponents(url: url, resolvingAgainstBaseURL: false)?.percentEncodedPath ?? ""
+        guard let last = path.split(separator: "/").last.map(String.init) else { return nil }
+        return safe(last.removingPercentEncoding ?? last)
+    }
+
+    /// The name that the server gave in its answer, made safe; nil when it gave none that is of use.
+    static func served(_ head: ResponseHead) -> String? {
+        ContentDisposition(fields: head.fields)?.fileName.flatMap(safe)
+    }
+
     /// Whether a text can be the name of a file in a directory, and of nothing outside it.
     static func isName(_ text: String) -> Bool {
-        !text.isEmpty && text != "." && text != ".." && text.utf8.count <= 255
+        !text.isEmpty && text != "." && text != ".." && text.utf8.count <= longest
             && !text.utf8.contains { $0 == UInt8(ascii: "/") || $0 == 0 }
+    }
+
+    /// Another name of the same kind: "name 2.ext" for "name.ext".
+    static func numbered(_ name: String, _ number: Int) -> String {
+        let (stem, suffix) = parts(of: name)
+        let ending = " \(number)" + suffix
+        return cut(stem, to: longest - ending.utf8.count) + ending
+    }
+
+    /// What comes before the extension, and the extension with its dot: a short one, or none.
+    static func parts(of name: String) -> (stem: Substring, suffix: Substring) {
+        guard let dot = name.lastIndex(of: "."), dot > name.startIndex, name[dot...].utf8.count <= 32 else {
+            return (name[...], "")
+        }
+        let stem = name[..<dot]
+        // The two of "name.tar.gz" belong together.
+        let isArchive = stem.count > 4 && stem.lowercased().hasSuffix(".tar")
+        let end = isArchive ? stem.index(stem.endIndex, offsetBy: -4) : dot
+        return (name[..<end], name[end...])
+    }
+
+    /// As much of the beginning as so many bytes hold: whole characters, or, when not even one fits, whole code points.
+    static func cut(_ text: Substring, to bytes: Int) -> String {
+        var length = 0
+        let characters = text.prefix {
+            length += $0.utf8.count
+            return length <= bytes
+        }
+        if !characters.isEmpty || text.isEmpty { return String(characters) }
+        length = 0
+        return String(
+            text.unicodeScalars.prefix {
+                length += UTF8.width($0)
+                return length <= bytes
+            })
     }
 }

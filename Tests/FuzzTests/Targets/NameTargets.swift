@@ -6,7 +6,7 @@ import Foundation
 
 /// What files are named after.
 extension FuzzTarget {
-    /// Lines that are texts and URLs. `Content-Disposition` names no file yet; were it to, it would go this way.
+    /// Lines that are texts and URLs.
     static let fileName = FuzzTarget("file-name") { bytes in
         var feed = Feed(bytes)
         for line in feed.lines() {
@@ -14,10 +14,12 @@ extension FuzzTarget {
             if let name = try? TargetName.argument(line) { try checkSaved(name) }
             if FileName.isName(line) { try checkStays(line) }
             try checkOwn(line)
+            try checkSafe(FileName.safe(line))
             guard let url = URL(string: line) else { continue }
             try checkSaved(TargetName.suggested(by: url))
             try promise(FileName.isName(FileName.standard(for: url)), "\(FileName.standard(for: url))")
             try checkStays(FileName.standard(for: url))
+            try checkSafe(FileName.lastComponent(of: url))
         }
     }
 
@@ -28,6 +30,21 @@ extension FuzzTarget {
         try promise((try? TargetName.argument(name)) == name, "“\(name)” is refused where a user gives it")
         try promise(TargetName.sanitized(name) == name, "“\(name)” is sanitized twice")
         try promise(name.printable == name && !name.contains("\\"), "“\(name)” is not fit to be shown")
+    }
+
+    /// A name that was made of any text.
+    private static func checkSafe(_ name: String?) throws {
+        guard let name else { return }
+        try checkStays(name)
+        try promise(FileName.safe(name).map { Array($0.utf8) } == Array(name.utf8), "“\(name)” is made safe twice")
+        try promise(PartialName(name) == nil && name != StoreFileName.lock, "“\(name)” is the library's own")
+        try promise(!name.unicodeScalars.contains { "/\\:*?\"<>|".unicodeScalars.contains($0) }, "“\(name)” separates")
+        try promise(name.first != "." && name.last != "." && name.last != " ", "“\(name)” is hidden, or ends badly")
+        for number in [2, 10_000] {
+            let other = FileName.numbered(name, number)
+            try checkStays(other)
+            try promise(other.contains(" \(number)"), "“\(other)” lost its number")
+        }
     }
 
     /// In a directory, a name is that of a file directly in it.

@@ -1,0 +1,86 @@
+import Foundation
+
+// Names from outside: what a server or a URL calls a file, made a name that every file system takes and that looks like
+// what it is.
+
+extension FileName {
+    /// Makes a name of any text; nil when nothing is left of it.
+    static func safe(_ text: String) -> String? {
+        var seen = String.UnicodeScalarView()
+        seen.append(contentsOf: text.unicodeScalars.lazy.filter { !isUnseen($0) })
+        // Composed once all is gone that could stand between a letter and its mark.
+        let composed = String(seen).precomposedStringWithCanonicalMapping
+        let replaced = String(String.UnicodeScalarView(composed.unicodeScalars.map { isForbidden($0) ? "_" : $0 }))
+        let name = shortened(trimmed(replaced))
+        // Looked at last: what was cut off may have made the difference.
+        let free = isReserved(name) || isOwn(name) ? shortened("_" + name) : name
+        return isName(free) ? free : nil
+    }
+
+    // MARK: Characters
+
+    /// Whether a code point is not seen, or changes how others are seen: a name with it is not what it looks like.
+    private static func isUnseen(_ scalar: Unicode.Scalar) -> Bool {
+        switch scalar.properties.generalCategory {
+        // Unix takes all but one of them; terminals act on them.
+        case .control, .lineSeparator, .paragraphSeparator, .surrogate: true
+        case _:
+            // Direction: "exe.jpg" is shown for "gpj.exe". Noncharacters: some file systems refuse them.
+            scalar.properties.isBidiControl || scalar.properties.isNoncharacterCodePoint
+                || zeroWidth.contains(scalar)
+        }
+    }
+
+    /// Spaces and joiners without width, soft hyphen, byte order mark. Not the two joiners that scripts and emoji need.
+    private static let zeroWidth: Set<Unicode.Scalar> = [
+        "\u{AD}", "\u{200B}", "\u{2060}", "\u{2061}", "\u{2062}", "\u{2063}", "\u{2064}", "\u{FEFF}",
+    ]
+
+    /// Whether a code point separates directories somewhere, or is one that FAT and Windows do not take.
+    private static func isForbidden(_ scalar: Unicode.Scalar) -> Bool {
+        switch scalar {
+        case "/", "\\", ":", "*", "?", "\"", "<", ">", "|": true
+        case _: false
+        }
+    }
+
+    // MARK: Ends
+
+    /// Without dots and spaces at its ends: a dot in front hides a file, Windows drops those behind.
+    private static func trimmed(_ text: String) -> String {
+        let isEdge = { (scalar: Unicode.Scalar) in scalar == "." || scalar.properties.isWhitespace }
+        let scalars = text.unicodeScalars.drop(while: isEdge)
+        guard let last = scalars.lastIndex(where: { !isEdge($0) }) else { return "" }
+        return String(Substring(scalars[...last]))
+    }
+
+    /// No longer than a name may be, with its extension.
+    private static func shortened(_ name: String) -> String {
+        guard name.utf8.count > longest else { return name }
+        let (stem, suffix) = parts(of: name)
+        return trimmed(cut(stem, to: longest - suffix.utf8.count) + suffix)
+    }
+
+    // MARK: Names
+
+    /// Whether Windows takes the name for a device, whatever its extension.
+    private static func isReserved(_ name: String) -> Bool {
+        let base = name.prefix { $0 != "." }
+        return devices.contains(trimmed(String(base)).uppercased())
+    }
+
+    private static let devices: Set<String> = {
+        let numbers = "0123456789¹²³"
+        return Set(["CON", "PRN", "AUX", "NUL", "CLOCK$", "CONIN$", "CONOUT$"])
+            .union(numbers.flatMap { ["COM\($0)", "LPT\($0)"] })
+    }()
+
+    /// Whether the library has files of that name, which may lie in the same directory. Some file systems see no
+    /// difference between capitals and small letters.
+    private static func isOwn(_ name: String) -> Bool {
+        let name = name.lowercased()
+        return name == StoreFileName.lock || name == Cache.lockName || PartialName(name) != nil
+            || StoreFileName.isUnfinished(name) || StoreFileName.corruptNumber(of: name) != nil
+            || [StoreFileKind.snapshot, .journal].contains { StoreFileName.generation(of: name, $0) != nil }
+    }
+}
