@@ -21,10 +21,10 @@ struct Unreachable {
             kinds: [.tick], places: [.waiting, .requesting, .transferring, .waitingToRecord],
             reason: "The other states have no deadline."),
         Rule(
-            kinds: [.recorded, .recordFailed], places: [.forgetting, .announcing, .recording],
+            kinds: [.recorded, .recordFailed], places: [.forgetting, .announcing, .readdressing, .recording],
             reason: "Only these wait for the store, and none is left before it has answered."),
         Rule(kinds: [.discarded], places: [.discarding], reason: "Files are removed there, and waited for."),
-        Rule(kinds: [.published], places: [.moving], reason: "A file is moved there, and waited for."),
+        Rule(kinds: [.published, .placeTaken], places: [.moving], reason: "A file is moved there, and waited for."),
         Rule(
             kinds: [.verified], places: [.verifying, .closing],
             reason: "A file is finished in verifying; whoever stops that waits in closing."),

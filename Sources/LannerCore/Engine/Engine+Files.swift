@@ -106,7 +106,7 @@ extension Engine {
         afterEnding(job) { [self] in closeFile(of: job, sync: sync) }
     }
 
-    private func closeFile(of job: Job, sync: Bool) {
+    func closeFile(of job: Job, sync: Bool) {
         let file = job.state.withLock { state in
             defer { state.file = nil }
             return state.file
@@ -114,50 +114,21 @@ extension Engine {
         file?.close(sync: sync)
     }
 
-    // MARK: Publishing
-
-    private func publish(_ job: Job, _ attempt: Attempt) {
-        let generation = job.state.withLock { $0.saved.generation }
-        closeFile(of: job, sync: false)
-        let source = partialPath(job, generation)
-        let target = job.task.filePath
-        fileLane.run { [self] in
-            do throws(FileError) {
-                try environment.fileSystem.makeDirectory(cache.downloadFilePath)
-                try Publisher(fileSystem: environment.fileSystem).move(source, to: target)
-                handle(.file(job.id, attempt, .published))
-            } catch {
-                handle(.file(job.id, attempt, .failed(DownloadFailure(error))))
-            }
-        }
-    }
-
-    private func discard(_ job: Job, _ attempt: Attempt, finished: Bool) {
-        let generations = job.state.withLock { $0.generations }
-        var paths = generations.sorted().map { partialPath(job, $0) }
-        if finished, !isReplaced(job) { paths.append(job.task.filePath) }
-        remove(paths) { [self] in handle(.file(job.id, attempt, .discarded)) }
-    }
-
-    /// Whether a later download of the same URL has its file where that of this one was, or is about to.
-    private func isReplaced(_ job: Job) -> Bool {
-        state.withLock { state in
-            guard let later = state.ids[job.task.url.absoluteString], later != job.id else { return false }
-            return state.machine[later]?.hasPlace == true && state.jobs[later]?.task.filePath == job.task.filePath
-        }
-    }
+    // MARK: Removing
 
     /// Removes files on the file lane; what cannot be removed is logged.
     func remove(_ paths: [String], then done: @escaping @Sendable () -> Void = {}) {
         fileLane.run { [self] in
-            for path in paths {
-                do throws(FileError) {
-                    try environment.fileSystem.remove(path)
-                } catch {
-                    log { .error("could not remove a file", error: LannerError.failed(DownloadFailure(error))) }
-                }
-            }
+            paths.forEach(removeNow)
             done()
+        }
+    }
+
+    func removeNow(_ path: String) {
+        do throws(FileError) {
+            try environment.fileSystem.remove(path)
+        } catch {
+            log { .error("could not remove a file", error: LannerError.failed(DownloadFailure(error))) }
         }
     }
 }

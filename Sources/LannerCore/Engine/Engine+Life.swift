@@ -27,6 +27,8 @@ extension Engine {
         enter { state in
             state.networkAccess = configuration.networkAccess
             state.timeout = settings.watchdog.silence
+            state.fileNaming = configuration.fileNaming
+            state.conflictPolicy = configuration.fileConflictPolicy
             return [.settings(settings)]
         }
     }
@@ -71,6 +73,7 @@ extension Engine {
         if saved.status == .publishing, isPublished(record, digest) { saved.status = .succeeded }
         var taskState = TaskState(engine: self, status: saved.status.restored, fileName: record.fileName)
         if case .failed(let failure) = saved.status { taskState.error = LannerError(failure) }
+        taskState.isNameOpen = record.isNameOpen
         taskState.validation = record.validation
         taskState.startDate = record.startDate
         taskState.endDate = record.endDate
@@ -78,7 +81,9 @@ extension Engine {
         let completed = saved.status == .succeeded ? saved.total ?? 0 : kept
         taskState.setProgress(completed: completed, total: saved.total)
         let task = DownloadTask(id: record.id, url: url, cache: cache, state: taskState)
-        let state = JobState(fields: record.fields, digest: digest, rank: record.rank, saved: saved)
+        var state = JobState(fields: record.fields, digest: digest, rank: record.rank, saved: saved)
+        state.isInPlace = saved.status == .succeeded
+        state.mayBeAt = saved.status == .publishing ? record.fileName : nil
         return Job(id: record.id, token: record.token, task: task, state: state)
     }
 
@@ -104,6 +109,15 @@ extension EngineState {
         identity.lastID = max(identity.lastID, job.id.number)
         lastRank = max(lastRank, job.state.withLock { $0.rank })
         totals.add(job.task.state.withLock { $0.figures })
+        keepPlace(job)
+    }
+
+    /// Of two that had one place the later file is there.
+    private mutating func keepPlace(_ job: Job) {
+        guard job.state.withLock({ $0.isInPlace }) else { return }
+        let (name, end) = job.task.state.withLock { ($0.fileName, $0.endDate) }
+        if let other = places.owner(of: name).flatMap({ jobs[$0] }), other.task.endDate > end { return }
+        places.take(name, for: job.id)
     }
 }
 

@@ -14,6 +14,7 @@ extension Engine {
             task.state.withLock { $0.validation = .unknown }
             task.hub.send(.restarted(reason))
         case .head(let head):
+            settleName(job, head)
             task.state.withLock { $0.response = head }
             task.hub.send(.response(head))
         case .retrying(let failure, let time):

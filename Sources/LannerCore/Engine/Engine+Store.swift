@@ -60,15 +60,14 @@ extension Engine {
 
     func makeRecord(_ job: Job) -> DownloadRecord {
         // Not the whole state, which is large.
-        let (fileName, startDate, endDate, validation) = job.task.state.withLock { task in
-            (task.fileName, task.startDate, task.endDate, task.validation)
+        let (fileName, isNameOpen, startDate, endDate, validation) = job.task.state.withLock { task in
+            (task.fileName, task.isNameOpen, task.startDate, task.endDate, task.validation)
         }
         return job.state.withLock { state in
             DownloadRecord(
                 id: job.id, token: job.token, url: job.task.url.absoluteString, fields: state.fields,
-                fileName: fileName, rank: state.rank, digest: state.digest?.description, startDate: startDate,
-                endDate: endDate, validation: validation, boot: boot,
-                saved: state.saved)
+                fileName: fileName, isNameOpen: isNameOpen, rank: state.rank, digest: state.digest?.description,
+                startDate: startDate, endDate: endDate, validation: validation, boot: boot, saved: state.saved)
         }
     }
 

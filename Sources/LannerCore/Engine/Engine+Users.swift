@@ -19,7 +19,7 @@ extension Engine {
             for request in requests {
                 if let job = state.livingJob(request.url.absoluteString) {
                     job.update(request)
-                    if let name = request.fileName, state.mayRename(job.id) { job.rename(name) }
+                    if let name = request.fileName, state.mayRename(job.id) { state.rename(job, name) }
                     jobs.append(job)
                     events.append(.expectDigest(job.id, job.state.withLock { $0.digest != nil }))
                 } else {
@@ -46,7 +46,7 @@ extension Engine {
     private func settleName(_ job: Job, _ name: String?) {
         if job.task.status == .succeeded, !fileExists(job.task.filePath) {
             return enter { state in
-                if let name, state.machine[job.id]?.state == .succeeded { job.rename(name) }
+                if state.machine[job.id]?.state == .succeeded { state.rename(job, name ?? job.task.fileName) }
                 return [.user(.downloadAgain, [job.id], nil)]
             }
         }
@@ -68,9 +68,10 @@ extension Engine {
 
     private func makeJob(_ request: DownloadRequest, _ status: Status, _ state: inout EngineState) -> Job {
         let id = state.makeID()
-        let name = request.fileName ?? FileName.standard(for: request.url)
-        let task = DownloadTask(
-            id: id, url: request.url, cache: cache, state: TaskState(engine: self, status: status, fileName: name))
+        let name = request.fileName ?? state.fileNaming.firstName(for: request.url)
+        var taskState = TaskState(engine: self, status: status, fileName: name)
+        taskState.isNameOpen = request.fileName == nil && state.fileNaming == .serverName
+        let task = DownloadTask(id: id, url: request.url, cache: cache, state: taskState)
         let job = Job(
             id: id, token: state.identity.token, task: task,
             state: JobState(
@@ -153,9 +154,5 @@ extension Job {
             if !request.fields.fields.isEmpty { state.fields = request.fields }
             if let checksum = request.checksum { state.digest = checksum }
         }
-    }
-
-    func rename(_ name: String) {
-        task.state.withLock { $0.fileName = name }
     }
 }

@@ -129,6 +129,7 @@ final class Engine: Sendable {
             guard let job = state.jobs.removeValue(forKey: id) else { return nil }
             let key = job.task.url.absoluteString
             if state.ids[key] == id { state.ids[key] = nil }
+            state.places.leave(job.task.fileName, id)
             return job
         }
     }
@@ -177,6 +178,9 @@ struct EngineState {
     var networkAccess = NetworkAccess()
     var timeout: Duration = .seconds(60)
     var totals = Totals()
+    var fileNaming = FileNaming.urlDigest
+    var conflictPolicy = FileConflictPolicy.replace
+    var places = Places()
     /// Keeps others out of the manager's directory.
     var lock: (any FileLock)?
     weak var manager: SessionManager?

@@ -26,6 +26,11 @@ struct JobState {
     /// What the machine last wanted remembered.
     var saved: Saved
 
+    /// Whether the file of the task's name is this download's: it was moved there.
+    var isInPlace = false
+    /// The name under which the file may be in its place though its partial file is there as well: a copy to another
+    /// file system that was cut off.
+    var mayBeAt: String?
     /// Where the next request goes; made anew for each attempt.
     var destination: Destination?
     var file: PartialFile?

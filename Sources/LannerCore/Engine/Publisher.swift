@@ -11,9 +11,39 @@ struct Publisher {
             try fileSystem.rename(source, to: target)
         } catch {
             guard error.isAcrossDevices else { throw error }
-            try copy(source, to: target)
+            try fileSystem.rename(copy(source, beside: target), to: target)
+            try fileSystem.remove(source)
         }
         try fileSystem.syncDirectory(target.directory)
+    }
+
+    /// The same, unless something has the target's name: then does nothing and says false.
+    func moveIfFree(_ source: String, to target: String) throws(FileError) -> Bool {
+        do throws(FileError) {
+            guard try fileSystem.renameIfFree(source, to: target) else { return false }
+        } catch {
+            guard error.isAcrossDevices else { throw error }
+            guard try !fileSystem.isTaken(target) else { return false }
+            let copy = try copy(source, beside: target)
+            guard try fileSystem.renameIfFree(copy, to: target) else {
+                try fileSystem.remove(copy)
+                return false
+            }
+            try fileSystem.remove(source)
+        }
+        try fileSystem.syncDirectory(target.directory)
+        return true
+    }
+
+    /// Finishes a move across file systems that was cut off between its last two steps, if it was: the target has the
+    /// bytes of the source, which is then removed. Reads both.
+    func finishMove(_ source: String, to target: String) throws(FileError) -> Bool {
+        guard let size = try fileSystem.size(of: source), size == (try? fileSystem.size(of: target)),
+            try fileSystem.digest(of: source, .sha256) == fileSystem.digest(of: target, .sha256)
+        else { return false }
+        try fileSystem.syncDirectory(target.directory)
+        try fileSystem.remove(source)
+        return true
     }
 
     /// Whether a move that the death of the process may have interrupted was made: the source is gone, and in the place
@@ -34,8 +64,10 @@ struct Publisher {
         }
     }
 
-    private func copy(_ source: String, to target: String) throws(FileError) {
-        let beside = target + ".lanner-part"
+    /// Copies to the directory of the target, under the source's own name, which is no other download's; returns the
+    /// path.
+    private func copy(_ source: String, beside target: String) throws(FileError) -> String {
+        let beside = target.directory + "/" + source.lastComponent
         let from = try fileSystem.open(source, .read)
         defer { from.close() }
         do throws(FileError) {
@@ -47,8 +79,7 @@ struct Publisher {
             try? fileSystem.remove(beside)
             throw error
         }
-        try fileSystem.rename(beside, to: target)
-        try fileSystem.remove(source)
+        return beside
     }
 
     private func copyBytes(_ from: any OpenFile, _ to: any OpenFile) throws(FileError) {

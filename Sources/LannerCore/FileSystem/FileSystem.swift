@@ -78,6 +78,8 @@ package protocol FileSystem: Sendable {
     /// Renames within one file system, replacing a file in the place in one step. Fails with `crossesDevices` set
     /// in ``FileError/code`` (EXDEV) when source and target are on two file systems.
     func rename(_ path: String, to target: String) throws(FileError)
+    /// The same, unless something has the name already, a symbolic link included: then does nothing and says false.
+    func renameIfFree(_ path: String, to target: String) throws(FileError) -> Bool
     /// Returns when the names made and removed in a directory survive the death of the machine.
     func syncDirectory(_ path: String) throws(FileError)
     /// Free bytes a program may use on the file system of a directory; nil when it cannot be told.
@@ -95,7 +97,29 @@ package protocol FileLock: AnyObject, Sendable {
     func release()
 }
 
+extension FileSystem {
+    /// For file systems that nobody else changes meanwhile.
+    package func renameIfFree(_ path: String, to target: String) throws(FileError) -> Bool {
+        if try isTaken(target) { return false }
+        try rename(path, to: target)
+        return true
+    }
+
+    /// Whether something has a name: a file, a directory, a link that may lead nowhere.
+    func isTaken(_ path: String) throws(FileError) -> Bool {
+        do throws(FileError) {
+            return try size(of: path) != nil
+        } catch {
+            guard error.fault == .inTheWay else { throw error }
+            return true
+        }
+    }
+}
+
 extension String {
+    /// The last component of a path.
+    var lastComponent: String { lastIndex(of: "/").map { String(self[index(after: $0)...]) } ?? self }
+
     /// The directory that a path's last component is in.
     var directory: String {
         guard let slash = lastIndex(of: "/") else { return "." }

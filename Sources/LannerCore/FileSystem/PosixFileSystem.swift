@@ -51,6 +51,19 @@ package struct PosixFileSystem: FileSystem {
         #endif
     }
 
+    package func renameIfFree(_ path: String, to target: String) throws(FileError) -> Bool {
+        #if canImport(Darwin)
+        do throws(FileError) {
+            try systemCall("rename", path) { renamex_np(path, target, UInt32(RENAME_EXCL)) }
+            return true
+        } catch {
+            if error.code == EEXIST { return false }
+            guard error.code == ENOTSUP else { throw error }
+        }
+        #endif
+        return try linkIfFree(path, to: target)
+    }
+
     package func freeSpace(_ directory: String) -> Int64? {
         var status = statvfs()
         // Some file systems count nothing.
@@ -104,6 +117,32 @@ extension PosixFileSystem {
             // EINVAL: a file system that has nothing to sync for a directory.
             if error.code != EINVAL { throw error }
         }
+    }
+
+    /// Gives a file a second name, which fails when somebody has it, and takes the first.
+    private func linkIfFree(_ path: String, to target: String) throws(FileError) -> Bool {
+        do throws(FileError) {
+            try systemCall("rename", path) { linkat(AT_FDCWD, path, AT_FDCWD, target, 0) }
+        } catch {
+            switch error.code {
+            // Both names may be those of the file: the process ended between the two steps.
+            case EEXIST: if !Self.isOneFile(path, target) { return false }
+            // No second names here. Somebody else may take the name between the look and the rename.
+            case EPERM, ENOTSUP, ENOSYS, EMLINK:
+                if try isTaken(target) { return false }
+                try rename(path, to: target)
+                return true
+            case _: throw error
+            }
+        }
+        try remove(path)
+        return true
+    }
+
+    private static func isOneFile(_ path: String, _ other: String) -> Bool {
+        var (one, two) = (stat(), stat())
+        return lstat(path, &one) == 0 && lstat(other, &two) == 0 && one.isRegular
+            && (one.st_dev, one.st_ino) == (two.st_dev, two.st_ino)
     }
 
     /// Makes a directory of a directory that is there; fine when it is there itself.

@@ -10,6 +10,8 @@ struct DownloadRecord: Sendable, Equatable {
     /// The caller's header fields.
     var fields = HeaderFields()
     var fileName: String
+    /// Whether the name will be that which the server gives.
+    var isNameOpen = false
     /// Its place in the order.
     var rank: Int64
     /// The expected digest, as "algorithm:hexadecimal".
@@ -60,6 +62,7 @@ extension DownloadRecord {
         static let total: UInt8 = 24
         static let token: UInt8 = 25
         static let resumeDataHeld: UInt8 = 26
+        static let isNameOpen: UInt8 = 27
     }
 
     /// The record as the store keeps it.
@@ -73,6 +76,7 @@ extension DownloadRecord {
             writer.put(Tag.fieldValue, field.value)
         }
         writer.put(Tag.fileName, fileName)
+        if isNameOpen { writer.put(Tag.isNameOpen, 1) }
         writer.put(Tag.rank, rank)
         writer.put(Tag.digest, digest)
         writer.put(Tag.startDate, Int64(bitPattern: startDate.bitPattern))
@@ -119,6 +123,7 @@ extension DownloadRecord {
         self.token = UInt64(bitPattern: token)
         self.url = url
         self.fileName = fileName
+        isNameOpen = reader.number(Tag.isNameOpen) == 1
         self.saved = saved
         fields = HeaderFields(
             zip(reader.texts(Tag.fieldName), reader.texts(Tag.fieldValue)).map(HeaderFields.Field.init))

@@ -42,7 +42,9 @@ public final class DownloadTask: Sendable {
     /// Why the task failed, or why its last attempt did; nil when all is well.
     public var error: (any Error)? { state.withLock { $0.error } }
 
-    /// The name of the finished file, in the manager's ``Cache/downloadFilePath``.
+    /// The name of the finished file, in the manager's ``Cache/downloadFilePath``. It may change until the task has
+    /// succeeded, by what the server says (``FileNaming/serverName``) or for one that is free
+    /// (``FileConflictPolicy/keepBoth``).
     public var fileName: String { state.withLock { $0.fileName } }
 
     /// The path of the finished file, whether or not it is there yet.
@@ -102,6 +104,8 @@ struct TaskState {
     var waitingReason: WaitingReason?
     var error: (any Error)?
     var fileName: String
+    /// Whether the name will be that which the server gives.
+    var isNameOpen = false
     var currentURL: URL?
     var response: ResponseHead?
     var validation = Validation.unknown

@@ -79,8 +79,7 @@ extension FileName {
     /// difference between capitals and small letters.
     private static func isOwn(_ name: String) -> Bool {
         let name = name.lowercased()
-        return name == StoreFileName.lock || name == Cache.lockName || PartialName(name) != nil
-            || StoreFileName.isUnfinished(name) || StoreFileName.corruptNumber(of: name) != nil
-            || [StoreFileKind.snapshot, .journal].contains { StoreFileName.generation(of: name, $0) != nil }
+        return name == StoreFileName.lock || name == Cache.lockName || StoreFileName.isOfRecords(name)
+            || PartialName(name) != nil
     }
 }

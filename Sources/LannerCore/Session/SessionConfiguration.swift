@@ -32,6 +32,11 @@ public struct SessionConfiguration: Sendable, Hashable {
     /// suspended.
     public var resumesAtLaunch = false
 
+    /// How a file is named for which the caller gives no name; holds for downloads that are asked for from then on.
+    public var fileNaming = FileNaming.urlDigest
+    /// What happens when a finished file is to go where another one is.
+    public var fileConflictPolicy = FileConflictPolicy.replace
+
     /// The defaults.
     public init() {}
 }

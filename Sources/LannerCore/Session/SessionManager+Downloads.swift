@@ -14,7 +14,7 @@ extension SessionManager {
     ///   - url: What to download, http or https. It is the identity of the task.
     ///   - headers: Header fields for the server the URL names. Those but `Accept`, `Accept-Language` and `User-Agent`
     ///     are not sent to any other.
-    ///   - fileName: The name of the finished file; the MD5 of the URL with its extension when nil.
+    ///   - fileName: The name of the finished file; one by ``SessionConfiguration/fileNaming`` when nil.
     ///   - checksum: What the file has to be; a file with another digest is a failure.
     ///   - onMainQueue: Whether `handler` is called on the main queue, else on ``operationQueue``.
     ///   - handler: Called exactly once, never inside this call: with the task when it has been started, which may be
@@ -45,7 +45,7 @@ extension SessionManager {
     /// - Parameters:
     ///   - urls: What to download. Those that cannot be used and those that come twice are skipped, and logged.
     ///   - headersArray: Header fields for each URL; nil for none.
-    ///   - fileNames: A name for each URL; nil for the default names.
+    ///   - fileNames: A name for each URL; nil for names by ``SessionConfiguration/fileNaming``.
     ///   - onMainQueue: Whether `handler` is called on the main queue, else on ``operationQueue``.
     ///   - handler: Called exactly once, with the manager and never inside this call, when all have been started, also
     ///     when there were none.

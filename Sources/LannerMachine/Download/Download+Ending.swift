@@ -59,7 +59,7 @@ extension Download {
     private mutating func recorded(_ publishing: Publishing, _ context: inout Context) {
         var publishing = publishing
         switch publishing.step {
-        case .announcing:
+        case .announcing, .readdressing:
             publishing.step = .moving
             state = .publishing(publishing)
             perform(.publish, &context)
@@ -77,6 +77,16 @@ extension Download {
         isPublished = true
         hasFile = false
         publishing.step = .recording(failures: 0)
+        state = .publishing(publishing)
+        record(.confirmed, &context)
+    }
+
+    /// Its place was taken, and it was given another name: who finds it there after a crash has to know that name.
+    mutating func placeTaken(_ context: inout Context) {
+        guard case .publishing(var publishing) = state, publishing.step == .moving else {
+            return ignore(.late("placeTaken"), &context)
+        }
+        publishing.step = .readdressing
         state = .publishing(publishing)
         record(.confirmed, &context)
     }
@@ -110,6 +120,8 @@ extension Download {
         switch publishing.step {
         case .announcing:
             close(for: publishing.afterwards ?? .fail(failure), publishing.tickets, &context)
+        case .readdressing:
+            settleFailed(failure, publishing, &context)
         case .recording(let failures) where failures + 1 < Pace.recordTries:
             publishing.step = .waitingToRecord(failures: failures + 1, until: context.now + Pace.recordWait)
             state = .publishing(publishing)

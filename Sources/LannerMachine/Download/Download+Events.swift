@@ -9,6 +9,7 @@ extension Download {
         case .synced(let ranges): synced(ranges, &context)
         case .verified(let result): verified(result, &context)
         case .published: published(&context)
+        case .placeTaken: placeTaken(&context)
         case .failed(let failure): fileFailed(failure, &context)
         case .closed(let written, let synced): closed(written: written, synced: synced, &context)
         case .discarded: discarded(&context)

@@ -97,7 +97,7 @@ extension Download {
         case .publishing(let publishing):
             switch publishing.step {
             case .waitingToRecord(_, let time): time
-            case .announcing, .moving, .recording: nil
+            case .announcing, .moving, .readdressing, .recording: nil
             }
         case .waiting(.slot), .waiting(.network), .pausing, .verifying, .suspended, .failed, .succeeded: nil
         }
@@ -157,7 +157,7 @@ extension Download {
             }
         case .publishing(let publishing):
             switch publishing.step {
-            case .announcing, .moving: .publishing
+            case .announcing, .moving, .readdressing: .publishing
             case .recording, .waitingToRecord: .succeeded
             }
         case .suspended: .suspended

@@ -173,6 +173,8 @@ package struct Publishing: Sendable, Equatable {
         case announcing
         /// The file is being moved.
         case moving
+        /// Its place was taken: the name of another one is being recorded.
+        case readdressing
         /// The success is being recorded; how often that failed.
         case recording(failures: Int)
         /// It failed and is tried again at a time.

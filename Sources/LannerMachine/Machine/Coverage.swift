@@ -3,13 +3,13 @@ package struct Coverage: Sendable, Hashable {
     /// A state, without what it knows; `none` is a download that is not here.
     package enum Place: Int, Sendable, CaseIterable {
         case none, waiting, openingFile, requesting, transferring, closing, forgetting, discarding, verifying
-        case announcing, moving, recording, waitingToRecord, suspended, failed, succeeded
+        case announcing, moving, readdressing, recording, waitingToRecord, suspended, failed, succeeded
     }
 
     /// An event, without what it brings.
     package enum Kind: Int, Sendable, CaseIterable {
         case add, start, downloadAgain, suspend, cancel, remove, reorder, expectDigest, admit, tick, network
-        case opened, wrote, synced, verified, published, fileFailed, closed, discarded
+        case opened, wrote, synced, verified, published, placeTaken, fileFailed, closed, discarded
         case recorded, recordFailed
         case head, redirected, received, holds, resumeData, ended, overflowed, exchangeFailed
     }
@@ -78,6 +78,7 @@ extension Coverage.Place {
             switch step {
             case .announcing: .announcing
             case .moving: .moving
+            case .readdressing: .readdressing
             case .recording: .recording
             case .waitingToRecord: .waitingToRecord
             }
@@ -104,6 +105,7 @@ extension Coverage.Kind {
             case .synced: .synced
             case .verified: .verified
             case .published: .published
+            case .placeTaken: .placeTaken
             case .failed: .fileFailed
             case .closed: .closed
             case .discarded: .discarded

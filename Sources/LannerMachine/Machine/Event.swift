@@ -39,6 +39,8 @@ package enum FileEvent: Sendable, Equatable {
     case verified(Verification)
     /// The file is in its final place, and its name is with the device.
     case published
+    /// The file was not moved: its place was taken, and it has been given another name.
+    case placeTaken
     /// A file operation of the attempt failed; the file takes no more bytes.
     case failed(DownloadFailure)
     /// The file is closed and nothing more comes from it.

@@ -41,15 +41,24 @@ extension MemoryDisk: FileSystem {
     }
 
     package func rename(_ path: String, to target: String) throws(FileError) {
+        _ = try rename(path, to: target, replacing: true)
+    }
+
+    package func renameIfFree(_ path: String, to target: String) throws(FileError) -> Bool {
+        try rename(path, to: target, replacing: false)
+    }
+
+    private func rename(_ path: String, to target: String, replacing: Bool) throws(FileError) -> Bool {
         let path = MemoryDiskState.normal(path)
         let target = MemoryDiskState.normal(target)
-        try perform(.rename, path) { state throws(Refusal) in
+        return try perform(.rename, path) { state throws(Refusal) in
             guard let file = state.file(at: path) else {
                 throw Refusal(state.names(in: path) == nil ? .notFound : .inTheWay)
             }
+            if !replacing, state.file(at: target) != nil || state.names(in: target) != nil { return false }
             if let obstacle = state.obstacle(at: target) { throw Refusal(obstacle) }
-            if path == target { return }
-            state.move(file, from: path, to: target)
+            if path != target { state.move(file, from: path, to: target) }
+            return true
         }
     }
 

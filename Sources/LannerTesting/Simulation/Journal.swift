@@ -23,6 +23,8 @@ public struct Violation: Error, Sendable, Hashable, CustomStringConvertible {
         case status
         /// A URL has one task.
         case oneTask
+        /// No file takes the place of another one, unless that is asked for.
+        case place
         /// A new manager finds what the last one knew.
         case memory
     }

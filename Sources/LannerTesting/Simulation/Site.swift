@@ -20,6 +20,8 @@ struct Site {
     /// Whether no whole file comes in the place of a part but that of another version, which is told by its tag.
     var isRanged: Bool { acceptsRanges && (validator == .strongTag || validator == .weakTag || validator == .both) }
     let framing: LoopbackServer.Resource.Framing
+    /// What the server calls the file, if anything.
+    private let disposition: String?
     /// Whether every download of it is given a digest: only then may the server send wrong bytes.
     let isLying: Bool
     private(set) var versions: [[UInt8]] = []
@@ -35,6 +37,7 @@ struct Site {
         acceptsRanges = random.chance(5, in: 6)
         framing = random.chance(1, in: 6) ? .chunked : .contentLength
         isLying = random.chance(1, in: 4)
+        disposition = random.chance(1, in: 3) ? "attachment; filename=\"../served \(number).bin\"" : nil
     }
 
     /// The present version.
@@ -73,7 +76,8 @@ struct Site {
             case .none: (nil, nil)
             }
         return LoopbackServer.Resource(
-            .bytes(bytes), entityTag: entityTag, lastModified: date, acceptsRanges: acceptsRanges, framing: framing)
+            .bytes(bytes), entityTag: entityTag, lastModified: date, acceptsRanges: acceptsRanges, framing: framing,
+            fields: disposition.map { ["Content-Disposition": $0] } ?? [:])
     }
 
     /// A digest of the present version.

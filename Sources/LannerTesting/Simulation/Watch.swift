@@ -28,7 +28,7 @@ struct Watch {
 
     /// Downloads that have succeeded and lost their files since: to the user, or to a removal that the store could not
     /// keep, and which may therefore come back without them.
-    private let doomed = Locked(Set<URL>())
+    private let doomed = Locked(Doomed())
 
     init(_ journal: Journal) {
         self.journal = journal
@@ -55,7 +55,7 @@ struct Watch {
             let length = disk.length(of: claim.partialPath)
             partials[claim.partialPath] = length.map { ByteRanges(claim.claimed).clipped(to: $0) }
         }
-        let lost = doomed.withLock { $0 }
+        let lost = doomed.withLock { $0.urls }
         known.removeAll { lost.contains($0) }
         succeeded = manager.succeededTasks.map(\.url).filter { !lost.contains($0) }
     }
@@ -105,7 +105,7 @@ struct Watch {
 
     /// The user takes the file of a task away.
     func noteLoss(of task: DownloadTask) {
-        _ = doomed.withLock { $0.insert(task.url) }
+        doomed.withLock { $0.insert(task) }
     }
 
     func noteStart() {
@@ -116,12 +116,12 @@ struct Watch {
         guard observed.insert(task).inserted else { return }
         let state = Locked(TaskWatch(task))
         let (journal, isSettled, starts, doomed) = (journal, isSettled, starts, doomed)
-        let (url, name, isRanged) = (task.url, task.url.path, ranged.contains(task.url))
-        task.observe { event in
+        let (name, isRanged) = (task.url.path, ranged.contains(task.url))
+        task.observe { [unowned task] event in
             switch event {
             case .status(let status):
                 journal.note("status", Int(status.number), text: "\(name) \(status.rawValue)")
-                doomed.withLock { $0.note(status, of: url) }
+                doomed.withLock { $0.note(status, of: task) }
                 state.withLock { state in
                     if !state.status.leads(to: status) {
                         journal.report(.status, "\(name) went from \(state.status.rawValue) to \(status.rawValue)")
@@ -214,7 +214,7 @@ struct Watch {
     /// for once the file was verified comes too late.
     func compareFile(of task: DownloadTask, _ site: Site, _ disk: MemoryDisk) {
         guard let file = disk.contents(of: task.filePath) else {
-            if doomed.withLock({ $0.contains(task.url) }) { return }
+            if doomed.withLock({ $0.contains(task) }) { return }
             return journal.report(.oneVersion, "\(task.url) has succeeded without a file")
         }
         let digests = asked[task.url] ?? []
@@ -223,11 +223,24 @@ struct Watch {
     }
 }
 
-extension Set<URL> {
-    fileprivate mutating func note(_ status: Status, of url: URL) {
+/// Downloads that may have no file any more; also those whose file was replaced by that of another one, which is gone.
+private struct Doomed {
+    private(set) var urls: Set<URL> = []
+    private var paths: Set<String> = []
+
+    func contains(_ task: DownloadTask) -> Bool { urls.contains(task.url) || paths.contains(task.filePath) }
+
+    mutating func insert(_ task: DownloadTask) {
+        urls.insert(task.url)
+        paths.insert(task.filePath)
+    }
+
+    mutating func note(_ status: Status, of task: DownloadTask) {
         switch status {
-        case .willCancel, .willRemove: insert(url)
-        case .succeeded: remove(url)
+        case .willCancel, .willRemove: insert(task)
+        case .succeeded:
+            urls.remove(task.url)
+            paths.remove(task.filePath)
         case .waiting, .running, .suspended, .failed, .willSuspend, .canceled, .removed: break
         }
     }

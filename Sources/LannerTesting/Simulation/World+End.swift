@@ -25,6 +25,7 @@ extension World {
             try runToRest()
         }
         for claim in manager.inspections { compareEnd(of: claim) }
+        comparePlaces()
         watch.allHandlersWereCalled("everything had come to rest")
         watch.compareTotals(of: manager)
         try check()
@@ -39,6 +40,8 @@ extension World {
         for site in sites { transport.always(site.alias.absoluteString, .redirect(to: site.place)) }
         disk.capacity = nil
         disk.failNothing()
+        // What is in the way is no fault, but stays there.
+        if conflictPolicy == .fail { manager.configuration.fileConflictPolicy = .keepBoth }
     }
 
     private func runToRest() throws(Violation) {
@@ -69,6 +72,18 @@ extension World {
         case let status:
             let reason = claim.task.error.map { "\($0)" } ?? ""
             journal.report(.liveness, "\(claim.task.url) is \(status.rawValue) in a good world: \(reason)")
+        }
+    }
+
+    /// No file was replaced by one that must not do so.
+    private func comparePlaces() {
+        guard conflictPolicy != .replace else { return }
+        if disk.contents(of: Self.foreignPath) != Self.foreign {
+            journal.report(.place, "somebody else's file was replaced or removed")
+        }
+        var names: Set<String> = []
+        for task in manager.succeededTasks where !names.insert(task.fileName).inserted {
+            journal.report(.place, "two downloads have their files at \(task.fileName)")
         }
     }
 

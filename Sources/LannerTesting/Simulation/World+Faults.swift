@@ -163,7 +163,7 @@ extension World {
         if reboots { disk.loseUnsynced(&random) }
         disk.failNothing()
         let parts = launch.parts
-        launch = Launch(parts, Self.configuration(&random)) {
+        launch = Launch(parts, Self.configuration(&random, conflictPolicy)) {
             FileStore(directory: "/downloads", disk: parts.disk, lanes: $0, smallestCompaction: 4096)
         }
         begin()

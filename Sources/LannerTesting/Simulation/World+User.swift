@@ -31,7 +31,8 @@ extension World {
         let site = sites[index]
         let url = random.chance(1, in: 4) ? site.alias : site.url
         let headers = random.chance(1, in: 2) ? ["Authorization": "for \(url.host ?? "")"] : nil
-        let name = random.chance(1, in: 4) ? "name-\(index)-\(url == site.url)" : nil
+        // Two URLs of one file; of different files only where none replaces another.
+        let name = random.chance(1, in: 4) ? "name" + (conflictPolicy == .replace ? "-\(index)" : "") : nil
         let checksum = digest(forSiteAt: index)
         journal.note("download", index, text: "\(url)")
         watch.noteStart()
@@ -132,7 +133,7 @@ extension World {
 
     private func configure() {
         journal.note("configure")
-        manager.configuration = Self.configuration(&random)
+        manager.configuration = Self.configuration(&random, conflictPolicy)
     }
 
     /// Takes away a finished file behind the manager's back.

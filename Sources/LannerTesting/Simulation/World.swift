@@ -47,6 +47,8 @@ public final class World {
     var watch: Watch
     /// What the machine has met, over all launches.
     var coverage = Coverage()
+    /// The same for every launch: two downloads may have one place only where all replace.
+    let conflictPolicy: FileConflictPolicy
     private let skipped: Set<Int>
     private var launched: (SessionManager) -> Void = { _ in }
 
@@ -74,7 +76,8 @@ public final class World {
         let parts = Launch.Parts(
             transport: transport, clock: clock, disk: disk, log: meanwhile, lanes: lanes, seed: random.next(),
             whileCommitting: meanwhile.pass)
-        launch = Launch(parts, Self.configuration(&random)) { Self.store(disk: parts.disk, $0) }
+        conflictPolicy = Self.conflictPolicy(of: seed)
+        launch = Launch(parts, Self.configuration(&random, conflictPolicy)) { Self.store(disk: parts.disk, $0) }
         watch = Watch(journal)
         // A store syncs under its lock, where nobody else comes in.
         disk.state.withLock { $0.whileSyncing = { if $0.hasSuffix(".part") { meanwhile.pass() } } }
@@ -85,8 +88,15 @@ public final class World {
         if !transport.traits.hasResumeData {
             watch.ranged = Set(sites.filter(\.isRanged).flatMap { [$0.url, $0.alias] })
         }
+        disk.place(Self.foreign, at: Self.foreignPath)
+        try? disk.syncDirectory(Self.foreignDirectory)
         begin()
     }
+
+    /// A file that is none of the manager's, in a place that downloads want.
+    static let foreign: [UInt8] = Array("somebody else's".utf8)
+    static let foreignPath = foreignDirectory + "/file-0.bin"
+    private static let foreignDirectory = "/downloads/File"
 
     /// How often a download may try again without a gain, whatever the configuration.
     static let mostRetries = 3
@@ -99,8 +109,16 @@ public final class World {
         }
     }
 
-    static func configuration(_ random: inout SeededGenerator) -> SessionConfiguration {
+    private static func conflictPolicy(of seed: UInt64) -> FileConflictPolicy {
+        [.replace, .keepBoth, .fail][Int(seed % 3)]
+    }
+
+    static func configuration(
+        _ random: inout SeededGenerator, _ conflictPolicy: FileConflictPolicy
+    ) -> SessionConfiguration {
         var configuration = SessionConfiguration()
+        configuration.fileConflictPolicy = conflictPolicy
+        configuration.fileNaming = FileNaming.allCases[random.below(3)]
         configuration.maxConcurrentTasksLimit = 1 + random.below(3)
         configuration.waitsForDiskSpace = random.chance(1, in: 2)
         configuration.startsImmediately = !random.chance(1, in: 8)

@@ -18,6 +18,27 @@ import Testing
         #expect(bench.machine.runningCount == 0)
     }
 
+    @Test("N-10: a file whose place is taken is announced again before it is moved")
+    func aTakenPlaceIsAnnouncedAgain() {
+        var bench = Bench.moving()
+        #expect(bench.feed(.file(bench.id, 1, .placeTaken)).records.map(\.status) == [.publishing])
+        #expect(bench.feed(.file(bench.id, 1, .placeTaken)) == [.ignored(bench.id, .late("placeTaken"))])
+        #expect(bench.feed(.store(bench.id, 1, .recorded)) == [.file(bench.id, 1, .publish)])
+        #expect(bench.feed(.file(bench.id, 1, .published)).records.map(\.status) == [.succeeded])
+        #expect(bench.feed(.store(bench.id, 1, .recorded)) == [.tell(bench.id, .status(.succeeded))])
+    }
+
+    @Test("N-10: what was asked while a place was taken is done when that cannot be recorded")
+    func aPlaceThatCannotBeAnnouncedAgain() {
+        var bench = Bench.moving()
+        bench.feed(.file(bench.id, 1, .placeTaken))
+        var other = bench
+        // No file is open: nothing has to be closed.
+        #expect(bench.feed(.store(bench.id, 1, .failed(store))).phases == [.failed(store)])
+        other.feed(.user(.cancel, [other.id], 7))
+        #expect(other.feed(.store(other.id, 1, .failed(store))).contains(.store(other.id, 1, .unrecord)))
+    }
+
     @Test func aSuccessThatCannotBeRecordedIsTriedThreeTimes() {
         var bench = Bench.recording()
         for _ in 0..<2 {

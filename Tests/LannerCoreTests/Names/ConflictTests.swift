@@ -1,0 +1,189 @@
+import Foundation
+import LannerMachine
+import LannerTesting
+import Testing
+
+@testable import LannerCore
+
+@Suite("N-10: a place that is taken") struct ConflictTests {
+    private static let folder = "/downloads/File/"
+    private static let old: [UInt8] = [9, 9, 9, 9]
+    private static let one: [UInt8] = [1, 1]
+    private static let two: [UInt8] = [2, 2, 2]
+
+    /// Two files of one name, and a third party's.
+    private static func bench(_ policy: FileConflictPolicy, taken: [String] = []) -> TestBench {
+        var configuration = SessionConfiguration()
+        configuration.fileConflictPolicy = policy
+        configuration.maxConcurrentTasksLimit = 1
+        let bench = TestBench(configuration: configuration)
+        bench.transport.serve(.init(one), at: "/one")
+        bench.transport.serve(.init(two), at: "/two")
+        for name in taken { bench.disk.place(old, at: folder + name) }
+        return bench
+    }
+
+    private func download(_ place: String, on bench: TestBench, _ name: String = "a.txt") throws -> DownloadTask {
+        try #require(bench.manager.download("https://example.com/" + place, fileName: name))
+    }
+
+    private func names(_ bench: TestBench) -> [String] {
+        bench.files.filter { $0.hasPrefix(Self.folder) }.map { String($0.dropFirst(Self.folder.count)) }
+    }
+
+    // MARK: Replace
+
+    @Test func replacingIsTheDefault() throws {
+        #expect(SessionConfiguration().fileConflictPolicy == .replace)
+        let bench = Self.bench(.replace, taken: ["a.txt"])
+        let one = try download("one", on: bench)
+        bench.settle()
+        #expect(bench.contents(of: one) == Self.one)
+        let two = try download("two", on: bench)
+        bench.settle()
+        #expect(two.filePath == one.filePath && bench.contents(of: one) == Self.two)
+        #expect(names(bench) == ["a.txt"])
+    }
+
+    /// The file of a task that another one has replaced is the other's.
+    @Test(arguments: [false, true]) func aReplacedTaskDoesNotRemoveTheOthersFile(relaunches: Bool) throws {
+        let bench = Self.bench(.replace)
+        try _ = download("one", on: bench)
+        bench.settle()
+        bench.run(for: .seconds(5))
+        try _ = download("two", on: bench)
+        bench.settle()
+        if relaunches { bench.relaunch() }
+        bench.manager.remove("https://example.com/one", completely: true)
+        bench.settle()
+        #expect(bench.disk.contents(of: Self.folder + "a.txt") == Self.two)
+        bench.manager.remove("https://example.com/two", completely: true)
+        bench.settle()
+        #expect(names(bench).isEmpty)
+    }
+
+    @Test(arguments: FileConflictPolicy.allCases) func removingNeverTakesAForeignFile(
+        _ policy: FileConflictPolicy
+    ) throws {
+        let bench = Self.bench(policy, taken: ["a.txt"])
+        bench.transport.script("/one", .stall(afterBytes: 1))
+        let task = try download("one", on: bench)
+        bench.settle()
+        bench.manager.remove(task, completely: true)
+        bench.settle()
+        #expect(bench.manager.tasks.isEmpty)
+        #expect(bench.disk.contents(of: Self.folder + "a.txt") == Self.old)
+    }
+
+    // MARK: Keep both
+
+    @Test func bothAreKept() throws {
+        let bench = Self.bench(.keepBoth, taken: ["a.txt", "a 2.txt"])
+        let one = try download("one", on: bench)
+        let two = try download("two", on: bench)
+        bench.settle()
+        #expect(one.fileName == "a 3.txt" && bench.contents(of: one) == Self.one && one.status == .succeeded)
+        #expect(two.fileName == "a 4.txt" && bench.contents(of: two) == Self.two && two.status == .succeeded)
+        #expect(bench.disk.contents(of: Self.folder + "a.txt") == Self.old)
+        #expect(bench.disk.contents(of: Self.folder + "a 2.txt") == Self.old)
+        #expect(bench.records.map(\.fileName).sorted() == ["a 3.txt", "a 4.txt"])
+        bench.relaunch()
+        #expect(bench.manager.succeededTasks.map(\.fileName) == ["a 3.txt", "a 4.txt"])
+    }
+
+    /// Its file was moved away; the name is still its own.
+    @Test(arguments: [false, true]) func aPlaceIsKeptForATaskWithoutItsFile(relaunches: Bool) throws {
+        let bench = Self.bench(.keepBoth)
+        let one = try download("one", on: bench)
+        bench.settle()
+        try bench.disk.remove(one.filePath)
+        if relaunches { bench.relaunch() }
+        let two = try download("two", on: bench)
+        bench.settle()
+        #expect(two.fileName == "a 2.txt")
+        let again = try download("one", on: bench)
+        bench.settle()
+        #expect(again.fileName == "a.txt" && bench.contents(of: again) == Self.one)
+        bench.manager.remove(again, completely: true)
+        bench.settle()
+        #expect(names(bench) == ["a 2.txt"])
+    }
+
+    @Test func aPlaceIsFreeOnceItsTaskIsGone() throws {
+        let bench = Self.bench(.keepBoth)
+        let one = try download("one", on: bench)
+        bench.settle()
+        bench.manager.remove(one, completely: true)
+        bench.settle()
+        let two = try download("two", on: bench)
+        bench.settle()
+        #expect(two.fileName == "a.txt" && names(bench) == ["a.txt"])
+    }
+
+    /// The name is on record before the file has it: wherever the process ends, the next one knows the file.
+    @Test(arguments: 0..<40) func aDeathAnywhereLeavesTheRightName(steps: Int) throws {
+        let bench = Self.bench(.keepBoth, taken: ["a.txt"])
+        try _ = download("one", on: bench)
+        for _ in 0..<steps { _ = bench.lanes.runNext() }
+        bench.relaunch()
+        let task = try download("one", on: bench)
+        #expect(bench.runToRest())
+        #expect(task.status == .succeeded && task.fileName == "a 2.txt" && bench.contents(of: task) == Self.one)
+        #expect(bench.disk.contents(of: Self.folder + "a.txt") == Self.old)
+        #expect(names(bench) == ["a 2.txt", "a.txt"])
+    }
+
+    /// Whichever record cannot be kept, that of the other name among them: no byte is fetched again.
+    @Test(arguments: 0..<5) func aNameThatCannotBeRecordedLosesNoByte(commit: Int) throws {
+        let bench = Self.bench(.keepBoth, taken: ["a.txt"])
+        bench.store.fail(.commit, skipping: commit)
+        let task = try download("one", on: bench)
+        #expect(bench.runToRest())
+        if task.status == .failed {
+            #expect(task.reason == .store && task.completedBytes == 2 && names(bench) == ["a.txt"])
+            bench.manager.start(task)
+            #expect(bench.runToRest())
+        }
+        #expect(task.status == .succeeded && task.fileName == "a 2.txt" && bench.contents(of: task) == Self.one)
+        #expect(bench.disk.contents(of: Self.folder + "a.txt") == Self.old && bench.transport.requests.count == 1)
+    }
+
+    // MARK: Fail
+
+    @Test func aTakenPlaceIsAFailureThatKeepsTheBytes() throws {
+        let bench = Self.bench(.fail, taken: ["a.txt"])
+        let task = try download("one", on: bench)
+        bench.settle()
+        #expect(task.status == .failed && task.reason == .disk(.inTheWay))
+        #expect(task.completedBytes == 2 && bench.disk.contents(of: task.filePath) == Self.old)
+        bench.relaunch()
+        let again = try #require(bench.manager.fetchTask("https://example.com/one"))
+        try bench.disk.remove(again.filePath)
+        bench.manager.start(again)
+        bench.settle()
+        #expect(again.status == .succeeded && bench.contents(of: again) == Self.one)
+        #expect(bench.transport.requests.count == 1)
+        let two = try download("two", on: bench)
+        bench.settle()
+        #expect(two.reason == .disk(.inTheWay) && bench.contents(of: again) == Self.one)
+        // Under another name there is room for it.
+        try _ = download("two", on: bench, "b.txt")
+        bench.settle()
+        #expect(two.status == .succeeded && two.fileName == "b.txt" && bench.contents(of: two) == Self.two)
+    }
+
+    /// A move that was cut off between its steps left both: the task's own file is not in its way.
+    @Test(arguments: [FileConflictPolicy.keepBoth, .fail]) func itsOwnFileIsNotInTheWay(
+        _ policy: FileConflictPolicy
+    ) throws {
+        let bench = Self.bench(policy)
+        bench.disk.fail(.rename, with: .inputOutput)
+        let task = try download("one", on: bench)
+        bench.settle()
+        #expect(task.reason == .disk(.inputOutput))
+        bench.disk.place(Self.one, at: task.filePath)
+        bench.manager.start(task)
+        bench.settle()
+        #expect(task.status == .succeeded && task.fileName == "a.txt" && bench.files == [task.filePath])
+    }
+}

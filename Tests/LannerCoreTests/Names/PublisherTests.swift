@@ -1,0 +1,135 @@
+import Foundation
+import Testing
+
+@testable import LannerCore
+
+/// On a real disk.
+@Suite("N-10: no path leaves the directory") struct PublisherTests {
+    private let directory: TemporaryDirectory
+    private let disk = PosixFileSystem()
+
+    init() throws {
+        directory = try TemporaryDirectory()
+        for name in ["outside", "File"] { try disk.makeDirectory(directory(name)) }
+        try write("new", "1-1-1.part")
+    }
+
+    private func write(_ text: String, _ name: String) throws {
+        try Data(text.utf8).write(to: URL(fileURLWithPath: directory(name)))
+    }
+
+    private func read(_ name: String) -> String? {
+        try? String(contentsOfFile: directory(name), encoding: .utf8)
+    }
+
+    private func link(_ name: String, to target: String) throws {
+        try FileManager.default.createSymbolicLink(atPath: directory(name), withDestinationPath: directory(target))
+    }
+
+    private func isLink(_ name: String) throws -> Bool {
+        let attributes = try FileManager.default.attributesOfItem(atPath: directory(name))
+        return attributes[.type] as? FileAttributeType == .typeSymbolicLink
+    }
+
+    private func names(_ name: String) throws -> [String] { try disk.list(directory(name)).sorted() }
+
+    @Test(arguments: [false, true], [nil, "outside/file", "outside"])
+    func aLinkInThePlaceIsReplacedNotFollowed(acrossDevices: Bool, target: String?) throws {
+        try write("theirs", "outside/file")
+        try link("File/a", to: target ?? "nowhere")
+        let publisher = Publisher(fileSystem: acrossDevices ? TwoDevices(disk) : disk)
+        try publisher.move(directory("1-1-1.part"), to: directory("File/a"))
+        #expect(try !isLink("File/a") && read("File/a") == "new" && read("outside/file") == "theirs")
+        #expect(try names("File") == ["a"] && names("outside") == ["file"] && names("") == ["File", "outside"])
+    }
+
+    @Test(arguments: [false, true], ["nowhere", "outside/file", "outside"])
+    func aLinkInThePlaceIsTaken(acrossDevices: Bool, target: String) throws {
+        try write("theirs", "outside/file")
+        try link("File/a", to: target)
+        let publisher = Publisher(fileSystem: acrossDevices ? TwoDevices(disk) : disk)
+        #expect(try !publisher.moveIfFree(directory("1-1-1.part"), to: directory("File/a")))
+        #expect(try isLink("File/a") && read("outside/file") == "theirs" && read("1-1-1.part") == "new")
+        #expect(try publisher.moveIfFree(directory("1-1-1.part"), to: directory("File/b")))
+        #expect(read("File/b") == "new" && read("1-1-1.part") == nil)
+        #expect(try names("File") == ["a", "b"])
+    }
+
+    @Test(arguments: [false, true]) func aFileOrDirectoryInThePlaceIsTaken(acrossDevices: Bool) throws {
+        try write("theirs", "File/a")
+        try disk.makeDirectory(directory("File/d"))
+        let publisher = Publisher(fileSystem: acrossDevices ? TwoDevices(disk) : disk)
+        for name in ["File/a", "File/d"] {
+            #expect(try !publisher.moveIfFree(directory("1-1-1.part"), to: directory(name)))
+        }
+        #expect(read("File/a") == "theirs" && read("1-1-1.part") == "new")
+        #expect(try names("File") == ["a", "d"])
+    }
+
+    /// The user's own link, to a directory that may be anywhere.
+    @Test func theDirectoryItselfMayBeALink() throws {
+        try link("Link", to: "outside")
+        try disk.makeDirectory(directory("Link"))
+        #expect(try Publisher(fileSystem: disk).moveIfFree(directory("1-1-1.part"), to: directory("Link/a")))
+        #expect(read("outside/a") == "new")
+    }
+
+    /// The process ended between the two steps of a rename that must not replace: both names are of one file.
+    @Test func aRenameThatWasCutOffIsFinished() throws {
+        try FileManager.default.linkItem(atPath: directory("1-1-1.part"), toPath: directory("File/a"))
+        #if !canImport(Darwin)
+        #expect(try disk.renameIfFree(directory("1-1-1.part"), to: directory("File/a")))
+        #expect(read("File/a") == "new" && read("1-1-1.part") == nil)
+        #endif
+    }
+
+    @Test func aCopyThatWasCutOffIsFinished() throws {
+        let publisher = Publisher(fileSystem: disk)
+        try write("new", "File/a")
+        try write("old", "File/b")
+        try link("File/c", to: "File/a")
+        for name in ["File/b", "File/c", "File/d"] {
+            #expect(try !publisher.finishMove(directory("1-1-1.part"), to: directory(name)))
+        }
+        #expect(try publisher.finishMove(directory("1-1-1.part"), to: directory("File/a")))
+        #expect(read("File/a") == "new" && read("File/b") == "old" && read("1-1-1.part") == nil)
+    }
+
+    /// The copy is beside it under a name of its own: the longest name is not too long for that.
+    @Test func theLongestNameGoesToAnotherDevice() throws {
+        let name = "File/" + String(repeating: "x", count: 255)
+        try Publisher(fileSystem: TwoDevices(disk)).move(directory("1-1-1.part"), to: directory(name))
+        #expect(read(name) == "new")
+    }
+}
+
+/// A disk on which every directory is a device of its own.
+private struct TwoDevices: FileSystem {
+    let disk: PosixFileSystem
+
+    init(_ disk: PosixFileSystem) { self.disk = disk }
+
+    private func check(_ path: String, _ target: String) throws(FileError) {
+        if path.directory != target.directory { throw FileError(operation: "rename", path: path, code: EXDEV) }
+    }
+
+    func rename(_ path: String, to target: String) throws(FileError) {
+        try check(path, target)
+        try disk.rename(path, to: target)
+    }
+
+    func renameIfFree(_ path: String, to target: String) throws(FileError) -> Bool {
+        try check(path, target)
+        return try disk.renameIfFree(path, to: target)
+    }
+
+    func open(_ path: String, _ mode: FileMode) throws(FileError) -> any OpenFile { try disk.open(path, mode) }
+    func makeDirectory(_ path: String) throws(FileError) { try disk.makeDirectory(path) }
+    func list(_ path: String) throws(FileError) -> [String] { try disk.list(path) }
+    func size(of path: String) throws(FileError) -> Int64? { try disk.size(of: path) }
+    func remove(_ path: String) throws(FileError) { try disk.remove(path) }
+    func syncDirectory(_ path: String) throws(FileError) { try disk.syncDirectory(path) }
+    func freeSpace(_ directory: String) -> Int64? { disk.freeSpace(directory) }
+    func lock(_ path: String) throws(FileError) -> any FileLock { try disk.lock(path) }
+    func bootIdentifier() -> String? { disk.bootIdentifier() }
+}
