@@ -34,9 +34,16 @@ let package = Package(
         .testTarget(name: "LannerCoreTests", dependencies: ["LannerCore", "LannerMachine", "LannerTesting"]),
         .testTarget(name: "LannerCLITests", dependencies: ["LannerCLI", "LannerLoopback"]),
         .testTarget(name: "LannerLoopbackTests", dependencies: ["LannerLoopback"]),
+        // Follows the exchanges of a transport, for the three targets after it.
+        .target(name: "TransportSupport", dependencies: ["LannerCore"], path: "Tests/TransportSupport"),
         .testTarget(
-            name: "LannerURLSessionTests", dependencies: ["LannerURLSession", "LannerLoopback", "LannerCore"]),
-        .testTarget(name: "LannerCurlTests", dependencies: ["LannerCurl", "LannerLoopback", "LannerCore"]),
+            name: "LannerURLSessionTests",
+            dependencies: ["LannerURLSession", "LannerLoopback", "LannerCore", "TransportSupport"]),
+        .testTarget(
+            name: "LannerCurlTests", dependencies: ["LannerCurl", "LannerLoopback", "LannerCore", "TransportSupport"]),
+        .testTarget(
+            name: "TransportTests",
+            dependencies: ["LannerCurl", "LannerURLSession", "LannerLoopback", "LannerCore", "TransportSupport"]),
         // What the fuzzer tries (`Tests/Fuzz`), here on the inputs that are kept.
         .testTarget(name: "FuzzTests", dependencies: ["LannerCLI", "LannerTesting", "LannerURLSession"]),
         .testTarget(name: "InteropTests", dependencies: ["Lanner", "LannerLoopback"]),

@@ -3,6 +3,7 @@ import LannerCore
 import LannerCurl
 import LannerLoopback
 import Testing
+import TransportSupport
 
 /// What a server's answers become, those that end or hang other clients above all.
 @Suite(.timeLimit(.minutes(15)))

@@ -3,6 +3,7 @@ import LannerCore
 import LannerCurl
 import LannerLoopback
 import Testing
+import TransportSupport
 
 /// What becomes of exchanges that cannot be completed.
 @Suite(.timeLimit(.minutes(15)))

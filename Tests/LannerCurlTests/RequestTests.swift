@@ -3,6 +3,7 @@ import LannerCore
 import LannerCurl
 import LannerLoopback
 import Testing
+import TransportSupport
 
 /// What is sent, to whom, and what is not.
 @Suite(.timeLimit(.minutes(15)))

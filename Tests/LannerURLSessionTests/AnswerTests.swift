@@ -3,6 +3,7 @@ import LannerCore
 import LannerLoopback
 import LannerURLSession
 import Testing
+import TransportSupport
 
 /// What a server's answers become.
 @Suite(.timeLimit(.minutes(15)))

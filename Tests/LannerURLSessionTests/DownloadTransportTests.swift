@@ -3,6 +3,7 @@ import LannerCore
 import LannerLoopback
 import LannerURLSession
 import Testing
+import TransportSupport
 
 /// The download transport as far as it can be tried on every platform: without resume data.
 @Suite(.timeLimit(.minutes(15)))

@@ -3,6 +3,7 @@ import LannerCore
 import LannerLoopback
 import LannerURLSession
 import Testing
+import TransportSupport
 
 /// What becomes of exchanges that cannot be completed. Of the four answers that end the process, none is here.
 @Suite(.timeLimit(.minutes(15)))

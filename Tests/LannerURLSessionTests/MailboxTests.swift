@@ -1,6 +1,7 @@
 import Foundation
 import LannerCore
 import Testing
+import TransportSupport
 
 @testable import LannerURLSession
 

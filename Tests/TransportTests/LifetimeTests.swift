@@ -1,10 +1,10 @@
 import Foundation
 import LannerCore
 import LannerLoopback
-import LannerURLSession
 import Testing
+import TransportSupport
 
-/// Cancellation, invalidation, and many exchanges at once.
+/// Cancellation, invalidation, and many exchanges at once, over every transport that speaks to real servers.
 @Suite(.timeLimit(.minutes(15)))
 struct LifetimeTests {
     let server: LoopbackServer
@@ -17,12 +17,12 @@ struct LifetimeTests {
     }
 
     /// Carries out another exchange, so that what was still on its way for earlier ones has had its chance to come.
-    private func fence(_ transport: URLSessionTransport) async {
+    private func fence(_ transport: any Transport) async {
         #expect(await transport.fetch(server.url("/small")).isComplete)
     }
 
-    @Test func cancelingBeforeTheHead() async throws {
-        let transport = URLSessionTransport()
+    @Test(arguments: TransportKind.allCases) func cancelingBeforeTheHead(_ kind: TransportKind) async throws {
+        let transport = try kind.make()
         server.always("/file", .hold)
         let recorder = Recorder()
         let exchange = transport.start(server.url("/file"), recorder)
@@ -35,8 +35,8 @@ struct LifetimeTests {
         #expect(recorder.log.head == nil)
     }
 
-    @Test func cancelingAtOnce() async {
-        let transport = URLSessionTransport()
+    @Test(arguments: TransportKind.allCases) func cancelingAtOnce(_ kind: TransportKind) async throws {
+        let transport = try kind.make()
         let recorder = Recorder()
         transport.start(server.url("/file"), recorder).cancel()
         #expect(await recorder.end().failure?.fault == .canceled)
@@ -44,23 +44,24 @@ struct LifetimeTests {
         #expect(recorder.log.breaches == [])
     }
 
-    @Test func cancelingInTheBody() async throws {
-        let transport = URLSessionTransport()
+    @Test(arguments: TransportKind.allCases) func cancelingInTheBody(_ kind: TransportKind) async throws {
+        let transport = try kind.make()
         server.always("/file", .stall(afterBytes: 300_000))
         let recorder = Recorder()
         let exchange = transport.start(server.url("/file"), recorder)
         await recorder.wait { $0.bytes.count == 300_000 }
         exchange.cancel()
         exchange.cancel()
-        #expect(await recorder.end().failure?.fault == .canceled)
+        let failure = await recorder.end().failure
+        #expect(failure?.fault == .canceled, "\(failure?.message ?? "complete")")
         try server.release()
         await fence(transport)
         #expect(recorder.log.breaches == [])
         #expect(recorder.log.hasBytes(resource.bytes(in: 0..<300_000)))
     }
 
-    @Test func cancelingAfterTheEndDoesNothing() async {
-        let transport = URLSessionTransport()
+    @Test(arguments: TransportKind.allCases) func cancelingAfterTheEndDoesNothing(_ kind: TransportKind) async throws {
+        let transport = try kind.make()
         let recorder = Recorder()
         let exchange = transport.start(server.url("/file"), recorder)
         #expect(await recorder.end().isComplete)
@@ -72,8 +73,8 @@ struct LifetimeTests {
         #expect(recorder.log.failure == nil)
     }
 
-    @Test func cancelingFromInsideTheReceiver() async {
-        let transport = URLSessionTransport()
+    @Test(arguments: TransportKind.allCases) func cancelingFromInsideTheReceiver(_ kind: TransportKind) async throws {
+        let transport = try kind.make()
         let exchange = Locked<(any TransportExchange)?>(nil)
         let recorder = Recorder { event in
             if case .bytes = event { exchange.withLock { $0 }?.cancel() }
@@ -88,8 +89,8 @@ struct LifetimeTests {
         #expect(recorder.log.breaches == [])
     }
 
-    @Test func cancelingAtAnyMoment() async {
-        let transport = URLSessionTransport()
+    @Test(arguments: TransportKind.allCases) func cancelingAtAnyMoment(_ kind: TransportKind) async throws {
+        let transport = try kind.make()
         let paths = ["/file", "/small", "/moved", "/locked"]
         server.always("/moved", .redirect(to: "/small"))
         server.always("/locked", .status(401, ["WWW-Authenticate": "Basic realm=\"a\""], body: [1]))
@@ -109,8 +110,9 @@ struct LifetimeTests {
         await fence(transport)
     }
 
-    @Test func redirectsCanceledAsTheyAreAnswered() async {
-        let transport = URLSessionTransport()
+    @Test(arguments: TransportKind.allCases) func redirectsCanceledAsTheyAreAnswered(_ kind: TransportKind) async throws
+    {
+        let transport = try kind.make()
         let current = Locked<(any TransportExchange)?>(nil)
         server.always("/moved", .redirect(to: "/small"))
         server.onRequest { _ in current.withLock { $0 }?.cancel() }
@@ -123,8 +125,8 @@ struct LifetimeTests {
         await fence(transport)
     }
 
-    @Test func invalidatingInTheBody() async throws {
-        let transport = URLSessionTransport()
+    @Test(arguments: TransportKind.allCases) func invalidatingInTheBody(_ kind: TransportKind) async throws {
+        let transport = try kind.make()
         server.always("/file", .stall(afterBytes: 300_000))
         let recorders = (0..<5).map { _ in Recorder() }
         for recorder in recorders { _ = transport.start(server.url("/file"), recorder) }
@@ -135,14 +137,14 @@ struct LifetimeTests {
         let late = await transport.fetch(server.url("/small"))
         #expect(late.failure?.fault == .unavailable)
         try server.release()
-        await fence(URLSessionTransport())
+        await fence(try kind.make())
         for recorder in recorders { #expect(recorder.log.breaches == []) }
         try await server.wait { $0.openConnections <= 1 }
     }
 
-    @Test func beginningWhileOthersInvalidate() async {
+    @Test(arguments: TransportKind.allCases) func beginningWhileOthersInvalidate(_ kind: TransportKind) async throws {
         for _ in 0..<20 {
-            let transport = URLSessionTransport()
+            let transport = try kind.make()
             let recorders = (0..<10).map { _ in Recorder() }
             await withTaskGroup(of: Void.self) { group in
                 for recorder in recorders {
@@ -158,11 +160,13 @@ struct LifetimeTests {
         }
     }
 
-    @Test func aTransportThatIsGoneEndsItsExchanges() async throws {
+    @Test(arguments: TransportKind.allCases) func aTransportThatIsGoneEndsItsExchanges(
+        _ kind: TransportKind
+    ) async throws {
         server.always("/file", .stall(afterBytes: 1000))
         let recorder = Recorder()
         do {
-            let transport = URLSessionTransport()
+            let transport = try kind.make()
             _ = transport.start(server.url("/file"), recorder)
             try await server.waitForStalls(1)
         }
@@ -170,8 +174,8 @@ struct LifetimeTests {
         try server.release()
     }
 
-    @Test func manyAtOnceAllArrive() async {
-        let transport = URLSessionTransport()
+    @Test(arguments: TransportKind.allCases) func manyAtOnceAllArrive(_ kind: TransportKind) async throws {
+        let transport = try kind.make()
         let expected = server.url("/small")
         await withTaskGroup(of: Void.self) { group in
             for _ in 0..<300 {
@@ -185,8 +189,8 @@ struct LifetimeTests {
         }
     }
 
-    @Test func noMoreRunAtOnceThanAllowed() async throws {
-        let transport = URLSessionTransport(configuration: .init(connectionsPerHost: 3))
+    @Test(arguments: TransportKind.allCases) func noMoreRunAtOnceThanAllowed(_ kind: TransportKind) async throws {
+        let transport = try kind.make(connectionsPerHost: 3)
         server.always("/file", .hold)
         let recorders = (0..<10).map { _ in Recorder() }
         let exchanges = recorders.map { transport.start(server.url("/file"), $0) }
@@ -202,8 +206,10 @@ struct LifetimeTests {
         #expect(server.requests.count == 9)
     }
 
-    @Test func aReceiverThatStandsStillHoldsUpNobodyElse() async {
-        let transport = URLSessionTransport()
+    @Test(arguments: TransportKind.allCases) func aReceiverThatStandsStillHoldsUpNobodyElse(
+        _ kind: TransportKind
+    ) async throws {
+        let transport = try kind.make()
         server.put("/large", LoopbackServer.Resource(.generated(seed: 8, length: 3_000_000)))
         let gate = Turnstile()
         defer { gate.open() }
@@ -221,8 +227,10 @@ struct LifetimeTests {
         #expect(log.breaches == [])
     }
 
-    @Test func nothingButTheFailureFollowsACancellation() async throws {
-        let transport = URLSessionTransport()
+    @Test(arguments: TransportKind.allCases) func nothingButTheFailureFollowsACancellation(
+        _ kind: TransportKind
+    ) async throws {
+        let transport = try kind.make()
         // No other end may come first, or that counts: neither the last byte nor, on a busy machine, the timeout.
         server.always("/file", .stall(afterBytes: 1_000_000))
         let gate = Turnstile()

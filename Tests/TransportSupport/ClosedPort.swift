@@ -9,15 +9,15 @@ import Musl
 #endif
 
 /// A port of 127.0.0.1 on which nobody listens, and nobody will: it is taken by a socket that does not listen.
-final class ClosedPort: Sendable {
-    struct Failed: Error {
-        var code: Int32
+package final class ClosedPort: Sendable {
+    package struct Failed: Error {
+        package var code: Int32
     }
 
-    let url: URL
+    package let url: URL
     private let descriptor: Int32
 
-    init() throws {
+    package init() throws {
         #if canImport(Glibc)
         let descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
         #else

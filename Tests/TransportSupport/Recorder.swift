@@ -3,18 +3,18 @@ import Foundation
 import LannerCore
 
 /// Writes down the events of one exchange, lets a test wait for them, and notes every breach of the contract's order.
-final class Recorder: Sendable {
-    struct Log: Sendable {
-        var head: ResponseHead?
-        var bytes: [UInt8] = []
-        var file: [UInt8]?
+package final class Recorder: Sendable {
+    package struct Log: Sendable {
+        package internal(set) var head: ResponseHead?
+        package internal(set) var bytes: [UInt8] = []
+        package internal(set) var file: [UInt8]?
         /// What was reported of the file on its way.
-        var progress: [Int64] = []
-        var isComplete = false
-        var failure: TransportFailure?
-        var breaches: [String] = []
+        package internal(set) var progress: [Int64] = []
+        package internal(set) var isComplete = false
+        package internal(set) var failure: TransportFailure?
+        package internal(set) var breaches: [String] = []
 
-        var isOver: Bool { isComplete || failure != nil }
+        package var isOver: Bool { isComplete || failure != nil }
     }
 
     private struct State {
@@ -34,13 +34,13 @@ final class Recorder: Sendable {
     private let hook: @Sendable (TransportEvent) -> Void
 
     /// `hook` is called with each event, after it was written down.
-    init(hook: @escaping @Sendable (TransportEvent) -> Void = { _ in }) {
+    package init(hook: @escaping @Sendable (TransportEvent) -> Void = { _ in }) {
         self.hook = hook
     }
 
-    var log: Log { state.withLock { $0.log } }
+    package var log: Log { state.withLock { $0.log } }
 
-    func receive(_ event: TransportEvent) {
+    package func receive(_ event: TransportEvent) {
         wake { state in
             if state.isInside { state.log.breaches.append("two calls at once") }
             state.isInside = true
@@ -52,7 +52,7 @@ final class Recorder: Sendable {
 
     /// The log as soon as it satisfies the condition, or when the test's time is up.
     @discardableResult
-    func wait(until condition: @escaping @Sendable (Log) -> Bool) async -> Log {
+    package func wait(until condition: @escaping @Sendable (Log) -> Bool) async -> Log {
         await withTaskCancellationHandler {
             await withCheckedContinuation { continuation in
                 wake { $0.waiters.append(Waiter(condition: condition, continuation: continuation)) }
@@ -63,7 +63,7 @@ final class Recorder: Sendable {
     }
 
     /// The log after the last event.
-    func end() async -> Log {
+    package func end() async -> Log {
         await wait { $0.isOver }
     }
 
@@ -82,15 +82,17 @@ final class Recorder: Sendable {
 }
 
 /// Holds a receiver up until it is opened, which it then is for good: an event too many does not wait for ever.
-final class Turnstile: Sendable {
+package final class Turnstile: Sendable {
     private let semaphore = DispatchSemaphore(value: 0)
 
-    func open() {
+    package init() {}
+
+    package func open() {
         semaphore.signal()
     }
 
     /// Returns once the turnstile has been opened.
-    func pass() {
+    package func pass() {
         semaphore.wait()
         semaphore.signal()
     }
@@ -98,8 +100,8 @@ final class Turnstile: Sendable {
 
 extension Recorder.Log {
     // Compared out of sight of `#expect`, which would print megabytes.
-    func hasBytes(_ expected: [UInt8]) -> Bool { bytes == expected }
-    func hasFile(_ expected: [UInt8]) -> Bool { file == expected }
+    package func hasBytes(_ expected: [UInt8]) -> Bool { bytes == expected }
+    package func hasFile(_ expected: [UInt8]) -> Bool { file == expected }
 
     mutating func add(_ event: TransportEvent) {
         if isOver { breaches.append("an event after the last one") }
@@ -126,14 +128,16 @@ extension Recorder.Log {
 
 extension Transport {
     /// Carries out one exchange and returns what came.
-    func fetch(_ url: URL, _ fields: HeaderFields = [:], timeout: Duration = .seconds(3600)) async -> Recorder.Log {
+    package func fetch(
+        _ url: URL, _ fields: HeaderFields = [:], timeout: Duration = .seconds(3600)
+    ) async -> Recorder.Log {
         let recorder = Recorder()
         _ = begin(TransportRequest(url: url, fields: fields, timeout: timeout), receive: recorder.receive)
         return await recorder.end()
     }
 
     /// Begins one exchange that the caller follows.
-    func start(_ url: URL, _ recorder: Recorder, timeout: Duration = .seconds(3600)) -> any TransportExchange {
+    package func start(_ url: URL, _ recorder: Recorder, timeout: Duration = .seconds(3600)) -> any TransportExchange {
         begin(TransportRequest(url: url, timeout: timeout), receive: recorder.receive)
     }
 }
