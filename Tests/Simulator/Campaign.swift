@@ -15,10 +15,11 @@ struct Campaign {
     func run() -> Bool {
         let simulation = Simulation(steps: plan.steps)
         let start = DispatchTime.now()
-        var (failures, steps, coverage, hash) = (0, 0, Coverage(), UInt64(0))
+        var (failures, steps, inner, coverage, hash) = (0, 0, 0, Coverage(), UInt64(0))
         for seed in plan.seeds {
             let outcome = simulation.run(seed: seed)
             steps += outcome.steps
+            inner += outcome.innerSteps
             coverage.add(outcome.coverage)
             hash = hash &* 31 &+ outcome.traceHash
             guard let violation = outcome.violation else { continue }
@@ -27,9 +28,9 @@ struct Campaign {
             if plan.stopsAtFailure { break }
         }
         let seconds = Double(DispatchTime.now().uptimeNanoseconds - start.uptimeNanoseconds) / 1e9
-        let rate = Int(Double(steps) / seconds)
+        let rate = Int(Double(steps + inner) / seconds)
         let seeds = "\(plan.seeds.lowerBound)..<\(plan.seeds.upperBound)"
-        print("seeds \(seeds): \(steps) steps, \(failures) failed, \(rate) steps/s, trace \(hash)")
+        print("seeds \(seeds): \(steps) steps and \(inner) inner ones, \(failures) failed, \(rate) a second, trace \(hash)")
         let isCovered = plan.printsCoverage ? Table(coverage).check() : true
         return failures == 0 && isCovered
     }

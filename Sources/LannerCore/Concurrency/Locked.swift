@@ -11,7 +11,7 @@ import Musl
 /// Never held while foreign code runs: what is called under it is ours and short. Inlinable, since the other targets
 /// would otherwise copy values through it by their metadata.
 // @unchecked Sendable: what `value` points to is only touched between `lock` and `unlock` of `mutex`.
-package final class Locked<Value>: @unchecked Sendable {
+@usableFromInline package final class Locked<Value>: @unchecked Sendable {
     #if canImport(Darwin)
     @usableFromInline typealias Mutex = os_unfair_lock
     #else

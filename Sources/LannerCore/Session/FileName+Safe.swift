@@ -1,4 +1,5 @@
 import Foundation
+import LannerMachine
 
 // Names from outside: what a server or a URL calls a file, made a name that every file system takes and that looks like
 // what it is.
@@ -6,18 +7,26 @@ import Foundation
 extension FileName {
     /// Makes a name of any text; nil when nothing is left of it.
     static func safe(_ text: String) -> String? {
-        var seen = String.UnicodeScalarView()
-        seen.append(contentsOf: text.unicodeScalars.lazy.filter { !isUnseen($0) })
-        // Composed once all is gone that could stand between a letter and its mark.
-        let composed = String(seen).precomposedStringWithCanonicalMapping
-        let replaced = String(String.UnicodeScalarView(composed.unicodeScalars.map { isForbidden($0) ? "_" : $0 }))
-        let name = shortened(trimmed(replaced))
+        let name = shortened(trimmed(text.utf8.allSatisfy(isPlain) ? text : harmless(text)))
         // Looked at last: what was cut off may have made the difference.
         let free = isReserved(name) || isOwn(name) ? shortened("_" + name) : name
         return isName(free) ? free : nil
     }
 
     // MARK: Characters
+
+    /// What most names are made of, which no file system minds.
+    private static func isPlain(_ byte: UInt8) -> Bool {
+        FieldText.isLetter(byte) || FieldText.isDigit(byte) || "-._".utf8.contains(byte)
+    }
+
+    private static func harmless(_ text: String) -> String {
+        var seen = String.UnicodeScalarView()
+        seen.append(contentsOf: text.unicodeScalars.lazy.filter { !isUnseen($0) })
+        // Composed once all is gone that could stand between a letter and its mark.
+        let composed = String(seen).precomposedStringWithCanonicalMapping
+        return String(String.UnicodeScalarView(composed.unicodeScalars.map { isForbidden($0) ? "_" : $0 }))
+    }
 
     /// Whether a code point is not seen, or changes how others are seen: a name with it is not what it looks like.
     private static func isUnseen(_ scalar: Unicode.Scalar) -> Bool {

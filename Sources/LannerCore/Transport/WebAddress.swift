@@ -81,10 +81,11 @@ extension WebAddress {
 
     /// Percent-encodes what may not stand in a path or a query; servers do send spaces and UTF-8 (RFC 3986, 3.3, 3.4).
     private static func encoded(_ part: String) -> String {
+        if part.utf8.allSatisfy(isAllowed) { return part }
         var result: [UInt8] = []
         let bytes = Array(part.utf8)
         for (index, byte) in bytes.enumerated() {
-            if allowed.contains(byte) || byte == UInt8(ascii: "%") && isEscape(bytes[index...]) {
+            if isAllowed(byte) || byte == UInt8(ascii: "%") && isEscape(bytes[index...]) {
                 result.append(byte)
             } else {
                 result += [UInt8(ascii: "%"), hexDigits[Int(byte >> 4)], hexDigits[Int(byte & 15)]]
@@ -98,8 +99,10 @@ extension WebAddress {
     }
 
     private static let hexDigits = Array("0123456789ABCDEF".utf8)
-    private static let allowed = Set(
-        "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-._~!$&'()*+,;=:@/?".utf8)
+
+    private static func isAllowed(_ byte: UInt8) -> Bool {
+        FieldText.isLetter(byte) || FieldText.isDigit(byte) || "-._~!$&'()*+,;=:@/?".utf8.contains(byte)
+    }
 
     fileprivate static func isHexDigit(_ byte: UInt8) -> Bool {
         FieldText.isDigit(byte) || (UInt8(ascii: "a")...UInt8(ascii: "f")).contains(FieldText.lowercased(byte))

@@ -1,7 +1,7 @@
 /// The few rules of field values that every parser here shares (RFC 9110, 5.6).
 ///
 /// Works on bytes: a `Character` may hide a CR LF pair or a combining mark behind a comma.
-package enum FieldText {
+@usableFromInline package enum FieldText {
     package typealias Bytes = ArraySlice<UInt8>
 
     /// A value's bytes without the white space around it.
@@ -42,15 +42,15 @@ package enum FieldText {
         }
     }
 
-    package static func lowercased(_ byte: UInt8) -> UInt8 {
+    @inlinable package static func lowercased(_ byte: UInt8) -> UInt8 {
         byte >= UInt8(ascii: "A") && byte <= UInt8(ascii: "Z") ? byte | 0x20 : byte
     }
 
-    package static func isDigit(_ byte: UInt8) -> Bool {
+    @inlinable package static func isDigit(_ byte: UInt8) -> Bool {
         byte >= UInt8(ascii: "0") && byte <= UInt8(ascii: "9")
     }
 
-    package static func isLetter(_ byte: UInt8) -> Bool {
+    @inlinable package static func isLetter(_ byte: UInt8) -> Bool {
         let byte = lowercased(byte)
         return byte >= UInt8(ascii: "a") && byte <= UInt8(ascii: "z")
     }

@@ -1,37 +1,38 @@
 /// A priority queue whose entries are found by key: insert, change, remove and take the least in O(log n).
 ///
 /// Keys are small numbers that are not negative: it takes memory up to the largest that was ever used, and no hashing.
-package struct IndexedHeap<Priority: Comparable & Sendable>: Sendable {
-    private var entries: [(key: Int, priority: Priority)] = []
+/// Inlinable, since the other targets would otherwise compare priorities through their metadata.
+@usableFromInline package struct IndexedHeap<Priority: Comparable & Sendable>: Sendable {
+    @usableFromInline var entries: [(key: Int, priority: Priority)] = []
     /// Where the entry of a key is; negative when there is none.
-    private var places: [Int] = []
+    @usableFromInline var places: [Int] = []
 
-    package init() {}
+    @inlinable package init() {}
 
-    package var count: Int { entries.count }
-    package var isEmpty: Bool { entries.isEmpty }
+    @inlinable package var count: Int { entries.count }
+    @inlinable package var isEmpty: Bool { entries.isEmpty }
 
     /// The keys, in no particular order.
-    package var keys: [Int] { entries.map(\.key) }
+    @inlinable package var keys: [Int] { entries.map(\.key) }
 
     /// The priorities, in no particular order.
-    package var priorities: [Priority] { entries.map(\.priority) }
+    @inlinable package var priorities: [Priority] { entries.map(\.priority) }
 
     /// The entry of least priority.
-    package var first: (key: Int, priority: Priority)? { entries.isEmpty ? nil : entries[0] }
+    @inlinable package var first: (key: Int, priority: Priority)? { entries.isEmpty ? nil : entries[0] }
 
     /// The priority of a key, nil when it is not in the queue.
-    package subscript(key: Int) -> Priority? {
+    @inlinable package subscript(key: Int) -> Priority? {
         place(of: key).map { entries[$0].priority }
     }
 
-    private func place(of key: Int) -> Int? {
+    @inlinable func place(of key: Int) -> Int? {
         guard key < places.count, places[key] >= 0 else { return nil }
         return places[key]
     }
 
     /// Adds a key, or changes its priority.
-    package mutating func set(_ key: Int, to priority: Priority) {
+    @inlinable package mutating func set(_ key: Int, to priority: Priority) {
         if let place = place(of: key) {
             entries[place].priority = priority
             settle(place)
@@ -44,7 +45,7 @@ package struct IndexedHeap<Priority: Comparable & Sendable>: Sendable {
     }
 
     /// Takes a key out; does nothing when it is not there.
-    package mutating func remove(_ key: Int) {
+    @inlinable package mutating func remove(_ key: Int) {
         guard let place = place(of: key) else { return }
         places[key] = -1
         let last = entries.removeLast()
@@ -54,12 +55,12 @@ package struct IndexedHeap<Priority: Comparable & Sendable>: Sendable {
         settle(place)
     }
 
-    private mutating func settle(_ place: Int) {
+    @inlinable mutating func settle(_ place: Int) {
         siftUp(place)
         siftDown(place)
     }
 
-    private mutating func siftUp(_ start: Int) {
+    @inlinable mutating func siftUp(_ start: Int) {
         var place = start
         while place > 0 {
             let parent = (place - 1) / 2
@@ -69,7 +70,7 @@ package struct IndexedHeap<Priority: Comparable & Sendable>: Sendable {
         }
     }
 
-    private mutating func siftDown(_ start: Int) {
+    @inlinable mutating func siftDown(_ start: Int) {
         var place = start
         while true {
             let left = 2 * place + 1
@@ -83,7 +84,7 @@ package struct IndexedHeap<Priority: Comparable & Sendable>: Sendable {
         }
     }
 
-    private mutating func exchange(_ one: Int, _ other: Int) {
+    @inlinable mutating func exchange(_ one: Int, _ other: Int) {
         entries.swapAt(one, other)
         places[entries[one].key] = one
         places[entries[other].key] = other

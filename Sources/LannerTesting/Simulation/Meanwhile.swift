@@ -8,6 +8,8 @@ final class Meanwhile: Logable {
     private struct Share {
         var generator: SeededGenerator
         var hasUser: Bool
+        /// How much more may go on: those who call back and forth would never end.
+        var left = 1000
     }
 
     private struct Present {
@@ -18,14 +20,17 @@ final class Meanwhile: Logable {
     private let journal: Journal
     private let lanes: ManualLanes
     private let transport: ScriptedTransport
+    private let lookout: Lookout
+    private let stepCount = Locked(0)
     /// Nil while nothing else is to go on.
     private let share = Locked<Share?>(nil)
     private let present = Locked(Present())
     /// Whether anything goes on. The manager logs then, and is slower.
     private let isOn: Bool
 
-    init(_ journal: Journal, _ lanes: ManualLanes, _ transport: ScriptedTransport, isOn: Bool) {
+    init(_ journal: Journal, _ lanes: ManualLanes, _ transport: ScriptedTransport, _ lookout: Lookout, isOn: Bool) {
         self.isOn = isOn
+        self.lookout = lookout
         self.journal = journal
         self.lanes = lanes
         self.transport = transport
@@ -36,6 +41,9 @@ final class Meanwhile: Logable {
         get { present.withLock { $0.manager } }
         set { present.withLock { $0.manager = newValue } }
     }
+
+    /// How much has gone on.
+    var steps: Int { stepCount.withLock { $0 } }
 
     /// What goes on during the next step, and does not when the generator is nil.
     func begin(_ generator: SeededGenerator?, hasUser: Bool = false) {
@@ -62,7 +70,13 @@ final class Meanwhile: Logable {
     private func pass(_ count: (inout SeededGenerator) -> Int) {
         guard isOn, var taken = share.withLock({ $0.take() }) else { return }
         journal.isElsewhere = true
-        for _ in 0..<count(&taken.generator) { goOn(&taken) }
+        let number = min(count(&taken.generator), taken.left)
+        taken.left -= number
+        for _ in 0..<number {
+            goOn(&taken)
+            if let manager { lookout.look(at: manager, transport) }
+        }
+        stepCount.withLock { $0 += number }
         journal.isElsewhere = false
         share.withLock { $0 = taken }
     }

@@ -16,6 +16,8 @@ public struct Simulation: Sendable {
         public var seed: UInt64
         /// How many steps it took; fewer than asked for when it broke a rule.
         public var steps: Int
+        /// How many more there were in the middle of those.
+        public var innerSteps: Int
         /// The steps that were left out.
         public var skipped: Set<Int>
         /// A number over everything that happened.
@@ -49,7 +51,7 @@ public struct Simulation: Sendable {
         world.keepCoverage()
         world.launch.die()
         return Outcome(
-            seed: seed, steps: world.steps, skipped: skipped, traceHash: world.traceHash, trace: world.trace,
+            seed: seed, steps: world.steps, innerSteps: world.innerSteps, skipped: skipped, traceHash: world.traceHash, trace: world.trace,
             violation: violation, coverage: world.coverage)
     }
 

@@ -57,10 +57,10 @@ struct Site {
 
     /// Most files are small; some are longer than what is written at once.
     private static func length(_ random: inout SeededGenerator) -> Int {
-        switch random.below(100) {
-        case 0..<4: 0
-        case 4..<8: 1
-        case 8: 1_100_000 + random.below(100_000)
+        switch random.below(300) {
+        case 0..<12: 0
+        case 12..<24: 1
+        case 24: 1_100_000 + random.below(100_000)
         default: 1 << random.below(15) + random.below(1000)
         }
     }

@@ -9,10 +9,8 @@ struct Watch {
     private var observed: Set<DownloadTask> = []
     /// Calls whose handlers have yet to be called.
     private var expected: [ExpectedCall] = []
-    private var requestsSeen = 0
     /// The digests that were ever asked for.
     var asked: [URL: Set<Checksum.Digest>] = [:]
-    private var running = 0
     /// What the present manager was given by the last one.
     private var known: [URL] = []
     /// The partial files that were there when the last manager died, and what it claimed of them.
@@ -38,7 +36,7 @@ struct Watch {
 
     /// A new manager: what the last one owed is gone with it.
     mutating func begin(with manager: SessionManager) {
-        (observed, expected, running) = ([], [], 0)
+        (observed, expected) = ([], [])
         manager.tasks.forEach { observe($0) }
         for url in known where manager.fetchTask(url) == nil { journal.report(.memory, "\(url) is forgotten") }
         for url in succeeded where manager.fetchTask(url)?.status != .succeeded {
@@ -184,31 +182,7 @@ struct Watch {
         }
     }
 
-    // MARK: After each step
-
-    mutating func look(at manager: SessionManager, _ transport: ScriptedTransport) {
-        let requests = transport.requests
-        for request in requests[requestsSeen...] { look(at: request) }
-        requestsSeen = requests.count
-        if requestsSeen > 256 {
-            transport.clearRequests()
-            requestsSeen = 0
-        }
-        let now = manager.runningCount
-        if now > running, now > manager.configuration.maxConcurrentTasksLimit {
-            journal.report(.limit, "\(now) run, \(manager.configuration.maxConcurrentTasksLimit) may")
-        }
-        running = now
-    }
-
-    /// S4.
-    private func look(at request: TransportRequest) {
-        journal.note("request", text: "\(request.url) \(request.fields["Range"] ?? "whole")")
-        guard let credential = request.fields["Authorization"] else { return }
-        if credential != "for \(request.url.host ?? "")" {
-            journal.report(.credentials, "\(request.url) was sent what is \(credential)")
-        }
-    }
+    // MARK: Files
 
     /// S1: what is in the place of a task that has succeeded. Which digest counted is the task's affair: one that is asked
     /// for once the file was verified comes too late.

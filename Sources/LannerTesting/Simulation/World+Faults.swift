@@ -163,9 +163,7 @@ extension World {
         if reboots { disk.loseUnsynced(&random) }
         disk.failNothing()
         let parts = launch.parts
-        launch = Launch(parts, Self.configuration(&random, conflictPolicy)) {
-            FileStore(directory: "/downloads", disk: parts.disk, lanes: $0, smallestCompaction: 4096)
-        }
+        launch = Launch(parts, Self.configuration(&random, conflictPolicy)) { Self.store(disk: parts.disk, $0) }
         begin()
     }
 
@@ -178,6 +176,7 @@ extension World {
         manager.coverage = Coverage()
         meanwhile.manager = manager
         watch.begin(with: manager)
+        lookout.begin()
         if let reason = manager.unavailable { journal.report(.memory, "the manager cannot be used: \(reason)") }
         let urls = manager.tasks.map(\.url)
         if Set(urls).count < urls.count { journal.report(.oneTask, "two downloads have one URL") }

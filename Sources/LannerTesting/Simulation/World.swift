@@ -21,6 +21,8 @@ public final class World {
     public let seed: UInt64
     /// How many steps there were.
     public internal(set) var steps = 0
+    /// How many more there were in the middle of those, as on other threads; not in every world there are.
+    public var innerSteps: Int { meanwhile.steps }
     /// A number over everything that happened; the same for every run with this seed.
     public var traceHash: UInt64 { journal.hash }
     /// Everything that happened, a line each; only kept when the world was asked to.
@@ -45,8 +47,11 @@ public final class World {
     var sites: [Site] = []
     var launch: Launch
     var watch: Watch
+    let lookout: Lookout
     /// What the machine has met, over all launches.
     var coverage = Coverage()
+    /// For how many more steps bytes come slowly everywhere.
+    private var slowSteps = 0
     /// The same for every launch: two downloads may have one place only where all replace.
     let conflictPolicy: FileConflictPolicy
     private let skipped: Set<Int>
@@ -71,7 +76,8 @@ public final class World {
         transport = ScriptedTransport(
             traits: Self.traits(&random), pieceLength: 1 << (8 + random.below(8)), clock: clock)
         transport.holdsAll = true
-        let meanwhile = Meanwhile(journal, lanes, transport, isOn: random.chance(1, in: 4))
+        lookout = Lookout(journal)
+        let meanwhile = Meanwhile(journal, lanes, transport, lookout, isOn: random.chance(1, in: 4))
         self.meanwhile = meanwhile
         let parts = Launch.Parts(
             transport: transport, clock: clock, disk: disk, log: meanwhile, lanes: lanes, seed: random.next(),
@@ -128,7 +134,7 @@ public final class World {
         return configuration
     }
 
-    private static func store(disk: MemoryDisk, _ lanes: any LaneFactory) -> any Store {
+    static func store(disk: MemoryDisk, _ lanes: any LaneFactory) -> any Store {
         FileStore(directory: "/downloads", disk: disk, lanes: lanes, smallestCompaction: 4096)
     }
 
@@ -168,16 +174,17 @@ public final class World {
     }
 
     func check() throws(Violation) {
-        watch.look(at: manager, transport)
+        lookout.look(at: manager, transport)
         if let violation = journal.violation { throw violation }
     }
 
     private func happen() {
+        if slowSteps > 0 { return creep() }
         switch random.below(1000) {
         case 0..<500: work()
         case 500..<750: deliver()
         case 750..<825: pass()
-        case 825..<830: trickle()
+        case 825..<830: slowSteps = Self.slowly
         case 830..<930: use()
         case 930..<975: serveOtherwise()
         case 975..<985: changeNetwork()
@@ -201,15 +208,17 @@ public final class World {
         underway[index].release(bytes)
     }
 
-    /// Bytes come slowly everywhere, for so long that they are synced on the way.
-    private func trickle() {
-        journal.note("trickle", transport.underway)
-        for _ in 0..<4 {
-            for exchange in transport.underwayExchanges { exchange.release(Int64(random.below(700))) }
-            for _ in 0..<8 { _ = lanes.runAny(using: &random) }
-            clock.advance(by: .seconds(2))
-        }
+    /// Bytes come slowly everywhere, and what they make others do comes first: for so long that they are synced on the
+    /// way.
+    private func creep() {
+        slowSteps -= 1
+        if random.chance(7, in: 8), lanes.runAny(using: &random) { return journal.note("work", lanes.count) }
+        journal.note("creep", transport.underway)
+        for exchange in transport.underwayExchanges { exchange.release(Int64(random.below(700))) }
+        clock.advance(by: .seconds(2))
     }
+
+    private static let slowly = 32
 
     /// Time passes, mostly up to when something is due.
     func pass() {

@@ -1,0 +1,51 @@
+import Foundation
+import LannerCore
+
+/// Looks at a manager and at its transport after everything that happens, also in the middle of something else.
+final class Lookout: Sendable {
+    private struct Seen {
+        var requests = 0
+        var running = 0
+    }
+
+    private let journal: Journal
+    private let seen = Locked(Seen())
+
+    init(_ journal: Journal) {
+        self.journal = journal
+    }
+
+    func look(at manager: SessionManager, _ transport: ScriptedTransport) {
+        look(at: transport)
+        let (now, limit) = (manager.runningCount, manager.configuration.maxConcurrentTasksLimit)
+        let before = seen.withLock { seen in
+            defer { seen.running = now }
+            return seen.running
+        }
+        if now > before, now > limit { journal.report(.limit, "\(now) run, \(limit) may") }
+    }
+
+    /// A manager that is new runs nothing yet.
+    func begin() {
+        seen.withLock { $0.running = 0 }
+    }
+
+    private func look(at transport: ScriptedTransport) {
+        let requests = transport.requests
+        for request in requests[seen.withLock { $0.requests }...] { look(at: request) }
+        seen.withLock { $0.requests = requests.count }
+        if requests.count > 256 {
+            transport.clearRequests()
+            seen.withLock { $0.requests = 0 }
+        }
+    }
+
+    /// S4.
+    private func look(at request: TransportRequest) {
+        journal.note("request", text: "\(request.url) \(request.fields["Range"] ?? "whole")")
+        guard let credential = request.fields["Authorization"] else { return }
+        if credential != "for \(request.url.host ?? "")" {
+            journal.report(.credentials, "\(request.url) was sent what is \(credential)")
+        }
+    }
+}
