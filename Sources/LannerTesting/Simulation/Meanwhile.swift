@@ -20,6 +20,7 @@ final class Meanwhile: Logable {
     private let journal: Journal
     private let lanes: ManualLanes
     private let transport: ScriptedTransport
+    private let servers: Servers
     private let lookout: Lookout
     private let stepCount = Locked(0)
     /// Nil while nothing else is to go on.
@@ -28,9 +29,14 @@ final class Meanwhile: Logable {
     /// Whether anything goes on. The manager logs then, and is slower.
     private let isOn: Bool
 
-    init(_ journal: Journal, _ lanes: ManualLanes, _ transport: ScriptedTransport, _ lookout: Lookout, isOn: Bool) {
+    init(
+        _ journal: Journal, _ lanes: ManualLanes, _ transport: ScriptedTransport, _ servers: Servers,
+        _ lookout: Lookout,
+        isOn: Bool
+    ) {
         self.isOn = isOn
         self.lookout = lookout
+        self.servers = servers
         self.journal = journal
         self.lanes = lanes
         self.transport = transport
@@ -84,6 +90,8 @@ final class Meanwhile: Logable {
     private func goOn(_ share: inout Share) {
         if share.hasUser, share.generator.chance(1, in: 16) {
             use(&share.generator)
+        } else if share.generator.chance(1, in: 24) {
+            servers.serveOtherVersion(at: share.generator.below(4), using: &share.generator)
         } else if transport.underway > 0, share.generator.chance(1, in: 2) {
             deliver(&share.generator)
         } else {

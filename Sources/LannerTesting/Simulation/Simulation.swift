@@ -51,7 +51,8 @@ public struct Simulation: Sendable {
         world.keepCoverage()
         world.launch.die()
         return Outcome(
-            seed: seed, steps: world.steps, innerSteps: world.innerSteps, skipped: skipped, traceHash: world.traceHash, trace: world.trace,
+            seed: seed, steps: world.steps, innerSteps: world.innerSteps, skipped: skipped, traceHash: world.traceHash,
+            trace: world.trace,
             violation: violation, coverage: world.coverage)
     }
 

@@ -36,8 +36,7 @@ extension World {
         journal.note("healed")
         journal.isHealed = true
         transport.outage = nil
-        transport.endScripts()
-        for site in sites { transport.always(site.alias.absoluteString, .redirect(to: site.place)) }
+        servers.heal()
         disk.capacity = nil
         disk.failNothing()
         // What is in the way is no fault, but stays there.
@@ -65,7 +64,7 @@ extension World {
 
     /// S1 and L1 of one download: it has succeeded, unless its digest was of something else.
     private func compareEnd(of claim: Inspection) {
-        guard let site = sites.first(where: { $0.leads(from: claim.task.url) }) else { return }
+        guard let site = servers.sites.first(where: { $0.leads(from: claim.task.url) }) else { return }
         switch claim.task.status {
         case .succeeded: watch.compareFile(of: claim.task, site, disk)
         case .failed where claim.digest != nil: break

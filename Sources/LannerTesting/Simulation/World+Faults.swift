@@ -6,79 +6,6 @@ import LannerMachine
 // What goes wrong.
 
 extension World {
-    // MARK: Servers
-
-    /// Puts another version of a file on its server, unless nobody could tell it from the last one.
-    func changeFile(at index: Int) {
-        guard let resource = sites[index].change(at: clock.date, using: &random) else { return }
-        journal.note("version", index, Int(resource.length))
-        transport.serve(resource, at: sites[index].place)
-    }
-
-    /// A file changes, or the next request for it goes another way.
-    func serveOtherwise() {
-        let index = random.below(sites.count)
-        if random.chance(1, in: 4) { return serveOtherVersion(at: index) }
-        let step = random.chance(1, in: 2) ? breakdown() : oddity(of: sites[index])
-        let place = random.chance(1, in: 8) ? sites[index].alias.absoluteString : sites[index].place
-        journal.note("serve", index, text: "\(step)")
-        transport.script(place, step)
-    }
-
-    /// The next answer may not tell that: a part may come without validators.
-    private func serveOtherVersion(at index: Int) {
-        changeFile(at: index)
-        guard random.chance(1, in: 3) else { return }
-        journal.note("silent", index)
-        transport.script(sites[index].place, .fields(["ETag": "", "Last-Modified": ""]))
-    }
-
-    /// What happens to good servers.
-    private func breakdown() -> ScriptedTransport.Step {
-        switch random.below(7) {
-        case 0, 1: .cut(afterBytes: Int64(random.below(3000)))
-        case 2: .cut(afterBytes: Int64(random.below(3000)), with: .lengthMismatch)
-        case 3: .failure(.timedOut)
-        case 4: .failure(.cannotConnect)
-        case 5: .status(503, random.chance(1, in: 2) ? ["Retry-After": "\(random.below(100))"] : [:])
-        default: .status(429, ["Retry-After": date(in: random.below(100))])
-        }
-    }
-
-    private func date(in seconds: Int) -> String {
-        HTTPDate.text(Int64(clock.date.timeIntervalSince1970) + Int64(seconds))
-    }
-
-    /// What bad servers do.
-    private func oddity(of site: Site) -> ScriptedTransport.Step {
-        switch random.below(10) {
-        case 0: .status([404, 403, 410, 500, 408, 425, 412, 416][random.below(8)])
-        case 1: .ignoreRange
-        case 2: .wrongRange(offset: Int64(random.below(200)) - 100)
-        case 3: .contentRange(falseRange(of: site))
-        case 4: .multipart
-        // The same bytes under another name, as some networks of caches do.
-        case 5: .fields(["ETag": "\"other-\(random.below(3))\""])
-        case 6: .redirect(to: site.alias.absoluteString)
-        case 7: .redirect(to: ["ftp://a.example/", "//", "http://[::1", "/nowhere"][random.below(4)])
-        case 8: .status(416, ["Content-Range": "bytes */\(random.chance(1, in: 2) ? site.bytes.count : 5)"])
-        default: site.isLying && !isUserQuiet ? lie(of: site) : .ignoreRange
-        }
-    }
-
-    /// None, none that can be read, or less than is sent.
-    private func falseRange(of site: Site) -> String? {
-        let length = site.bytes.count
-        let ranges = [nil, "bytes */\(length)", "bytes 0-1/2", "none", "bytes 0-\(length / 4)/\(length)"]
-        return ranges[random.below(ranges.count)]
-    }
-
-    /// What only a digest tells.
-    private func lie(of site: Site) -> ScriptedTransport.Step {
-        let position = random.below(max(1, site.bytes.count))
-        return random.chance(1, in: 2) ? .corrupt(at: Int64(position)) : .fields(["Content-Length": "\(position)"])
-    }
-
     // MARK: Network and disk
 
     func changeNetwork() {
@@ -181,6 +108,7 @@ extension World {
         let urls = manager.tasks.map(\.url)
         if Set(urls).count < urls.count { journal.report(.oneTask, "two downloads have one URL") }
         watch.compareLengths(of: manager, disk)
+        let sites = servers.sites
         watch.compareClaims(of: manager, sites, disk)
         for site in sites {
             for task in [site.url, site.alias].compactMap(manager.fetchTask) where task.status == .succeeded {

@@ -27,13 +27,14 @@ extension World {
     }
 
     private func download() {
+        let sites = servers.sites
         let index = random.below(sites.count)
         let site = sites[index]
         let url = random.chance(1, in: 4) ? site.alias : site.url
         let headers = random.chance(1, in: 2) ? ["Authorization": "for \(url.host ?? "")"] : nil
         // Two URLs of one file; of different files only where none replaces another.
         let name = random.chance(1, in: 4) ? "name" + (conflictPolicy == .replace ? "-\(index)" : "") : nil
-        let checksum = digest(forSiteAt: index)
+        let checksum = digest(of: site, at: index)
         journal.note("download", index, text: "\(url)")
         watch.noteStart()
         if let checksum { watch.asked[url, default: []].insert(checksum) }
@@ -47,11 +48,11 @@ extension World {
     }
 
     /// Sometimes none, sometimes a wrong one; always one where the server may lie.
-    private func digest(forSiteAt index: Int) -> Checksum.Digest? {
-        guard sites[index].isLying || random.chance(1, in: 3) else { return nil }
+    private func digest(of site: Site, at index: Int) -> Checksum.Digest? {
+        guard site.isLying || random.chance(1, in: 3) else { return nil }
         let algorithm = Checksum.Algorithm.allCases[random.below(4)]
         if random.chance(1, in: 8) { return [UInt8(truncatingIfNeeded: steps)].digest(algorithm) }
-        return sites[index].digest(algorithm)
+        return servers.digest(algorithm, ofSiteAt: index)
     }
 
     /// Calls back, and calls the manager from there.
@@ -108,7 +109,7 @@ extension World {
     /// Asks for several files in one call; returns the downloads that are new.
     @discardableResult
     func several() -> [DownloadTask] {
-        let picked = sites.filter { !$0.isLying && random.chance(1, in: 2) }.map(\.url)
+        let picked = servers.sites.filter { !$0.isLying && random.chance(1, in: 2) }.map(\.url)
         journal.note("several", picked.count)
         watch.noteStart()
         let known = Set(manager.tasks)

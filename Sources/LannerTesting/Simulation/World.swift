@@ -32,7 +32,7 @@ public final class World {
     public var manager: SessionManager { launch.manager }
 
     /// The files that the simulated servers have; each may have several versions over time.
-    public var files: [URL] { sites.map(\.url) }
+    public var files: [URL] { servers.sites.map(\.url) }
     /// Whether the world's own user stays quiet, so that only code of yours calls the manager. The servers do not send
     /// wrong bytes then, which nobody without a checksum can notice.
     public var isUserQuiet = false
@@ -44,7 +44,7 @@ public final class World {
     let lanes = ManualLanes()
     let meanwhile: Meanwhile
     var random: SeededGenerator
-    var sites: [Site] = []
+    let servers: Servers
     var launch: Launch
     var watch: Watch
     let lookout: Lookout
@@ -76,8 +76,9 @@ public final class World {
         transport = ScriptedTransport(
             traits: Self.traits(&random), pieceLength: 1 << (8 + random.below(8)), clock: clock)
         transport.holdsAll = true
+        servers = Servers(journal, transport, clock, using: &random)
         lookout = Lookout(journal)
-        let meanwhile = Meanwhile(journal, lanes, transport, lookout, isOn: random.chance(1, in: 4))
+        let meanwhile = Meanwhile(journal, lanes, transport, servers, lookout, isOn: random.chance(1, in: 4))
         self.meanwhile = meanwhile
         let parts = Launch.Parts(
             transport: transport, clock: clock, disk: disk, log: meanwhile, lanes: lanes, seed: random.next(),
@@ -88,11 +89,8 @@ public final class World {
         // A store syncs under its lock, where nobody else comes in.
         disk.state.withLock { $0.whileSyncing = { if $0.hasSuffix(".part") { meanwhile.pass() } } }
         self.random = random
-        sites = (0..<4).map { Site(number: $0, using: &self.random) }
-        for index in sites.indices { changeFile(at: index) }
-        for site in sites { transport.always(site.alias.absoluteString, .redirect(to: site.place)) }
         if !transport.traits.hasResumeData {
-            watch.ranged = Set(sites.filter(\.isRanged).flatMap { [$0.url, $0.alias] })
+            watch.ranged = Set(servers.sites.filter(\.isRanged).flatMap { [$0.url, $0.alias] })
         }
         disk.place(Self.foreign, at: Self.foreignPath)
         try? disk.syncDirectory(Self.foreignDirectory)
@@ -169,7 +167,7 @@ public final class World {
         happen()
         meanwhile.begin(nil)
         // Not each time: it looks at every byte.
-        if steps % 64 == 0 { watch.compareClaims(of: manager, sites, disk) }
+        if steps % 64 == 0 { watch.compareClaims(of: manager, servers.sites, disk) }
         try check()
     }
 
@@ -186,7 +184,7 @@ public final class World {
         case 750..<825: pass()
         case 825..<830: slowSteps = Self.slowly
         case 830..<930: use()
-        case 930..<975: serveOtherwise()
+        case 930..<975: servers.serveOtherwise(lying: !isUserQuiet, using: &random)
         case 975..<985: changeNetwork()
         case 985..<995: changeDisk()
         default: die()

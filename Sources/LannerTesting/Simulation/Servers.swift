@@ -1,0 +1,114 @@
+import Foundation
+import LannerCore
+import LannerLoopback
+import LannerMachine
+
+/// The simulated servers: what they have, and what goes wrong with them.
+final class Servers: Sendable {
+    private let all: Locked<[Site]>
+    private let journal: Journal
+    private let transport: ScriptedTransport
+    private let clock: ManualClock
+
+    init(_ journal: Journal, _ transport: ScriptedTransport, _ clock: ManualClock, using random: inout SeededGenerator)
+    {
+        self.journal = journal
+        self.transport = transport
+        self.clock = clock
+        all = Locked((0..<4).map { Site(number: $0, using: &random) })
+        for index in sites.indices { changeFile(at: index, using: &random) }
+        redirect()
+    }
+
+    /// Their files.
+    var sites: [Site] { all.withLock { $0 } }
+
+    /// A digest of the present version of a file.
+    func digest(_ algorithm: Checksum.Algorithm, ofSiteAt index: Int) -> Checksum.Digest {
+        all.withLock { $0[index].digest(algorithm) }
+    }
+
+    /// Nothing goes wrong any more.
+    func heal() {
+        transport.endScripts()
+        redirect()
+    }
+
+    private func redirect() {
+        for site in sites { transport.always(site.alias.absoluteString, .redirect(to: site.place)) }
+    }
+
+    /// Puts another version of a file on its server, unless nobody could tell it from the last one.
+    private func changeFile(at index: Int, using random: inout SeededGenerator) {
+        guard let resource = all.withLock({ $0[index].change(at: clock.date, using: &random) }) else { return }
+        journal.note("version", index, Int(resource.length))
+        transport.serve(resource, at: sites[index].place)
+    }
+
+    /// A file changes, or the next request for it goes another way.
+    ///
+    /// - Parameter lying: Whether wrong bytes may be sent where every download has a digest.
+    func serveOtherwise(lying: Bool, using random: inout SeededGenerator) {
+        let index = random.below(sites.count)
+        let site = sites[index]
+        if random.chance(1, in: 4) { return serveOtherVersion(at: index, using: &random) }
+        let step = random.chance(1, in: 2) ? breakdown(&random) : oddity(of: site, lying, &random)
+        let place = random.chance(1, in: 8) ? site.alias.absoluteString : site.place
+        journal.note("serve", index, text: "\(step)")
+        transport.script(place, step)
+    }
+
+    /// The next answer may not tell that: a part may come without validators.
+    func serveOtherVersion(at index: Int, using random: inout SeededGenerator) {
+        changeFile(at: index, using: &random)
+        guard random.chance(1, in: 3) else { return }
+        journal.note("silent", index)
+        transport.script(sites[index].place, .fields(["ETag": "", "Last-Modified": ""]))
+    }
+
+    /// What happens to good servers.
+    private func breakdown(_ random: inout SeededGenerator) -> ScriptedTransport.Step {
+        switch random.below(7) {
+        case 0, 1: .cut(afterBytes: Int64(random.below(3000)))
+        case 2: .cut(afterBytes: Int64(random.below(3000)), with: .lengthMismatch)
+        case 3: .failure(.timedOut)
+        case 4: .failure(.cannotConnect)
+        case 5: .status(503, random.chance(1, in: 2) ? ["Retry-After": "\(random.below(100))"] : [:])
+        default: .status(429, ["Retry-After": date(in: random.below(100))])
+        }
+    }
+
+    private func date(in seconds: Int) -> String {
+        HTTPDate.text(Int64(clock.date.timeIntervalSince1970) + Int64(seconds))
+    }
+
+    /// What bad servers do.
+    private func oddity(of site: Site, _ lying: Bool, _ random: inout SeededGenerator) -> ScriptedTransport.Step {
+        switch random.below(10) {
+        case 0: .status([404, 403, 410, 500, 408, 425, 412, 416][random.below(8)])
+        case 1: .ignoreRange
+        case 2: .wrongRange(offset: Int64(random.below(200)) - 100)
+        case 3: .contentRange(falseRange(of: site, &random))
+        case 4: .multipart
+        // The same bytes under another name, as some networks of caches do.
+        case 5: .fields(["ETag": "\"other-\(random.below(3))\""])
+        case 6: .redirect(to: site.alias.absoluteString)
+        case 7: .redirect(to: ["ftp://a.example/", "//", "http://[::1", "/nowhere"][random.below(4)])
+        case 8: .status(416, ["Content-Range": "bytes */\(random.chance(1, in: 2) ? site.bytes.count : 5)"])
+        default: site.isLying && lying ? lie(of: site, &random) : .ignoreRange
+        }
+    }
+
+    /// None, none that can be read, or less than is sent.
+    private func falseRange(of site: Site, _ random: inout SeededGenerator) -> String? {
+        let length = site.bytes.count
+        let ranges = [nil, "bytes */\(length)", "bytes 0-1/2", "none", "bytes 0-\(length / 4)/\(length)"]
+        return ranges[random.below(ranges.count)]
+    }
+
+    /// What only a digest tells.
+    private func lie(of site: Site, _ random: inout SeededGenerator) -> ScriptedTransport.Step {
+        let position = random.below(max(1, site.bytes.count))
+        return random.chance(1, in: 2) ? .corrupt(at: Int64(position)) : .fields(["Content-Length": "\(position)"])
+    }
+}
