@@ -78,6 +78,7 @@ extension Download {
         if exchange.ask.resumeData != nil, reason == nil {
             carried.isSpent = true
             wasResumed = true
+            isUnproven = true
         }
         learn(version, &context)
         accept(exchange, 0..<(version.total ?? .max), &context)

@@ -45,6 +45,7 @@ extension Download {
         version = nil
         total = nil
         wasResumed = false
+        isUnproven = false
         isTiedByDigest = false
         if isLoss { tell(.progress(completed: 0, total: nil), &context) }
         record(.status, &context)

@@ -31,7 +31,8 @@ extension Download {
         guard case .pausing(let pausing) = state, pausing.step == .closing else {
             return ignore(.late("closed"), &context)
         }
-        settle(written: written, synced: synced, &context)
+        settle(written: isUnproven ? ByteRanges() : written, synced: isUnproven ? ByteRanges() : synced, &context)
+        isUnproven = false
         switch pausing.intent {
         case .suspend: rest(in: .suspended, pausing, &context)
         case .cancel, .remove: forget(for: pausing.intent, pausing.tickets, &context)
@@ -53,7 +54,7 @@ extension Download {
         noteGain(written.count)
         if isLess {
             if written.isEmpty { leaveFile() }
-            tell(.restarted(.bytesLost), &context)
+            tell(.restarted(isUnproven ? .cannotResume : .bytesLost), &context)
         } else if completed < before {
             tell(.restarted(.cannotResume), &context)
         }

@@ -81,6 +81,7 @@ extension Download {
             return exchangeOver(
                 DownloadFailure(.transport(.lengthMismatch), "The answer ended \(missing) bytes early."), &context)
         }
+        isUnproven = false
         askForMore(&context)
         verifyIfComplete(&context)
     }
@@ -103,7 +104,7 @@ extension Download {
     private mutating func exchangeOver(
         _ failure: DownloadFailure, over number: ExchangeNumber? = nil, _ context: inout Context
     ) {
-        if let total, isComplete, case .transferring = state {
+        if let total, isComplete, !isUnproven, case .transferring = state {
             stopAll(except: number, keepBytes: true, &context)
             return verify(total, &context)
         }

@@ -23,6 +23,9 @@ package struct Download: Sendable {
     var isPublished = false
     /// Whether bytes of an earlier attempt are part of the file.
     var wasResumed = false
+    /// Whether the bytes are of a file that the transport has put together from two answers, and its length is yet to show
+    /// that they meet: until then none of them counts.
+    var isUnproven = false
     /// Whether nothing but the digest ties some of the bytes to the others.
     var isTiedByDigest = false
     /// What the transport holds of the file itself, when it hands it over in the end.
@@ -137,8 +140,8 @@ extension Download {
     /// What the store should remember of the download now.
     package var saved: Saved {
         Saved(
-            status: savedStatus, version: version, generation: generation, written: written, synced: synced,
-            total: total, resumeData: carried.data)
+            status: savedStatus, version: version, generation: generation,
+            written: isUnproven ? ByteRanges() : written, synced: isUnproven ? ByteRanges() : synced, total: total, resumeData: carried.data)
     }
 
     /// Bytes in hand, as a user sees them.

@@ -1,0 +1,47 @@
+import LannerMachine
+import Testing
+
+/// Files that the transport hands over, after it has gone on with what it held of them.
+@Suite struct CarriedTests {
+    /// The transport has gone on from byte 400 with an answer for the rest, and hands over the file.
+    private static func handingOver(end: Int64) -> Bench {
+        var settings = Settings()
+        settings.takesResumeData = true
+        var saved = Saved(status: .suspended)
+        saved.total = 1000
+        saved.version = Version(entityTag: EntityTag("\"a\""), lastModified: nil, isLastModifiedStrong: false, total: 1000)
+        saved.generation = 1
+        saved.resumeData = ResumeData([1], held: 400)
+        var bench = Bench.transferring(settings, saved: saved, head: .part(400..<1000, of: 1000))
+        bench.feed(.file(bench.id, 1, .wrote(0..<end)))
+        return bench
+    }
+
+    @Test func countsOnceItsLengthIsRight() {
+        var bench = Self.handingOver(end: 1000)
+        bench.feed(.exchange(bench.id, 1, .ended(received: 1000)))
+        guard case .verifying = bench.state else { return #expect(bench.state == nil, "it is verified") }
+        #expect(bench.machine[bench.id]?.saved.written == ByteRanges([0..<1000]))
+    }
+
+    @Test func countsForNothingInARecordBefore() {
+        let bench = Self.handingOver(end: 987)
+        #expect(bench.machine[bench.id]?.saved.written == ByteRanges())
+        #expect(bench.machine[bench.id]?.saved.synced == ByteRanges())
+    }
+
+    @Test func countsForNothingWhenItIsStoppedBefore() {
+        var bench = Self.handingOver(end: 987)
+        let generation = bench.machine[bench.id]?.saved.generation
+        bench.verb(.suspend)
+        let actions = bench.closed(1, 0..<987)
+        #expect(bench.state == .suspended)
+        #expect(actions.contains(.tell(bench.id, .restarted(.cannotResume))))
+        let saved = bench.machine[bench.id]?.saved
+        #expect(saved?.written == ByteRanges())
+        #expect(saved?.generation != generation, "other bytes go to another file")
+        bench.verb(.start)
+        bench.feed(.file(bench.id, 2, .opened(held: ByteRanges())))
+        #expect(bench.machine[bench.id]?.saved.resumeData == nil)
+    }
+}
