@@ -86,8 +86,9 @@ package final class ManualLanes: LaneFactory {
         return next != nil
     }
 
-    /// The same on a lane whose work does not run already: for work that goes on while other work is in the middle.
-    package func runAnyIdle(using generator: inout some RandomNumberGenerator) {
+    /// The same on a lane whose work does not run already: for work that goes on while other work is in the middle. False
+    /// when the lane that was picked runs, too.
+    package func runAnyIdle(using generator: inout some RandomNumberGenerator) -> Bool {
         let next: Queued? = queue.withLock { queue in
             guard queue.head < queue.entries.count else { return nil }
             let picked = queue.first(ofLaneAt: Int.random(in: queue.head..<queue.entries.count, using: &generator))
@@ -95,6 +96,7 @@ package final class ManualLanes: LaneFactory {
             return queue.running.contains { $0.lane == lane } ? nil : queue.take(at: picked)
         }
         if let next { run(next) }
+        return next != nil
     }
 
     private func run(_ next: Queued) {

@@ -41,14 +41,14 @@ import Testing
     @Test func credentialsStayWhereTheyWereGivenFor() {
         let bench = TestBench()
         bench.transport.serve(.init([1, 2, 3]), at: "/file")
-        var watch = Watch(journal)
+        let lookout = Lookout(journal)
         bench.manager.download("https://a.example/file", headers: ["Authorization": "for a.example"])
         bench.settle()
-        watch.look(at: bench.manager, bench.transport)
+        lookout.look(at: bench.manager, bench.transport)
         #expect(broken == nil)
         bench.manager.download("https://b.example/file", headers: ["Authorization": "for a.example"])
         bench.settle()
-        watch.look(at: bench.manager, bench.transport)
+        lookout.look(at: bench.manager, bench.transport)
         #expect(broken == .credentials)
     }
 

@@ -68,7 +68,7 @@ final class Meanwhile: Logable {
 
     /// Some time passes, in which others may go on: more of it, and more of them, on the thread that waits for the device.
     @Sendable func pass() {
-        guard lanes.current == "file.sync" else { return pass { $0.chance(1, in: 4) ? 1 + $0.below(6) : 0 } }
+        guard lanes.current == "file.sync" else { return pass { $0.chance(1, in: 4) ? 1 + $0.below(12) : 0 } }
         pass { $0.chance(1, in: 2) ? 32 : $0.below(8) }
     }
 
@@ -77,27 +77,30 @@ final class Meanwhile: Logable {
         guard isOn, var taken = share.withLock({ $0.take() }) else { return }
         journal.isElsewhere = true
         let number = min(count(&taken.generator), taken.left)
-        taken.left -= number
-        for _ in 0..<number {
-            goOn(&taken)
+        var done = 0
+        while done < number, goOn(&taken) {
             if let manager { lookout.look(at: manager, transport) }
+            done += 1
         }
-        stepCount.withLock { $0 += number }
+        stepCount.withLock { $0 += done }
+        taken.left -= done
         journal.isElsewhere = false
         share.withLock { $0 = taken }
     }
 
-    private func goOn(_ share: inout Share) {
-        if share.hasUser, share.generator.chance(1, in: 16) {
+    /// Whether there was anything to do.
+    private func goOn(_ share: inout Share) -> Bool {
+        if share.hasUser, share.generator.chance(1, in: 24) {
             use(&share.generator)
         } else if share.generator.chance(1, in: 24) {
-            servers.serveOtherVersion(at: share.generator.below(4), using: &share.generator)
+            servers.serveOtherwise(lying: share.hasUser, using: &share.generator)
         } else if transport.underway > 0, share.generator.chance(1, in: 2) {
             deliver(&share.generator)
         } else {
             journal.note("meanwhile work", lanes.count)
-            lanes.runAnyIdle(using: &share.generator)
+            return lanes.runAnyIdle(using: &share.generator)
         }
+        return true
     }
 
     /// Bytes come in one exchange, or in all, one after the other.

@@ -134,6 +134,8 @@ extension World {
 
     private func configure() {
         journal.note("configure")
+        // What runs now may go on under a lower limit.
+        lookout.look(at: manager, transport)
         manager.configuration = Self.configuration(&random, conflictPolicy)
     }
 
