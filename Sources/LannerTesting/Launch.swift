@@ -14,8 +14,8 @@ final class Launch: Sendable {
         var log: any Logable
         var lanes: ManualLanes
         var seed: UInt64
-        /// Called by whoever is about to hand changes to the store.
-        var whileCommitting: @Sendable () -> Void = {}
+        /// Called by whoever is about to hand changes to the store, or has begun an exchange.
+        var meanwhile: @Sendable () -> Void = {}
     }
 
     let parts: Parts
@@ -28,11 +28,11 @@ final class Launch: Sendable {
 
     init(_ parts: Parts, _ configuration: SessionConfiguration, _ makeStore: (any LaneFactory) -> any Store) {
         self.parts = parts
-        network = LaunchTransport(parts.transport)
+        network = LaunchTransport(parts.transport, meanwhile: parts.meanwhile)
         lanes = LaunchLanes(parts.lanes)
         store = makeStore(lanes)
         parts.store?.relaunch(store)
-        records = LaunchStore(parts.store ?? store, whileCommitting: parts.whileCommitting)
+        records = LaunchStore(parts.store ?? store, meanwhile: parts.meanwhile)
         let environment = Environment(
             clock: parts.clock, fileSystem: parts.disk, lanes: lanes, mainLane: lanes.makeLane("main"),
             operationLane: lanes.makeLane("operation"), seed: parts.seed)
@@ -67,10 +67,12 @@ private final class LaunchTransport: Transport {
 
     let traits: TransportTraits
     private let transport: ScriptedTransport
+    private let meanwhile: @Sendable () -> Void
     private let phase = Locked(Phase.open)
 
-    init(_ transport: ScriptedTransport) {
+    init(_ transport: ScriptedTransport, meanwhile: @escaping @Sendable () -> Void) {
         self.transport = transport
+        self.meanwhile = meanwhile
         traits = transport.traits
     }
 
@@ -78,7 +80,9 @@ private final class LaunchTransport: Transport {
         _ request: TransportRequest, receive: @escaping @Sendable (TransportEvent) -> Void
     ) -> any TransportExchange {
         switch phase.withLock({ $0 }) {
-        case .open: return transport.begin(request, receive: receive)
+        case .open:
+            defer { meanwhile() }
+            return transport.begin(request, receive: receive)
         case .invalidated: receive(.failure(ScriptedTransport.unavailable))
         case .dead: break
         }
@@ -103,12 +107,12 @@ private final class LaunchTransport: Transport {
 /// The store as long as the process lives.
 private final class LaunchStore: Store {
     private let store: any Store
-    private let whileCommitting: @Sendable () -> Void
+    private let meanwhile: @Sendable () -> Void
     private let isDead = Locked(false)
 
-    init(_ store: any Store, whileCommitting: @escaping @Sendable () -> Void) {
+    init(_ store: any Store, meanwhile: @escaping @Sendable () -> Void) {
         self.store = store
-        self.whileCommitting = whileCommitting
+        self.meanwhile = meanwhile
     }
 
     func load() throws -> StoreContents { try store.load() }
@@ -118,7 +122,7 @@ private final class LaunchStore: Store {
         completion: @escaping @Sendable (Result<Void, StoreError>) -> Void
     ) {
         if isDead.withLock({ $0 }) { return }
-        whileCommitting()
+        meanwhile()
         store.commit(changes, durability: durability, completion: completion)
     }
 

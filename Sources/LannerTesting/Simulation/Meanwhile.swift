@@ -26,15 +26,23 @@ final class Meanwhile: Logable {
     /// Nil while nothing else is to go on.
     private let share = Locked<Share?>(nil)
     private let present = Locked(Present())
+    private let mood: Mood
     /// Whether anything goes on. The manager logs then, and is slower.
-    private let isOn: Bool
+    private var isOn: Bool { mood != .quiet }
+
+    /// How much goes on.
+    enum Mood {
+        case quiet, lively
+        /// Servers do hardly anything right, and all that has begun comes at once.
+        case stormy
+    }
 
     init(
         _ journal: Journal, _ lanes: ManualLanes, _ transport: ScriptedTransport, _ servers: Servers,
         _ lookout: Lookout,
-        isOn: Bool
+        _ mood: Mood
     ) {
-        self.isOn = isOn
+        self.mood = mood
         self.lookout = lookout
         self.servers = servers
         self.journal = journal
@@ -68,7 +76,8 @@ final class Meanwhile: Logable {
 
     /// Some time passes, in which others may go on: more of it, and more of them, on the thread that waits for the device.
     @Sendable func pass() {
-        guard lanes.current == "file.sync" else { return pass { $0.chance(1, in: 4) ? 1 + $0.below(12) : 0 } }
+        let often = mood == .stormy ? 1 : 3
+        guard lanes.current == "file.sync" else { return pass { $0.chance(1, in: often) ? 1 + $0.below(12) : 0 } }
         pass { $0.chance(1, in: 2) ? 32 : $0.below(8) }
     }
 
@@ -92,8 +101,8 @@ final class Meanwhile: Logable {
     private func goOn(_ share: inout Share) -> Bool {
         if share.hasUser, share.generator.chance(1, in: 24) {
             use(&share.generator)
-        } else if share.generator.chance(1, in: 24) {
-            servers.serveOtherwise(lying: share.hasUser, using: &share.generator)
+        } else if share.generator.chance(1, in: mood == .stormy ? 3 : 16) {
+            servers.serveMuchOtherwise(lying: share.hasUser, using: &share.generator)
         } else if transport.underway > 0, share.generator.chance(1, in: 2) {
             deliver(&share.generator)
         } else {
@@ -106,7 +115,7 @@ final class Meanwhile: Logable {
     /// Bytes come in one exchange, or in all, one after the other.
     private func deliver(_ generator: inout SeededGenerator) {
         let underway = transport.underwayExchanges
-        if generator.chance(1, in: 4) {
+        if generator.chance(1, in: 2) {
             journal.note("meanwhile deliver all", underway.count)
             return underway.shuffled(using: &generator).forEach { $0.release(nil) }
         }

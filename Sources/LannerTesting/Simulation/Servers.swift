@@ -49,7 +49,16 @@ final class Servers: Sendable {
     ///
     /// - Parameter lying: Whether wrong bytes may be sent where every download has a digest.
     func serveOtherwise(lying: Bool, using random: inout SeededGenerator) {
+        serveOtherwise(at: random.below(sites.count), lying: lying, using: &random)
+    }
+
+    /// The next requests for one file go other ways, each its own.
+    func serveMuchOtherwise(lying: Bool, using random: inout SeededGenerator) {
         let index = random.below(sites.count)
+        for _ in 0..<3 { serveOtherwise(at: index, lying: lying, using: &random) }
+    }
+
+    private func serveOtherwise(at index: Int, lying: Bool, using random: inout SeededGenerator) {
         let site = sites[index]
         if random.chance(1, in: 4) { return serveOtherVersion(at: index, using: &random) }
         let step = random.chance(1, in: 2) ? breakdown(&random) : oddity(of: site, lying, &random)
@@ -59,7 +68,7 @@ final class Servers: Sendable {
     }
 
     /// The next answer may not tell that: a part may come without validators.
-    func serveOtherVersion(at index: Int, using random: inout SeededGenerator) {
+    private func serveOtherVersion(at index: Int, using random: inout SeededGenerator) {
         changeFile(at: index, using: &random)
         guard random.chance(1, in: 3) else { return }
         journal.note("silent", index)

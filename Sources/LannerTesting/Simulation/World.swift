@@ -78,11 +78,11 @@ public final class World {
         transport.holdsAll = true
         servers = Servers(journal, transport, clock, using: &random)
         lookout = Lookout(journal)
-        let meanwhile = Meanwhile(journal, lanes, transport, servers, lookout, isOn: random.chance(1, in: 4))
+        let meanwhile = Meanwhile(journal, lanes, transport, servers, lookout, Self.mood(&random))
         self.meanwhile = meanwhile
         let parts = Launch.Parts(
             transport: transport, clock: clock, disk: disk, log: meanwhile, lanes: lanes, seed: random.next(),
-            whileCommitting: meanwhile.pass)
+            meanwhile: meanwhile.pass)
         conflictPolicy = Self.conflictPolicy(of: seed)
         launch = Launch(parts, Self.configuration(&random, conflictPolicy)) { Self.store(disk: parts.disk, $0) }
         watch = Watch(journal)
@@ -110,6 +110,14 @@ public final class World {
         case 0..<8: TransportTraits(delivery: .pausable)
         case 8: TransportTraits(delivery: .file, hasResumeData: true)
         default: TransportTraits(delivery: .sliced(512...4096, inFlight: 1 + random.below(3)))
+        }
+    }
+
+    private static func mood(_ random: inout SeededGenerator) -> Meanwhile.Mood {
+        switch random.below(16) {
+        case 0..<8: .quiet
+        case 8..<14: .lively
+        default: .stormy
         }
     }
 
@@ -212,6 +220,7 @@ public final class World {
         slowSteps -= 1
         if random.chance(7, in: 8), lanes.runAny(using: &random) { return journal.note("work", lanes.count) }
         journal.note("creep", transport.underway)
+        if random.chance(1, in: 4) { servers.serveMuchOtherwise(lying: !isUserQuiet, using: &random) }
         for exchange in transport.underwayExchanges { exchange.release(Int64(random.below(700))) }
         clock.advance(by: .seconds(2))
     }
