@@ -30,7 +30,8 @@ struct Campaign {
         let seconds = Double(DispatchTime.now().uptimeNanoseconds - start.uptimeNanoseconds) / 1e9
         let rate = Int(Double(steps + inner) / seconds)
         let seeds = "\(plan.seeds.lowerBound)..<\(plan.seeds.upperBound)"
-        print("seeds \(seeds): \(steps) steps and \(inner) inner ones, \(failures) failed, \(rate) a second, trace \(hash)")
+        let count = "\(steps) steps and \(inner) inner ones"
+        print("seeds \(seeds): \(count), \(failures) failed, \(rate) a second, trace \(hash)")
         let isCovered = plan.printsCoverage ? Table(coverage).check() : true
         return failures == 0 && isCovered
     }

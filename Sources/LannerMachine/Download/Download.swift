@@ -141,7 +141,8 @@ extension Download {
     package var saved: Saved {
         Saved(
             status: savedStatus, version: version, generation: generation,
-            written: isUnproven ? ByteRanges() : written, synced: isUnproven ? ByteRanges() : synced, total: total, resumeData: carried.data)
+            written: isUnproven ? ByteRanges() : written, synced: isUnproven ? ByteRanges() : synced, total: total,
+            resumeData: carried.data)
     }
 
     /// Bytes in hand, as a user sees them.

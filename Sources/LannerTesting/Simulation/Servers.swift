@@ -46,8 +46,7 @@ final class Servers: Sendable {
     }
 
     /// A file changes, or the next request for it goes another way.
-    ///
-    /// - Parameter lying: Whether wrong bytes may be sent where every download has a digest.
+    /// `lying`: whether wrong bytes may be sent where every download has a digest.
     func serveOtherwise(lying: Bool, using random: inout SeededGenerator) {
         serveOtherwise(at: random.below(sites.count), lying: lying, using: &random)
     }

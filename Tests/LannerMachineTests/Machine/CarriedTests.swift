@@ -9,7 +9,8 @@ import Testing
         settings.takesResumeData = true
         var saved = Saved(status: .suspended)
         saved.total = 1000
-        saved.version = Version(entityTag: EntityTag("\"a\""), lastModified: nil, isLastModifiedStrong: false, total: 1000)
+        let tag = EntityTag("\"a\"")
+        saved.version = Version(entityTag: tag, lastModified: nil, isLastModifiedStrong: false, total: 1000)
         saved.generation = 1
         saved.resumeData = ResumeData([1], held: 400)
         var bench = Bench.transferring(settings, saved: saved, head: .part(400..<1000, of: 1000))
