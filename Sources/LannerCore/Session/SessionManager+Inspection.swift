@@ -8,7 +8,7 @@ package struct Inspection: Sendable {
     package var digest: Checksum.Digest?
     /// Where the partial file of the present generation is.
     package var partialPath: String
-    /// The positions that the partial file is said to hold.
+    /// The positions that the partial file is said to hold; none once it is moved to its place.
     package var claimed: [Range<Int64>]
     /// Whether it is open, and bytes come.
     package var isTransferring: Bool
@@ -77,6 +77,6 @@ extension Engine {
         let isTransferring = if case .transferring = download.state { true } else { false }
         return Inspection(
             task: task, digest: job.state.withLock { $0.digest }, partialPath: path,
-            claimed: download.saved.written.ranges, isTransferring: isTransferring)
+            claimed: download.hasPlace ? [] : download.saved.written.ranges, isTransferring: isTransferring)
     }
 }

@@ -100,7 +100,7 @@ final class Servers: Sendable {
         case 4: .multipart
         // The same bytes under another name, as some networks of caches do.
         case 5: .fields(["ETag": "\"other-\(random.below(3))\""])
-        case 6: .redirect(to: site.alias.absoluteString)
+        case 6: .redirect(to: random.chance(1, in: 2) ? site.alias.absoluteString : site.place)
         case 7: .redirect(to: ["ftp://a.example/", "//", "http://[::1", "/nowhere"][random.below(4)])
         case 8: .status(416, ["Content-Range": "bytes */\(random.chance(1, in: 2) ? site.bytes.count : 5)"])
         default: site.isLying && lying ? lie(of: site, &random) : .ignoreRange
