@@ -8,11 +8,11 @@ extension SessionManager {
     /// The same as the initializer with a `transport`, which describes the parameters, over URLSession.
     public convenience init(
         _ identifier: String, configuration: SessionConfiguration = SessionConfiguration(),
-        logger: (any Logable)? = nil, cache: Cache? = nil,
+        network: (any NetworkMonitor)? = nil, logger: (any Logable)? = nil, cache: Cache? = nil,
         operationQueue: DispatchQueue = DispatchQueue(label: "lanner.operationQueue")
     ) {
         self.init(
-            identifier, configuration: configuration, transport: DefaultTransport.make(), logger: logger, cache: cache,
-            operationQueue: operationQueue)
+            identifier, configuration: configuration, transport: DefaultTransport.make(), network: network,
+            logger: logger, cache: cache, operationQueue: operationQueue)
     }
 }

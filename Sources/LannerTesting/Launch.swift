@@ -14,6 +14,7 @@ final class Launch: Sendable {
         var log: any Logable
         var lanes: ManualLanes
         var seed: UInt64
+        var network = ManualNetwork()
         /// Called by whoever is about to hand changes to the store, or has begun an exchange.
         var meanwhile: @Sendable () -> Void = {}
     }
@@ -34,8 +35,8 @@ final class Launch: Sendable {
         parts.store?.relaunch(store)
         records = LaunchStore(parts.store ?? store, meanwhile: parts.meanwhile)
         let environment = Environment(
-            clock: parts.clock, fileSystem: parts.disk, lanes: lanes, mainLane: lanes.makeLane("main"),
-            operationLane: lanes.makeLane("operation"), seed: parts.seed)
+            clock: parts.clock, fileSystem: parts.disk, lanes: lanes, network: parts.network,
+            mainLane: lanes.makeLane("main"), operationLane: lanes.makeLane("operation"), seed: parts.seed)
         manager = SessionManager(
             parts.log.identifier, configuration: configuration, transport: network, store: records, logger: parts.log,
             cache: Cache(parts.log.identifier, downloadPath: "/downloads"), operationQueue: .global(),

@@ -26,6 +26,8 @@ public final class TestBench: Sendable {
     public let clock: ManualClock
     /// The disk with the files: make it full, or let it fail.
     public let disk: MemoryDisk
+    /// What network there is, as the manager is told. It tells nothing until its ``ManualNetwork/path`` is set.
+    public let network = ManualNetwork()
     /// The manager's records: let commits fail or wait.
     public let store = FaultyStore()
     /// What the manager logs.
@@ -55,7 +57,8 @@ public final class TestBench: Sendable {
         self.seed = seed
         transport = ScriptedTransport(traits: traits, clock: clock)
         let parts = Launch.Parts(
-            transport: transport, clock: clock, disk: disk, store: self.store, log: log, lanes: lanes, seed: seed)
+            transport: transport, clock: clock, disk: disk, store: self.store, log: log, lanes: lanes, seed: seed,
+            network: network)
         launch = Locked(Launch(parts, configuration) { store ?? MemoryStore(lanes: $0) })
     }
 

@@ -38,7 +38,8 @@ private struct Demo {
         var configuration = SessionConfiguration()
         configuration.retryPolicy.baseDelay = .milliseconds(300)
         manager = SessionManager(
-            "lanner demo", configuration: configuration, logger: ConsoleLogger(identifier: "lanner", option: .none),
+            "lanner demo", configuration: configuration, network: UnwatchedNetwork(),
+            logger: ConsoleLogger(identifier: "lanner", option: .none),
             cache: StateDirectory(in: directory).cache(filesIn: directory))
         if let error = manager.unavailable { throw error }
         reporter = DemoReporter(

@@ -42,7 +42,7 @@ struct GetCommand {
         let interruption = Interruption()
         let state = StateDirectory(in: plan.directory)
         let manager = SessionManager(
-            "lanner", configuration: configuration, transport: transport,
+            "lanner", configuration: configuration, transport: transport, network: UnwatchedNetwork(),
             logger: ConsoleLogger(identifier: "lanner", option: .none), cache: state.cache(filesIn: plan.directory))
         if let trouble = obstacle(manager) { return fail(trouble) }
         let reporter = reporter(interruption)

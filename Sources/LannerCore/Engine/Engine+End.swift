@@ -46,6 +46,7 @@ extension Engine {
     /// Step 2, once, by the last drainer of all.
     func tearDown() {
         guard let jobs = state.withLock({ $0.beginTearDown() }) else { return }
+        endNetworkWatch()
         for job in jobs {
             let (sinks, file) = job.state.withLock { state in
                 defer { (state.sinks, state.file) = ([:], nil) }

@@ -18,6 +18,7 @@ extension Engine {
             log { .error("restored with a loss", error: LannerError.storeError(StoreError(.disk(.other), problem))) }
         }
         apply(configuration)
+        watchNetwork()
         forget(startup.replaced)
         restore(startup.records, resuming: configuration.resumesAtLaunch)
     }
@@ -25,11 +26,11 @@ extension Engine {
     func apply(_ configuration: SessionConfiguration) {
         let settings = configuration.settings(transport.traits)
         enter { state in
-            state.networkAccess = configuration.networkAccess
+            state.gate.access = configuration.networkAccess
             state.timeout = settings.watchdog.silence
             state.fileNaming = configuration.fileNaming
             state.conflictPolicy = configuration.fileConflictPolicy
-            return [.settings(settings)]
+            return state.gate.news() + [.settings(settings)]
         }
     }
 

@@ -37,7 +37,7 @@ extension Engine {
         let destination = try destination(job)
         var fields = destination.fields
         for field in ask.headerFields.fields { fields.append(field.name, field.value) }
-        let (access, timeout) = state.withLock { ($0.networkAccess, $0.timeout) }
+        let (access, timeout) = state.withLock { ($0.gate.access, $0.timeout) }
         return TransportRequest(
             url: destination.url, fields: fields, resumeData: ask.resumeData.map { Data($0) }, timeout: timeout,
             networkAccess: access)

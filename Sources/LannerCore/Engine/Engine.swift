@@ -175,7 +175,8 @@ struct EngineState {
     var logger: any Logable
     /// What the store has yet to keep.
     var owed = OwedChanges()
-    var networkAccess = NetworkAccess()
+    var gate = NetworkGate()
+    var networkWatch: (any NetworkWatch)?
     var timeout: Duration = .seconds(60)
     var totals = Totals()
     var fileNaming = FileNaming.urlDigest

@@ -56,6 +56,7 @@ package struct Environment: Sendable {
     package var clock: any SessionManager.Clock
     package var fileSystem: any FileSystem
     package var lanes: any LaneFactory
+    package var network: any NetworkMonitor
     /// The lane of callbacks that asked for the main queue.
     package var mainLane: any Lane
     /// The lane of the other callbacks; nil for the manager's operation queue.
@@ -66,12 +67,14 @@ package struct Environment: Sendable {
     /// Everything real, unless said otherwise.
     package init(
         clock: any SessionManager.Clock = SystemClock(), fileSystem: any FileSystem = PosixFileSystem(),
-        lanes: any LaneFactory = DispatchLaneFactory(), mainLane: any Lane = DispatchLane(.main),
-        operationLane: (any Lane)? = nil, seed: UInt64 = .random(in: 0 ... .max)
+        lanes: any LaneFactory = DispatchLaneFactory(), network: any NetworkMonitor = DefaultNetworkMonitor.make(),
+        mainLane: any Lane = DispatchLane(.main), operationLane: (any Lane)? = nil,
+        seed: UInt64 = .random(in: 0 ... .max)
     ) {
         self.clock = clock
         self.fileSystem = fileSystem
         self.lanes = lanes
+        self.network = network
         self.mainLane = mainLane
         self.operationLane = operationLane
         self.seed = seed

@@ -37,7 +37,15 @@ public final class DownloadTask: Sendable {
     public var status: Status { state.withLock { $0.status } }
 
     /// Why the task waits; nil when it does not.
-    public var waitingReason: WaitingReason? { state.withLock { $0.waitingReason } }
+    ///
+    /// Nothing is under way then: it can be suspended, canceled and removed, and the handlers are called soon; in the
+    /// moment after it has stopped, when its file is closed.
+    public var waitingReason: WaitingReason? {
+        let reason = state.withLock { $0.waitingReason }
+        // Nobody is told when this changes for all that wait, of whom there may be many.
+        guard reason == .slot, engine?.isWithoutNetwork == true else { return reason }
+        return .network
+    }
 
     /// Why the task failed, or why its last attempt did; nil when all is well.
     public var error: (any Error)? { state.withLock { $0.error } }

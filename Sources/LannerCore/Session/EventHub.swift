@@ -9,7 +9,7 @@ public enum DownloadEvent: Sendable {
     case progress(completed: Int64, total: Int64?)
     /// The bytes so far were given up, and why.
     case restarted(RestartReason)
-    /// An attempt failed, and another follows after that delay.
+    /// An attempt failed, and another follows after that delay, or sooner where a network was missing that comes back.
     case retrying(LannerError, after: Duration)
     /// The server described the file.
     case response(ResponseHead)

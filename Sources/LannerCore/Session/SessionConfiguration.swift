@@ -8,11 +8,13 @@ public struct SessionConfiguration: Sendable, Hashable {
     public var timeoutIntervalForRequest: TimeInterval = 60
     /// How many tasks run at once. At least 1.
     public var maxConcurrentTasksLimit = 6
-    /// Whether mobile data may be used.
+    /// Whether mobile data may be used. Where a ``NetworkMonitor`` tells of the kinds of networks, tasks that run stop and
+    /// keep their bytes when there is only one that may not be used, and all wait until there is another or this changes;
+    /// elsewhere it is up to the transport, and holds for requests from then on.
     public var allowsCellularAccess = false
-    /// Whether networks the system calls expensive may be used.
+    /// Whether networks the system calls expensive may be used; else as with ``allowsCellularAccess``.
     public var allowsExpensiveNetworkAccess = true
-    /// Whether networks in low-data mode may be used.
+    /// Whether networks in low-data mode may be used; else as with ``allowsCellularAccess``.
     public var allowsConstrainedNetworkAccess = true
 
     /// When a failure is tried again.

@@ -34,6 +34,7 @@ extension SessionManager {
     /// Forgets everything, as the death of the process does: nothing is told, written or closed any more.
     package func abandon() {
         let (jobs, tickets) = engine.state.withLock { $0.abandon() }
+        engine.endNetworkWatch()
         for job in jobs { job.abandon() }
         // Released outside the lock: users' closures go with them.
         _ = tickets

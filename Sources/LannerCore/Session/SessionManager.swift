@@ -36,17 +36,21 @@ public final class SessionManager: Sendable {
     ///   - store: Keeps the records; a ``FileStore`` in the cache's `downloadPath` when nil. With a ``MemoryStore``
     ///     nothing is remembered.
     ///   - clock: Where time comes from.
+    ///   - network: Tells what network there is; the system's monitor when nil, on Linux ``UnwatchedNetwork``.
     ///   - logger: Takes log lines; standard error when nil.
     ///   - cache: The directories; the defaults for the identifier when nil.
     ///   - operationQueue: The queue of callbacks that do not ask for the main queue. A serial one keeps their order.
     public convenience init(
         _ identifier: String, configuration: SessionConfiguration = SessionConfiguration(),
-        transport: any Transport, store: (any Store)? = nil, clock: (any Clock)? = nil, logger: (any Logable)? = nil,
-        cache: Cache? = nil, operationQueue: DispatchQueue = DispatchQueue(label: "lanner.operationQueue")
+        transport: any Transport, store: (any Store)? = nil, clock: (any Clock)? = nil,
+        network: (any NetworkMonitor)? = nil, logger: (any Logable)? = nil, cache: Cache? = nil,
+        operationQueue: DispatchQueue = DispatchQueue(label: "lanner.operationQueue")
     ) {
         self.init(
             identifier, configuration: configuration, transport: transport, store: store, logger: logger, cache: cache,
-            operationQueue: operationQueue, environment: clock.map { Environment(clock: $0) } ?? Environment())
+            operationQueue: operationQueue,
+            environment: Environment(
+                clock: clock ?? SystemClock(), network: network ?? DefaultNetworkMonitor.make()))
     }
 
     package init(

@@ -152,10 +152,15 @@ extension Download {
 
     // MARK: Failure
 
-    /// A failure that may pass is tried again after a while; another ends the download.
+    /// A failure that may pass is tried again after a while; another ends the download. The want of a network is none,
+    /// where somebody tells when it is back.
     mutating func retryOrFail(
         _ failure: DownloadFailure, retryAfter: Duration?, over: ExchangeNumber? = nil, _ context: inout Context
     ) {
+        if context.isNetworkWatched, failure.reason.isWantOfNetwork {
+            tell(.retrying(failure, at: context.now + Pace.networkWait), &context)
+            return close(for: .wait(.network), [], over: over, &context)
+        }
         failures += 1
         let decision = context.settings.retry.decide(
             failure, failures: failures, retryAfter: retryAfter, random: context.random.next())

@@ -97,7 +97,7 @@ extension Download {
 
     private mutating func beginFirst(_ opening: Opening, _ context: inout Context) {
         if let total, isComplete { return verify(total, &context) }
-        guard context.isNetworkAvailable else { return close(for: .wait(.network), [], &context) }
+        guard context.isNetworkAvailable else { return close(for: .restart, [], &context) }
         guard let ask = firstAsk(context.settings) else {
             return startOver(.cannotResume, &context)
         }

@@ -71,7 +71,8 @@ extension Download {
         switch reason {
         case .retry(let time) where time > context.now: go(to: .waiting(reason), &context)
         case .disk(let time) where time > context.now: go(to: .waiting(reason), &context)
-        case .slot, .network, .retry, .disk: wait(&context)
+        case .network: go(to: .waiting(.network), &context)
+        case .slot, .retry, .disk: wait(&context)
         }
         record(.status, &context)
         answer(pausing.tickets, &context)
@@ -116,17 +117,19 @@ extension Download {
         isGone = true
     }
 
-    /// There is no network, or there is one again.
+    /// There is no network that may be used any more, or there is one again.
     mutating func network(_ context: inout Context) {
         switch state {
         case .waiting(.network):
             if context.isNetworkAvailable { wait(&context) }
-        case .waiting(.slot):
-            if !context.isNetworkAvailable { wait(&context) }
+        case .pausing(var pausing) where pausing.intent == .wait(.network):
+            guard context.isNetworkAvailable else { return }
+            pausing.intent = .restart
+            go(to: .pausing(pausing), &context)
         case .opening, .transferring:
-            if !context.isNetworkAvailable { close(for: .wait(.network), [], &context) }
-        case .waiting(.retry), .waiting(.disk), .pausing, .verifying, .publishing, .suspended, .failed, .succeeded:
-            break
+            // Nobody is admitted meanwhile: it is in the queue until there is one.
+            if !context.isNetworkAvailable { close(for: .restart, [], &context) }
+        case .waiting, .pausing, .verifying, .publishing, .suspended, .failed, .succeeded: break
         }
     }
 }

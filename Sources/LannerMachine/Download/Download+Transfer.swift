@@ -176,7 +176,8 @@ extension Download {
         switch reason {
         case .retry(let time), .disk(let time):
             if context.now >= time { wait(&context) }
-        case .slot, .network: break
+        case .network: wait(&context)
+        case .slot: break
         }
     }
 

@@ -22,8 +22,8 @@ extension Download {
             record(.status, &context)
         case .waiting(let reason):
             switch reason {
-            case .retry, .disk: wait(&context)
-            case .slot, .network: break
+            case .retry, .disk, .network: wait(&context)
+            case .slot: break
             }
         case .pausing(var pausing):
             switch pausing.intent {
@@ -63,9 +63,9 @@ extension Download {
         answer(ticket, &context)
     }
 
-    /// Wants to run: waits for a slot, or for the network where there is none.
+    /// Wants to run: waits for a slot, which nobody is given while there is no network.
     mutating func wait(_ context: inout Context) {
-        go(to: .waiting(context.isNetworkAvailable ? .slot : .network), &context)
+        go(to: .waiting(.slot), &context)
     }
 
     private mutating func pause(for intent: Pausing.Intent, _ ticket: Ticket?, _ context: inout Context) {

@@ -91,6 +91,7 @@ extension Download {
     func deadline(now: Duration) -> Duration? {
         switch state {
         case .waiting(.retry(let time)), .waiting(.disk(let time)): time
+        case .waiting(.network): now + Pace.networkWait
         case .opening(let opening):
             switch opening.step {
             case .file: nil
@@ -102,7 +103,7 @@ extension Download {
             case .waitingToRecord(_, let time): time
             case .announcing, .moving, .readdressing, .recording: nil
             }
-        case .waiting(.slot), .waiting(.network), .pausing, .verifying, .suspended, .failed, .succeeded: nil
+        case .waiting(.slot), .pausing, .verifying, .suspended, .failed, .succeeded: nil
         }
     }
 

@@ -3,6 +3,9 @@
 package enum State: Sendable, Equatable {
     /// Wants to run and may not yet; no file is open. Holds no slot.
     ///
+    /// Who waits for a slot is given none while there is no network. `network` is for a download whose transport found
+    /// none that it may use, though there should be one: it is tried again when that changes, or after a while.
+    ///
     /// Exits: `opening` (admitted), `suspended`, `pausing` (cancel, remove).
     case waiting(WaitingReason)
 

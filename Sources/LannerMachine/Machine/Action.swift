@@ -108,7 +108,7 @@ public enum WaitingReason: Sendable, Hashable {
     case slot
     /// For the time of the next attempt, on the clock of the manager.
     case retry(at: Duration)
-    /// For a network that may be used.
+    /// For a network that may be used. That is no attempt, and nothing is counted; it goes on by itself.
     case network
     /// For space on the disk; looked at again at that time, on the clock of the manager.
     case disk(until: Duration)

@@ -4,7 +4,10 @@ struct Context: Sendable {
     /// The time of day since 1970.
     var wallSeconds: Int64 = 0
     var settings: Settings
+    /// Whether there is a network that may be used, as far as is known.
     var isNetworkAvailable = true
+    /// Whether somebody tells when that changes.
+    var isNetworkWatched = false
     var random: SeededGenerator
     /// What is to be done because of the event, in order.
     var actions: [Action] = []

@@ -23,7 +23,7 @@ package enum Event: Sendable, Equatable {
     // From elsewhere.
     /// The time asked for by ``Action/wake(at:)`` has come.
     case timer
-    /// Whether there is a network that may be used.
+    /// Whether there is a network that may be used; until this is told there is one. Without one nobody runs.
     case network(available: Bool)
 }
 

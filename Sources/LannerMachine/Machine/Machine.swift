@@ -68,6 +68,7 @@ extension Machine {
         case .settings(let new): context.settings = new
         case .timer: fire()
         case .network(let available):
+            context.isNetworkWatched = true
             context.isNetworkAvailable = available
             for id in affectedByNetwork.sorted() { change(id, .network) { $0.network(&$1) } }
         case .file(let id, let attempt, let event): change(id, .init(event)) { $0.handle(event, of: attempt, &$1) }
@@ -76,9 +77,9 @@ extension Machine {
         }
     }
 
-    /// Who does something else without a network than with one.
+    /// Who does something else without a network than with one. Those in the queue do not: nobody leaves it meanwhile.
     private var affectedByNetwork: [DownloadID] {
-        context.isNetworkAvailable ? Array(waitingForNetwork) : queue.priorities.map(\.id) + Array(running)
+        context.isNetworkAvailable ? Array(running) + Array(waitingForNetwork) : Array(running)
     }
 
     private mutating func add(_ new: [NewDownload]) {

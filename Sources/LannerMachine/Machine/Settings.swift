@@ -52,6 +52,8 @@ package enum Pace {
     package static let lookAhead: Int64 = 2 << 20
     /// How long a full disk is left alone.
     package static let diskWait: Duration = .seconds(30)
+    /// How long a download at most waits that found no network where there should be one.
+    package static let networkWait: Duration = .seconds(30)
     /// How often the record of a published file is tried again, and how long apart.
     package static let recordTries = 3
     package static let recordWait: Duration = .seconds(1)

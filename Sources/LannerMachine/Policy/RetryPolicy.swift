@@ -93,6 +93,14 @@ extension DownloadFailure.Reason {
         }
     }
 
+    /// Whether a transport found no network that it may use. It may notice before whoever watches the network does.
+    package var isWantOfNetwork: Bool {
+        switch self {
+        case .transport(.notConnected), .transport(.networkNotAllowed): true
+        case .transport, .status, .unusableResponse, .redirect, .checksumMismatch, .disk, .store: false
+        }
+    }
+
     /// Statuses that speak of the moment, not of the file.
     private static let passingStatuses: Set<Int> = [
         408,  // Request Timeout: the server gave up on this connection (RFC 9110, 15.5.9).

@@ -151,7 +151,7 @@ import Testing
         bench.feed(.file(bench.id, 1, .verified(.mismatch(""))))
         let actions = bench.feed(.file(bench.id, 2, .opened(held: ByteRanges())))
         #expect(actions.asks.isEmpty)
-        #expect(actions.phases == [.waiting(.network)])
+        #expect(actions.phases == [.waiting(.slot)])
     }
 
     // MARK: The disk

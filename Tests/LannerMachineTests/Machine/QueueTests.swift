@@ -61,14 +61,14 @@ import Testing
         var bench = queue(3, limit: 2)
         bench.feed(.user(.start, ids(1, 2, 3), nil))
         let gone = bench.feed(.network(available: false))
-        #expect(gone.phases == [.waiting(.network), .waiting(.network), .waiting(.network)])
+        #expect(gone.phases == [.waiting(.slot), .waiting(.slot)], "who waits goes on waiting")
         for id in ids(1, 2) {
             #expect(opened(bench.feed(.file(id, 1, .closed(written: ByteRanges(), synced: ByteRanges())))).isEmpty)
         }
         #expect(bench.machine.runningCount == 0)
         let back = bench.feed(.network(available: true))
         #expect(opened(back) == [1, 2])
-        #expect(back.phases == [.waiting(.slot), .waiting(.slot), .waiting(.slot), .running, .running])
+        #expect(back.phases == [.running, .running])
     }
 
     @Test func aNetworkThatComesBackWhileFilesCloseIsEnough() {
@@ -82,7 +82,10 @@ import Testing
     @Test func startWithoutANetworkWaitsForOne() {
         var bench = queue(1, limit: 1)
         bench.feed(.network(available: false))
-        #expect(bench.verb(.start).phases == [.waiting(.network)])
+        let start = bench.verb(.start, 2)
+        #expect(start.phases == [.waiting(.slot)])
+        #expect(start.answers == [2])
+        #expect(bench.machine.runningCount == 0)
         #expect(bench.verb(.suspend, 3).answers == [3])
         #expect(bench.feed(.network(available: true)).isEmpty)
     }
@@ -92,8 +95,27 @@ import Testing
         bench.feed(.exchange(bench.id, 1, .failed(DownloadFailure(.transport(.timedOut), ""))))
         bench.closed()
         #expect(bench.feed(.network(available: false)).isEmpty)
-        #expect(bench.pass(.seconds(2)).phases == [.waiting(.network)])
-        #expect(bench.feed(.network(available: true)).phases == [.waiting(.slot), .running])
+        #expect(bench.pass(.seconds(2)).phases == [.waiting(.slot)])
+        #expect(bench.feed(.network(available: true)).phases == [.running])
+    }
+
+    @Test func aChangeOfTheNetworkConcernsThoseWhoRun() {
+        var bench = queue(10_000, limit: 3)
+        bench.feed(.user(.start, (1...10_000).map { DownloadID($0) }, nil))
+        #expect(bench.feed(.network(available: false)).count == 6, "a close and a word for each that runs")
+        for id in ids(1, 2, 3) { bench.feed(.file(id, 1, .closed(written: ByteRanges(), synced: ByteRanges()))) }
+        #expect(opened(bench.feed(.network(available: true))) == [1, 2, 3])
+    }
+
+    @Test func verbsWorkWithoutANetwork() {
+        var bench = queue(1, limit: 1)
+        bench.verb(.start)
+        bench.feed(.network(available: false))
+        #expect(bench.verb(.suspend, 4).answers.isEmpty)
+        #expect(bench.closed().answers == [4])
+        #expect(bench.state == .suspended)
+        #expect(bench.verb(.start, 5).answers == [5])
+        #expect(bench.feed(.network(available: true)).phases == [.running])
     }
 
     @Test func aFileThatIsCompleteNeedsNoNetwork() {

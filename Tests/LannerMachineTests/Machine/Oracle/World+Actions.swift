@@ -125,6 +125,7 @@ extension World {
     private func begin(_ index: Int, _ number: ExchangeNumber, _ ask: Ask) throws {
         guard number > lastExchange else { throw Nonsense("exchange \(number) is not a new one") }
         lastExchange = number
+        guard isNetworkAvailable else { throw Nonsense("asks for bytes without a network") }
         guard let file = places[index].file, file.isOpen, !file.isClosing, file.verified == nil else {
             throw Nonsense("asks for bytes without an open file")
         }

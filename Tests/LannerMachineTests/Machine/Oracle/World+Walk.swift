@@ -64,6 +64,7 @@ extension World {
         case 2:
             isNetworkAvailable.toggle()
             try feed(.network(available: isNetworkAvailable))
+            if !isNetworkAvailable { try checkSilence() }
         case 3: try feed(.reorder([places[index].id: Int64(random.below(5))]))
         case 4: try changeSettings()
         case 5: if places.count < 12 { try add() }
@@ -72,6 +73,13 @@ extension World {
             places[index].hasDigest.toggle()
             try feed(.expectDigest(places[index].id, places[index].hasDigest))
         default: try advance(to: now + .seconds(random.below(40)))
+        }
+    }
+
+    /// Without a network no request stays out.
+    private func checkSilence() throws {
+        guard places.allSatisfy({ $0.flows.allSatisfy { $0.stage == .over } }) else {
+            throw Nonsense("bytes may come without a network")
         }
     }
 
