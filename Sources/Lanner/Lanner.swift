@@ -9,10 +9,11 @@ extension SessionManager {
     public convenience init(
         _ identifier: String, configuration: SessionConfiguration = SessionConfiguration(),
         network: (any NetworkMonitor)? = nil, logger: (any Logable)? = nil, cache: Cache? = nil,
-        operationQueue: DispatchQueue = DispatchQueue(label: "lanner.operationQueue")
+        operationQueue: DispatchQueue = DispatchQueue(label: "lanner.operationQueue"),
+        linkProvider: DownloadLink.Provider? = nil
     ) {
         self.init(
             identifier, configuration: configuration, transport: DefaultTransport.make(), network: network,
-            logger: logger, cache: cache, operationQueue: operationQueue)
+            logger: logger, cache: cache, operationQueue: operationQueue, linkProvider: linkProvider)
     }
 }

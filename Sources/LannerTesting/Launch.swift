@@ -15,6 +15,7 @@ final class Launch: Sendable {
         var lanes: ManualLanes
         var seed: UInt64
         var network = ManualNetwork()
+        var links: (any LinkSource)?
         /// Called by whoever is about to hand changes to the store, or has begun an exchange.
         var meanwhile: @Sendable () -> Void = {}
     }
@@ -36,7 +37,8 @@ final class Launch: Sendable {
         records = LaunchStore(parts.store ?? store, meanwhile: parts.meanwhile)
         let environment = Environment(
             clock: parts.clock, fileSystem: parts.disk, lanes: lanes, network: parts.network,
-            mainLane: lanes.makeLane("main"), operationLane: lanes.makeLane("operation"), seed: parts.seed)
+            links: parts.links, mainLane: lanes.makeLane("main"), operationLane: lanes.makeLane("operation"),
+            seed: parts.seed)
         manager = SessionManager(
             parts.log.identifier, configuration: configuration, transport: network, store: records, logger: parts.log,
             cache: Cache(parts.log.identifier, downloadPath: "/downloads"), operationQueue: .global(),

@@ -46,11 +46,12 @@ public final class TestBench: Sendable {
     ///   - disk: The disk; an empty one without a limit unless given.
     ///   - store: Keeps the records, below ``store``; a ``MemoryStore`` when nil. One that is given is not carried over
     ///     by ``relaunch(configuration:store:)``.
+    ///   - links: Gives links to the manager, and to that of every later launch; nil when there are none.
     ///   - seed: Decides the jitter of retries.
     public init(
         configuration: SessionConfiguration = SessionConfiguration(),
         traits: TransportTraits = TransportTraits(delivery: .pausable), disk: MemoryDisk = MemoryDisk(),
-        store: (any Store)? = nil, seed: UInt64 = 1
+        store: (any Store)? = nil, links: ManualLinks? = nil, seed: UInt64 = 1
     ) {
         clock = ManualClock()
         self.disk = disk
@@ -58,7 +59,7 @@ public final class TestBench: Sendable {
         transport = ScriptedTransport(traits: traits, clock: clock)
         let parts = Launch.Parts(
             transport: transport, clock: clock, disk: disk, store: self.store, log: log, lanes: lanes, seed: seed,
-            network: network)
+            network: network, links: links)
         launch = Locked(Launch(parts, configuration) { store ?? MemoryStore(lanes: $0) })
     }
 

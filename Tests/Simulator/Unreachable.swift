@@ -15,6 +15,12 @@ struct Unreachable {
     private static let rules = [
         Rule(kinds: [.add], places: [.none], reason: "A download is added once."),
         Rule(kinds: [.network], places: [], reason: "No monitor leads there yet."),
+        Rule(
+            kinds: [.expectLink, .linkGiven, .linkNone, .linkFailed], places: [], reason: "No provider leads there yet."
+        ),
+        Rule(
+            kinds: Set(Kind.allCases), places: Set(Place.allCases).subtracting([.asking]),
+            reason: "No provider leads there yet."),
         Rule(kinds: [.downloadAgain], places: [.succeeded], reason: "Only a finished file can be gone."),
         Rule(kinds: [.admit], places: [.waiting], reason: "Who waits is in the queue, nobody else."),
         Rule(

@@ -51,7 +51,7 @@ extension DownloadFailure.Reason {
         switch self {
         case .transport(.diskFull), .disk, .store: .disk
         case .checksumMismatch: .mismatch
-        case .transport, .status, .unusableResponse, .redirect: .failure
+        case .transport, .status, .unusableResponse, .redirect, .link: .failure
         }
     }
 
@@ -65,7 +65,7 @@ extension DownloadFailure.Reason {
         case .unusableResponse: "ask whoever runs the server"
         case .redirect: "check the URL"
         case .checksumMismatch: "check the checksum, or download again"
-        case .disk, .store: nil
+        case .link, .disk, .store: nil
         }
     }
 }

@@ -48,6 +48,7 @@ extension Engine {
         guard let jobs = state.withLock({ $0.beginTearDown() }) else { return }
         endNetworkWatch()
         for job in jobs {
+            cancelAsking(job)
             let (sinks, file) = job.state.withLock { state in
                 defer { (state.sinks, state.file) = ([:], nil) }
                 return (state.sinks.sorted { $0.key < $1.key }.map(\.value), state.file)

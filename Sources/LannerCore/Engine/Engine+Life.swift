@@ -24,7 +24,7 @@ extension Engine {
     }
 
     func apply(_ configuration: SessionConfiguration) {
-        let settings = configuration.settings(transport.traits)
+        let settings = configuration.settings(transport.traits, givesLinks: environment.links != nil)
         enter { state in
             state.gate.access = configuration.networkAccess
             state.timeout = settings.watchdog.silence
@@ -83,6 +83,7 @@ extension Engine {
         taskState.setProgress(completed: completed, total: saved.total)
         let task = DownloadTask(id: record.id, url: url, cache: cache, state: taskState)
         var state = JobState(fields: record.fields, digest: digest, rank: record.rank, saved: saved)
+        (state.link, state.linkExpirationDate) = (record.link, record.linkExpirationDate)
         state.isInPlace = saved.status == .succeeded
         state.mayBeAt = saved.status == .publishing ? record.fileName : nil
         return Job(id: record.id, token: record.token, task: task, state: state)
@@ -126,7 +127,9 @@ extension Job {
     /// What the machine is told of a download that was remembered.
     fileprivate var new: NewDownload {
         state.withLock { state in
-            NewDownload(id: id, rank: state.rank, hasDigest: state.digest != nil, saved: state.saved)
+            NewDownload(
+                id: id, rank: state.rank, hasDigest: state.digest != nil,
+                linkExpires: state.linkExpirationDate?.wholeSeconds, saved: state.saved)
         }
     }
 }

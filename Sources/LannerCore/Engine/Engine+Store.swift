@@ -67,7 +67,8 @@ extension Engine {
             DownloadRecord(
                 id: job.id, token: job.token, url: job.task.url.absoluteString, fields: state.fields,
                 fileName: fileName, isNameOpen: isNameOpen, rank: state.rank, digest: state.digest?.description,
-                startDate: startDate, endDate: endDate, validation: validation, boot: boot, saved: state.saved)
+                startDate: startDate, endDate: endDate, validation: validation, boot: boot, saved: state.saved,
+                link: state.link, linkExpirationDate: state.linkExpirationDate)
         }
     }
 

@@ -44,9 +44,9 @@ extension Engine {
     }
 
     private func destination(_ job: Job) throws(DownloadFailure) -> Destination {
-        let (known, fields) = job.state.withLock { ($0.destination, $0.fields) }
+        let (known, link, fields) = job.state.withLock { ($0.destination, $0.link, $0.fields) }
         if let known { return known }
-        let destination = try Destination(url: job.task.url, fields: fields)
+        let destination = try Destination(link ?? KeptLink(url: job.task.url), url: job.task.url, fields: fields)
         job.state.withLock { $0.destination = destination }
         return destination
     }

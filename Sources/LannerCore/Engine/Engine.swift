@@ -111,6 +111,8 @@ final class Engine: Sendable {
             if let job = job(id) { run(action, of: job, attempt) }
         case .transport(let id, let action):
             if let job = job(id) { run(action, of: job) }
+        case .link(let id, let attempt, let action):
+            if let job = job(id) { run(action, of: job, attempt) }
         case .store(let id, let attempt, let action):
             if let job = job(id) { run(action, of: job, attempt, &changes) }
         case .tell(let id, let notice):

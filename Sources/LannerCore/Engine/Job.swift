@@ -31,6 +31,11 @@ struct JobState {
     /// The name under which the file may be in its place though its partial file is there as well: a copy to another
     /// file system that was cut off.
     var mayBeAt: String?
+    /// The link that was given last; nil for the task's own URL.
+    var link: KeptLink?
+    /// When the time of the link in hand is over.
+    var linkExpirationDate: Date?
+    var linkCall: LinkCall?
     /// Where the next request goes; made anew for each attempt.
     var destination: Destination?
     var file: PartialFile?
@@ -57,6 +62,8 @@ package struct Environment: Sendable {
     package var fileSystem: any FileSystem
     package var lanes: any LaneFactory
     package var network: any NetworkMonitor
+    /// Where links come from; nil for nowhere.
+    package var links: (any LinkSource)?
     /// The lane of callbacks that asked for the main queue.
     package var mainLane: any Lane
     /// The lane of the other callbacks; nil for the manager's operation queue.
@@ -68,13 +75,14 @@ package struct Environment: Sendable {
     package init(
         clock: any SessionManager.Clock = SystemClock(), fileSystem: any FileSystem = PosixFileSystem(),
         lanes: any LaneFactory = DispatchLaneFactory(), network: any NetworkMonitor = DefaultNetworkMonitor.make(),
-        mainLane: any Lane = DispatchLane(.main), operationLane: (any Lane)? = nil,
+        links: (any LinkSource)? = nil, mainLane: any Lane = DispatchLane(.main), operationLane: (any Lane)? = nil,
         seed: UInt64 = .random(in: 0 ... .max)
     ) {
         self.clock = clock
         self.fileSystem = fileSystem
         self.lanes = lanes
         self.network = network
+        self.links = links
         self.mainLane = mainLane
         self.operationLane = operationLane
         self.seed = seed

@@ -24,6 +24,9 @@ struct DownloadRecord: Sendable, Equatable {
     /// The boot of the machine in which the record was written.
     var boot: String?
     var saved: Saved
+    /// The link that was given last, and when its time is over.
+    var link: KeptLink?
+    var linkExpirationDate: Date?
 
     /// The key in the store.
     var key: String { Self.key(id) }
@@ -63,6 +66,11 @@ extension DownloadRecord {
         static let token: UInt8 = 25
         static let resumeDataHeld: UInt8 = 26
         static let isNameOpen: UInt8 = 27
+        static let linkURL: UInt8 = 64
+        static let hasLinkFields: UInt8 = 65
+        static let linkFieldName: UInt8 = 66
+        static let linkFieldValue: UInt8 = 67
+        static let linkExpirationDate: UInt8 = 68
     }
 
     /// The record as the store keeps it.
@@ -84,7 +92,22 @@ extension DownloadRecord {
         if validation != .unknown { writer.put(Tag.validation, validation.rawValue) }
         writer.put(Tag.boot, boot)
         encode(saved, into: &writer)
+        encodeLink(into: &writer)
         return Data(writer.bytes)
+    }
+
+    private func encodeLink(into writer: inout RecordWriter) {
+        if let date = linkExpirationDate {
+            writer.put(Tag.linkExpirationDate, Int64(bitPattern: date.timeIntervalSince1970.bitPattern))
+        }
+        guard let link else { return }
+        writer.put(Tag.linkURL, link.url.absoluteString)
+        guard let fields = link.fields else { return }
+        writer.put(Tag.hasLinkFields, 1)
+        for field in fields.fields {
+            writer.put(Tag.linkFieldName, field.name)
+            writer.put(Tag.linkFieldValue, field.value)
+        }
     }
 
     private func encode(_ saved: Saved, into writer: inout RecordWriter) {
@@ -125,14 +148,25 @@ extension DownloadRecord {
         self.fileName = fileName
         isNameOpen = reader.number(Tag.isNameOpen) == 1
         self.saved = saved
-        fields = HeaderFields(
-            zip(reader.texts(Tag.fieldName), reader.texts(Tag.fieldValue)).map(HeaderFields.Field.init))
+        fields = Self.fields(reader, Tag.fieldName, Tag.fieldValue)
         rank = min(max(reader.number(Tag.rank) ?? 0, -Self.numbers.upperBound), Self.numbers.upperBound)
         digest = reader.text(Tag.digest)
         startDate = Self.date(reader.number(Tag.startDate))
         endDate = Self.date(reader.number(Tag.endDate))
         validation = reader.text(Tag.validation).flatMap(Validation.init) ?? .unknown
         boot = reader.text(Tag.boot)
+        link = Self.link(reader)
+        linkExpirationDate = reader.number(Tag.linkExpirationDate).map { Date(timeIntervalSince1970: Self.date($0)) }
+    }
+
+    private static func fields(_ reader: RecordReader, _ name: UInt8, _ value: UInt8) -> HeaderFields {
+        HeaderFields(zip(reader.texts(name), reader.texts(value)).map(HeaderFields.Field.init))
+    }
+
+    private static func link(_ reader: RecordReader) -> KeptLink? {
+        guard let url = reader.text(Tag.linkURL).flatMap({ URL(string: $0) }) else { return nil }
+        let hasFields = reader.number(Tag.hasLinkFields) == 1
+        return KeptLink(url: url, fields: hasFields ? fields(reader, Tag.linkFieldName, Tag.linkFieldValue) : nil)
     }
 
     /// Numbers that are counted on from, far from where counting ends.
@@ -204,6 +238,7 @@ extension DownloadFailure.Reason {
         case .status(let status): "status.\(status)"
         case .unusableResponse: "unusableResponse"
         case .redirect: "redirect"
+        case .link: "link"
         case .checksumMismatch: "checksumMismatch"
         case .disk(let fault): "disk." + fault.rawValue
         case .store: "store"
@@ -220,6 +255,7 @@ extension DownloadFailure.Reason {
             self = .status(status)
         case ("unusableResponse", nil): self = .unusableResponse
         case ("redirect", nil): self = .redirect
+        case ("link", nil): self = .link
         case ("checksumMismatch", nil): self = .checksumMismatch
         case ("store", nil): self = .store
         case (_, _): return nil

@@ -37,7 +37,8 @@ extension LannerError {
     init(_ failure: DownloadFailure) {
         switch failure.reason {
         case .status(let code): self = .unacceptableStatusCode(code: code)
-        case .transport, .unusableResponse, .redirect, .checksumMismatch, .disk, .store: self = .failed(failure)
+        case .transport, .unusableResponse, .redirect, .link, .checksumMismatch, .disk, .store:
+            self = .failed(failure)
         }
     }
 }

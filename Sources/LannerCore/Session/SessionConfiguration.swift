@@ -17,6 +17,10 @@ public struct SessionConfiguration: Sendable, Hashable {
     /// Whether networks in low-data mode may be used; else as with ``allowsCellularAccess``.
     public var allowsConstrainedNetworkAccess = true
 
+    /// Whether the manager's ``DownloadLink/Provider`` is asked for a link before every attempt, and not only when the
+    /// link in hand has expired or is refused.
+    public var refreshesLinksBeforeStart = false
+
     /// When a failure is tried again.
     public var retryPolicy = RetryPolicy()
     /// Bytes a second, over 30 seconds, below which an attempt is given up (and tried again).
@@ -44,7 +48,7 @@ public struct SessionConfiguration: Sendable, Hashable {
 }
 
 extension SessionConfiguration {
-    func settings(_ traits: TransportTraits) -> Settings {
+    func settings(_ traits: TransportTraits, givesLinks: Bool) -> Settings {
         var settings = Settings()
         settings.maximumRunning = max(1, maxConcurrentTasksLimit)
         settings.delivery =
@@ -57,6 +61,7 @@ extension SessionConfiguration {
         settings.watchdog.minimumSpeed = max(0, minimumSpeed)
         settings.watchdog.total = timeoutIntervalForResource.map(Self.duration)
         settings.retry = retryPolicy
+        settings.links = givesLinks ? (refreshesLinksBeforeStart ? .always : .whenNeeded) : .never
         settings.waitsForDiskSpace = waitsForDiskSpace
         return settings
     }

@@ -106,8 +106,7 @@ struct DownloadRequest {
         _ url: any URLConvertible, headers: [String: String]?, fileName: String?, checksum: Checksum.Digest? = nil
     ) throws {
         self.url = try url.asURL()
-        let sorted = (headers ?? [:]).sorted { $0.key < $1.key }
-        fields = HeaderFields(sorted.map { HeaderFields.Field(name: $0.key, value: $0.value) })
+        fields = HeaderFields(of: headers ?? [:])
         self.fileName = fileName
         self.checksum = checksum
         if let fileName, !FileName.isName(fileName) { throw LannerError.invalidFileName(fileName) }

@@ -44,10 +44,11 @@ extension SessionManager {
 extension Job {
     /// Lets go of what would hold this job for ever, the end that never comes.
     fileprivate func abandon() {
-        let (file, sinks, afterEnding) = state.withLock { state in
-            defer { (state.file, state.sinks, state.afterEnding) = (nil, [:], nil) }
-            return (state.file, state.sinks, state.afterEnding)
+        let (file, sinks, afterEnding, cancel) = state.withLock { state in
+            defer { (state.file, state.sinks, state.afterEnding, state.linkCall) = (nil, [:], nil, nil) }
+            return (state.file, state.sinks, state.afterEnding, state.linkCall?.cancel)
         }
+        cancel?()
         for sink in sinks.values { sink.abandon() }
         // Released outside the lock.
         _ = (file, afterEnding)

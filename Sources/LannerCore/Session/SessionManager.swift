@@ -40,17 +40,20 @@ public final class SessionManager: Sendable {
     ///   - logger: Takes log lines; standard error when nil.
     ///   - cache: The directories; the defaults for the identifier when nil.
     ///   - operationQueue: The queue of callbacks that do not ask for the main queue. A serial one keeps their order.
+    ///   - linkProvider: Gives other links to files whose links expire or are refused; nil when there are none.
     public convenience init(
         _ identifier: String, configuration: SessionConfiguration = SessionConfiguration(),
         transport: any Transport, store: (any Store)? = nil, clock: (any Clock)? = nil,
         network: (any NetworkMonitor)? = nil, logger: (any Logable)? = nil, cache: Cache? = nil,
-        operationQueue: DispatchQueue = DispatchQueue(label: "lanner.operationQueue")
+        operationQueue: DispatchQueue = DispatchQueue(label: "lanner.operationQueue"),
+        linkProvider: DownloadLink.Provider? = nil
     ) {
         self.init(
             identifier, configuration: configuration, transport: transport, store: store, logger: logger, cache: cache,
             operationQueue: operationQueue,
             environment: Environment(
-                clock: clock ?? SystemClock(), network: network ?? DefaultNetworkMonitor.make()))
+                clock: clock ?? SystemClock(), network: network ?? DefaultNetworkMonitor.make(),
+                links: linkProvider.map { ProvidedLinks($0) }))
     }
 
     package init(
@@ -66,7 +69,8 @@ public final class SessionManager: Sendable {
         engine = Engine(
             environment: environment, transport: transport, store: startup.store, cache: cache,
             operationLane: environment.operationLane ?? DispatchLane(operationQueue),
-            identity: startup.identity, settings: configuration.settings(transport.traits),
+            identity: startup.identity,
+            settings: configuration.settings(transport.traits, givesLinks: environment.links != nil),
             logger: logger ?? ConsoleLogger(identifier: identifier))
         state = Locked(ManagerState(configuration: configuration))
         engine.begin(self, configuration, startup)

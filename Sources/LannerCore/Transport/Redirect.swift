@@ -29,6 +29,19 @@ package struct Destination: Sendable, Hashable {
         }
     }
 
+    /// Where the link of a download leads: with its own fields if it has some, else with those that were given for the
+    /// download's URL, as far as they may leave its origin.
+    init(_ link: KeptLink, url: URL, fields: HeaderFields) throws(DownloadFailure) {
+        if let own = link.fields {
+            try self.init(url: link.url, fields: own)
+        } else {
+            let first = try Destination(url: url, fields: fields)
+            let origin = try Destination(url: link.url, fields: [:]).address.origin
+            try self.init(
+                url: link.url, fields: Self.fields(first.fields, from: first.address.origin, to: origin))
+        }
+    }
+
     /// Goes on to where a response's `Location` points. User info in it is dropped: a server has no credentials to give.
     /// How often in a row is not counted here.
     package mutating func follow(_ location: String) throws(DownloadFailure) {

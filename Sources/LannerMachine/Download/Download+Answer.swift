@@ -201,6 +201,10 @@ extension Download {
     private mutating func refused(
         _ exchange: Exchange, _ status: Int, _ retryAfter: Duration?, _ context: inout Context
     ) {
+        if wantsLink(after: status, context.settings) {
+            link.refusal = status
+            return close(for: .restart, [], &context)
+        }
         let failure = DownloadFailure(.status(status), "The server answered with status \(status).")
         // The place that a redirect led to may have expired: a new attempt begins at the first URL. Not without a gain.
         if case .transferring(let transfer) = state, transfer.received > 0, Self.expired.contains(status) {

@@ -45,6 +45,10 @@ extension Download {
         context.actions.append(.transport(id, action))
     }
 
+    func perform(_ action: LinkAction, _ context: inout Context) {
+        context.actions.append(.link(id, attempt, action))
+    }
+
     func perform(_ action: StoreAction, _ context: inout Context) {
         context.actions.append(.store(id, attempt, action))
     }

@@ -5,6 +5,7 @@ extension Download {
     mutating func admit(_ context: inout Context) {
         guard case .waiting(.slot) = state else { return }
         attempt += 1
+        link.isFresh = false
         if isPublished {
             recordSuccess(failures: 0, &context)
             return
@@ -95,9 +96,11 @@ extension Download {
         record(.status, &context)
     }
 
-    private mutating func beginFirst(_ opening: Opening, _ context: inout Context) {
+    /// The file is open: what is missing is asked for.
+    mutating func beginFirst(_ opening: Opening, _ context: inout Context) {
         if let total, isComplete { return verify(total, &context) }
         guard context.isNetworkAvailable else { return close(for: .restart, [], &context) }
+        if askForLink(opening, &context) { return }
         guard let ask = firstAsk(context.settings) else {
             return startOver(.cannotResume, &context)
         }

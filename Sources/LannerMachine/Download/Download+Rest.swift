@@ -22,6 +22,7 @@ extension Download {
     mutating func close(
         for intent: Pausing.Intent, _ tickets: [Ticket], over: ExchangeNumber? = nil, _ context: inout Context
     ) {
+        cancelAsking(&context)
         stopAll(except: over, keepBytes: !intent.discards, &context)
         perform(.close(sync: !intent.discards), &context)
         go(to: .pausing(Pausing(intent: intent, step: .closing, tickets: tickets)), &context)

@@ -38,6 +38,7 @@ extension Download {
         guard held > highMark else { return }
         highMark = held
         failures = 0
+        link.isFresh = false
     }
 
     mutating func synced(_ ranges: ByteRanges, _ context: inout Context) {
@@ -162,13 +163,21 @@ extension Download {
         switch state {
         case .waiting(let reason): waited(reason, &context)
         case .opening(let opening):
-            guard case .request(let exchange) = opening.step else { return }
-            if context.now - exchange.begun >= context.settings.watchdog.silence {
-                retryOrFail(.silent(context.settings.watchdog.silence), retryAfter: nil, &context)
-            }
+            tick(opening, &context)
         case .transferring(let transfer): tick(transfer, &context)
         case .publishing(let publishing): tick(publishing, &context)
         case .pausing, .verifying, .suspended, .failed, .succeeded: break
+        }
+    }
+
+    private mutating func tick(_ opening: Opening, _ context: inout Context) {
+        let silence = context.settings.watchdog.silence
+        switch opening.step {
+        case .file: break
+        case .link(let asked):
+            if context.now - asked >= silence { retryOrFail(.noLink(silence), retryAfter: nil, &context) }
+        case .request(let exchange):
+            if context.now - exchange.begun >= silence { retryOrFail(.silent(silence), retryAfter: nil, &context) }
         }
     }
 
@@ -268,6 +277,10 @@ extension Transfer {
 extension DownloadFailure {
     static func silent(_ time: Duration) -> DownloadFailure {
         DownloadFailure(.transport(.timedOut), "The server sent nothing for \(time.components.seconds) seconds.")
+    }
+
+    static func noLink(_ time: Duration) -> DownloadFailure {
+        DownloadFailure(.link, "The provider of links has not answered for \(time.components.seconds) seconds.")
     }
 }
 

@@ -41,6 +41,11 @@ extension Download {
     /// The user has changed what the download is to be.
     mutating func expectDigest(_ hasDigest: Bool, _ context: inout Context) {
         self.hasDigest = hasDigest
+        recordChange(&context)
+    }
+
+    /// Records what the user has changed.
+    mutating func recordChange(_ context: inout Context) {
         switch state {
         case .waiting, .opening, .transferring, .verifying, .suspended, .failed:
             record(.status, &context)

@@ -28,6 +28,7 @@ package struct Download: Sendable {
     var isUnproven = false
     /// Whether nothing but the digest ties some of the bytes to the others.
     var isTiedByDigest = false
+    var link: HeldLink
     /// What the transport holds of the file itself, when it hands it over in the end.
     var carried = Carried()
     /// Failures since bytes last advanced.
@@ -45,6 +46,7 @@ package struct Download: Sendable {
         id = new.id
         rank = new.rank
         hasDigest = new.hasDigest
+        link = HeldLink(expires: new.linkExpires)
         // A record comes from outside: what makes no sense in it is left out.
         let total = new.saved.total.flatMap { $0 < 0 ? nil : $0 }
         self.total = total
@@ -95,7 +97,7 @@ extension Download {
         case .opening(let opening):
             switch opening.step {
             case .file: nil
-            case .request: now + Pace.tick
+            case .link, .request: now + Pace.tick
             }
         case .transferring: now + Pace.tick
         case .publishing(let publishing):

@@ -9,7 +9,8 @@ package enum State: Sendable, Equatable {
     /// Exits: `opening` (admitted), `suspended`, `pausing` (cancel, remove).
     case waiting(WaitingReason)
 
-    /// Holds a slot; the partial file is being opened, then the first request is out.
+    /// Holds a slot; the partial file is being opened, then another link asked for if need be, then the first request is
+    /// out.
     ///
     /// Exits: `transferring` (an answer that can be used), `verifying` (nothing was missing), `pausing` (a verb, a
     /// failure).
@@ -61,6 +62,8 @@ package struct Opening: Sendable, Equatable {
     package enum Step: Sendable, Equatable {
         /// The partial file is being opened.
         case file
+        /// It is open, and another link was asked for at a time.
+        case link(asked: Duration)
         /// The request is out.
         case request(Exchange)
     }

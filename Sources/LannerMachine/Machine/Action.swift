@@ -6,6 +6,8 @@ package enum Action: Sendable, Equatable {
     case file(DownloadID, Attempt, FileAction)
     /// Of the transport.
     case transport(DownloadID, TransportAction)
+    /// Of whoever gives links.
+    case link(DownloadID, Attempt, LinkAction)
     /// Of the record of a download.
     case store(DownloadID, Attempt, StoreAction)
     /// Something changed that a user may see.
@@ -52,6 +54,14 @@ package enum TransportAction: Sendable, Equatable {
     case stop(ExchangeNumber, keepBytes: Bool)
     /// Hand over what the exchanges have received, however little. → received, wrote
     case flush
+}
+
+/// What is to be done about the link of a download.
+package enum LinkAction: Sendable, Equatable {
+    /// Ask for another. → given, none, failed
+    case ask(LinkReason)
+    /// Nobody wants the answer any more, if it has not come meanwhile.
+    case cancel
 }
 
 /// What is to be done with the record of a download.
@@ -112,6 +122,16 @@ public enum WaitingReason: Sendable, Hashable {
     case network
     /// For space on the disk; looked at again at that time, on the clock of the manager.
     case disk(until: Duration)
+}
+
+/// Why another link is asked for.
+public enum LinkReason: Sendable, Hashable {
+    /// The server answered 401, 403 or 410.
+    case refused(status: Int)
+    /// Its time is over.
+    case expired
+    /// An attempt begins, and each is to have its own.
+    case start
 }
 
 /// Why an event was ignored.

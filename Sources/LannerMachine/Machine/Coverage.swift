@@ -2,15 +2,16 @@
 package struct Coverage: Sendable, Hashable {
     /// A state, without what it knows; `none` is a download that is not here.
     package enum Place: Int, Sendable, CaseIterable {
-        case none, waiting, openingFile, requesting, transferring, closing, forgetting, discarding, verifying
+        case none, waiting, openingFile, asking, requesting, transferring, closing, forgetting, discarding, verifying
         case announcing, moving, readdressing, recording, waitingToRecord, suspended, failed, succeeded
     }
 
     /// An event, without what it brings.
     package enum Kind: Int, Sendable, CaseIterable {
-        case add, start, downloadAgain, suspend, cancel, remove, reorder, expectDigest, admit, tick, network
+        case add, start, downloadAgain, suspend, cancel, remove, reorder, expectDigest, expectLink, admit, tick, network
         case opened, wrote, synced, verified, published, placeTaken, fileFailed, closed, discarded
         case recorded, recordFailed
+        case linkGiven, linkNone, linkFailed
         case head, redirected, received, holds, resumeData, ended, overflowed, exchangeFailed
     }
 
@@ -53,7 +54,7 @@ extension Coverage.Place {
         self =
             switch state {
             case .waiting: .waiting
-            case .opening(let opening): opening.step == .file ? .openingFile : .requesting
+            case .opening(let opening): Coverage.Place(opening.step)
             case .transferring: .transferring
             case .pausing(let pausing): Coverage.Place(pausing.step)
             case .verifying: .verifying
@@ -61,6 +62,15 @@ extension Coverage.Place {
             case .suspended: .suspended
             case .failed: .failed
             case .succeeded: .succeeded
+            }
+    }
+
+    private init(_ step: Opening.Step) {
+        self =
+            switch step {
+            case .file: .openingFile
+            case .link: .asking
+            case .request: .requesting
             }
     }
 
@@ -117,6 +127,15 @@ extension Coverage.Kind {
             switch event {
             case .recorded: .recorded
             case .failed: .recordFailed
+            }
+    }
+
+    init(_ event: LinkEvent) {
+        self =
+            switch event {
+            case .given: .linkGiven
+            case .none: .linkNone
+            case .failed: .linkFailed
             }
     }
 

@@ -9,6 +9,8 @@ package enum Event: Sendable, Equatable {
     case reorder([DownloadID: Int64])
     /// Another expected digest, or none; and whatever else the user changed is to be recorded.
     case expectDigest(DownloadID, Bool)
+    /// When the link's time is over, in seconds since 1970; nil when that is not known.
+    case expectLink(DownloadID, expires: Int64?)
     /// Other settings; they hold from the next decision on.
     case settings(Settings)
 
@@ -17,6 +19,8 @@ package enum Event: Sendable, Equatable {
     case file(DownloadID, Attempt, FileEvent)
     /// From the store, about a record that was asked to be confirmed.
     case store(DownloadID, Attempt, StoreEvent)
+    /// From whoever gives links, in answer to an attempt.
+    case link(DownloadID, Attempt, LinkEvent)
     /// From the transport.
     case exchange(DownloadID, ExchangeNumber, ExchangeEvent)
 
@@ -54,6 +58,16 @@ package enum StoreEvent: Sendable, Equatable {
     /// It is kept.
     case recorded
     /// It is not.
+    case failed(DownloadFailure)
+}
+
+/// What became of the wish for another link.
+package enum LinkEvent: Sendable, Equatable {
+    /// There is one; whether it or its header fields differ from those before, and when its time is over.
+    case given(isOther: Bool, expires: Int64?)
+    /// There is no other.
+    case none(DownloadFailure)
+    /// It could not be found out.
     case failed(DownloadFailure)
 }
 
@@ -99,13 +113,19 @@ package struct NewDownload: Sendable, Equatable {
     package var rank: Int64
     /// Whether a digest of the whole file is known and compared at the end.
     package var hasDigest: Bool
+    /// When the link's time is over, in seconds since 1970.
+    package var linkExpires: Int64?
     /// What the store remembered, or a blank for a new one.
     package var saved: Saved
 
-    package init(id: DownloadID, rank: Int64, hasDigest: Bool = false, saved: Saved = Saved(status: .suspended)) {
+    package init(
+        id: DownloadID, rank: Int64, hasDigest: Bool = false, linkExpires: Int64? = nil,
+        saved: Saved = Saved(status: .suspended)
+    ) {
         self.id = id
         self.rank = rank
         self.hasDigest = hasDigest
+        self.linkExpires = linkExpires
         self.saved = saved
     }
 }

@@ -65,6 +65,8 @@ extension Machine {
             }
         case .expectDigest(let id, let hasDigest):
             change(id, .expectDigest) { $0.expectDigest(hasDigest, &$1) }
+        case .expectLink(let id, let expires):
+            change(id, .expectLink) { $0.expectLink(expires: expires, &$1) }
         case .settings(let new): context.settings = new
         case .timer: fire()
         case .network(let available):
@@ -73,6 +75,7 @@ extension Machine {
             for id in affectedByNetwork.sorted() { change(id, .network) { $0.network(&$1) } }
         case .file(let id, let attempt, let event): change(id, .init(event)) { $0.handle(event, of: attempt, &$1) }
         case .store(let id, let attempt, let event): change(id, .init(event)) { $0.handle(event, of: attempt, &$1) }
+        case .link(let id, let attempt, let event): change(id, .init(event)) { $0.handle(event, of: attempt, &$1) }
         case .exchange(let id, let number, let event): change(id, .init(event)) { $0.handle(event, of: number, &$1) }
         }
     }

@@ -8,10 +8,22 @@ package struct Settings: Sendable, Hashable {
     package var takesResumeData = false
     package var watchdog = Watchdog()
     package var retry = RetryPolicy()
+    /// When another link is asked for.
+    package var links = Links.never
     /// Whether a download that finds no space waits for it; else it fails.
     package var waitsForDiskSpace = false
 
     package init() {}
+
+    /// When another link is asked for.
+    package enum Links: Sendable, Hashable {
+        /// There is nobody to ask.
+        case never
+        /// When the one in hand has expired or was refused.
+        case whenNeeded
+        /// Before every attempt, and when it was refused.
+        case always
+    }
 
     /// How many bytes one exchange is asked for.
     package enum Delivery: Sendable, Hashable {

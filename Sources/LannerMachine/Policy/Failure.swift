@@ -64,6 +64,8 @@ public struct DownloadFailure: Error, Sendable, Hashable {
         case unusableResponse
         /// More redirects than allowed, or one to a place that is not http or https.
         case redirect
+        /// No other link was given for one that had expired or was refused.
+        case link
         /// The file's digest is not the expected one.
         case checksumMismatch
         /// The disk refused.

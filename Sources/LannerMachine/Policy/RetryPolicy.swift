@@ -86,6 +86,8 @@ extension DownloadFailure.Reason {
         case .unusableResponse: false
         // The same chain of redirects would be walked again.
         case .redirect: false
+        // Whoever gives links may have a network of its own to reach.
+        case .link: true
         // The whole file was fetched and is wrong; only the user can tell whether it or the checksum is at fault.
         case .checksumMismatch: false
         // The network cannot help.
@@ -97,7 +99,7 @@ extension DownloadFailure.Reason {
     package var isWantOfNetwork: Bool {
         switch self {
         case .transport(.notConnected), .transport(.networkNotAllowed): true
-        case .transport, .status, .unusableResponse, .redirect, .checksumMismatch, .disk, .store: false
+        case .transport, .status, .unusableResponse, .redirect, .link, .checksumMismatch, .disk, .store: false
         }
     }
 

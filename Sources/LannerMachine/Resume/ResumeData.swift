@@ -21,7 +21,7 @@ extension DownloadFailure.Reason {
         case .status: !isWorthRetrying
         // They need room like all others.
         case .disk: false
-        case .unusableResponse, .redirect, .checksumMismatch, .store: true
+        case .unusableResponse, .redirect, .link, .checksumMismatch, .store: true
         }
     }
 }

@@ -7,7 +7,7 @@ import Testing
 @Suite struct RecordTests {
     private static let failures: [DownloadFailure] =
         ([
-            .status(404), .unusableResponse, .redirect, .checksumMismatch, .store,
+            .status(404), .unusableResponse, .redirect, .link, .checksumMismatch, .store,
         ] + TransportFault.allCases.map { .transport($0) } + DiskFault.allCases.map { .disk($0) })
         .map { DownloadFailure($0, "why “\($0)”") }
 
@@ -24,7 +24,18 @@ import Testing
             id: DownloadID(1 << 62), token: .max, url: "https://example.com/ä?q",
             fields: ["A": "b", "A": "", "C": "d"],
             fileName: "näme", rank: -5, digest: "md5:00", startDate: 1.5, endDate: 2.5,
-            validation: .incorrect, boot: "boot", saved: saved)
+            validation: .incorrect, boot: "boot", saved: saved, link: link,
+            linkExpirationDate: Date(timeIntervalSince1970: 3.5))
+    }
+
+    static let link = URL(string: "https://cdn.example/f?key").map { KeptLink(url: $0, fields: ["E": "f", "E": ""]) }
+
+    @Test func knowsALinkWithoutFieldsFromOneWithNone() {
+        var record = Self.record(.active)
+        for fields in [nil, [:]] as [HeaderFields?] {
+            record.link?.fields = fields
+            #expect(DownloadRecord(record.encoded)?.link == record.link)
+        }
     }
 
     @Test(arguments: statuses) func comesBackAsItWas(status: Saved.Status) {

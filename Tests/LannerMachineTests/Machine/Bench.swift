@@ -92,6 +92,12 @@ struct Bench {
         feed(.user(verb, [id], ticket))
     }
 
+    /// The file of an attempt is open and holds this.
+    @discardableResult
+    mutating func opened(_ attempt: Attempt, _ ranges: Range<Int64>...) -> [Action] {
+        feed(.file(id, attempt, .opened(held: ByteRanges(ranges))))
+    }
+
     /// The file of an attempt is closed and holds what it held.
     @discardableResult
     mutating func closed(_ attempt: Attempt = 1, _ ranges: Range<Int64>...) -> [Action] {
@@ -169,6 +175,9 @@ extension [Action] {
     var notices: [Notice] { compactMap { if case .tell(_, let notice) = $0 { notice } else { nil } } }
 
     var asks: [Ask] { compactMap { if case .transport(_, .begin(_, let ask)) = $0 { ask } else { nil } } }
+
+    /// What was wanted of whoever gives links.
+    var links: [LinkAction] { compactMap { if case .link(_, _, let action) = $0 { action } else { nil } } }
 
     var records: [Saved] { compactMap { if case .store(_, _, .record(let saved, _)) = $0 { saved } else { nil } } }
 

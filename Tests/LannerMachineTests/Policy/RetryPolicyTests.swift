@@ -81,6 +81,7 @@ import Testing
             .unusableResponse, .redirect, .checksumMismatch, .store, .disk(.noSpace),
         ]
         #expect(others.allSatisfy { !$0.isWorthRetrying })
+        #expect(DownloadFailure.Reason.link.isWorthRetrying)
         #expect(policy.decide(DownloadFailure(.checksumMismatch, ""), failures: 1, random: 0) == .fail)
     }
 }

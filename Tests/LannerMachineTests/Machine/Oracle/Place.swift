@@ -26,6 +26,14 @@ final class Place {
     var discard: (attempt: Attempt, finished: Bool)?
 
     var flows: [Flow] = []
+    /// The call for another link that is out, and whether a link was given since the file was opened that has brought
+    /// nothing yet.
+    var call: (attempt: Attempt, reason: LinkReason)?
+    var isLinkFresh = false
+    /// When the link's time is over, and whether the server refuses it.
+    var linkExpires: Int64?
+    var isLinkDead = false
+
     /// Events of attempts and exchanges that are over, still on their way.
     var stray: [Event] = []
 

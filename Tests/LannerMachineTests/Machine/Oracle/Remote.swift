@@ -105,6 +105,11 @@ extension Remote {
         }
     }
 
+    /// What is answered for a link whose time is over.
+    func refuseLink(_ random: inout SeededGenerator) -> Answer {
+        status([401, 403, 410][random.below(3)])
+    }
+
     func redirect() -> Answer {
         status(302, ["Location": "/elsewhere"])
     }

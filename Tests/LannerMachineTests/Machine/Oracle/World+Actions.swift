@@ -7,6 +7,7 @@ extension World {
         switch action {
         case .file(let id, let attempt, let action): try apply(action, index(id), attempt)
         case .transport(let id, let action): try apply(action, index(id))
+        case .link(let id, let attempt, let action): try apply(action, index(id), attempt)
         case .store(let id, let attempt, .record(let saved, let need)): try record(index(id), attempt, saved, need)
         case .store(let id, let attempt, .unrecord): try unrecord(index(id), attempt)
         case .tell(let id, let notice): try hear(index(id), notice)
@@ -59,6 +60,7 @@ extension World {
             throw Nonsense("claims \(claimed), the disk has \(held)")
         }
         places[index].attempt = attempt
+        places[index].isLinkFresh = false
         _ = places[index].generation(generation)
         places[index].file = WorkingFile(attempt: attempt, generation: generation, work: [.open(claimed)])
     }
@@ -108,6 +110,7 @@ extension World {
 
     private func close(_ index: Int, _ attempt: Attempt) throws {
         guard places[index].flows.allSatisfy({ $0.stage == .over }) else { throw Nonsense("closed under an exchange") }
+        guard places[index].call == nil else { throw Nonsense("closed with a call for a link out") }
         try queue(.close, index, attempt)
         places[index].file?.isClosing = true
     }
@@ -126,6 +129,7 @@ extension World {
         guard number > lastExchange else { throw Nonsense("exchange \(number) is not a new one") }
         lastExchange = number
         guard isNetworkAvailable else { throw Nonsense("asks for bytes without a network") }
+        guard places[index].call == nil else { throw Nonsense("asks for bytes while a link is on its way") }
         guard let file = places[index].file, file.isOpen, !file.isClosing, file.verified == nil else {
             throw Nonsense("asks for bytes without an open file")
         }
@@ -216,6 +220,40 @@ extension World {
         guard flow.stage == .flowing, flow.handed < flow.position, let answer = flow.answer else { return }
         places[index].flows[at].handed = flow.position
         try queue(.write(flow.handed..<flow.position, version: answer.version), index)
+    }
+}
+
+// MARK: Links
+
+extension World {
+    private func apply(_ action: LinkAction, _ index: Int, _ attempt: Attempt) throws {
+        switch action {
+        case .ask(let reason): try askForLink(index, attempt, reason)
+        case .cancel: cancelAsking(index, attempt)
+        }
+    }
+
+    private func askForLink(_ index: Int, _ attempt: Attempt, _ reason: LinkReason) throws {
+        let place = places[index]
+        guard settings.links != .never else { throw Nonsense("asks for a link where nobody has one") }
+        guard place.call == nil else { throw Nonsense("asks for a link twice at once") }
+        guard !place.isLinkFresh else { throw Nonsense("asks for a link again that has brought nothing") }
+        guard place.file?.attempt == attempt, place.file?.isOpen == true else {
+            throw Nonsense("asks for a link without an open file")
+        }
+        if reason == .expired, place.linkExpires ?? .max > wallSeconds { throw Nonsense("the link has not expired") }
+        if reason == .start, settings.links != .always { throw Nonsense("asks for a link at every start") }
+        place.call = (attempt, reason)
+    }
+
+    /// The answer may be on its way already.
+    private func cancelAsking(_ index: Int, _ attempt: Attempt) {
+        guard places[index].call != nil else { return }
+        places[index].call = nil
+        let answers: [LinkEvent] = [.given(isOther: true, expires: nil), .none(.noLink), .failed(.noLink)]
+        if random.chance(80) {
+            places[index].stray.append(.link(places[index].id, attempt, answers[random.below(answers.count)]))
+        }
     }
 }
 

@@ -59,7 +59,7 @@ extension World {
 
     private func change() throws {
         let index = random.below(places.count)
-        switch random.below(9) {
+        switch random.below(11) {
         case 0, 1: places[index].remote.change(&random)
         case 2:
             isNetworkAvailable.toggle()
@@ -72,6 +72,10 @@ extension World {
         case 7:
             places[index].hasDigest.toggle()
             try feed(.expectDigest(places[index].id, places[index].hasDigest))
+        case 8: places[index].isLinkDead = true
+        case 9:
+            places[index].linkExpires = random.chance(50) ? wallSeconds + Int64(random.below(60)) : nil
+            try feed(.expectLink(places[index].id, expires: places[index].linkExpires))
         default: try advance(to: now + .seconds(random.below(40)))
         }
     }
@@ -87,6 +91,7 @@ extension World {
         mostRunning = max(machine.runningCount, 1)
         settings.maximumRunning = 1 + random.below(4)
         settings.delivery = delivery
+        settings.links = links
         try feed(.settings(settings))
     }
 
@@ -127,6 +132,8 @@ extension World {
         place.flows = []
         place.stray = []
         place.discard = nil
+        place.call = nil
+        place.isLinkFresh = false
         place.isUnrecording = false
         place.attempt = 0
         place.progress = 0
@@ -144,7 +151,8 @@ extension World {
         guard place.isKnown, let kept = place.kept else { return nil }
         // Files that no record knows are swept away.
         place.generations.removeAll { $0.number > kept.generation }
-        let new = NewDownload(id: place.id, rank: 0, hasDigest: place.hasDigest, saved: kept)
+        let new = NewDownload(
+            id: place.id, rank: 0, hasDigest: place.hasDigest, linkExpires: place.linkExpires, saved: kept)
         switch kept.status {
         case .active, .suspended, .publishing: place.phase = .suspended
         case .failed(let failure): place.phase = .failed(failure)
@@ -161,6 +169,8 @@ extension World {
         isCalm = true
         note("\(now) calm")
         for index in places.indices {
+            // Where nobody gives another link, the server has to take this one again.
+            if settings.links == .never { places[index].isLinkDead = false }
             for flow in places[index].flows.indices where places[index].flows[flow].cut != nil {
                 places[index].flows[flow].cut = nil
                 places[index].flows[flow].isStalled = false

@@ -10,6 +10,7 @@ extension World {
         switch jobs[random.below(jobs.count)] {
         case .file(let index): try workFile(index)
         case .flow(let index, let number): try workFlow(index, number)
+        case .link(let index): try workLink(index)
         case .stray(let index): try feedStray(places[index].stray.remove(at: random.below(places[index].stray.count)))
         case .discard(let index): try workDiscard(index)
         case .store: try workStore()
@@ -20,6 +21,7 @@ extension World {
     private enum Job {
         case file(Int)
         case flow(Int, ExchangeNumber)
+        case link(Int)
         case stray(Int)
         case discard(Int)
         case store
@@ -30,6 +32,7 @@ extension World {
         for index in places.indices {
             if places[index].file?.work.isEmpty == false { jobs += [.file(index), .file(index)] }
             if !places[index].stray.isEmpty { jobs.append(.stray(index)) }
+            if places[index].call != nil, !isSilent(places[index]) { jobs.append(.link(index)) }
             if places[index].discard != nil { jobs.append(.discard(index)) }
             for flow in places[index].flows.indices {
                 let stage = places[index].flows[flow].stage
@@ -173,6 +176,28 @@ extension World {
         try feed(.file(places[index].id, file.attempt, .closed(written: file.written, synced: file.synced)))
     }
 
+    // MARK: Links
+
+    /// Whether whoever gives links sits on the answer.
+    private func isSilent(_ place: Place) -> Bool {
+        !isCalm && faults.exchanges > 0 && place.call.map { $0.attempt % 5 == 4 } == true
+    }
+
+    private func workLink(_ index: Int) throws {
+        let place = places[index]
+        guard let call = place.call else { return }
+        place.call = nil
+        if random.chance(faults.exchanges) {
+            let failure = DownloadFailure.noLink
+            return try feed(.link(place.id, call.attempt, random.chance(50) ? .none(failure) : .failed(failure)))
+        }
+        place.isLinkFresh = true
+        // Some providers give what is of no use.
+        if isCalm || random.chance(80) { place.isLinkDead = false }
+        place.linkExpires = random.chance(50) ? wallSeconds + Int64(random.below(100)) - 20 : nil
+        try feed(.link(place.id, call.attempt, .given(isOther: random.chance(50), expires: place.linkExpires)))
+    }
+
     // MARK: Exchanges
 
     private func workFlow(_ index: Int, _ number: ExchangeNumber) throws {
@@ -211,6 +236,7 @@ extension World {
     }
 
     private func makeAnswer(_ index: Int, _ ask: Ask) -> Remote.Answer {
+        if places[index].isLinkDead { return places[index].remote.refuseLink(&random) }
         if random.chance(faults.lies), places[index].remote.total > 0 {
             return places[index].remote.lie(ask, &random)
         }
@@ -239,6 +265,7 @@ extension World {
         let length =
             random.chance(isCalm ? 75 : 25) ? most : min(most, Int64(1 + random.below(scale << random.below(4))))
         places[index].flows[at].position += length
+        if length > 0 { places[index].isLinkFresh = false }
         if random.chance(50) { try hand(index, at) }
         if flow.position + length == body.upperBound, flow.cut == nil {
             try hand(index, at)

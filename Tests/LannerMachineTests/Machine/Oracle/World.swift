@@ -64,6 +64,7 @@ final class World {
         settings.watchdog.total = random.chance(10) ? .seconds(300) : nil
         machine = Machine(settings: settings, seed: random.next())
         settings.delivery = delivery
+        settings.links = links
         mostRunning = settings.maximumRunning
     }
 
@@ -72,6 +73,12 @@ final class World {
         let length = Int64(scale * 4)
         return random.chance(25) ? .whole : .sliced(length...length * 2, inFlight: 1 + random.below(3))
     }
+
+    /// Any way to have links given.
+    var links: Settings.Links { [.never, .whenNeeded, .whenNeeded, .always][random.below(4)] }
+
+    /// The time of day.
+    var wallSeconds: Int64 { 1_704_067_200 + now.components.seconds }
 
     func begin(downloads: Int) throws {
         try feed(.settings(settings))
@@ -93,7 +100,7 @@ final class World {
     /// Tells the machine something and lets its actions act.
     func feed(_ event: Event) throws {
         note("\(now) → \(event)")
-        let actions = machine.handle(event, now: now, wallSeconds: 1_704_067_200 + now.components.seconds)
+        let actions = machine.handle(event, now: now, wallSeconds: wallSeconds)
         for action in actions {
             note("    \(action)")
             try apply(action)
@@ -162,6 +169,10 @@ final class World {
         wakes.removeAll { $0 <= time }
         try feed(.timer)
     }
+}
+
+extension DownloadFailure {
+    static let noLink = DownloadFailure(.link, "")
 }
 
 extension String {

@@ -1,0 +1,61 @@
+import Foundation
+import LannerCore
+
+/// Gives links to the manager of a ``TestBench`` as a test says: at once by a closure, or when it is told to.
+///
+/// May be used on any thread.
+public final class ManualLinks: Sendable {
+    private struct Call: Sendable {
+        var number: Int
+        var answer: @Sendable (Result<DownloadLink?, any Error>) -> Void
+    }
+
+    private struct State {
+        var requests: [DownloadLink.Request] = []
+        var canceled = 0
+        var waiting: [Call] = []
+    }
+
+    private let state = Locked(State())
+    private let closure: (@Sendable (DownloadLink.Request) throws -> DownloadLink?)?
+
+    /// Answers by a closure, inside the manager's question; without one every call waits for ``answer(_:)``.
+    public init(_ answer: (@Sendable (DownloadLink.Request) throws -> DownloadLink?)? = nil) {
+        closure = answer
+    }
+
+    /// What was asked for so far, in order.
+    public var requests: [DownloadLink.Request] { state.withLock { $0.requests } }
+
+    /// How many calls wait for an answer, those included that nobody wants any more: a provider may not notice.
+    public var waitingCount: Int { state.withLock { $0.waiting.count } }
+
+    /// How many calls were canceled.
+    public var canceledCount: Int { state.withLock { $0.canceled } }
+
+    /// Answers the call that has waited longest; false when none does.
+    @discardableResult
+    public func answer(_ result: Result<DownloadLink?, any Error>) -> Bool {
+        let call = state.withLock { $0.waiting.isEmpty ? nil : $0.waiting.removeFirst() }
+        call?.answer(result)
+        return call != nil
+    }
+}
+
+extension ManualLinks: LinkSource {
+    package func ask(
+        _ request: DownloadLink.Request, _ answer: @escaping @Sendable (Result<DownloadLink?, any Error>) -> Void
+    ) -> @Sendable () -> Void {
+        let number = state.withLock { state in
+            state.requests.append(request)
+            if closure == nil { state.waiting.append(Call(number: state.requests.count, answer: answer)) }
+            return state.requests.count
+        }
+        if let closure { answer(Result { try closure(request) }) }
+        return { [self] in
+            state.withLock { state in
+                if state.waiting.contains(where: { $0.number == number }) { state.canceled += 1 }
+            }
+        }
+    }
+}

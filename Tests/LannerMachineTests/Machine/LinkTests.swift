@@ -1,0 +1,209 @@
+import LannerMachine
+import Testing
+
+/// Another link for one that has expired or was refused.
+@Suite struct LinkTests {
+    private static let now: Int64 = 1_704_067_200
+
+    private static func settings(_ links: Settings.Links = .whenNeeded) -> Settings {
+        Settings().with {
+            $0.links = links
+            $0.retry = .never
+        }
+    }
+
+    private static func refusal(_ status: Int = 403) -> ExchangeEvent { .head(ResponseHead(status: status)) }
+
+    /// Five hundred bytes are there, and the server has refused the link.
+    private func refused(_ status: Int = 403) -> Bench {
+        var bench = Bench.requesting(Self.settings(), saved: .holding(0..<500))
+        bench.feed(.exchange(bench.id, 1, Self.refusal(status)))
+        return bench
+    }
+
+    /// The same, and another was asked for.
+    private func asking() -> Bench {
+        var bench = refused()
+        bench.closed(1, 0..<500)
+        bench.opened(2, 0..<500)
+        return bench
+    }
+
+    private func give(_ bench: inout Bench, isOther: Bool = true, expires: Int64? = nil) -> [Action] {
+        bench.feed(.link(bench.id, 2, .given(isOther: isOther, expires: expires)))
+    }
+
+    // MARK: When one is asked for
+
+    @Test(arguments: [401, 403, 410]) func aRefusalAsksForOne(status: Int) {
+        var bench = refused(status)
+        #expect(bench.closed(1, 0..<500).phases == [.running], "no failure, and no retry")
+        let opened = bench.opened(2, 0..<500)
+        #expect(opened.links == [.ask(.refused(status: status))])
+        #expect(opened.asks.isEmpty)
+        let ask = give(&bench).asks.first
+        #expect(ask?.range == 500..<1000)
+        #expect(ask?.condition == .ifRange("\"a\""), "the validators decide")
+    }
+
+    @Test(arguments: [404, 500]) func otherStatusesDoNot(status: Int) {
+        var bench = refused(status)
+        bench.closed(1, 0..<500)
+        #expect(bench.phase == .failed(DownloadFailure(.status(status), "The server answered with status \(status).")))
+    }
+
+    @Test func nobodyIsAskedWhereThereIsNobody() {
+        var bench = Bench.requesting(Self.settings(.never))
+        bench.feed(.expectLink(bench.id, expires: 0))
+        bench.feed(.exchange(bench.id, 1, Self.refusal()))
+        bench.closed()
+        #expect(bench.phase == .failed(DownloadFailure(.status(403), "The server answered with status 403.")))
+    }
+
+    @Test func anExpiredLinkIsNotTried() {
+        for (expires, links) in [(Self.now, [LinkAction.ask(.expired)]), (Self.now + 1, []), (nil, [])] {
+            var bench = Bench.resting(Self.settings())
+            bench.feed(.expectLink(bench.id, expires: expires))
+            bench.verb(.start)
+            #expect(bench.feed(.file(bench.id, 1, .opened(held: ByteRanges()))).links == links)
+        }
+    }
+
+    @Test func aRestoredLinkMayHaveExpired() {
+        var bench = Bench(Self.settings())
+        bench.feed(.add([NewDownload(id: bench.id, rank: 0, linkExpires: Self.now - 5)]))
+        bench.verb(.start)
+        #expect(bench.feed(.file(bench.id, 1, .opened(held: ByteRanges()))).links == [.ask(.expired)])
+    }
+
+    @Test func everyAttemptAsksWhereThatIsWanted() {
+        var bench = Bench.requesting(Self.settings(.always).with { $0.retry = RetryPolicy() })
+        #expect(bench.state.map { "\($0)".contains("link") } == true)
+        bench.feed(.link(bench.id, 1, .given(isOther: true, expires: nil)))
+        bench.feed(.exchange(bench.id, 1, .failed(DownloadFailure(.transport(.timedOut), ""))))
+        bench.closed()
+        bench.pass(.seconds(2))
+        #expect(bench.feed(.file(bench.id, 2, .opened(held: ByteRanges()))).links == [.ask(.start)])
+    }
+
+    @Test func aFileThatIsCompleteNeedsNone() {
+        var bench = Bench.opening(Self.settings(.always), saved: .holding(0..<1000))
+        let opened = bench.opened(1, 0..<1000)
+        #expect(opened.links.isEmpty)
+        #expect(opened.contains(.file(bench.id, 1, .verify(total: 1000))))
+    }
+
+    // MARK: What bounds it
+
+    @Test func aLinkThatIsRefusedAtOnceIsTheEnd() {
+        var bench = asking()
+        _ = give(&bench)
+        bench.feed(.exchange(bench.id, 2, Self.refusal(401)))
+        bench.closed(2, 0..<500)
+        #expect(bench.phase == .failed(DownloadFailure(.status(401), "The server answered with status 401.")))
+    }
+
+    @Test func afterAGainOneIsAskedForAgain() {
+        var bench = asking()
+        _ = give(&bench)
+        bench.feed(.exchange(bench.id, 2, .head(.part(500..<1000, of: 1000))))
+        bench.feed(.exchange(bench.id, 2, .received(10)))
+        bench.feed(.file(bench.id, 2, .wrote(500..<510)))
+        bench.feed(.exchange(bench.id, 2, .failed(DownloadFailure(.transport(.connectionLost), ""))))
+        bench.closed(2, 0..<510)
+        bench.verb(.start)
+        bench.opened(3, 0..<510)
+        bench.feed(.exchange(bench.id, 3, Self.refusal()))
+        bench.closed(3, 0..<510)
+        #expect(bench.opened(4, 0..<510).links == [.ask(.refused(status: 403))])
+    }
+
+    @Test func aStartAfterTheEndAsksAgain() {
+        var bench = asking()
+        _ = give(&bench)
+        bench.feed(.exchange(bench.id, 2, Self.refusal()))
+        bench.closed(2, 0..<500)
+        bench.verb(.start)
+        #expect(bench.opened(3, 0..<500).asks.count == 1, "first as it is")
+        bench.feed(.exchange(bench.id, 3, Self.refusal()))
+        bench.closed(3, 0..<500)
+        #expect(bench.opened(4, 0..<500).links == [.ask(.refused(status: 403))])
+    }
+
+    // MARK: Answers
+
+    @Test func noLinkIsAFailure() {
+        var bench = asking()
+        let failure = DownloadFailure(.link, "none")
+        bench.feed(.link(bench.id, 2, .none(failure)))
+        #expect(bench.closed(2, 0..<500).phases == [.failed(failure)])
+        #expect(bench.machine[bench.id]?.saved.written == ByteRanges([0..<500]))
+    }
+
+    @Test func anErrorIsTriedAgainAsThePolicySays() {
+        var bench = Bench.requesting(Self.settings().with { $0.retry = RetryPolicy(maximumRetries: 1) })
+        bench.feed(.exchange(bench.id, 1, Self.refusal()))
+        bench.closed()
+        bench.feed(.file(bench.id, 2, .opened(held: ByteRanges())))
+        let failure = DownloadFailure(.link, "no server")
+        #expect(bench.feed(.link(bench.id, 2, .failed(failure))).retry?.failure == failure)
+        bench.closed(2)
+        bench.pass(.seconds(2))
+        #expect(bench.feed(.file(bench.id, 3, .opened(held: ByteRanges()))).links == [.ask(.refused(status: 403))])
+        bench.feed(.link(bench.id, 3, .failed(failure)))
+        #expect(bench.closed(3).phases == [.failed(failure)])
+    }
+
+    @Test func noAnswerIsAFailure() {
+        var bench = asking()
+        #expect(bench.pass(.seconds(59)).links.isEmpty)
+        #expect(bench.pass(.seconds(1)).links == [.cancel])
+        bench.closed(2, 0..<500)
+        guard case .failed(let failure) = bench.phase else { return #expect(Bool(false), "it fails") }
+        #expect(failure.reason == .link)
+    }
+
+    @Test func resumeDataLeadToTheOldLink() {
+        let settings = Self.settings(.always).with { $0.takesResumeData = true }
+        for isOther in [true, false] {
+            let saved = Saved(status: .suspended, total: 1000, resumeData: ResumeData([1], held: 400))
+            var bench = Bench.requesting(settings, saved: saved)
+            let given = bench.feed(.link(bench.id, 1, .given(isOther: isOther, expires: nil)))
+            #expect(given.restarts == (isOther ? [.cannotResume] : []))
+            #expect(given.asks.map { $0.resumeData != nil } == (isOther ? [] : [true]))
+            if isOther { #expect(bench.feed(.file(bench.id, 2, .opened(held: ByteRanges()))).asks == [.whole]) }
+        }
+    }
+
+    // MARK: Meanwhile
+
+    @Test(arguments: [Verb.suspend, .cancel, .remove(completely: true)])
+    func aVerbEndsTheCall(verb: Verb) {
+        var bench = asking()
+        #expect(bench.verb(verb, 7).links == [.cancel])
+        #expect(give(&bench).isOnlyIgnored)
+        bench.closed(2, 0..<500)
+        bench.feed(.store(bench.id, 2, .recorded))
+        bench.feed(.file(bench.id, 2, .discarded))
+        #expect(verb == .suspend ? bench.state == .suspended : bench.state == nil)
+        #expect(give(&bench).isOnlyIgnored)
+    }
+
+    @Test func theLossOfTheNetworkEndsTheCall() {
+        var bench = asking()
+        #expect(bench.feed(.network(available: false)).links == [.cancel])
+        bench.closed(2, 0..<500)
+        bench.feed(.network(available: true))
+        #expect(give(&bench).ignored == [.olderAttempt(2)])
+        #expect(bench.opened(3, 0..<500).links == [.ask(.refused(status: 403))])
+    }
+
+    @Test func everySliceIsStopped() {
+        var bench = Bench.transferring(
+            .sliced(100...100).with { $0.links = .whenNeeded }, head: .part(0..<100, of: 1000))
+        bench.feed(.exchange(bench.id, 1, .received(50)))
+        let actions = bench.feed(.exchange(bench.id, 2, Self.refusal()))
+        #expect(actions.contains(.transport(bench.id, .stop(1, keepBytes: true))))
+        #expect(actions.phases == [.waiting(.slot)])
+    }
+}
