@@ -102,12 +102,13 @@ final class Meanwhile: Logable {
         if share.hasUser, share.generator.chance(1, in: 24) {
             use(&share.generator)
         } else if share.generator.chance(1, in: mood == .stormy ? 3 : 16) {
-            servers.serveMuchOtherwise(lying: share.hasUser, using: &share.generator)
-        } else if transport.underway > 0, share.generator.chance(1, in: 2) {
+            servers.confuse(using: &share.generator)
+        } else if share.generator.chance(1, in: 2), lanes.runAnyIdle(using: &share.generator) {
+            journal.note("meanwhile work", lanes.count)
+        } else if transport.underway > 0 {
             deliver(&share.generator)
         } else {
-            journal.note("meanwhile work", lanes.count)
-            return lanes.runAnyIdle(using: &share.generator)
+            return false
         }
         return true
     }

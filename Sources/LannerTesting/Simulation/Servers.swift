@@ -10,12 +10,14 @@ final class Servers: Sendable {
     private let transport: ScriptedTransport
     private let clock: ManualClock
 
-    init(_ journal: Journal, _ transport: ScriptedTransport, _ clock: ManualClock, using random: inout SeededGenerator)
-    {
+    init(
+        _ journal: Journal, _ transport: ScriptedTransport, _ clock: ManualClock, areFilesLong: Bool,
+        using random: inout SeededGenerator
+    ) {
         self.journal = journal
         self.transport = transport
         self.clock = clock
-        all = Locked((0..<4).map { Site(number: $0, using: &random) })
+        all = Locked((0..<4).map { Site(number: $0, isLong: areFilesLong, using: &random) })
         for index in sites.indices { changeFile(at: index, using: &random) }
         redirect()
     }
@@ -48,22 +50,38 @@ final class Servers: Sendable {
     /// A file changes, or the next request for it goes another way.
     /// `lying`: whether wrong bytes may be sent where every download has a digest.
     func serveOtherwise(lying: Bool, using random: inout SeededGenerator) {
-        serveOtherwise(at: random.below(sites.count), lying: lying, using: &random)
-    }
-
-    /// The next requests for one file go other ways, each its own.
-    func serveMuchOtherwise(lying: Bool, using random: inout SeededGenerator) {
         let index = random.below(sites.count)
-        for _ in 0..<3 { serveOtherwise(at: index, lying: lying, using: &random) }
-    }
-
-    private func serveOtherwise(at index: Int, lying: Bool, using random: inout SeededGenerator) {
         let site = sites[index]
         if random.chance(1, in: 4) { return serveOtherVersion(at: index, using: &random) }
         let step = random.chance(1, in: 2) ? breakdown(&random) : oddity(of: site, lying, &random)
         let place = random.chance(1, in: 8) ? site.alias.absoluteString : site.place
         journal.note("serve", index, text: "\(step)")
         transport.script(place, step)
+    }
+
+    /// The next requests for one file are answered, but hardly one as it was asked.
+    func confuse(using random: inout SeededGenerator) {
+        let index = random.below(sites.count)
+        let site = sites[index]
+        if random.chance(1, in: 4) { return serveOtherVersion(at: index, using: &random) }
+        for _ in 0..<3 {
+            let step = confusion(of: site, &random)
+            journal.note("confuse", index, text: "\(step)")
+            transport.script(site.place, step)
+        }
+    }
+
+    /// What makes downloads go back, rather than fail.
+    private func confusion(of site: Site, _ random: inout SeededGenerator) -> ScriptedTransport.Step {
+        switch random.below(8) {
+        case 0: .ignoreRange
+        case 1: .wrongRange(offset: Int64(random.below(200)) - 100)
+        case 2: .contentRange("bytes 0-99/\(site.bytes.count)")
+        case 3: .fields(["ETag": "\"other-\(random.below(3))\""])
+        case 4: .cut(afterBytes: Int64(random.below(300)))
+        case 5: .redirect(to: site.place)
+        default: .pass
+        }
     }
 
     /// The next answer may not tell that: a part may come without validators.

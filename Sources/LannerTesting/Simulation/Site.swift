@@ -24,12 +24,15 @@ struct Site {
     private let disposition: String?
     /// Whether every download of it is given a digest: only then may the server send wrong bytes.
     let isLying: Bool
+    /// Whether it takes many slices.
+    private let isLong: Bool
     private(set) var versions: [[UInt8]] = []
     private var lastModified = Date(timeIntervalSince1970: 0)
     /// Digests of the present version.
     private var digests: [Checksum.Algorithm: Checksum.Digest] = [:]
 
-    init(number: Int, using random: inout SeededGenerator) {
+    init(number: Int, isLong: Bool = false, using random: inout SeededGenerator) {
+        self.isLong = isLong
         let host = ["a", "b"][number % 2] + ".example"
         url = URL(string: "https://\(host)/file-\(number).bin") ?? URL(fileURLWithPath: "/")
         alias = URL(string: "http://\(["c", "d"][number % 2]).example/to-\(number)") ?? URL(fileURLWithPath: "/")
@@ -49,15 +52,16 @@ struct Site {
         if second <= lastModified { return nil }
         lastModified = second
         digests = [:]
-        let length = versions.isEmpty || random.chance(1, in: 2) ? Self.length(&random) : bytes.count
+        let length = versions.isEmpty || random.chance(1, in: 2) ? length(&random) : bytes.count
         let seed = random.next()
         versions.append(LoopbackServer.Resource(.generated(seed: seed, length: Int64(length))).bytes)
         return resource
     }
 
     /// Most files are small; some are longer than what is written at once.
-    private static func length(_ random: inout SeededGenerator) -> Int {
-        switch random.below(300) {
+    private func length(_ random: inout SeededGenerator) -> Int {
+        if isLong { return 4000 + random.below(12_000) }
+        return switch random.below(300) {
         case 0..<12: 0
         case 12..<24: 1
         case 24: 1_100_000 + random.below(100_000)

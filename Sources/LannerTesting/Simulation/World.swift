@@ -73,12 +73,13 @@ public final class World {
         let journal = Journal(keepsLines: keepsTrace)
         self.journal = journal
         var random = SeededGenerator(seed: seed)
+        let mood = Self.mood(&random)
         transport = ScriptedTransport(
-            traits: Self.traits(&random), pieceLength: 1 << (8 + random.below(8)), clock: clock)
+            traits: Self.traits(&random, mood), pieceLength: 1 << (8 + random.below(8)), clock: clock)
         transport.holdsAll = true
-        servers = Servers(journal, transport, clock, using: &random)
+        servers = Servers(journal, transport, clock, areFilesLong: mood == .stormy, using: &random)
         lookout = Lookout(journal)
-        let meanwhile = Meanwhile(journal, lanes, transport, servers, lookout, Self.mood(&random))
+        let meanwhile = Meanwhile(journal, lanes, transport, servers, lookout, mood)
         self.meanwhile = meanwhile
         let parts = Launch.Parts(
             transport: transport, clock: clock, disk: disk, log: meanwhile, lanes: lanes, seed: random.next(),
@@ -105,8 +106,10 @@ public final class World {
     /// How often a download may try again without a gain, whatever the configuration.
     static let mostRetries = 3
 
-    private static func traits(_ random: inout SeededGenerator) -> TransportTraits {
-        switch random.below(16) {
+    private static func traits(_ random: inout SeededGenerator, _ mood: Meanwhile.Mood) -> TransportTraits {
+        // A storm is worst where much has begun.
+        if mood == .stormy { return TransportTraits(delivery: .sliced(512...1024, inFlight: 3)) }
+        return switch random.below(16) {
         case 0..<8: TransportTraits(delivery: .pausable)
         case 8: TransportTraits(delivery: .file, hasResumeData: true)
         default: TransportTraits(delivery: .sliced(512...4096, inFlight: 1 + random.below(3)))
@@ -220,7 +223,7 @@ public final class World {
         slowSteps -= 1
         if random.chance(7, in: 8), lanes.runAny(using: &random) { return journal.note("work", lanes.count) }
         journal.note("creep", transport.underway)
-        if random.chance(1, in: 4) { servers.serveMuchOtherwise(lying: !isUserQuiet, using: &random) }
+        if random.chance(1, in: 4) { servers.confuse(using: &random) }
         for exchange in transport.underwayExchanges { exchange.release(Int64(random.below(700))) }
         clock.advance(by: .seconds(2))
     }
