@@ -21,6 +21,9 @@ struct Unreachable {
         Rule(
             kinds: Set(Kind.allCases), places: Set(Place.allCases).subtracting([.asking]),
             reason: "No provider leads there yet."),
+        Rule(
+            kinds: [.startAdded, .shelve, .unshelve, .relist, .readdress], places: [],
+            reason: "No user of these worlds has lists, contexts or keys yet."),
         Rule(kinds: [.downloadAgain], places: [.succeeded], reason: "Only a finished file can be gone."),
         Rule(kinds: [.admit], places: [.waiting], reason: "Who waits is in the queue, nobody else."),
         Rule(

@@ -22,7 +22,8 @@ extension Trouble {
         case .failed(let failure): self.init(failure.reason, failure.detail)
         case .storeError(let error): self.init(error)
         case .cacheError(_, let message): self.init(code: "disk.other", reason: message.oneLine, exitCode: .disk)
-        case .invalidURL, .duplicateURL, .indexOutOfRange, .fetchDownloadTaskFailed, .headersMatchFailed,
+        case .duplicateKey, .noTask, .invalidDestination, .destinationNotAllowed, .destinationTaken,
+            .invalidURL, .duplicateURL, .indexOutOfRange, .fetchDownloadTaskFailed, .headersMatchFailed,
             .fileNamesMatchFailed, .codesMatchFailed, .invalidFileName, .fileNameIsFixed, .invalidated, nil:
             self.init(code: "other", reason: "\(error)".oneLine, exitCode: .failure)
         }

@@ -28,6 +28,7 @@ extension Engine {
         let file = makeFile(job, attempt, generation, claimed, PartialFile.Lanes(environment.lanes))
         job.state.withLock { state in
             state.file = file
+            state.attempted = state.address
             state.destination = nil
         }
         file.open(total: total)

@@ -9,6 +9,7 @@ extension Engine {
             state.manager = manager
             state.lock = startup.lock
             state.isInvalidated = startup.error != nil
+            state.context = configuration.contextAtLaunch
         }
         if let error = startup.error {
             transport.invalidate()
@@ -20,7 +21,7 @@ extension Engine {
         apply(configuration)
         watchNetwork()
         forget(startup.replaced)
-        restore(startup.records, resuming: configuration.resumesAtLaunch)
+        restore(startup.records, configuration)
     }
 
     func apply(_ configuration: SessionConfiguration) {
@@ -34,7 +35,7 @@ extension Engine {
         }
     }
 
-    private func restore(_ records: [DownloadRecord], resuming: Bool) {
+    private func restore(_ records: [DownloadRecord], _ configuration: SessionConfiguration) {
         var jobs: [Job] = []
         var new: [NewDownload] = []
         var published: [Job] = []
@@ -43,7 +44,7 @@ extension Engine {
         for record in records {
             guard let job = restoredJob(record) else { continue }
             jobs.append(job)
-            let download = job.new
+            let download = job.new(isShelved: record.context != configuration.contextAtLaunch)
             new.append(download)
             if download.saved.status == .succeeded, record.saved.status != .succeeded { published.append(job) }
         }
@@ -53,13 +54,13 @@ extension Engine {
             return [.add(new)]
         }
         if !published.isEmpty { recordAnew(published) }
-        let interrupted = resuming ? new.filter(\.isInterrupted).map(\.id) : []
+        let interrupted = configuration.resumesAtLaunch ? new.filter(\.isInterrupted).map(\.id) : []
         if !interrupted.isEmpty { handle(.user(.start, interrupted, nil)) }
     }
 
     private func forget(_ records: [DownloadRecord]) {
         var pending = PendingChanges()
-        pending.changes = records.map { .remove(key: $0.key) }
+        pending.changes = records.map { .remove(key: $0.storeKey) }
         pending.durability = .machine
         pending.forgets = true
         commit(pending)
@@ -72,7 +73,8 @@ extension Engine {
         if record.boot == nil || record.boot != boot { saved.written = saved.synced }
         let digest = record.digest.flatMap { try? Checksum.Digest(parsing: $0) }
         if saved.status == .publishing, isPublished(record, digest) { saved.status = .succeeded }
-        var taskState = TaskState(engine: self, status: saved.status.restored, fileName: record.fileName)
+        var taskState = TaskState(engine: self, status: saved.status.restored, url: url, place: record.place)
+        (taskState.list, taskState.metadata) = (record.list, record.metadata)
         if case .failed(let failure) = saved.status { taskState.error = LannerError(failure) }
         taskState.isNameOpen = record.isNameOpen
         taskState.validation = record.validation
@@ -81,19 +83,22 @@ extension Engine {
         let kept = max(saved.written.count, saved.resumeData?.held ?? 0)
         let completed = saved.status == .succeeded ? saved.total ?? 0 : kept
         taskState.setProgress(completed: completed, total: saved.total)
-        let task = DownloadTask(id: record.id, url: url, cache: cache, state: taskState)
-        var state = JobState(fields: record.fields, digest: digest, rank: record.rank, saved: saved)
+        let task = DownloadTask(id: record.id, identity: record.identity, cache: cache, state: taskState)
+        let address = Address(url: url, fields: record.fields)
+        var state = JobState(address: address, digest: digest, rank: record.rank, saved: saved)
         (state.link, state.linkExpirationDate) = (record.link, record.linkExpirationDate)
         state.isInPlace = saved.status == .succeeded
-        state.mayBeAt = saved.status == .publishing ? record.fileName : nil
+        (state.conflictPolicy, state.hasDestination) = (record.conflictPolicy, record.hasDestination)
+        state.mayBeAt = saved.status == .publishing ? record.place : nil
         return Job(id: record.id, token: record.token, task: task, state: state)
     }
 
     /// Whether the process ended between the move of the file and the record of it.
     private func isPublished(_ record: DownloadRecord, _ digest: Checksum.Digest?) -> Bool {
-        Publisher(fileSystem: environment.fileSystem).hasMoved(
-            cache.downloadTmpPath + "/" + record.partialName.text, to: cache.downloadFilePath + "/" + record.fileName,
-            size: record.saved.total, digest: digest)
+        isReachable(record.place)
+            && Publisher(fileSystem: environment.fileSystem).hasMoved(
+                cache.downloadTmpPath + "/" + record.partialName.text, to: cache.path(of: record.place),
+                size: record.saved.total, digest: digest)
     }
 }
 
@@ -104,31 +109,34 @@ extension EngineState {
         ids.reserveCapacity(ids.count + count)
     }
 
-    /// Takes a job in; of two with one URL the later one is found by it.
+    /// Takes a job in; of two with one identity the later one is found by it.
     mutating func keep(_ job: Job) {
         jobs[job.id] = job
-        ids[job.task.url.absoluteString] = job.id
+        ids[job.task.identity] = job.id
         identity.lastID = max(identity.lastID, job.id.number)
         lastRank = max(lastRank, job.state.withLock { $0.rank })
-        totals.add(job.task.state.withLock { $0.figures })
+        let (figures, list) = job.task.state.withLock { ($0.figures, $0.list) }
+        scopes[job.task.context, default: Scope()].add(job.id, list, figures)
+        if job.state.withLock({ $0.hasDestination }) { places.claim(job.task.place, for: job.id) }
         keepPlace(job)
     }
 
     /// Of two that had one place the later file is there.
     private mutating func keepPlace(_ job: Job) {
         guard job.state.withLock({ $0.isInPlace }) else { return }
-        let (name, end) = job.task.state.withLock { ($0.fileName, $0.endDate) }
-        if let other = places.owner(of: name).flatMap({ jobs[$0] }), other.task.endDate > end { return }
-        places.take(name, for: job.id)
+        let (place, end) = job.task.state.withLock { ($0.place, $0.endDate) }
+        if let other = places.owner(of: place).flatMap({ jobs[$0] }), other.task.endDate > end { return }
+        places.take(place, for: job.id)
     }
 }
 
 extension Job {
     /// What the machine is told of a download that was remembered.
-    fileprivate var new: NewDownload {
-        state.withLock { state in
+    func new(isShelved: Bool) -> NewDownload {
+        let list = task.list
+        return state.withLock { state in
             NewDownload(
-                id: id, rank: state.rank, hasDigest: state.digest != nil,
+                id: id, rank: state.rank, hasDigest: state.digest != nil, list: list, isShelved: isShelved,
                 linkExpires: state.linkExpirationDate?.wholeSeconds, saved: state.saved)
         }
     }

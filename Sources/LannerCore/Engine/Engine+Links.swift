@@ -43,7 +43,7 @@ extension Engine {
     private func call(_ job: Job, _ wish: LinkCall.Wish) {
         guard let links = environment.links, !isOver else { return }
         log { .downloadTask("asks for another link (\(wish.reason))", task: job.task) }
-        let url = job.state.withLock { $0.link?.url } ?? job.task.url
+        let url = job.state.withLock { $0.link?.url ?? $0.attempted.url }
         let request = DownloadLink.Request(task: job.task, url: url, reason: wish.reason)
         let cancel = links.ask(request) { [weak self] result in self?.answered(job, wish.attempt, result) }
         let isUnwanted = job.state.withLock { state in
@@ -119,20 +119,22 @@ extension Job {
     }
 
     private func keep(_ link: DownloadLink) -> LinkEvent {
-        let before = state.withLock { $0.link }
-        let kept = KeptLink(link, after: before, of: task.url)
+        let (before, address) = state.withLock { ($0.link, $0.attempted) }
+        let kept = KeptLink(link, after: before, of: address.url)
         do throws(DownloadFailure) {
             // Looked over before it is kept.
-            let destination = try Destination(kept, url: task.url, fields: state.withLock { $0.fields })
+            let destination = try Destination(kept, url: address.url, fields: address.fields)
             state.withLock { state in
-                (state.link, state.linkExpirationDate) = (kept, link.expirationDate)
                 state.destination = destination
+                // One for a URL that the download has no longer serves this attempt only.
+                guard state.address == address else { return }
+                (state.link, state.linkExpirationDate) = (kept, link.expirationDate)
             }
             task.state.withLock { $0.currentURL = destination.url }
         } catch {
             return .none(DownloadFailure(.link, "The link that was given cannot be used: \(error.detail)"))
         }
-        let isOther = kept != before ?? KeptLink(url: task.url)
+        let isOther = kept != before ?? KeptLink(url: address.url)
         return .given(isOther: isOther, expires: link.expirationDate?.wholeSeconds)
     }
 }

@@ -38,7 +38,7 @@ extension Engine {
             state.enter(phase, at: now)
             return (before, state.figures)
         }
-        guard before.status != after.status else { return count(before, after) }
+        guard before.status != after.status else { return count(task, before, after) }
         log { .downloadTask("is \(after.status.rawValue)", task: task) }
         if after.status == .failed, let error = task.error {
             log { .error("\(Destination.redacted(task.url.absoluteString)) failed", error: error) }
@@ -46,7 +46,7 @@ extension Engine {
         task.hub.send(.status(after.status))
         if after.status == .running { postRunning(task) }
         if after.status.isAtRest { tellEnd(task, after.status) }
-        count(before, after)
+        count(task, before, after)
     }
 
     private func tellEnd(_ task: DownloadTask, _ status: Status) {
@@ -78,20 +78,27 @@ extension Engine {
             }
         }
         if after.status == .running { postRunning(task) }
-        count(before, after)
+        count(task, before, after)
     }
 
     // MARK: The manager as a whole
 
-    private func count(_ before: TaskFigures, _ after: TaskFigures) {
+    private func count(_ task: DownloadTask, _ before: TaskFigures, _ after: TaskFigures) {
         guard before != after else { return }
-        let (old, new, manager) = state.withLock { state in
-            let old = state.totals
-            state.totals.replace(before, by: after)
-            return (old, state.totals, state.manager)
+        let (wasActive, isActive, manager) = state.withLock { state in
+            let wasActive = state.active > 0
+            state.active += (after.status == .running ? 1 : 0) - (before.status == .running ? 1 : 0)
+            return (wasActive, state.active > 0, state.manager)
+        }
+        let (old, new, isPresent) = state.withLock { state in
+            let old = state.scopes[task.context]?.totals ?? Totals()
+            state.scopes[task.context, default: Scope()].replace(task.id, before, by: after)
+            return (old, state.scopes[task.context]?.totals ?? old, task.context == state.context)
         }
         guard let manager else { return }
-        if (old.running > 0) != (new.running > 0) { manager.tellActivity(new.running > 0) }
+        if wasActive != isActive { manager.tellActivity(isActive) }
+        // Of what happens in another context only its tasks tell.
+        guard isPresent else { return }
         if new.status == .running, before.completed != after.completed { manager.tellProgress() }
         if new.status != old.status, new.status.isAtRest { manager.tellEnd(new.status) }
     }
@@ -110,10 +117,10 @@ extension Engine {
 
 extension TaskState {
     fileprivate mutating func enter(_ phase: Phase, at now: TimeInterval) {
-        waitingReason = nil
+        wait = nil
         switch phase {
         case .waiting(let reason):
-            waitingReason = reason
+            wait = reason
             status = .waiting
         case .running:
             status = .running

@@ -13,7 +13,7 @@ extension Engine {
             FileName.served(head) ?? FileName.lastComponent(of: url) ?? FileName.standard(for: job.task.url)
         job.task.state.withLock { state in
             // Or the user has given one meanwhile.
-            if state.isNameOpen { (state.fileName, state.isNameOpen) = (name, false) }
+            if state.isNameOpen { (state.place.name, state.isNameOpen) = (name, false) }
         }
     }
 
@@ -27,23 +27,23 @@ extension Engine {
     }
 
     private func moveToPlace(_ job: Job, _ source: String) -> FileEvent {
-        let name = job.task.fileName
+        let place = job.task.place
         do throws(FileError) {
-            try environment.fileSystem.makeDirectory(cache.downloadFilePath)
-            switch state.withLock({ $0.conflictPolicy }) {
+            try makeDirectory(of: place)
+            switch job.state.withLock({ $0.conflictPolicy }) ?? state.withLock({ $0.conflictPolicy }) {
             case .replace:
-                _ = try move(job, source, to: name) { publisher throws(FileError) in
-                    try publisher.move(source, to: path(name))
+                _ = try move(job, source, to: place) { publisher throws(FileError) in
+                    try publisher.move(source, to: cache.path(of: place))
                     return true
                 }
             case .keepBoth:
-                guard try moveIfFree(job, source, to: name) else {
+                guard try moveIfFree(job, source, to: place) else {
                     try giveFreeName(to: job)
                     return .placeTaken
                 }
             case .fail:
-                guard try moveIfFree(job, source, to: name) else {
-                    throw FileError(fault: .inTheWay, operation: "move a file to", path: path(name))
+                guard try moveIfFree(job, source, to: place) else {
+                    throw FileError(fault: .inTheWay, operation: "move a file to", path: cache.path(of: place))
                 }
             }
             return .published
@@ -52,32 +52,50 @@ extension Engine {
         }
     }
 
-    private func path(_ name: String) -> String { cache.downloadFilePath + "/" + name }
+    /// Makes the directory of a place, and sees to it that it is where it seems to be.
+    private func makeDirectory(of place: FilePlace) throws(FileError) {
+        try environment.fileSystem.makeDirectory(cache.downloadFilePath)
+        guard place.directory != nil else { return }
+        let directory = cache.directory(of: place)
+        guard isReachable(place) else {
+            throw FileError(fault: .notPermitted, operation: "put a file into", path: directory)
+        }
+        try environment.fileSystem.makeDirectory(directory)
+    }
 
-    private func moveIfFree(_ job: Job, _ source: String, to name: String) throws(FileError) -> Bool {
-        guard state.withLock({ $0.places.isFree(name, for: job.id) }) else { return false }
-        return try move(job, source, to: name) { publisher throws(FileError) in
-            if try publisher.moveIfFree(source, to: path(name)) { return true }
+    /// Whether a place is in a directory that is allowed, and no symbolic link below that leads elsewhere.
+    func isReachable(_ place: FilePlace) -> Bool {
+        guard place.directory != nil else { return true }
+        let path = cache.path(of: place)
+        guard let base = cache.base(ofFile: path) else { return false }
+        return !environment.fileSystem.hasLink(in: cache.directory(of: place), below: base)
+    }
+
+    private func moveIfFree(_ job: Job, _ source: String, to place: FilePlace) throws(FileError) -> Bool {
+        guard state.withLock({ $0.places.isFree(place, for: job.id) }) else { return false }
+        let path = cache.path(of: place)
+        return try move(job, source, to: place) { publisher throws(FileError) in
+            if try publisher.moveIfFree(source, to: path) { return true }
             // Or it is this very file that was put there before.
-            guard job.state.withLock({ $0.mayBeAt }) == name else { return false }
-            return try publisher.finishMove(source, to: path(name))
+            guard job.state.withLock({ $0.mayBeAt }) == place else { return false }
+            return try publisher.finishMove(source, to: path)
         }
     }
 
-    /// Gives the name to the download for the move, and takes it back when that was not made.
+    /// Gives the place to the download for the move, and takes it back when that was not made.
     private func move(
-        _ job: Job, _ source: String, to name: String, _ move: (Publisher) throws(FileError) -> Bool
+        _ job: Job, _ source: String, to place: FilePlace, _ move: (Publisher) throws(FileError) -> Bool
     ) throws(FileError) -> Bool {
-        let other = state.withLock { $0.places.take(name, for: job.id) }
+        let other = state.withLock { $0.places.take(place, for: job.id) }
         var isMade = false
         defer {
             job.state.withLock { $0.isInPlace = isMade }
-            if !isMade { state.withLock { $0.giveBack(name, from: job.id, to: other) } }
+            if !isMade { state.withLock { $0.giveBack(place, from: job.id, to: other) } }
         }
         do throws(FileError) {
             isMade = try move(Publisher(fileSystem: environment.fileSystem))
         } catch {
-            job.state.withLock { $0.mayBeAt = name }
+            job.state.withLock { $0.mayBeAt = place }
             // The file may be there all the same, and only the device not know it yet.
             isMade = error.fault != .notFound && isGone(source)
             throw error
@@ -91,19 +109,19 @@ extension Engine {
 
     /// Names the download after the first name of the same kind that nothing has.
     private func giveFreeName(to job: Job) throws(FileError) {
-        let taken = job.task.fileName
+        let taken = job.task.place
         for _ in 0..<10_000 {
-            let name = state.withLock { $0.places.nextName(after: taken) }
-            guard state.withLock({ $0.places.isFree(name, for: job.id) }),
-                try !environment.fileSystem.isTaken(path(name))
+            let place = state.withLock { $0.places.next(after: taken) }
+            guard state.withLock({ $0.places.isFree(place, for: job.id) }),
+                try !environment.fileSystem.isTaken(cache.path(of: place))
             else { continue }
             return state.withLock { state in
-                state.rename(job, name)
+                state.move(job, to: place)
                 // Before it is moved there: nobody else is to choose it.
-                state.places.take(name, for: job.id)
+                state.places.take(place, for: job.id)
             }
         }
-        throw FileError(fault: .inTheWay, operation: "find a free name like", path: path(taken))
+        throw FileError(fault: .inTheWay, operation: "find a free name like", path: cache.path(of: taken))
     }
 
     // MARK: Removing
@@ -120,27 +138,49 @@ extension Engine {
 
     /// Whether the file in the place of a download is the one that it has put there.
     private func hasItsFile(_ job: Job) -> Bool {
-        let isInPlace = job.state.withLock { $0.isInPlace }
-        return isInPlace && state.withLock { $0.places.owner(of: job.task.fileName) } == job.id
+        let (isInPlace, place) = (job.state.withLock { $0.isInPlace }, job.task.place)
+        return isInPlace && state.withLock { $0.places.owner(of: place) } == job.id && isReachable(place)
     }
 }
 
 extension EngineState {
-    /// Gives a download whose file is not in its place another name.
-    mutating func rename(_ job: Job, _ name: String) {
+    /// Gives a download whose file is not in its place another one.
+    mutating func move(_ job: Job, to place: FilePlace) {
         let old = job.task.state.withLock { state in
-            defer { (state.fileName, state.isNameOpen) = (name, false) }
-            return state.fileName
+            defer { (state.place, state.isNameOpen) = (place, false) }
+            return state.place
         }
         places.leave(old, job.id)
-        job.state.withLock { $0.isInPlace = false }
+        places.giveUpClaim(old, job.id)
+        let isClaimed = job.state.withLock { state in
+            state.isInPlace = false
+            return state.hasDestination
+        }
+        if isClaimed { places.claim(place, for: job.id) }
+    }
+
+    /// Gives a download the place that its caller wants.
+    mutating func move(_ job: Job, toDestination place: FilePlace) {
+        job.state.withLock { $0.hasDestination = true }
+        move(job, to: place)
+    }
+
+    /// Whether a request may have its destination: not while another download that has yet to succeed wants it, too, and
+    /// one would replace the other.
+    mutating func checkDestination(of request: CheckedRequest, for job: Job?) throws(LannerError) {
+        guard let place = request.destination else { return }
+        let own = request.conflictPolicy ?? job?.state.withLock { $0.conflictPolicy }
+        guard own ?? conflictPolicy == .replace else { return }
+        let machine = machine
+        let isTaken = places.isClaimed(place, besides: job?.id) { machine[$0].map { $0.state != .succeeded } ?? false }
+        if isTaken { throw .destinationTaken(place.description) }
     }
 }
 
 extension EngineState {
-    /// Gives a name back to who had it before, if that is still here.
-    fileprivate mutating func giveBack(_ name: String, from id: DownloadID, to other: DownloadID?) {
-        places.leave(name, id, to: other.flatMap { jobs[$0]?.id })
+    /// Gives a place back to who had it before, if that is still here.
+    fileprivate mutating func giveBack(_ place: FilePlace, from id: DownloadID, to other: DownloadID?) {
+        places.leave(place, id, to: other.flatMap { jobs[$0]?.id })
     }
 }
 

@@ -60,16 +60,24 @@ extension Engine {
 
     func makeRecord(_ job: Job) -> DownloadRecord {
         // Not the whole state, which is large.
-        let (fileName, isNameOpen, startDate, endDate, validation) = job.task.state.withLock { task in
-            (task.fileName, task.isNameOpen, task.startDate, task.endDate, task.validation)
+        let (place, isNameOpen, list, metadata) = job.task.state.withLock { task in
+            (task.place, task.isNameOpen, task.list, task.metadata)
         }
+        let (startDate, endDate, validation) = job.task.state.withLock { ($0.startDate, $0.endDate, $0.validation) }
         return job.state.withLock { state in
             DownloadRecord(
-                id: job.id, token: job.token, url: job.task.url.absoluteString, fields: state.fields,
-                fileName: fileName, isNameOpen: isNameOpen, rank: state.rank, digest: state.digest?.description,
-                startDate: startDate, endDate: endDate, validation: validation, boot: boot, saved: state.saved,
-                link: state.link, linkExpirationDate: state.linkExpirationDate)
+                id: job.id, token: job.token, url: state.address.url.absoluteString, fields: state.address.fields,
+                place: place, hasDestination: state.hasDestination, isNameOpen: isNameOpen, rank: state.rank,
+                digest: state.digest?.description,
+                startDate: startDate, endDate: endDate, validation: validation, boot: boot, key: job.task.key,
+                list: list, context: job.task.context, metadata: metadata, conflictPolicy: state.conflictPolicy,
+                saved: state.saved, link: state.link, linkExpirationDate: state.linkExpirationDate)
         }
+    }
+
+    /// Records what a user has changed of a task that is still here.
+    func record(_ task: DownloadTask) {
+        if let job = state.withLock({ $0.livingJob(task.id) }), job.task === task { record([job]) }
     }
 
     /// Records what changed of a task, the machine knowing nothing of it. Only in order with the machine's records, and

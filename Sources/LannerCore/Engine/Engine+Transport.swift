@@ -10,6 +10,12 @@ extension Engine {
         case .accept(let number, let body): accept(job, number, body)
         case .follow(let number, let location): follow(job, number, location)
         case .stop(let number, let keepBytes): stop(job, number, keepBytes: keepBytes)
+        case .readdress:
+            job.state.withLock { state in
+                state.address = state.asked
+                // Links led to the old one.
+                (state.link, state.linkExpirationDate) = (nil, nil)
+            }
         case .flush: for sink in sinks(job) { sink.flush() }
         }
     }
@@ -44,9 +50,10 @@ extension Engine {
     }
 
     private func destination(_ job: Job) throws(DownloadFailure) -> Destination {
-        let (known, link, fields) = job.state.withLock { ($0.destination, $0.link, $0.fields) }
+        let (known, link, address) = job.state.withLock { ($0.destination, $0.link, $0.attempted) }
         if let known { return known }
-        let destination = try Destination(link ?? KeptLink(url: job.task.url), url: job.task.url, fields: fields)
+        let destination = try Destination(
+            link ?? KeptLink(url: address.url), url: address.url, fields: address.fields)
         job.state.withLock { $0.destination = destination }
         return destination
     }

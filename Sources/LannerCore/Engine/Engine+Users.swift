@@ -3,55 +3,82 @@ import LannerMachine
 
 // What a user asks for.
 
+/// What became of requests.
+struct Intake {
+    /// Those that were taken, in order, each with its download.
+    var taken: [(job: Job, request: CheckedRequest)] = []
+    /// Why others were not.
+    var refusals: [LannerError] = []
+    fileprivate var seen: Set<Identity> = []
+    fileprivate var new: [NewDownload] = []
+    fileprivate var updates: [Event] = []
+
+    var tasks: [DownloadTask] { taken.map(\.job.task) }
+}
+
 extension Engine {
-    /// Adds downloads, and starts them if that is wanted; those that are there already are updated. Throws when nothing
+    /// Adds downloads, and starts those that are to be; those that are there already are updated. Throws when nothing
     /// happens any more. `done` is called exactly once, when they have been started, or added, with the first of them; not
     /// after a throw.
     func download(
-        _ requests: [DownloadRequest], starts: Bool, _ done: (@Sendable (DownloadTask?) -> Void)? = nil
-    ) throws(LannerError) -> [DownloadTask] {
-        var isTaken = false
-        var jobs: [Job] = []
+        _ requests: [CheckedRequest], _ done: @escaping @Sendable (DownloadTask?) -> Void
+    ) throws(LannerError) -> Intake {
+        var intake: Intake?
         enter { state in
-            isTaken = true
-            var events: [Event] = []
-            var new: [NewDownload] = []
-            for request in requests {
-                if let job = state.livingJob(request.url.absoluteString) {
-                    job.update(request)
-                    if let name = request.fileName, state.mayRename(job.id) { state.rename(job, name) }
-                    jobs.append(job)
-                    events.append(.expectDigest(job.id, job.state.withLock { $0.digest != nil }))
-                } else {
-                    let job = makeJob(request, starts ? .waiting : .suspended, &state)
-                    jobs.append(job)
-                    new.append(NewDownload(id: job.id, rank: state.lastRank, hasDigest: request.checksum != nil))
-                }
-            }
-            return [.add(new)] + events
+            var taking = Intake()
+            taking.taken.reserveCapacity(requests.count)
+            for request in requests { take(request, into: &taking, &state) }
+            intake = taking
+            return [.add(taking.new)] + taking.updates
         }
-        guard isTaken else { throw manager?.unavailable ?? .invalidated }
-        for (job, request) in zip(jobs, requests) { settleName(job, request.fileName) }
-        let first = jobs.first?.task
-        if starts {
-            user(.start, jobs.map(\.id)) { done?(first) }
-        } else {
-            record(jobs) { done?(first) }
-        }
-        return jobs.map(\.task)
+        guard let intake else { throw manager?.unavailable ?? .invalidated }
+        for (job, request) in intake.taken { settlePlace(job, request) }
+        start(intake, done)
+        return intake
     }
 
-    /// A download whose finished file is gone begins again, under the name that was asked for; one that has its file
-    /// keeps its name.
-    private func settleName(_ job: Job, _ name: String?) {
+    private func take(_ request: CheckedRequest, into intake: inout Intake, _ state: inout EngineState) {
+        let context = request.context ?? state.context
+        let identity = Identity(context: context, key: request.key)
+        let known = state.livingJob(identity)
+        do throws(LannerError) {
+            if !intake.seen.insert(identity).inserted { throw request.duplicate }
+            try state.checkDestination(of: request, for: known)
+        } catch {
+            return intake.refusals.append(error)
+        }
+        if let known {
+            intake.updates += state.update(known, request)
+            intake.taken.append((known, request))
+        } else {
+            let job = makeJob(request, context, &state)
+            intake.new.append(job.new(isShelved: state.isShelved(context)))
+            intake.taken.append((job, request))
+        }
+    }
+
+    private func start(_ intake: Intake, _ done: @escaping @Sendable (DownloadTask?) -> Void) {
+        let first = intake.tasks.first
+        let ids = intake.taken.filter(\.request.starts).map(\.job.id)
+        if ids.isEmpty { return record(intake.taken.map(\.job)) { done(first) } }
+        // In one commit with those that are started.
+        let others = intake.taken.filter { !$0.request.starts }.map(\.job)
+        let records = others.map { Event.expectDigest($0.id, $0.state.withLock { $0.digest != nil }) }
+        user(.start, ids, behind: records) { done(first) }
+    }
+
+    /// A download whose finished file is gone begins again, in the place that was asked for; one that has its file keeps
+    /// its place.
+    private func settlePlace(_ job: Job, _ request: CheckedRequest) {
+        let place = request.place(instead: job.task.place)
         if job.task.status == .succeeded, !fileExists(job.task.filePath) {
             return enter { state in
-                if state.machine[job.id]?.state == .succeeded { state.rename(job, name ?? job.task.fileName) }
+                if state.machine[job.id]?.state == .succeeded { state.move(job, request, to: place ?? job.task.place) }
                 return [.user(.downloadAgain, [job.id], nil)]
             }
         }
-        guard let name, name != job.task.fileName else { return }
-        let error = LannerError.fileNameIsFixed(job.task.fileName, asked: name)
+        guard let place, place != job.task.place else { return }
+        let error = LannerError.fileNameIsFixed(job.task.place.description, asked: place.description)
         log { .error("could not rename \(Destination.redacted(job.task.url.absoluteString))", error: error) }
     }
 
@@ -66,17 +93,21 @@ extension Engine {
         }
     }
 
-    private func makeJob(_ request: DownloadRequest, _ status: Status, _ state: inout EngineState) -> Job {
+    private func makeJob(_ request: CheckedRequest, _ context: String?, _ state: inout EngineState) -> Job {
         let id = state.makeID()
-        let name = request.fileName ?? state.fileNaming.firstName(for: request.url)
-        var taskState = TaskState(engine: self, status: status, fileName: name)
-        taskState.isNameOpen = request.fileName == nil && state.fileNaming == .serverName
-        let task = DownloadTask(id: id, url: request.url, cache: cache, state: taskState)
-        let job = Job(
-            id: id, token: state.identity.token, task: task,
-            state: JobState(
-                fields: request.fields, digest: request.checksum, rank: state.makeRank(),
-                saved: Saved(status: .suspended)))
+        let naming = state.fileNaming
+        let place = request.destination ?? FilePlace(request.fileName ?? naming.firstName(for: request.url))
+        var taskState = TaskState(
+            engine: self, status: request.starts ? .waiting : .suspended, url: request.url, place: place)
+        taskState.isNameOpen = request.destination == nil && request.fileName == nil && naming == .serverName
+        (taskState.list, taskState.metadata) = (request.list, request.metadata ?? [:])
+        let task = DownloadTask(
+            id: id, identity: Identity(context: context, key: request.key), cache: cache, state: taskState)
+        var jobState = JobState(
+            address: Address(url: request.url, fields: request.fields), digest: request.checksum,
+            rank: state.makeRank(), saved: Saved(status: .suspended, isUnstarted: !request.starts))
+        (jobState.conflictPolicy, jobState.hasDestination) = (request.conflictPolicy, request.destination != nil)
+        let job = Job(id: id, token: state.identity.token, task: task, state: jobState)
         state.keep(job)
         return job
     }
@@ -86,13 +117,15 @@ extension Engine {
         do throws(FileError) { return try environment.fileSystem.size(of: path) != nil } catch { return true }
     }
 
-    /// A verb over some downloads, or over all when nil; `done` is called exactly once, when all have come to rest, also
-    /// when there was nothing to do.
-    func user(_ verb: Verb, _ ids: [DownloadID]?, _ done: (@Sendable () -> Void)?) {
+    /// A verb over some downloads, or over all of the present context when nil; `done` is called exactly once, when all
+    /// have come to rest, also when there was nothing to do. Before them the machine is told of other events.
+    func user(
+        _ verb: Verb, _ ids: [DownloadID]?, behind events: [Event] = [], _ done: (@Sendable () -> Void)?
+    ) {
         var isTaken = false
         enter { state in
             isTaken = true
-            return [.user(verb, ids ?? state.machine.ids, state.makeTicket(done))]
+            return events + [.user(verb, ids ?? state.scope.ids.sorted(), state.makeTicket(done))]
         }
         if isTaken { return }
         logOver("nothing was done")
@@ -105,23 +138,34 @@ extension Engine {
 
     // MARK: Queries
 
-    func task(_ url: String) -> DownloadTask? {
-        state.withLock { state in state.ids[url].flatMap { state.jobs[$0]?.task } }
+    /// The download of a key in the present context.
+    func task(_ key: String) -> DownloadTask? {
+        state.withLock { state in
+            state.ids[Identity(context: state.context, key: key)].flatMap { state.jobs[$0]?.task }
+        }
     }
 
-    func tasks(where isWanted: (DownloadTask) -> Bool) -> [DownloadTask] {
-        state.withLock { Array($0.jobs.values) }.inOrder.map(\.task).filter(isWanted)
+    /// Downloads in order.
+    func tasks(_ ids: (EngineState) -> [DownloadID]) -> [DownloadTask] {
+        state.withLock { state in ids(state).compactMap { state.jobs[$0] } }.inOrder.map(\.task)
+    }
+
+    /// Whether of the task's list as many run as may.
+    func isListFull(of task: DownloadTask) -> Bool {
+        state.withLock { $0.machine.isFull($0.machine[task.id]?.list) }
     }
 
     var running: [DownloadTask] {
-        state.withLock { state in state.machine.running.compactMap { state.jobs[$0]?.task } }
+        state.withLock { state in
+            state.machine.running.compactMap { state.jobs[$0]?.task }.filter { $0.context == state.context }
+        }
     }
 }
 
 extension EngineState {
-    /// The download of a URL, unless it is on its way out.
-    func livingJob(_ url: String) -> Job? {
-        ids[url].flatMap { livingJob($0) }
+    /// The download of an identity, unless it is on its way out.
+    func livingJob(_ identity: Identity) -> Job? {
+        ids[identity].flatMap { livingJob($0) }
     }
 
     /// A download, unless it is on its way out.
@@ -131,6 +175,27 @@ extension EngineState {
         case .willCancel, .willRemove, .canceled, .removed, nil: return nil
         case .waiting, .running, .willSuspend, .suspended, .failed, .succeeded: return job
         }
+    }
+
+    /// What of an update the machine has to know.
+    fileprivate mutating func update(_ job: Job, _ request: CheckedRequest) -> [Event] {
+        let isReaddressed = job.update(request)
+        var events: [Event] = isReaddressed ? [.readdress(job.id)] : []
+        if let list = request.list, list != job.task.list {
+            job.task.state.withLock { $0.list = list }
+            scopes[job.task.context]?.relist(job.id, list)
+            events.append(.relist(job.id, list))
+        }
+        let place = job.task.place
+        if let next = request.place(instead: place), mayRename(job.id) {
+            move(job, request, to: next)
+        }
+        return events + [.expectDigest(job.id, job.state.withLock { $0.digest != nil })]
+    }
+
+    /// Gives a download the place that a request leads to.
+    fileprivate mutating func move(_ job: Job, _ request: CheckedRequest, to place: FilePlace) {
+        if request.destination == nil { move(job, to: place) } else { move(job, toDestination: place) }
     }
 
     /// Whether the file of a download has yet to be moved to its place, so that it can go to another.
@@ -148,11 +213,32 @@ extension [Job] {
 }
 
 extension Job {
-    /// The user asks for the same URL again, in other words.
-    func update(_ request: DownloadRequest) {
+    /// The user asks for the same again, in other words; says whether with another URL.
+    fileprivate func update(_ request: CheckedRequest) -> Bool {
+        let old = task.state.withLock { task in
+            if let metadata = request.metadata { task.metadata = metadata }
+            defer { task.url = request.url }
+            return task.url
+        }
         state.withLock { state in
-            if !request.fields.fields.isEmpty { state.fields = request.fields }
+            state.update(request, insteadOf: old)
             if let checksum = request.checksum { state.digest = checksum }
+            if let policy = request.conflictPolicy { state.conflictPolicy = policy }
+        }
+        return old != request.url
+    }
+}
+
+extension JobState {
+    /// Header fields count at once, unless there is a new URL: then they go there only.
+    fileprivate mutating func update(_ request: CheckedRequest, insteadOf old: URL) {
+        let fields = request.fields.fields.isEmpty ? nil : request.fields
+        if old == request.url {
+            asked.fields = fields ?? asked.fields
+            if address.url == asked.url { address.fields = asked.fields }
+        } else {
+            let kept = Destination.fields(asked.fields, givenFor: old, goingTo: request.url)
+            asked = Address(url: request.url, fields: fields ?? kept)
         }
     }
 }

@@ -129,9 +129,10 @@ final class Engine: Sendable {
         // Given out of the lock: with the job go the user's closures and what they hold.
         _ = state.withLock { state -> Job? in
             guard let job = state.jobs.removeValue(forKey: id) else { return nil }
-            let key = job.task.url.absoluteString
-            if state.ids[key] == id { state.ids[key] = nil }
-            state.places.leave(job.task.fileName, id)
+            let (identity, place) = (job.task.identity, job.task.place)
+            if state.ids[identity] == id { state.ids[identity] = nil }
+            state.places.leave(place, id)
+            state.places.giveUpClaim(place, id)
             return job
         }
     }
@@ -161,8 +162,14 @@ struct EngineState {
     /// Who is in the logger's code.
     var loggingThreads: [ThreadNumber] = []
     var jobs: [DownloadID: Job] = [:]
-    /// Downloads by URL.
-    var ids: [String: DownloadID] = [:]
+    var ids: [Identity: DownloadID] = [:]
+    /// Downloads by context, and which of the contexts is the present one.
+    var scopes: [String?: Scope] = [:]
+    var context: String?
+    /// Whether nothing runs until a context is chosen.
+    var isShutDown = false
+    /// How many tasks run, in all contexts.
+    var active = 0
     /// What to call when a ticket is answered.
     var tickets: [Ticket: @Sendable () -> Void] = [:]
     var identity: StoreIdentity
@@ -180,7 +187,6 @@ struct EngineState {
     var gate = NetworkGate()
     var networkWatch: (any NetworkWatch)?
     var timeout: Duration = .seconds(60)
-    var totals = Totals()
     var fileNaming = FileNaming.urlDigest
     var conflictPolicy = FileConflictPolicy.replace
     var places = Places()

@@ -19,8 +19,15 @@ final class Job: Sendable {
 
 /// The part of a job that changes.
 struct JobState {
-    /// The caller's header fields.
-    var fields: HeaderFields
+    /// What was last asked for, what the next attempt begins with, and what the present one began with. They differ
+    /// while the machine has yet to hear of a new URL, or an attempt goes on with the old one.
+    var asked: Address
+    var address: Address
+    var attempted: Address
+    /// What happens when its place is taken; as configured when nil.
+    var conflictPolicy: FileConflictPolicy?
+    /// Whether its caller chose its place.
+    var hasDestination = false
     var digest: Checksum.Digest?
     var rank: Int64
     /// What the machine last wanted remembered.
@@ -28,9 +35,9 @@ struct JobState {
 
     /// Whether the file of the task's name is this download's: it was moved there.
     var isInPlace = false
-    /// The name under which the file may be in its place though its partial file is there as well: a copy to another
+    /// The place in which the file may be though its partial file is there as well: a copy to another
     /// file system that was cut off.
-    var mayBeAt: String?
+    var mayBeAt: FilePlace?
     /// The link that was given last; nil for the task's own URL.
     var link: KeptLink?
     /// When the time of the link in hand is over.
@@ -47,13 +54,19 @@ struct JobState {
     /// record no longer names them, or when another takes their place.
     var generations: Set<UInt32> = []
 
-    init(fields: HeaderFields, digest: Checksum.Digest?, rank: Int64, saved: Saved) {
-        self.fields = fields
+    init(address: Address, digest: Checksum.Digest?, rank: Int64, saved: Saved) {
+        (asked, self.address, attempted) = (address, address, address)
         self.digest = digest
         self.rank = rank
         self.saved = saved
         if saved.generation > 0 { generations = [saved.generation] }
     }
+}
+
+/// Where requests go, and the caller's header fields for there.
+struct Address: Sendable, Hashable {
+    var url: URL
+    var fields: HeaderFields
 }
 
 /// The seams a manager works over, besides transport and store.

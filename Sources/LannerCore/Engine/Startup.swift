@@ -7,7 +7,7 @@ struct Startup {
     private(set) var lock: (any FileLock)?
     /// In the order of the tasks.
     private(set) var records: [DownloadRecord] = []
-    /// Records that a later one of the same URL has replaced.
+    /// Records that a later one of the same key has replaced.
     private(set) var replaced: [DownloadRecord] = []
     private(set) var identity: StoreIdentity
     /// What could not be read, though the rest could.
@@ -56,7 +56,7 @@ struct Startup {
         for (key, value) in contents.values {
             if key == StoreIdentity.key, let known = StoreIdentity(value) {
                 identity = known
-            } else if let record = DownloadRecord(value), record.key == key {
+            } else if let record = DownloadRecord(value), record.storeKey == key {
                 records.append(record)
             } else {
                 problems.append("The record “\(key)” makes no sense and is left out.")
@@ -70,11 +70,11 @@ struct Startup {
     /// A download may be asked for again while its predecessor is being removed: when the process ended then, that is
     /// still there.
     private mutating func leaveOutReplaced() {
-        var latest: [String: DownloadID] = [:]
-        for record in records { latest[record.url] = max(latest[record.url] ?? record.id, record.id) }
+        var latest: [Identity: DownloadID] = [:]
+        for record in records { latest[record.identity] = max(latest[record.identity] ?? record.id, record.id) }
         guard latest.count < records.count else { return }
-        replaced = records.filter { $0.id != latest[$0.url] }
-        records.removeAll { $0.id != latest[$0.url] }
+        replaced = records.filter { $0.id != latest[$0.identity] }
+        records.removeAll { $0.id != latest[$0.identity] }
     }
 
     /// Records are large: only their places are moved about.

@@ -11,8 +11,6 @@ struct Totals {
     private(set) var total: Int64 = 0
     /// How many tasks run, wait or are about to end.
     private var underway = 0
-    /// How many tasks run.
-    private(set) var running = 0
     private var suspended = 0
     private var failed = 0
     private var succeeded = 0
@@ -41,7 +39,6 @@ struct Totals {
     }
 
     private mutating func count(_ change: Int, _ status: Status) {
-        if status == .running { running += change }
         switch status {
         case .waiting, .running, .willSuspend, .willCancel, .willRemove: underway += change
         case .suspended: suspended += change

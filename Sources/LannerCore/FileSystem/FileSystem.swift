@@ -80,6 +80,9 @@ package protocol FileSystem: Sendable {
     func rename(_ path: String, to target: String) throws(FileError)
     /// The same, unless something has the name already, a symbolic link included: then does nothing and says false.
     func renameIfFree(_ path: String, to target: String) throws(FileError) -> Bool
+    /// Whether a directory, or one of those between it and the one it is below, is a symbolic link, or cannot be looked
+    /// at. What is not there is none.
+    func hasLink(in directory: String, below base: String) -> Bool
     /// Returns when the names made and removed in a directory survive the death of the machine.
     func syncDirectory(_ path: String) throws(FileError)
     /// Free bytes a program may use on the file system of a directory; nil when it cannot be told.
@@ -98,6 +101,9 @@ package protocol FileLock: AnyObject, Sendable {
 }
 
 extension FileSystem {
+    /// For file systems that have no links.
+    package func hasLink(in directory: String, below base: String) -> Bool { false }
+
     /// For file systems that nobody else changes meanwhile.
     package func renameIfFree(_ path: String, to target: String) throws(FileError) -> Bool {
         if try isTaken(target) { return false }

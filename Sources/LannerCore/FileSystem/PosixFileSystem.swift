@@ -64,6 +64,20 @@ package struct PosixFileSystem: FileSystem {
         return try linkIfFree(path, to: target)
     }
 
+    package func hasLink(in directory: String, below base: String) -> Bool {
+        var path = directory
+        while path.count > base.count {
+            var status = stat()
+            if lstat(path, &status) == 0 {
+                if status.isLink { return true }
+            } else if errno != ENOENT {
+                return true
+            }
+            path = Self.parent(of: path)
+        }
+        return false
+    }
+
     package func freeSpace(_ directory: String) -> Int64? {
         var status = statvfs()
         // Some file systems count nothing.
@@ -222,5 +236,6 @@ extension FileMode {
 
 extension stat {
     fileprivate var isRegular: Bool { st_mode & S_IFMT == S_IFREG }
+    fileprivate var isLink: Bool { st_mode & S_IFMT == S_IFLNK }
     fileprivate var isDirectory: Bool { st_mode & S_IFMT == S_IFDIR }
 }

@@ -9,7 +9,9 @@ struct DownloadRecord: Sendable, Equatable {
     var url: String
     /// The caller's header fields.
     var fields = HeaderFields()
-    var fileName: String
+    var place: FilePlace
+    /// Whether its caller chose the place.
+    var hasDestination = false
     /// Whether the name will be that which the server gives.
     var isNameOpen = false
     /// Its place in the order.
@@ -23,13 +25,22 @@ struct DownloadRecord: Sendable, Equatable {
     var validation = Validation.unknown
     /// The boot of the machine in which the record was written.
     var boot: String?
+    /// What it is known by in its context.
+    var key: String
+    var list: String?
+    var context: String?
+    var metadata: [String: String] = [:]
+    /// What happens when its place is taken; as configured when nil.
+    var conflictPolicy: FileConflictPolicy?
     var saved: Saved
     /// The link that was given last, and when its time is over.
     var link: KeptLink?
     var linkExpirationDate: Date?
 
+    var identity: Identity { Identity(context: context, key: key) }
+
     /// The key in the store.
-    var key: String { Self.key(id) }
+    var storeKey: String { Self.key(id) }
 
     static func key(_ id: DownloadID) -> String { String(id.number) }
 
@@ -66,6 +77,17 @@ extension DownloadRecord {
         static let token: UInt8 = 25
         static let resumeDataHeld: UInt8 = 26
         static let isNameOpen: UInt8 = 27
+        // From here on later than the first version, whose records have none of these.
+        static let key: UInt8 = 28
+        static let list: UInt8 = 29
+        static let context: UInt8 = 30
+        static let metadataName: UInt8 = 31
+        static let metadataValue: UInt8 = 32
+        static let directory: UInt8 = 33
+        static let conflictPolicy: UInt8 = 34
+        static let isUnstarted: UInt8 = 35
+        static let isOfOtherURL: UInt8 = 36
+        static let hasDestination: UInt8 = 37
         static let linkURL: UInt8 = 64
         static let hasLinkFields: UInt8 = 65
         static let linkFieldName: UInt8 = 66
@@ -83,7 +105,8 @@ extension DownloadRecord {
             writer.put(Tag.fieldName, field.name)
             writer.put(Tag.fieldValue, field.value)
         }
-        writer.put(Tag.fileName, fileName)
+        writer.put(Tag.fileName, place.name)
+        encodeScope(into: &writer)
         if isNameOpen { writer.put(Tag.isNameOpen, 1) }
         writer.put(Tag.rank, rank)
         writer.put(Tag.digest, digest)
@@ -110,6 +133,20 @@ extension DownloadRecord {
         }
     }
 
+    /// What most downloads do not have.
+    private func encodeScope(into writer: inout RecordWriter) {
+        if key != url { writer.put(Tag.key, key) }
+        writer.put(Tag.list, list)
+        writer.put(Tag.context, context)
+        for (name, value) in metadata.sorted(by: { $0.key < $1.key }) {
+            writer.put(Tag.metadataName, name)
+            writer.put(Tag.metadataValue, value)
+        }
+        writer.put(Tag.directory, place.directory)
+        if hasDestination { writer.put(Tag.hasDestination, 1) }
+        writer.put(Tag.conflictPolicy, conflictPolicy?.rawValue)
+    }
+
     private func encode(_ saved: Saved, into writer: inout RecordWriter) {
         switch saved.status {
         case .active: writer.put(Tag.status, "active")
@@ -121,6 +158,8 @@ extension DownloadRecord {
             writer.put(Tag.failureReason, failure.reason.code)
             writer.put(Tag.failureDetail, failure.detail)
         }
+        if saved.isUnstarted { writer.put(Tag.isUnstarted, 1) }
+        if saved.isOfOtherURL { writer.put(Tag.isOfOtherURL, 1) }
         writer.put(Tag.generation, Int64(saved.generation))
         writer.put(Tag.written, saved.written.bounds)
         writer.put(Tag.synced, saved.synced.bounds)
@@ -140,12 +179,19 @@ extension DownloadRecord {
         guard let reader = RecordReader(data), let id = reader.number(Tag.id), Self.numbers.contains(id),
             let token = reader.number(Tag.token), let url = reader.text(Tag.url),
             let fileName = reader.text(Tag.fileName), FileName.isName(fileName),
-            let saved = Self.saved(reader)
+            reader.text(Tag.directory).map(FilePlace.isDirectory) ?? true, let saved = Self.saved(reader)
         else { return nil }
         self.id = DownloadID(UInt64(bitPattern: id))
         self.token = UInt64(bitPattern: token)
         self.url = url
-        self.fileName = fileName
+        place = FilePlace(fileName, in: reader.text(Tag.directory))
+        key = reader.text(Tag.key) ?? url
+        hasDestination = reader.number(Tag.hasDestination) == 1
+        list = reader.text(Tag.list)
+        context = reader.text(Tag.context)
+        metadata = Dictionary(
+            zip(reader.texts(Tag.metadataName), reader.texts(Tag.metadataValue)), uniquingKeysWith: { _, last in last })
+        conflictPolicy = reader.text(Tag.conflictPolicy).flatMap(FileConflictPolicy.init)
         isNameOpen = reader.number(Tag.isNameOpen) == 1
         self.saved = saved
         fields = Self.fields(reader, Tag.fieldName, Tag.fieldValue)
@@ -181,6 +227,8 @@ extension DownloadRecord {
     private static func saved(_ reader: RecordReader) -> Saved? {
         guard let status = status(reader) else { return nil }
         var saved = Saved(status: status, version: version(reader))
+        saved.isUnstarted = reader.number(Tag.isUnstarted) == 1
+        saved.isOfOtherURL = reader.number(Tag.isOfOtherURL) == 1
         saved.total = reader.number(Tag.total).flatMap { numbers.contains($0) && $0 < numbers.upperBound ? $0 : nil }
         if let data = reader.data(Tag.resumeData), let held = reader.number(Tag.resumeDataHeld), numbers.contains(held)
         {

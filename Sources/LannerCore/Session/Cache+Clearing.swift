@@ -20,8 +20,8 @@ extension Cache {
     }
 
     /// Deletes finished files, and, unless a manager uses the cache just now, unfinished ones and records: of the three
-    /// directories those that lie in ``downloadPath``, as they do by default. A directory elsewhere is left alone; others
-    /// may have files there.
+    /// directories those that lie in ``downloadPath``, as they do by default. A directory elsewhere is left alone, and so
+    /// are those that a ``DownloadRequest/destination`` has led to; others may have files there.
     ///
     /// A manager that lives keeps its tasks; one that has succeeded has lost its file then, and downloads it again when it
     /// is asked for again. To be rid of tasks, too, call ``SessionManager/totalRemove(completely:onMainQueue:handler:)``

@@ -11,6 +11,8 @@ public final class Cache: Sendable {
     public let downloadTmpPath: String
     /// Where finished files are kept.
     public let downloadFilePath: String
+    /// Where finished files may be put besides, by ``DownloadRequest/destination``.
+    public let allowedDirectories: [String]
 
     /// The file in `downloadPath` whose lock a manager has while it lives. A ``FileStore`` has another one, so that they
     /// get along in one directory.
@@ -22,15 +24,21 @@ public final class Cache: Sendable {
     /// By default they lie under the user's cache directory, one set for each identifier, the other two inside
     /// `downloadPath`. For finished files to appear in one step, `downloadTmpPath` and `downloadFilePath` should be on
     /// one file system.
+    ///
+    /// `allowedDirectories` are absolute paths of directories in which, and below which, tasks may have their files;
+    /// they may lead through symbolic links themselves.
     public init(
         _ identifier: String, downloadPath: String? = nil, downloadTmpPath: String? = nil,
-        downloadFilePath: String? = nil
+        downloadFilePath: String? = nil, allowedDirectories: [String] = []
     ) {
         self.identifier = identifier
         let base = downloadPath ?? Self.defaultPath(identifier)
         self.downloadPath = base
         self.downloadTmpPath = downloadTmpPath ?? base + "/Tmp"
         self.downloadFilePath = downloadFilePath ?? base + "/File"
+        self.allowedDirectories = allowedDirectories.map { path in
+            path.hasSuffix("/") ? String(path.dropLast()) : path
+        }
     }
 
     private static func defaultPath(_ identifier: String) -> String {

@@ -5,17 +5,20 @@ import LannerMachine
 ///
 /// All properties may be read on any thread; each is a snapshot of its own.
 public final class DownloadTask: Sendable {
-    /// The URL the task was asked for by: its identity, also after redirects.
-    public let url: URL
+    /// What the task is known by in its manager: the key of its ``DownloadRequest``, else the text of its URL.
+    public let key: String
+    /// The context the task belongs to. See ``SessionManager/context``.
+    public let context: String?
 
     package let id: DownloadID
     let cache: Cache
     let state: Locked<TaskState>
     let hub = EventHub()
 
-    init(id: DownloadID, url: URL, cache: Cache, state: TaskState) {
+    init(id: DownloadID, identity: Identity, cache: Cache, state: TaskState) {
         self.id = id
-        self.url = url
+        key = identity.key
+        context = identity.context
         self.cache = cache
         self.state = Locked(state)
     }
@@ -23,9 +26,28 @@ public final class DownloadTask: Sendable {
     /// A task that no manager has and that never changes: what a handler is told with when there is no other.
     convenience init(nowhere url: any URLConvertible, _ status: Status, _ error: any Error, _ cache: Cache) {
         let url = (try? url.asURL()) ?? URL(fileURLWithPath: "/dev/null")
-        var state = TaskState(engine: nil, status: status, fileName: FileName.standard(for: url))
+        var state = TaskState(engine: nil, status: status, url: url, place: FilePlace(FileName.standard(for: url)))
         state.error = error
-        self.init(id: DownloadID(0), url: url, cache: cache, state: state)
+        self.init(
+            id: DownloadID(0), identity: Identity(context: nil, key: url.absoluteString), cache: cache, state: state)
+    }
+
+    /// The URL the task was last asked for by, also after redirects.
+    public var url: URL { state.withLock { $0.url } }
+
+    /// The list whose limit the task keeps; nil for none.
+    public var list: String? { state.withLock { $0.list } }
+
+    /// What the program wants to remember with the task. Kept in the task's record, which is written again and again
+    /// while the task runs: keep it small.
+    ///
+    /// What is set is remembered soon; a task that is no manager's remembers it as long as it lives.
+    public var metadata: [String: String] {
+        get { state.withLock { $0.metadata } }
+        set {
+            state.replace(\.metadata, by: newValue)
+            engine?.record(self)
+        }
     }
 
     /// The manager of the task; nil once that is gone.
@@ -41,22 +63,28 @@ public final class DownloadTask: Sendable {
     /// Nothing is under way then: it can be suspended, canceled and removed, and the handlers are called soon; in the
     /// moment after it has stopped, when its file is closed.
     public var waitingReason: WaitingReason? {
-        let reason = state.withLock { $0.waitingReason }
+        let (wait, engine) = state.withLock { ($0.wait, $0.engine) }
+        guard let wait else { return nil }
+        let reason = WaitingReason(wait, isListFull: engine?.isListFull(of: self) ?? false)
         // Nobody is told when this changes for all that wait, of whom there may be many.
-        guard reason == .slot, engine?.isWithoutNetwork == true else { return reason }
-        return .network
+        let wantsSlot = reason == .slot || reason == .listSlot
+        return wantsSlot && engine?.isWithoutNetwork == true ? .network : reason
     }
 
     /// Why the task failed, or why its last attempt did; nil when all is well.
     public var error: (any Error)? { state.withLock { $0.error } }
 
-    /// The name of the finished file, in the manager's ``Cache/downloadFilePath``. It may change until the task has
+    /// The name of the finished file, in the manager's ``Cache/downloadFilePath`` unless it was given a destination. It may change until the task has
     /// succeeded, by what the server says (``FileNaming/serverName``) or for one that is free
     /// (``FileConflictPolicy/keepBoth``).
-    public var fileName: String { state.withLock { $0.fileName } }
+    public var fileName: String { place.name }
 
     /// The path of the finished file, whether or not it is there yet.
-    public var filePath: String { cache.downloadFilePath + "/" + fileName }
+    public var filePath: String { cache.path(of: place) }
+
+    var identity: Identity { Identity(context: context, key: key) }
+
+    var place: FilePlace { state.withLock { $0.place } }
 
     /// The extension of the file's name; nil when it has none.
     public var pathExtension: String? {
@@ -109,9 +137,13 @@ extension DownloadTask: Hashable {
 struct TaskState {
     weak var engine: Engine?
     var status: Status
-    var waitingReason: WaitingReason?
+    /// What it waits for, as the machine tells it; nil when it does not.
+    var wait: Wait?
     var error: (any Error)?
-    var fileName: String
+    var url: URL
+    var list: String?
+    var metadata: [String: String] = [:]
+    var place: FilePlace
     /// Whether the name will be that which the server gives.
     var isNameOpen = false
     var currentURL: URL?
@@ -130,10 +162,11 @@ struct TaskState {
     /// The object users see, once one has asked for it.
     private(set) var madeProgress: Progress?
 
-    init(engine: Engine?, status: Status, fileName: String) {
+    init(engine: Engine?, status: Status, url: URL, place: FilePlace) {
         self.engine = engine
         self.status = status
-        self.fileName = fileName
+        self.url = url
+        self.place = place
     }
 
     var timeRemaining: Int64 {

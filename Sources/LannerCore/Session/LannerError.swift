@@ -9,6 +9,10 @@ public enum LannerError: Error, Sendable {
     case duplicateURL(url: any URLConvertible)
     /// A position that is not in the list of tasks.
     case indexOutOfRange
+    /// The same key twice in one batch; the second was skipped.
+    case duplicateKey(String)
+    /// No task has this key.
+    case noTask(key: String)
     /// No task has this URL.
     case fetchDownloadTaskFailed(url: any URLConvertible)
     /// A batch with another number of headers than of URLs; nothing was added.
@@ -19,6 +23,12 @@ public enum LannerError: Error, Sendable {
     case codesMatchFailed
     /// A file name that would not be one name inside the download directory.
     case invalidFileName(String)
+    /// A destination that is not the path of a file: empty, or with a part that is empty or leads back.
+    case invalidDestination(String)
+    /// A destination outside the directories in which the cache lets files be.
+    case destinationNotAllowed(String)
+    /// A destination that another task has, which has yet to succeed, and whose file would be replaced.
+    case destinationTaken(String)
     /// The download has its file already, or is just moving it to its place: it was not given another name.
     case fileNameIsFixed(String, asked: String)
     /// The server answered with a status that is not a file.
@@ -56,11 +66,18 @@ extension LannerError: LocalizedError, CustomStringConvertible {
         case .indexOutOfRange: "There is no task at that position."
         case .fetchDownloadTaskFailed(let url):
             "\(url)".isEmpty ? "There is no task." : "There is no task for “\(Self.shown(url))”."
+        case .duplicateKey(let key): "The key “\(key)” is in the batch more than once; only the first counts."
+        case .noTask(let key): "There is no task with the key “\(key)”."
         case .headersMatchFailed: "The batch has another number of headers than of URLs; give one for each, or none."
         case .fileNamesMatchFailed:
             "The batch has another number of file names than of URLs; give one for each, or none."
         case .codesMatchFailed: "There is another number of digests than of tasks; give one for each."
         case .invalidFileName(let name): "“\(name)” cannot be a file name: give one name without a directory."
+        case .invalidDestination(let path): "“\(path)” cannot be the path of a file: give names separated by slashes."
+        case .destinationNotAllowed(let path):
+            "“\(path)” is in no directory where files may be put; allow its directory when you make the cache."
+        case .destinationTaken(let path):
+            "Another task downloads to “\(path)”; remove that one, choose another path, or another conflict policy."
         case .fileNameIsFixed(let name, let asked):
             "The file is there as “\(name)” and was not renamed to “\(asked)”; remove the task first to download it again."
         case .unacceptableStatusCode(let code): "The server answered with status \(code), which is not a file."

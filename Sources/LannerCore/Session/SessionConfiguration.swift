@@ -8,6 +8,11 @@ public struct SessionConfiguration: Sendable, Hashable {
     public var timeoutIntervalForRequest: TimeInterval = 60
     /// How many tasks run at once. At least 1.
     public var maxConcurrentTasksLimit = 6
+    /// How many tasks of one list run at once, by the name of the list; at least 1. Lists that are not here have
+    /// ``standardListLimit``, tasks without a list know no other limit than ``maxConcurrentTasksLimit``.
+    public var listLimits: [String: Int] = [:]
+    /// How many tasks run at once of each list that is not in ``listLimits``. At least 1.
+    public var standardListLimit = 3
     /// Whether mobile data may be used. Where a ``NetworkMonitor`` tells of the kinds of networks, tasks that run stop and
     /// keep their bytes when there is only one that may not be used, and all wait until there is another or this changes;
     /// elsewhere it is up to the transport, and holds for requests from then on.
@@ -37,6 +42,8 @@ public struct SessionConfiguration: Sendable, Hashable {
     /// Whether tasks that were waiting or running when the process ended start by themselves; else they come back
     /// suspended.
     public var resumesAtLaunch = false
+    /// The context that a manager begins with; see ``SessionManager/context``. Looked at only then.
+    public var contextAtLaunch: String?
 
     /// How a file is named for which the caller gives no name; holds for downloads that are asked for from then on.
     public var fileNaming = FileNaming.urlDigest
@@ -51,6 +58,8 @@ extension SessionConfiguration {
     func settings(_ traits: TransportTraits, givesLinks: Bool) -> Settings {
         var settings = Settings()
         settings.maximumRunning = max(1, maxConcurrentTasksLimit)
+        settings.listLimits.standard = max(1, standardListLimit)
+        settings.listLimits.named = listLimits
         settings.delivery =
             switch traits.delivery {
             case .pausable, .file: .whole

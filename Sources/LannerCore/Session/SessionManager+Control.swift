@@ -17,7 +17,7 @@ extension SessionManager {
     public func start(
         _ url: any URLConvertible, onMainQueue: Bool = true, handler: DownloadTask.Handler? = nil
     ) {
-        perform(.start, url, onMainQueue, handler)
+        perform(.start, url, true, onMainQueue, handler)
     }
 
     /// Starts a task, or starts it again; what is there of the file is kept.
@@ -30,13 +30,15 @@ extension SessionManager {
     ///     When the task is not, or no longer, this manager's, it is called soon with the task as it is; when it is
     ///     nil, with one that belongs to no manager.
     public func start(_ task: DownloadTask?, onMainQueue: Bool = true, handler: DownloadTask.Handler? = nil) {
-        perform(.start, task, onMainQueue, handler)
+        perform(.start, task, true, onMainQueue, handler)
     }
 
     /// Stops a task that runs or waits, and keeps what is there of the file.
     ///
     /// - Parameters:
     ///   - url: The URL of the task.
+    ///   - startsNext: Whether the task's place among those that run is given to another; else it stays empty until
+    ///     something is started.
     ///   - onMainQueue: Whether `handler` is called on the main queue, else on ``operationQueue``.
     ///   - handler: Called exactly once, never inside this call, with the task when it has come to rest and is
     ///     recorded, soon when it rests already. One that is just being finished succeeds first.
@@ -44,28 +46,35 @@ extension SessionManager {
     ///     ``DownloadTask/status`` is ``Status/removed`` and whose ``DownloadTask/error`` is
     ///     ``LannerError/fetchDownloadTaskFailed(url:)``.
     public func suspend(
-        _ url: any URLConvertible, onMainQueue: Bool = true, handler: DownloadTask.Handler? = nil
+        _ url: any URLConvertible, startsNext: Bool = true, onMainQueue: Bool = true,
+        handler: DownloadTask.Handler? = nil
     ) {
-        perform(.suspend, url, onMainQueue, handler)
+        perform(.suspend, url, startsNext, onMainQueue, handler)
     }
 
     /// Stops a task that runs or waits, and keeps what is there of the file.
     ///
     /// - Parameters:
     ///   - task: The task; nil, as from ``fetchTask(_:)`` when there is none, does nothing.
+    ///   - startsNext: Whether the task's place among those that run is given to another; else it stays empty until
+    ///     something is started.
     ///   - onMainQueue: Whether `handler` is called on the main queue, else on ``operationQueue``.
     ///   - handler: Called exactly once, never inside this call, with the task when it has come to rest and is
     ///     recorded, soon when it rests already. One that is just being finished succeeds first.
     ///     When the task is not, or no longer, this manager's, it is called soon with the task as it is; when it is
     ///     nil, with one that belongs to no manager.
-    public func suspend(_ task: DownloadTask?, onMainQueue: Bool = true, handler: DownloadTask.Handler? = nil) {
-        perform(.suspend, task, onMainQueue, handler)
+    public func suspend(
+        _ task: DownloadTask?, startsNext: Bool = true, onMainQueue: Bool = true, handler: DownloadTask.Handler? = nil
+    ) {
+        perform(.suspend, task, startsNext, onMainQueue, handler)
     }
 
     /// Stops and forgets a task, and deletes what is there of the file. A task that has succeeded is left alone.
     ///
     /// - Parameters:
     ///   - url: The URL of the task.
+    ///   - startsNext: Whether the task's place among those that run is given to another; else it stays empty until
+    ///     something is started.
     ///   - onMainQueue: Whether `handler` is called on the main queue, else on ``operationQueue``.
     ///   - handler: Called exactly once, never inside this call, with the task when it and its files are gone,
     ///     soon when it has succeeded.
@@ -73,22 +82,27 @@ extension SessionManager {
     ///     ``DownloadTask/status`` is ``Status/removed`` and whose ``DownloadTask/error`` is
     ///     ``LannerError/fetchDownloadTaskFailed(url:)``.
     public func cancel(
-        _ url: any URLConvertible, onMainQueue: Bool = true, handler: DownloadTask.Handler? = nil
+        _ url: any URLConvertible, startsNext: Bool = true, onMainQueue: Bool = true,
+        handler: DownloadTask.Handler? = nil
     ) {
-        perform(.cancel, url, onMainQueue, handler)
+        perform(.cancel, url, startsNext, onMainQueue, handler)
     }
 
     /// Stops and forgets a task, and deletes what is there of the file. A task that has succeeded is left alone.
     ///
     /// - Parameters:
     ///   - task: The task; nil, as from ``fetchTask(_:)`` when there is none, does nothing.
+    ///   - startsNext: Whether the task's place among those that run is given to another; else it stays empty until
+    ///     something is started.
     ///   - onMainQueue: Whether `handler` is called on the main queue, else on ``operationQueue``.
     ///   - handler: Called exactly once, never inside this call, with the task when it and its files are gone,
     ///     soon when it has succeeded.
     ///     When the task is not, or no longer, this manager's, it is called soon with the task as it is; when it is
     ///     nil, with one that belongs to no manager.
-    public func cancel(_ task: DownloadTask?, onMainQueue: Bool = true, handler: DownloadTask.Handler? = nil) {
-        perform(.cancel, task, onMainQueue, handler)
+    public func cancel(
+        _ task: DownloadTask?, startsNext: Bool = true, onMainQueue: Bool = true, handler: DownloadTask.Handler? = nil
+    ) {
+        perform(.cancel, task, startsNext, onMainQueue, handler)
     }
 
     /// Forgets a task, whatever it is, and deletes an unfinished file.
@@ -96,16 +110,18 @@ extension SessionManager {
     /// - Parameters:
     ///   - url: The URL of the task.
     ///   - completely: Whether a finished file is deleted, too.
+    ///   - startsNext: Whether the task's place among those that run is given to another; else it stays empty until
+    ///     something is started.
     ///   - onMainQueue: Whether `handler` is called on the main queue, else on ``operationQueue``.
     ///   - handler: Called exactly once, never inside this call, with the task when it and its files are gone.
     ///     When there is no task for the URL, it is called soon with one that belongs to no manager, whose
     ///     ``DownloadTask/status`` is ``Status/removed`` and whose ``DownloadTask/error`` is
     ///     ``LannerError/fetchDownloadTaskFailed(url:)``.
     public func remove(
-        _ url: any URLConvertible, completely: Bool = false, onMainQueue: Bool = true,
+        _ url: any URLConvertible, completely: Bool = false, startsNext: Bool = true, onMainQueue: Bool = true,
         handler: DownloadTask.Handler? = nil
     ) {
-        perform(.remove(completely: completely), url, onMainQueue, handler)
+        perform(.remove(completely: completely), url, startsNext, onMainQueue, handler)
     }
 
     /// Forgets a task, whatever it is, and deletes an unfinished file.
@@ -113,17 +129,20 @@ extension SessionManager {
     /// - Parameters:
     ///   - task: The task; nil, as from ``fetchTask(_:)`` when there is none, does nothing.
     ///   - completely: Whether a finished file is deleted, too.
+    ///   - startsNext: Whether the task's place among those that run is given to another; else it stays empty until
+    ///     something is started.
     ///   - onMainQueue: Whether `handler` is called on the main queue, else on ``operationQueue``.
     ///   - handler: Called exactly once, never inside this call, with the task when it and its files are gone.
     ///     When the task is not, or no longer, this manager's, it is called soon with the task as it is; when it is
     ///     nil, with one that belongs to no manager.
     public func remove(
-        _ task: DownloadTask?, completely: Bool = false, onMainQueue: Bool = true, handler: DownloadTask.Handler? = nil
+        _ task: DownloadTask?, completely: Bool = false, startsNext: Bool = true, onMainQueue: Bool = true,
+        handler: DownloadTask.Handler? = nil
     ) {
-        perform(.remove(completely: completely), task, onMainQueue, handler)
+        perform(.remove(completely: completely), task, startsNext, onMainQueue, handler)
     }
 
-    /// Starts every task that has not succeeded.
+    /// Starts every task of the present context that has not succeeded.
     ///
     /// - Parameters:
     ///   - onMainQueue: Whether `handler` is called on the main queue, else on ``operationQueue``.
@@ -133,7 +152,7 @@ extension SessionManager {
         performAll(.start, onMainQueue, handler)
     }
 
-    /// Suspends every task that runs or waits.
+    /// Suspends every task of the present context that runs or waits.
     ///
     /// - Parameters:
     ///   - onMainQueue: Whether `handler` is called on the main queue, else on ``operationQueue``.
@@ -143,7 +162,7 @@ extension SessionManager {
         performAll(.suspend, onMainQueue, handler)
     }
 
-    /// Cancels every task that has not succeeded.
+    /// Cancels every task of the present context that has not succeeded.
     ///
     /// - Parameters:
     ///   - onMainQueue: Whether `handler` is called on the main queue, else on ``operationQueue``.
@@ -153,7 +172,7 @@ extension SessionManager {
         performAll(.cancel, onMainQueue, handler)
     }
 
-    /// Removes every task.
+    /// Removes every task of the present context.
     ///
     /// - Parameters:
     ///   - completely: Whether finished files are deleted, too.
@@ -169,35 +188,55 @@ extension SessionManager {
     // MARK: -
 
     private func perform(
-        _ verb: Verb, _ url: any URLConvertible, _ onMainQueue: Bool, _ handler: DownloadTask.Handler?
+        _ verb: Verb, _ url: any URLConvertible, _ startsNext: Bool, _ onMainQueue: Bool,
+        _ handler: DownloadTask.Handler?
     ) {
-        if let task = fetchTask(url) { return perform(verb, task, onMainQueue, handler) }
-        performNothing(url, onMainQueue, handler)
+        if let task = fetchTask(url) { return perform(verb, task, startsNext, onMainQueue, handler) }
+        performNothing(url, .fetchDownloadTaskFailed(url: url), onMainQueue, handler)
     }
 
-    private func performNothing(_ url: any URLConvertible, _ onMainQueue: Bool, _ handler: DownloadTask.Handler?) {
-        let error = LannerError.fetchDownloadTaskFailed(url: url)
+    func performNothing(
+        _ url: any URLConvertible, _ error: LannerError, _ onMainQueue: Bool, _ handler: DownloadTask.Handler?
+    ) {
         engine.log { .error("nothing to do", error: error) }
         guard let handler else { return }
         let nobody = DownloadTask(nowhere: url, .removed, error, cache)
         engine.dispatch(Callback(onMainQueue: onMainQueue, handler: handler), nobody)
     }
 
-    private func perform(
-        _ verb: Verb, _ task: DownloadTask?, _ onMainQueue: Bool, _ handler: DownloadTask.Handler?
+    func perform(
+        _ verb: Verb, _ task: DownloadTask?, _ startsNext: Bool, _ onMainQueue: Bool, _ handler: DownloadTask.Handler?
     ) {
-        guard let task else { return performNothing("", onMainQueue, handler) }
-        // A task of another manager, or one that is gone, is not mistaken for the one that has its number here.
-        let ids = engine.job(task.id)?.task === task ? [task.id] : []
-        guard let handler else { return engine.user(verb, ids, nil) }
+        guard let task else {
+            return performNothing("", .fetchDownloadTaskFailed(url: ""), onMainQueue, handler)
+        }
+        let ids = engine.ids(of: [task])
+        let events = startsNext ? [] : [Event.withhold(ids)]
+        guard let handler else { return engine.user(verb, ids, behind: events, nil) }
         let callback = Callback(onMainQueue: onMainQueue, handler: handler)
-        engine.user(verb, ids) { [engine] in engine.dispatch(callback, task) }
+        engine.user(verb, ids, behind: events) { [engine] in engine.dispatch(callback, task) }
     }
 
     private func performAll(_ verb: Verb, _ onMainQueue: Bool, _ handler: Handler?) {
-        guard let handler else { return engine.user(verb, nil, nil) }
+        perform(verb, nil, true, onMainQueue, handler)
+    }
+
+    /// A verb over some downloads, or over all of the present context when nil.
+    func perform(
+        _ verb: Verb, _ ids: [DownloadID]?, _ startsNext: Bool, _ onMainQueue: Bool, _ handler: Handler?
+    ) {
+        let events = startsNext ? [] : [Event.withhold(ids ?? [])]
+        guard let handler else { return engine.user(verb, ids, behind: events, nil) }
         let callback = Callback(onMainQueue: onMainQueue, handler: handler)
         // Holds the manager until then, so that there is one to call with.
-        engine.user(verb, nil) { [self] in engine.dispatch(callback, self) }
+        engine.user(verb, ids, behind: events) { [self] in engine.dispatch(callback, self) }
+    }
+}
+
+extension Engine {
+    /// The numbers of tasks. A task of another manager, or one that is gone, is not mistaken for the one that has its
+    /// number here.
+    func ids(of tasks: [DownloadTask]) -> [DownloadID] {
+        state.withLock { state in tasks.filter { state.jobs[$0.id]?.task === $0 }.map(\.id) }
     }
 }

@@ -11,7 +11,7 @@ extension SessionManager {
     /// unless its file is gone: then it begins again, under the new name.
     ///
     /// - Parameters:
-    ///   - url: What to download, http or https. It is the identity of the task.
+    ///   - url: What to download, http or https. It is what the task is known by.
     ///   - headers: Header fields for the server the URL names. Those but `Accept`, `Accept-Language` and `User-Agent`
     ///     are not sent to any other.
     ///   - fileName: The name of the finished file; one by ``SessionConfiguration/fileNaming`` when nil.
@@ -27,15 +27,32 @@ extension SessionManager {
         _ url: any URLConvertible, headers: [String: String]? = nil, fileName: String? = nil,
         checksum: Checksum.Digest? = nil, onMainQueue: Bool = true, handler: DownloadTask.Handler? = nil
     ) -> DownloadTask? {
+        let request = DownloadRequest(url, headers: headers, fileName: fileName, checksum: checksum)
+        return download(request, onMainQueue: onMainQueue, handler: handler)
+    }
+
+    /// Starts a download that is described by a request, or finds the task that its key already has, updates it, and
+    /// starts it.
+    ///
+    /// The same as ``download(_:headers:fileName:checksum:onMainQueue:handler:)``, which says what an update does, with
+    /// all that a ``DownloadRequest`` may ask for.
+    ///
+    /// - Returns: The task; nil when something in the request cannot be used, or the manager cannot, which is logged.
+    @discardableResult
+    public func download(
+        _ request: DownloadRequest, onMainQueue: Bool = true, handler: DownloadTask.Handler? = nil
+    ) -> DownloadTask? {
         let callback = handler.map { Callback(onMainQueue: onMainQueue, handler: $0) }
         do {
-            let request = try DownloadRequest(url, headers: headers, fileName: fileName, checksum: checksum)
-            return try engine.download([request], starts: configuration.startsImmediately) { [engine] task in
+            let checked = try CheckedRequest(request, cache, starts: configuration.startsImmediately)
+            let intake = try engine.download([checked]) { [engine] task in
                 if let callback, let task { engine.dispatch(callback, task) }
-            }.first
+            }
+            if let refusal = intake.refusals.first { throw refusal }
+            return intake.tasks.first
         } catch {
             engine.log { .error("could not add a download", error: error) }
-            if let callback { engine.dispatch(callback, DownloadTask(nowhere: url, .failed, error, cache)) }
+            if let callback { engine.dispatch(callback, DownloadTask(nowhere: request.url, .failed, error, cache)) }
             return nil
         }
     }
@@ -56,15 +73,40 @@ extension SessionManager {
         _ urls: [any URLConvertible], headersArray: [[String: String]]? = nil, fileNames: [String]? = nil,
         onMainQueue: Bool = true, handler: Handler? = nil
     ) -> [DownloadTask] {
-        let callback = handler.map { Callback(onMainQueue: onMainQueue, handler: $0) }
         do {
             if let headersArray, headersArray.count != urls.count { throw LannerError.headersMatchFailed }
             if let fileNames, fileNames.count != urls.count { throw LannerError.fileNamesMatchFailed }
+        } catch {
+            engine.log { .error("could not add a batch", error: error) }
+            if let handler { engine.dispatch(Callback(onMainQueue: onMainQueue, handler: handler), self) }
+            return []
+        }
+        let requests = urls.indices.map { index in
+            DownloadRequest(urls[index], headers: headersArray?[index], fileName: fileNames?[index])
+        }
+        return multiDownload(requests: requests, onMainQueue: onMainQueue, handler: handler)
+    }
+
+    /// Starts several downloads that are described by requests, at the cost of one.
+    ///
+    /// - Parameters:
+    ///   - requests: What to download. Those that cannot be used and those whose key comes twice are skipped, and logged.
+    ///   - onMainQueue: Whether `handler` is called on the main queue, else on ``operationQueue``.
+    ///   - handler: Called exactly once, with the manager and never inside this call, when all have been started, or
+    ///     added, also when there were none.
+    /// - Returns: The tasks, in the order of the requests; none, with an error logged, when the manager cannot be used.
+    @discardableResult
+    public func multiDownload(
+        requests: [DownloadRequest], onMainQueue: Bool = true, handler: Handler? = nil
+    ) -> [DownloadTask] {
+        let callback = handler.map { Callback(onMainQueue: onMainQueue, handler: $0) }
+        do {
             // Holds the manager until then, so that there is one to call with.
-            let requests = requests(urls, headersArray, fileNames)
-            return try engine.download(requests, starts: configuration.startsImmediately) { [self] _ in
+            let intake = try engine.download(check(requests)) { [self] _ in
                 if let callback { engine.dispatch(callback, self) }
             }
+            for refusal in intake.refusals { engine.log { .error("skipped a download of a batch", error: refusal) } }
+            return intake.tasks
         } catch {
             engine.log { .error("could not add a batch", error: error) }
             if let callback { engine.dispatch(callback, self) }
@@ -72,48 +114,26 @@ extension SessionManager {
         }
     }
 
-    private func requests(
-        _ urls: [any URLConvertible], _ headersArray: [[String: String]]?, _ fileNames: [String]?
-    ) -> [DownloadRequest] {
-        var seen: Set<String> = []
-        return urls.enumerated().compactMap { index, url in
+    private func check(_ requests: [DownloadRequest]) -> [CheckedRequest] {
+        let starts = configuration.startsImmediately
+        return requests.compactMap { request in
             do {
-                let request = try DownloadRequest(url, headers: headersArray?[index], fileName: fileNames?[index])
-                guard seen.insert(request.url.absoluteString).inserted else { throw LannerError.duplicateURL(url: url) }
-                return request
+                return try CheckedRequest(request, cache, starts: starts)
             } catch {
-                engine.log { .error("skipped a URL of a batch", error: error) }
+                engine.log { .error("skipped a download of a batch", error: error) }
                 return nil
             }
         }
     }
 
-    /// The task of a URL; nil when there is none. O(1).
+    /// The task of a URL that was given no other key; nil when the present context has none. O(1).
     public func fetchTask(_ url: any URLConvertible) -> DownloadTask? {
         guard let url = try? url.asURL() else { return nil }
-        return engine.task(url.absoluteString)
+        return fetchTask(key: url.absoluteString)
     }
-}
 
-/// What a user asks to be downloaded, looked over.
-struct DownloadRequest {
-    var url: URL
-    var fields: HeaderFields
-    var fileName: String?
-    var checksum: Checksum.Digest?
-
-    init(
-        _ url: any URLConvertible, headers: [String: String]?, fileName: String?, checksum: Checksum.Digest? = nil
-    ) throws {
-        self.url = try url.asURL()
-        fields = HeaderFields(of: headers ?? [:])
-        self.fileName = fileName
-        self.checksum = checksum
-        if let fileName, !FileName.isName(fileName) { throw LannerError.invalidFileName(fileName) }
-        do {
-            _ = try Destination(url: self.url, fields: fields)
-        } catch {
-            throw LannerError.failed(error)
-        }
+    /// The task of a key; nil when the present context has none. O(1).
+    public func fetchTask(key: String) -> DownloadTask? {
+        engine.task(key)
     }
 }

@@ -59,6 +59,7 @@ extension EngineState {
     fileprivate mutating func abandon() -> ([Job], [Ticket: @Sendable () -> Void]) {
         defer {
             (isInvalidated, ending) = (true, nil)
+            scopes = [:]
             (jobs, tickets, actions) = ([:], [:], [])
         }
         return (Array(jobs.values), tickets)

@@ -32,7 +32,7 @@ extension SessionManager {
 extension Engine {
     /// Moves a download between two others; false when there is no such place.
     fileprivate func moveTask(at source: Int, to destination: Int) -> Bool {
-        var ids = tasks { _ in true }.map(\.id)
+        var ids = tasks { $0.scope.ids }.map(\.id)
         guard ids.indices.contains(source), ids.indices.contains(destination) else { return false }
         let id = ids.remove(at: source)
         ids.insert(id, at: destination)

@@ -99,17 +99,17 @@ public final class SessionManager: Sendable {
 
     /// Where the tasks stand as a whole: running while any runs or waits; else suspended, failed or succeeded, the
     /// first that any task is; canceled or removed when the last task went that way; waiting before the first.
-    public var status: Status { engine.state.withLock { $0.totals.status } }
+    public var status: Status { engine.state.withLock { $0.scope.totals.status } }
 
-    /// Every task, in order. O(n log n).
-    public var tasks: [DownloadTask] { engine.tasks { _ in true } }
+    /// Every task of the present context, in order. O(n log n).
+    public var tasks: [DownloadTask] { engine.tasks { $0.scope.ids } }
 
-    /// The tasks whose file is there, in order. O(n log n).
-    public var succeededTasks: [DownloadTask] { engine.tasks { $0.status == .succeeded } }
+    /// The tasks of the present context whose file is there, in order. O(n log n) in the number of these.
+    public var succeededTasks: [DownloadTask] { engine.tasks { $0.scope.roll.ids([.succeeded]) } }
 
     /// The progress of all tasks in bytes, as far as sizes are known. The same object every time.
     public var progress: Progress {
-        let totals = engine.state.withLock { $0.totals }
+        let totals = engine.state.withLock { $0.scope.totals }
         let progress = state.withLock { $0.progress }
         progress.set(completed: totals.completed, total: totals.total)
         return progress
@@ -120,7 +120,7 @@ public final class SessionManager: Sendable {
 
     /// Seconds until all tasks are done at the present speed; 0 when that cannot be told.
     public var timeRemaining: Int64 {
-        let totals = engine.state.withLock { $0.totals }
+        let totals = engine.state.withLock { $0.scope.totals }
         let speed = speed
         // Sizes are what servers say: their sum may be too much.
         let (rest, isTooMuch) = totals.total.subtractingReportingOverflow(totals.completed)

@@ -66,6 +66,14 @@ package struct Destination: Sendable, Hashable {
         return HeaderFields(fields.fields.filter { field in harmless.contains { HeaderFields.same($0, field.name) } })
     }
 
+    /// The fields that may go on to another URL of the caller's, for which none were given.
+    static func fields(_ fields: HeaderFields, givenFor old: URL, goingTo new: URL) -> HeaderFields {
+        guard let old = try? WebAddress(old.absoluteString), let new = try? WebAddress(new.absoluteString) else {
+            return HeaderFields()
+        }
+        return Self.fields(fields, from: old.origin, to: new.origin)
+    }
+
     private static let harmless = ["Accept", "Accept-Language", "User-Agent"]
 }
 

@@ -41,9 +41,14 @@ extension Download {
         }
     }
 
-    /// Bytes from more than one attempt may be of two versions: once more from zero. Else the file is wrong.
+    /// Bytes from more than one attempt may be of two versions: once more from zero. Else the file is wrong, and fetched
+    /// again as often as is wanted.
     private mutating func mismatched(_ detail: String, _ context: inout Context) {
         if wasResumed { return startOver(.wrongDigest, plain: true, &context) }
+        mismatches += 1
+        if mismatches <= context.settings.retry.maximumChecksumRetries {
+            return startOver(.wrongDigest, plain: true, &context)
+        }
         close(for: .fail(DownloadFailure(.checksumMismatch, detail)), [], &context)
     }
 

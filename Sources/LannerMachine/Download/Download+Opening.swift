@@ -10,12 +10,24 @@ extension Download {
             recordSuccess(failures: 0, &context)
             return
         }
+        if isOfOtherURL { tieToURL(&context) }
         forgetBytesThatCannotBeResumed(&context)
         wasResumed = !written.isEmpty
         if generation == 0 { generation = 1 }
         hasFile = true
         go(to: .opening(Opening(step: .file, since: context.now)), &context)
         perform(.open(generation: generation, claimed: written, total: total), &context)
+    }
+
+    /// Validators say nothing of what another URL leads to: only a digest can tell whether it is the same file.
+    private mutating func tieToURL(_ context: inout Context) {
+        isPlain = false
+        if hasDigest, carried.data == nil, !written.isEmpty {
+            isTiedByDigest = true
+        } else {
+            giveUpBytes(.otherURL, &context)
+            ladder = RungLadder()
+        }
     }
 
     /// Bytes of a version that no request can be tied to are of no use, unless they are the whole file and of one piece.
@@ -48,6 +60,7 @@ extension Download {
         wasResumed = false
         isUnproven = false
         isTiedByDigest = false
+        isOfOtherURL = false
         if isLoss { tell(.progress(completed: 0, total: nil), &context) }
         record(.status, &context)
     }

@@ -68,12 +68,12 @@ extension Download {
         answer(pausing.tickets, &context)
     }
 
-    private mutating func waitAgain(_ reason: WaitingReason, _ pausing: Pausing, _ context: inout Context) {
+    private mutating func waitAgain(_ reason: Wait, _ pausing: Pausing, _ context: inout Context) {
         switch reason {
-        case .retry(let time) where time > context.now: go(to: .waiting(reason), &context)
-        case .disk(let time) where time > context.now: go(to: .waiting(reason), &context)
-        case .network: go(to: .waiting(.network), &context)
-        case .slot, .retry, .disk: wait(&context)
+        case .retry(let time) where time > context.now && !isShelved: go(to: .waiting(reason), &context)
+        case .disk(let time) where time > context.now && !isShelved: go(to: .waiting(reason), &context)
+        case .network where !isShelved: go(to: .waiting(.network), &context)
+        case .slot, .retry, .disk, .network, .shelved: wait(&context)
         }
         record(.status, &context)
         answer(pausing.tickets, &context)

@@ -181,12 +181,12 @@ extension Download {
         }
     }
 
-    private mutating func waited(_ reason: WaitingReason, _ context: inout Context) {
+    private mutating func waited(_ reason: Wait, _ context: inout Context) {
         switch reason {
         case .retry(let time), .disk(let time):
             if context.now >= time { wait(&context) }
         case .network: wait(&context)
-        case .slot: break
+        case .slot, .shelved: break
         }
     }
 

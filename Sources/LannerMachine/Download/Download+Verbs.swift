@@ -5,37 +5,59 @@ extension Download {
     mutating func user(_ verb: Verb, _ ticket: Ticket?, _ context: inout Context) {
         switch verb {
         case .start: start(ticket, &context)
+        case .startAdded: if isUnstarted { start(ticket, &context) } else { answer(ticket, &context) }
         case .downloadAgain: downloadAgain(ticket, &context)
         case .suspend: pause(for: .suspend, ticket, &context)
         case .cancel: pause(for: .cancel, ticket, &context)
         case .remove(let completely): pause(for: .remove(finished: completely), ticket, &context)
+        case .shelve: shelve(ticket, &context)
+        case .unshelve: unshelve(ticket, &context)
         }
     }
 
     private mutating func start(_ ticket: Ticket?, _ context: inout Context) {
+        isUnstarted = false
         switch state {
         case .suspended, .failed:
-            failures = 0
-            // A server that could not be trusted with ranges may have been mended.
-            isPlain = false
+            forgive()
             wait(&context)
             record(.status, &context)
         case .waiting(let reason):
             switch reason {
             case .retry, .disk, .network: wait(&context)
-            case .slot: break
+            case .slot, .shelved: break
             }
         case .pausing(var pausing):
             switch pausing.intent {
             case .suspend, .wait, .fail:
                 failures = 0
-                pausing.intent = .restart
+                pausing.intent = isShelved ? .wait(.shelved) : .restart
                 go(to: .pausing(pausing), &context)
             case .restart, .cancel, .remove: break
             }
         case .opening, .transferring, .verifying, .publishing, .succeeded: break
         }
         answer(ticket, &context)
+    }
+
+    /// The user wants another try, whatever has failed before.
+    private mutating func forgive() {
+        failures = 0
+        mismatches = 0
+        // A server that could not be trusted with ranges may have been mended.
+        isPlain = false
+    }
+
+    /// The user gives another URL. An attempt that is under way goes on with the old one.
+    mutating func readdress(_ context: inout Context) {
+        perform(.readdress, &context)
+        // Whether it was given for this attempt still counts.
+        (link.expires, link.refusal) = (nil, nil)
+        switch state {
+        case .waiting, .suspended, .failed: isOfOtherURL = isOfOtherURL || completed > 0 || version != nil
+        case .opening, .transferring, .verifying, .pausing: isOfOtherURL = true
+        case .publishing, .succeeded: break
+        }
     }
 
     /// The user has changed what the download is to be.
@@ -47,18 +69,17 @@ extension Download {
     /// Records what the user has changed.
     mutating func recordChange(_ context: inout Context) {
         switch state {
-        case .waiting, .opening, .transferring, .verifying, .suspended, .failed:
+        case .waiting, .opening, .transferring, .verifying, .suspended, .failed, .succeeded:
             record(.status, &context)
-        case .pausing, .publishing, .succeeded:
-            // The first two record by themselves, or forget; the last is done.
+        case .pausing, .publishing:
+            // They record by themselves, or forget.
             break
         }
     }
 
     private mutating func downloadAgain(_ ticket: Ticket?, _ context: inout Context) {
         if state == .succeeded {
-            failures = 0
-            isPlain = false
+            forgive()
             wait(&context)
             giveUpBytes(.bytesLost, &context)
             // Another download of the same: it gains from its first byte on.
@@ -68,9 +89,42 @@ extension Download {
         answer(ticket, &context)
     }
 
-    /// Wants to run: waits for a slot, which nobody is given while there is no network.
+    /// Wants to run: waits for a slot, which nobody is given while there is no network, or for being wanted again.
     mutating func wait(_ context: inout Context) {
-        go(to: .waiting(.slot), &context)
+        go(to: .waiting(isShelved ? .shelved : .slot), &context)
+    }
+
+    private mutating func shelve(_ ticket: Ticket?, _ context: inout Context) {
+        isShelved = true
+        switch state {
+        case .opening, .transferring, .verifying:
+            close(for: .wait(.shelved), ticket.map { [$0] } ?? [], &context)
+        case .pausing(var pausing):
+            if let ticket { pausing.tickets.append(ticket) }
+            if pausing.intent.goesOn { pausing.intent = .wait(.shelved) }
+            go(to: .pausing(pausing), &context)
+        case .publishing(var publishing):
+            if let ticket { publishing.tickets.append(ticket) }
+            state = .publishing(publishing)
+        case .waiting:
+            wait(&context)
+            answer(ticket, &context)
+        case .suspended, .failed, .succeeded:
+            answer(ticket, &context)
+        }
+    }
+
+    private mutating func unshelve(_ ticket: Ticket?, _ context: inout Context) {
+        isShelved = false
+        switch state {
+        case .waiting(.shelved): wait(&context)
+        case .pausing(var pausing) where pausing.intent == .wait(.shelved):
+            pausing.intent = .restart
+            go(to: .pausing(pausing), &context)
+        case .waiting, .pausing, .opening, .transferring, .verifying, .publishing: break
+        case .suspended, .failed, .succeeded: break
+        }
+        answer(ticket, &context)
     }
 
     private mutating func pause(for intent: Pausing.Intent, _ ticket: Ticket?, _ context: inout Context) {
@@ -88,7 +142,9 @@ extension Download {
 
     private mutating func pauseAtRest(for intent: Pausing.Intent, _ ticket: Ticket?, _ context: inout Context) {
         switch (intent, state) {
-        case (.suspend, .waiting):
+        case (.suspend, .waiting),
+            (.suspend, .suspended) where isUnstarted:
+            isUnstarted = false
             go(to: .suspended, &context)
             record(.status, &context)
             answer(ticket, &context)
@@ -132,7 +188,25 @@ extension Download {
     }
 }
 
+extension Verb {
+    /// Whether it fills slots that were kept empty.
+    var startsSomething: Bool {
+        switch self {
+        case .start, .startAdded, .downloadAgain, .unshelve: true
+        case .suspend, .cancel, .remove, .shelve: false
+        }
+    }
+}
+
 extension Pausing.Intent {
+    /// Whether another attempt follows by itself.
+    fileprivate var goesOn: Bool {
+        switch self {
+        case .restart, .wait: true
+        case .suspend, .cancel, .remove, .fail: false
+        }
+    }
+
     /// Which of two intents stays when both were asked for: the one that keeps less.
     var strength: Int {
         switch self {

@@ -6,6 +6,12 @@ package struct Download: Sendable {
     package internal(set) var state: State
     /// Its place in the order: less is sooner.
     package internal(set) var rank: Int64
+    /// The list whose limit it keeps.
+    package internal(set) var list: String?
+    /// Whether it is not wanted for the time being.
+    var isShelved: Bool
+    /// Whether it was added without being started, and nothing was asked of it since.
+    var isUnstarted: Bool
     package internal(set) var attempt: Attempt = 0
 
     /// The version that the bytes in hand belong to.
@@ -28,6 +34,10 @@ package struct Download: Sendable {
     var isUnproven = false
     /// Whether nothing but the digest ties some of the bytes to the others.
     var isTiedByDigest = false
+    /// Whether bytes in hand may come from another URL than the one it has now.
+    var isOfOtherURL: Bool
+    /// How often in a row a file that came in one piece had another digest.
+    var mismatches = 0
     var link: HeldLink
     /// What the transport holds of the file itself, when it hands it over in the end.
     var carried = Carried()
@@ -45,6 +55,10 @@ package struct Download: Sendable {
     init(_ new: NewDownload) {
         id = new.id
         rank = new.rank
+        list = new.list
+        isShelved = new.isShelved
+        isUnstarted = new.saved.isUnstarted && new.saved.status == .suspended
+        isOfOtherURL = new.saved.isOfOtherURL
         hasDigest = new.hasDigest
         link = HeldLink(expires: new.linkExpires)
         // A record comes from outside: what makes no sense in it is left out.
@@ -82,7 +96,7 @@ extension Download {
     var slotClaim: SlotClaim {
         switch state {
         case .waiting(.slot): .wants
-        case .waiting(.retry), .waiting(.network), .waiting(.disk): .none
+        case .waiting(.retry), .waiting(.network), .waiting(.disk), .waiting(.shelved): .none
         case .opening, .transferring, .verifying, .publishing: .holds
         case .pausing(let pausing): pausing.step == .closing ? .holds : .none
         case .suspended, .failed, .succeeded: .none
@@ -105,7 +119,7 @@ extension Download {
             case .waitingToRecord(_, let time): time
             case .announcing, .moving, .readdressing, .recording: nil
             }
-        case .waiting(.slot), .pausing, .verifying, .suspended, .failed, .succeeded: nil
+        case .waiting(.slot), .waiting(.shelved), .pausing, .verifying, .suspended, .failed, .succeeded: nil
         }
     }
 
@@ -142,10 +156,12 @@ extension Download {
 
     /// What the store should remember of the download now.
     package var saved: Saved {
-        Saved(
+        var saved = Saved(
             status: savedStatus, version: version, generation: generation,
             written: isUnproven ? ByteRanges() : written, synced: isUnproven ? ByteRanges() : synced, total: total,
-            resumeData: carried.data)
+            resumeData: carried.data, isUnstarted: isUnstarted)
+        saved.isOfOtherURL = isOfOtherURL
+        return saved
     }
 
     /// Bytes in hand, as a user sees them.

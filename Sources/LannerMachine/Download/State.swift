@@ -7,7 +7,7 @@ package enum State: Sendable, Equatable {
     /// none that it may use, though there should be one: it is tried again when that changes, or after a while.
     ///
     /// Exits: `opening` (admitted), `suspended`, `pausing` (cancel, remove).
-    case waiting(WaitingReason)
+    case waiting(Wait)
 
     /// Holds a slot; the partial file is being opened, then another link asked for if need be, then the first request is
     /// out.
@@ -54,6 +54,20 @@ package enum State: Sendable, Equatable {
     ///
     /// Exits: `pausing` (remove).
     case succeeded
+}
+
+/// What a download waits for.
+package enum Wait: Sendable, Hashable {
+    /// A slot, its list's or the machine's: which is missing changes with every other download.
+    case slot
+    /// The time of the next attempt.
+    case retry(at: Duration)
+    /// A network that may be used.
+    case network
+    /// Space on the disk; looked at again at that time.
+    case disk(until: Duration)
+    /// To be taken off the shelf: what is not wanted for the time being does not run, whatever else is asked of it.
+    case shelved
 }
 
 /// What `opening` knows.
@@ -146,7 +160,7 @@ package struct Pausing: Sendable, Equatable {
         /// Wait for a slot again.
         case restart
         /// Wait for the reason to go away.
-        case wait(WaitingReason)
+        case wait(Wait)
         case fail(DownloadFailure)
     }
 

@@ -52,6 +52,8 @@ package enum TransportAction: Sendable, Equatable {
     case follow(ExchangeNumber, location: String)
     /// End the exchange, if it has not come to its end meanwhile; hand over what it has received if `keepBytes`.
     case stop(ExchangeNumber, keepBytes: Bool)
+    /// From the next attempt on the requests go to the URL that was last given.
+    case readdress
     /// Hand over what the exchanges have received, however little. → received, wrote
     case flush
 }
@@ -100,7 +102,7 @@ package enum Notice: Sendable, Equatable {
 
 /// Where a download stands, as a user sees it.
 package enum Phase: Sendable, Hashable {
-    case waiting(WaitingReason)
+    case waiting(Wait)
     case running
     case willSuspend
     case willCancel
@@ -116,12 +118,29 @@ package enum Phase: Sendable, Hashable {
 public enum WaitingReason: Sendable, Hashable {
     /// For one of the downloads that run to end.
     case slot
+    /// For one of its list that run to end: of that list as many run as may.
+    case listSlot
     /// For the time of the next attempt, on the clock of the manager.
     case retry(at: Duration)
     /// For a network that may be used. That is no attempt, and nothing is counted; it goes on by itself.
     case network
     /// For space on the disk; looked at again at that time, on the clock of the manager.
     case disk(until: Duration)
+    /// For its context to be the manager's.
+    case context
+}
+
+extension WaitingReason {
+    /// What a user sees of what the machine knows.
+    package init(_ wait: Wait, isListFull: Bool) {
+        switch wait {
+        case .slot: self = isListFull ? .listSlot : .slot
+        case .retry(let time): self = .retry(at: time)
+        case .network: self = .network
+        case .disk(let time): self = .disk(until: time)
+        case .shelved: self = .context
+        }
+    }
 }
 
 /// Why another link is asked for.

@@ -8,7 +8,8 @@ package struct Coverage: Sendable, Hashable {
 
     /// An event, without what it brings.
     package enum Kind: Int, Sendable, CaseIterable {
-        case add, start, downloadAgain, suspend, cancel, remove, reorder, expectDigest, expectLink, admit, tick, network
+        case add, start, startAdded, downloadAgain, suspend, cancel, remove, shelve, unshelve
+        case reorder, relist, readdress, expectDigest, expectLink, admit, tick, network
         case opened, wrote, synced, verified, published, placeTaken, fileFailed, closed, discarded
         case recorded, recordFailed
         case linkGiven, linkNone, linkFailed
@@ -100,10 +101,13 @@ extension Coverage.Kind {
         self =
             switch verb {
             case .start: .start
+            case .startAdded: .startAdded
             case .downloadAgain: .downloadAgain
             case .suspend: .suspend
             case .cancel: .cancel
             case .remove: .remove
+            case .shelve: .shelve
+            case .unshelve: .unshelve
             }
     }
 

@@ -5,6 +5,12 @@ package enum Event: Sendable, Equatable {
     case add([NewDownload])
     /// Verbs over any number of downloads; the ticket is answered once, when all have come to rest.
     case user(Verb, [DownloadID], Ticket?)
+    /// The slots that these hold stay empty when they leave them, until something is started.
+    case withhold([DownloadID])
+    /// Another list, or none.
+    case relist(DownloadID, String?)
+    /// Another URL; it counts from the next attempt on.
+    case readdress(DownloadID)
     /// Another place in the order.
     case reorder([DownloadID: Int64])
     /// Another expected digest, or none; and whatever else the user changed is to be recorded.
@@ -96,6 +102,8 @@ package enum ExchangeEvent: Sendable, Equatable {
 package enum Verb: Sendable, Hashable {
     /// Run, as soon as there is a slot.
     case start
+    /// The same, if the download was added without being started and nothing was asked of it since. Else nothing.
+    case startAdded
     /// Run from the beginning though it has succeeded: its file is gone. Else nothing.
     case downloadAgain
     /// Stop and keep the bytes.
@@ -104,6 +112,10 @@ package enum Verb: Sendable, Hashable {
     case cancel
     /// Forget the download and its bytes; `completely`: the finished file too.
     case remove(completely: Bool)
+    /// Do not run until taken off the shelf: what runs stops, keeps its bytes, and waits.
+    case shelve
+    /// Run again, if it did.
+    case unshelve
 }
 
 /// A download as it enters the machine.
@@ -113,18 +125,25 @@ package struct NewDownload: Sendable, Equatable {
     package var rank: Int64
     /// Whether a digest of the whole file is known and compared at the end.
     package var hasDigest: Bool
+    /// The list whose limit it keeps, besides the machine's.
+    package var list: String?
+    /// Whether it is not wanted for the time being.
+    package var isShelved: Bool
     /// When the link's time is over, in seconds since 1970.
     package var linkExpires: Int64?
     /// What the store remembered, or a blank for a new one.
     package var saved: Saved
 
     package init(
-        id: DownloadID, rank: Int64, hasDigest: Bool = false, linkExpires: Int64? = nil,
+        id: DownloadID, rank: Int64, hasDigest: Bool = false, list: String? = nil, isShelved: Bool = false,
+        linkExpires: Int64? = nil,
         saved: Saved = Saved(status: .suspended)
     ) {
         self.id = id
         self.rank = rank
         self.hasDigest = hasDigest
+        self.list = list
+        self.isShelved = isShelved
         self.linkExpires = linkExpires
         self.saved = saved
     }
@@ -156,10 +175,15 @@ package struct Saved: Sendable, Hashable {
     package var total: Int64?
     /// What the transport goes on with, when it holds the bytes and not the partial file.
     package var resumeData: ResumeData?
+    /// Whether the download was added without being started, and nothing was asked of it since.
+    package var isUnstarted: Bool
+    /// Whether bytes may come from another URL than the one it has now.
+    package var isOfOtherURL = false
 
     package init(
         status: Status, version: Version? = nil, generation: UInt32 = 0, written: ByteRanges = ByteRanges(),
-        synced: ByteRanges = ByteRanges(), total: Int64? = nil, resumeData: ResumeData? = nil
+        synced: ByteRanges = ByteRanges(), total: Int64? = nil, resumeData: ResumeData? = nil,
+        isUnstarted: Bool = false
     ) {
         self.status = status
         self.version = version
@@ -168,6 +192,7 @@ package struct Saved: Sendable, Hashable {
         self.synced = synced
         self.total = total
         self.resumeData = resumeData
+        self.isUnstarted = isUnstarted
     }
 }
 

@@ -4,13 +4,14 @@
 package struct Machine: Sendable {
     private var roster = Roster()
     private var context: Context
-    /// Who wants a slot, by rank; the id decides between equals, so that the order is the same every time.
-    private var queue = IndexedHeap<Turn>()
+    private var slots: SlotQueue
     private var deadlines = IndexedHeap<Duration>()
     /// The wakes that were asked for and have not come, the soonest last; each is sooner than those before it.
     private var armed: [Duration] = []
     /// Who holds a slot.
     package private(set) var running: Set<DownloadID> = []
+    /// Whose slots stay empty when they leave them.
+    private var leaving: Set<DownloadID> = []
     private var waitingForNetwork: Set<DownloadID> = []
     /// What was met; nil while nobody wants to know.
     package var coverage: Coverage?
@@ -18,6 +19,7 @@ package struct Machine: Sendable {
     /// A machine without downloads; the seed decides the jitter of retries.
     package init(settings: Settings = Settings(), seed: UInt64) {
         context = Context(settings: settings, seed: seed)
+        slots = SlotQueue(settings.listLimits)
     }
 
     package var settings: Settings { context.settings }
@@ -34,13 +36,8 @@ package struct Machine: Sendable {
     /// How many downloads there are.
     package var count: Int { roster.count }
 
-    /// When a download's turn comes.
-    private struct Turn: Comparable {
-        var rank: Int64
-        var id: DownloadID
-
-        static func < (left: Turn, right: Turn) -> Bool { (left.rank, left.id) < (right.rank, right.id) }
-    }
+    /// Whether of a list as many run as may.
+    package func isFull(_ list: String?) -> Bool { slots.isFull(list) }
 }
 
 extension Machine {
@@ -59,6 +56,9 @@ extension Machine {
         switch event {
         case .add(let new): add(new)
         case .user(let verb, let ids, let ticket): user(verb, ids, ticket)
+        case .withhold(let ids): leaving.formUnion(running.intersection(ids))
+        case .relist(let id, let list): change(id, .relist) { download, _ in download.list = list }
+        case .readdress(let id): change(id, .readdress) { $0.readdress(&$1) }
         case .reorder(let ranks):
             for (id, rank) in ranks.sorted(by: { $0.key < $1.key }) {
                 change(id, .reorder) { download, _ in download.rank = rank }
@@ -67,7 +67,9 @@ extension Machine {
             change(id, .expectDigest) { $0.expectDigest(hasDigest, &$1) }
         case .expectLink(let id, let expires):
             change(id, .expectLink) { $0.expectLink(expires: expires, &$1) }
-        case .settings(let new): context.settings = new
+        case .settings(let new):
+            context.settings = new
+            slots.setLimits(new.listLimits)
         case .timer: fire()
         case .network(let available):
             context.isNetworkWatched = true
@@ -95,9 +97,15 @@ extension Machine {
     }
 
     private mutating func user(_ verb: Verb, _ ids: [DownloadID], _ ticket: Ticket?) {
+        if verb.startsSomething { fillEmptySlots() }
         let places = ids.compactMap { roster.place(of: $0) }
         if let ticket { context.expect(places.count, for: ticket) }
         for place in places { change(at: place, .init(verb)) { $0.user(verb, ticket, &$1) } }
+    }
+
+    private mutating func fillEmptySlots() {
+        leaving = []
+        slots.giveBackEmpty()
     }
 
     /// Lets one download handle something and follows with the queue and the deadlines.
@@ -131,12 +139,21 @@ extension Machine {
     private mutating func follow(_ change: Change, at place: Int) {
         let (before, after) = (change.before, change.after)
         guard before != after else { return }
-        if before.claim == .wants { queue.remove(place) }
-        if before.claim == .holds { running.remove(change.id) }
+        if before.claim == .wants { slots.leave(place) }
+        if before.claim == .holds { release(change) }
         if before.isForNetwork { waitingForNetwork.remove(change.id) }
-        if after.claim == .wants { queue.set(place, to: Turn(rank: after.rank, id: change.id)) }
-        if after.claim == .holds { running.insert(change.id) }
+        if after.claim == .wants { slots.join(place, after.list, SlotQueue.Turn(rank: after.rank, id: change.id)) }
+        if after.claim == .holds {
+            running.insert(change.id)
+            slots.hold(after.list)
+        }
         if after.isForNetwork { waitingForNetwork.insert(change.id) }
+    }
+
+    private mutating func release(_ change: Change) {
+        running.remove(change.id)
+        let staysEmpty = change.after.claim != .holds && leaving.remove(change.id) != nil
+        slots.release(change.before.list, staysEmpty: staysEmpty)
     }
 
     /// Keeps the deadline.
@@ -148,8 +165,8 @@ extension Machine {
     }
 
     private mutating func admit() {
-        while running.count < settings.maximumRunning, context.isNetworkAvailable, let next = queue.first {
-            change(at: next.key, .admit) { $0.admit(&$1) }
+        while slots.taken < settings.maximumRunning, context.isNetworkAvailable, let next = slots.next {
+            change(at: next, .admit) { $0.admit(&$1) }
         }
     }
 

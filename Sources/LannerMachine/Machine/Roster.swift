@@ -62,6 +62,7 @@ struct Change {
 /// Where a download stands among the others.
 struct Standing: Equatable {
     var claim: SlotClaim
+    var list: String?
     var rank: Int64
     var isForNetwork: Bool
 }
@@ -78,7 +79,7 @@ extension Download {
     }
 
     private var standing: Standing {
-        Standing(claim: isGone ? .none : slotClaim, rank: rank, isForNetwork: isForNetwork)
+        Standing(claim: isGone ? .none : slotClaim, list: list, rank: rank, isForNetwork: isForNetwork)
     }
 
     private var isForNetwork: Bool {

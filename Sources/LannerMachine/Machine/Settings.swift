@@ -2,6 +2,7 @@
 package struct Settings: Sendable, Hashable {
     /// How many downloads run at once.
     package var maximumRunning = 6
+    package var listLimits = ListLimits()
     /// How a body arrives, by the transport's traits.
     package var delivery = Delivery.whole
     /// Whether the transport goes on by resume data of its own.
@@ -31,6 +32,21 @@ package struct Settings: Sendable, Hashable {
         case whole
         /// A slice, of which at most `inFlight` are under way.
         case sliced(ClosedRange<Int64>, inFlight: Int)
+    }
+}
+
+/// How many downloads of one list run at once. Those without a list know no such limit.
+package struct ListLimits: Sendable, Hashable {
+    /// Of lists that have no limit of their own here.
+    package var standard = 3
+    package var named: [String: Int] = [:]
+
+    package init() {}
+
+    /// How many of a list may run.
+    package subscript(list: String?) -> Int {
+        guard let list else { return .max }
+        return max(1, named[list] ?? standard)
     }
 }
 

@@ -14,16 +14,21 @@ public struct RetryPolicy: Sendable, Hashable {
     /// The longest a server's `Retry-After` is waited for; zero ignores it. A server that asks for less than the
     /// policy's own delay changes nothing.
     public var maximumRetryAfter: Duration
+    /// How often a file that does not have the checksum it should is downloaded again, at once and from its first byte,
+    /// before that is a failure. One that consists of the bytes of several attempts has one more try, for it may be of two
+    /// versions. None unless set: a file that came in one piece is what the server has.
+    public var maximumChecksumRetries: Int
 
     /// Makes a policy.
     public init(
         maximumRetries: Int? = 5, baseDelay: Duration = .seconds(1), maximumDelay: Duration = .seconds(60),
-        maximumRetryAfter: Duration = .seconds(3600)
+        maximumRetryAfter: Duration = .seconds(3600), maximumChecksumRetries: Int = 0
     ) {
         self.maximumRetries = maximumRetries
         self.baseDelay = baseDelay
         self.maximumDelay = maximumDelay
         self.maximumRetryAfter = maximumRetryAfter
+        self.maximumChecksumRetries = maximumChecksumRetries
     }
 
     /// A policy under which the first failure is final.

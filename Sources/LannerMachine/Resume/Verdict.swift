@@ -13,6 +13,8 @@ public enum RestartReason: String, Sendable, Hashable, CaseIterable {
     case bytesLost
     /// The bytes do not have the digest that was expected.
     case wrongDigest
+    /// The download was given another URL, and no checksum decides at the end.
+    case otherURL
 }
 
 /// What a response means for the download that asked.

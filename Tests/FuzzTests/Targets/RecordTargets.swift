@@ -16,7 +16,7 @@ extension FuzzTarget {
         let written = record.encoded
         guard let again = DownloadRecord(written) else { throw BrokenPromise(description: "\(record) is not read") }
         try promise(again == record && again.encoded == written, "\(record) is read as \(again)")
-        try promise(FileName.isName(record.fileName), "“\(record.fileName)” is no name")
+        try promise(FileName.isName(record.place.name), "“\(record.place)” is no place")
         try promise(PartialName(record.partialName.text) == record.partialName, record.partialName.text)
         try promise(record.startDate.isFinite && record.endDate.isFinite, "a date that is none")
         try promise(record.saved.total ?? 0 >= 0 && record.saved.version?.total ?? 0 >= 0, "a negative total")
@@ -43,7 +43,7 @@ extension FuzzTarget {
             bench.disk.place(Array(file.prefix(length)), at: "/downloads/Tmp/" + record.partialName.text)
         }
         if state & 2 == 2 { record.boot = bench.disk.boot }
-        bench.relaunch(store: MemoryStore([record.key: record.encoded], lanes: bench.lanes))
+        bench.relaunch(store: MemoryStore([record.storeKey: record.encoded], lanes: bench.lanes))
         guard let task = bench.manager.fetchTask(record.url) else {
             throw BrokenPromise(description: "\(record) is not restored")
         }
@@ -59,7 +59,8 @@ extension FuzzTarget {
     /// through.
     private static func makeTruthful(_ record: inout DownloadRecord) {
         record.url = "https://example.com/file"
-        record.fileName = "file"
+        (record.key, record.context) = (record.url, nil)
+        (record.place, record.conflictPolicy) = (FilePlace("file"), nil)
         record.digest = nil
         let size = Int64(file.count)
         record.saved.total = record.saved.total.map { _ in size }

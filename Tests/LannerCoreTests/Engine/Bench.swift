@@ -57,6 +57,8 @@ final class Tally: Sendable {
     var all: [String] { lines.withLock { $0 } }
 
     func add(_ line: String) { lines.withLock { $0.append(line) } }
+
+    func clear() { lines.withLock { $0 = [] } }
 }
 
 extension DownloadTask {

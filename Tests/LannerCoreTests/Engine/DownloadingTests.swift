@@ -112,7 +112,7 @@ import Testing
         let record = try #require(bench.records.first)
         #expect(record.saved.status == .succeeded)
         #expect(record.saved.total == 1000)
-        #expect(record.url == address && record.fileName == "name" && record.fields["X-Key"] == "k")
+        #expect(record.url == address && record.place.name == "name" && record.fields["X-Key"] == "k")
         #expect(record.startDate > 0 && record.endDate >= record.startDate)
         #expect(task.endDate == record.endDate)
     }

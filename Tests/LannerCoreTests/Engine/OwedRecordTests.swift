@@ -69,7 +69,7 @@ import Testing
         var record = try #require(bench.records.first)
         record.id = DownloadID(record.id.number + 1)
         record.saved = Saved(status: .active)
-        contents[record.key] = record.encoded
+        contents[record.storeKey] = record.encoded
         bench.relaunch(store: MemoryStore(contents, lanes: bench.lanes))
         #expect(bench.manager.tasks.map(\.id) == [record.id])
         #expect(bench.files.isEmpty, "the other's partial file is gone")

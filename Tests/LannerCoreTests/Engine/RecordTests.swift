@@ -20,11 +20,13 @@ import Testing
             entityTag: EntityTag("W/\"a\""), lastModified: "Sun, 06 Nov 1994 08:49:37 GMT", isLastModifiedStrong: true,
             total: 100)
         saved.resumeData = ResumeData([0, 255], held: 7)
+        (saved.isUnstarted, saved.isOfOtherURL) = (true, true)
         return DownloadRecord(
             id: DownloadID(1 << 62), token: .max, url: "https://example.com/ä?q",
             fields: ["A": "b", "A": "", "C": "d"],
-            fileName: "näme", rank: -5, digest: "md5:00", startDate: 1.5, endDate: 2.5,
-            validation: .incorrect, boot: "boot", saved: saved, link: link,
+            place: FilePlace("näme", in: "a/ü"), hasDestination: true, rank: -5, digest: "md5:00", startDate: 1.5,
+            endDate: 2.5, validation: .incorrect, boot: "boot", key: "kéy", list: "a list", context: "",
+            metadata: ["": "x", "b": "", "c": "é"], conflictPolicy: .keepBoth, saved: saved, link: link,
             linkExpirationDate: Date(timeIntervalSince1970: 3.5))
     }
 
@@ -48,8 +50,29 @@ import Testing
 
     @Test func comesBackWithoutAnythingOptional() {
         let record = DownloadRecord(
-            id: DownloadID(1), token: 0, url: "http://a", fileName: "f", rank: 0, saved: Saved(status: .active))
+            id: DownloadID(1), token: 0, url: "http://a", place: FilePlace("f"), rank: 0, key: "http://a",
+            saved: Saved(status: .active))
         #expect(DownloadRecord(record.encoded) == record)
+    }
+
+    /// What the first version wrote.
+    @Test(arguments: ["fresh", "partial", "publishing", "resumed", "succeeded", "failed", "holes"])
+    func readsWhatTheFirstVersionWrote(name: String) throws {
+        let root = URL(fileURLWithPath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
+            .deletingLastPathComponent().deletingLastPathComponent()
+        let bytes = try Data(contentsOf: root.appendingPathComponent("Fixtures/Fuzz/record/" + name))
+        let record = try #require(DownloadRecord(bytes))
+        #expect(record.key == record.url && record.list == nil && record.context == nil && record.metadata.isEmpty)
+        #expect(record.place.directory == nil && record.conflictPolicy == nil && !record.hasDestination)
+        #expect(!record.saved.isUnstarted && !record.saved.isOfOtherURL)
+        let written = try #require(RecordReader(record.encoded))
+        #expect((28...60).allSatisfy { written.data($0) == nil }, "what has none of these is written as before")
+    }
+
+    @Test(arguments: ["", "/", "../a", "a/../b", "a//b", "a/"]) func refusesADirectoryThatIsNone(directory: String) {
+        var record = Self.record(.suspended)
+        record.place.directory = directory
+        #expect(DownloadRecord(record.encoded) == nil)
     }
 
     @Test func passesOverFieldsOfLaterVersions() {
@@ -90,7 +113,7 @@ import Testing
 
     /// What the rest of the library counts on.
     private func check(_ record: DownloadRecord) -> Int {
-        #expect(FileName.isName(record.fileName))
+        #expect(FileName.isName(record.place.name))
         #expect(record.saved.total ?? 0 >= 0)
         #expect(record.saved.written.count >= 0)
         #expect(record.startDate.isFinite && record.endDate.isFinite)

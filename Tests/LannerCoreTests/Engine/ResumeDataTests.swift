@@ -161,7 +161,7 @@ import Testing
         let (bench, _) = try suspended()
         var record = try #require(bench.records.first)
         record.saved.resumeData?.bytes = [1, 2, 3]
-        bench.relaunch(store: MemoryStore([record.key: record.encoded], lanes: bench.lanes))
+        bench.relaunch(store: MemoryStore([record.storeKey: record.encoded], lanes: bench.lanes))
         let task = try #require(bench.manager.fetchTask(address))
         #expect(await restarts(bench, task) == ["restarted: cannotResume"])
         #expect(bench.holds(large, in: task) == true)
@@ -222,7 +222,7 @@ import Testing
         let (bench, _) = try suspended()
         let record = try #require(bench.records.first)
         let plain = TestBench.serving(large)
-        plain.relaunch(store: MemoryStore([record.key: record.encoded], lanes: plain.lanes))
+        plain.relaunch(store: MemoryStore([record.storeKey: record.encoded], lanes: plain.lanes))
         let again = try #require(plain.manager.fetchTask(address))
         #expect(again.completedBytes == 1 << 20)
         #expect(await restarts(plain, again) == ["restarted: cannotResume"])

@@ -27,13 +27,14 @@ import Testing
             var saved = saved
             saved.version = version
             let record = DownloadRecord(
-                id: DownloadID(1), token: 1, url: address, fileName: "f", rank: 1 << 62, boot: "boot-1", saved: saved)
+                id: DownloadID(1), token: 1, url: address, place: FilePlace("f"), rank: 1 << 62, boot: "boot-1",
+                key: address, saved: saved)
             let other = DownloadRecord(
-                id: DownloadID(1 << 62), token: 1, url: "https://example.com/other", fileName: "g", rank: -(1 << 62),
-                saved: saved
-            )
+                id: DownloadID(1 << 62), token: 1, url: "https://example.com/other", place: FilePlace("g"),
+                rank: -(1 << 62), key: "https://example.com/other", saved: saved)
             bench.relaunch(
-                store: MemoryStore([record.key: record.encoded, other.key: other.encoded], lanes: bench.lanes))
+                store: MemoryStore(
+                    [record.storeKey: record.encoded, other.storeKey: other.encoded], lanes: bench.lanes))
             let task = try #require(bench.manager.fetchTask(address))
             // Sums must not trap either.
             _ = (bench.manager.progress.fractionCompleted, bench.manager.timeRemaining, task.progress.fractionCompleted)

@@ -86,7 +86,7 @@ import Testing
         #expect(two.fileName == "a 4.txt" && bench.contents(of: two) == Self.two && two.status == .succeeded)
         #expect(bench.disk.contents(of: Self.folder + "a.txt") == Self.old)
         #expect(bench.disk.contents(of: Self.folder + "a 2.txt") == Self.old)
-        #expect(bench.records.map(\.fileName).sorted() == ["a 3.txt", "a 4.txt"])
+        #expect(bench.records.map(\.place.name).sorted() == ["a 3.txt", "a 4.txt"])
         bench.relaunch()
         #expect(bench.manager.succeededTasks.map(\.fileName) == ["a 3.txt", "a 4.txt"])
     }

@@ -49,7 +49,7 @@ import Testing
         bench.settle()
         #expect(task.fileName == name && task.filePath == "/downloads/File/" + name)
         #expect(bench.files == ["/downloads/File/" + name])
-        #expect(bench.records.map(\.fileName) == [name] && bench.records.map(\.isNameOpen) == [false])
+        #expect(bench.records.map(\.place.name) == [name] && bench.records.map(\.isNameOpen) == [false])
     }
 
     @Test func theServersNameIsThatOfTheLastRedirect() throws {

@@ -5,6 +5,8 @@ final class Place {
     let id: DownloadID
     /// Whether the machine has it.
     var isKnown = true
+    var list: String?
+    var isShelved = false
     var remote: Remote
     var hasDigest: Bool {
         didSet { hadDigest = true }

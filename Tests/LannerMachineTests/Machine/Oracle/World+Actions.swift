@@ -41,6 +41,7 @@ extension World {
         case .follow(let number, _): try follow(index, number)
         case .stop(let number, let keepBytes): try stop(index, number, keepBytes)
         case .flush: try flush(index)
+        case .readdress: break
         }
     }
 }
@@ -262,7 +263,8 @@ extension World {
 extension World {
     private func record(_ index: Int, _ attempt: Attempt, _ saved: Saved, _ need: RecordNeed) throws {
         try checkClaims(index, saved)
-        if saved.status == .succeeded, places[index].finished == nil {
+        // One that was told is recorded again with what the user changes, wherever its file has gone since.
+        if saved.status == .succeeded, places[index].finished == nil, places[index].phase != .succeeded {
             throw Nonsense("records a success that is none")
         }
         store.append(StoreWork(place: index, attempt: attempt, saved: saved, isAnswered: need == .confirmed))

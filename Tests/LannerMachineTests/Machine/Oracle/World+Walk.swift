@@ -39,6 +39,15 @@ extension World {
         }
         let verb = self.verb
         if verb == .downloadAgain { loseFinished(ids) }
+        if random.chance(10) {
+            isWithheld = true
+            try feed(.withhold(ids))
+        }
+        if verb == .shelve || verb == .unshelve { ids.forEach { places[index($0)].isShelved = verb == .shelve } }
+        switch verb {
+        case .start, .startAdded, .downloadAgain, .unshelve: isWithheld = false
+        case .suspend, .cancel, .remove, .shelve: break
+        }
         try feed(.user(verb, ids, ticket))
     }
 
@@ -49,8 +58,11 @@ extension World {
 
     private var verb: Verb {
         switch random.below(100) {
-        case 0..<60: .start
-        case 60..<88: .suspend
+        case 0..<50: .start
+        case 50..<56: .startAdded
+        case 56..<80: .suspend
+        case 80..<83: .shelve
+        case 83..<88: .unshelve
         case 88..<92: .downloadAgain
         case 92..<95: .cancel
         default: .remove(completely: random.chance(50))
@@ -59,7 +71,7 @@ extension World {
 
     private func change() throws {
         let index = random.below(places.count)
-        switch random.below(11) {
+        switch random.below(14) {
         case 0, 1: places[index].remote.change(&random)
         case 2:
             isNetworkAvailable.toggle()
@@ -76,6 +88,8 @@ extension World {
         case 9:
             places[index].linkExpires = random.chance(50) ? wallSeconds + Int64(random.below(60)) : nil
             try feed(.expectLink(places[index].id, expires: places[index].linkExpires))
+        case 10, 11: try relist(index)
+        case 12: if !places[index].phase.isOnItsWayOut { try feed(.readdress(places[index].id)) }
         default: try advance(to: now + .seconds(random.below(40)))
         }
     }
@@ -87,11 +101,20 @@ extension World {
         }
     }
 
+    private func relist(_ index: Int) throws {
+        let list = self.list
+        places[index].list = list
+        if let list { mostOfList[list] = (mostOfList[list] ?? 0) + 1 }
+        try feed(.relist(places[index].id, list))
+    }
+
     private func changeSettings() throws {
         mostRunning = max(machine.runningCount, 1)
         settings.maximumRunning = 1 + random.below(4)
         settings.delivery = delivery
         settings.links = links
+        settings.listLimits.standard = 1 + random.below(3)
+        settings.listLimits.named = random.chance(50) ? ["a": 1 + random.below(3)] : [:]
         try feed(.settings(settings))
     }
 
@@ -120,6 +143,8 @@ extension World {
         openTickets = []
         settings.maximumRunning = 1 + random.below(3)
         mostRunning = settings.maximumRunning
+        mostOfList = [:]
+        isWithheld = false
         isNetworkAvailable = true
         machine = Machine(settings: settings, seed: random.next())
         lastExchange = 0
@@ -152,7 +177,8 @@ extension World {
         // Files that no record knows are swept away.
         place.generations.removeAll { $0.number > kept.generation }
         let new = NewDownload(
-            id: place.id, rank: 0, hasDigest: place.hasDigest, linkExpires: place.linkExpires, saved: kept)
+            id: place.id, rank: 0, hasDigest: place.hasDigest, list: place.list, isShelved: place.isShelved,
+            linkExpires: place.linkExpires, saved: kept)
         switch kept.status {
         case .active, .suspended, .publishing: place.phase = .suspended
         case .failed(let failure): place.phase = .failed(failure)
@@ -180,6 +206,9 @@ extension World {
             isNetworkAvailable = true
             try feed(.network(available: true))
         }
+        for place in places { place.isShelved = false }
+        isWithheld = false
+        try feed(.user(.unshelve, places.map(\.id), nil))
         for _ in 0..<30_000 {
             if try work() { continue }
             let resting = places.filter { $0.isKnown && $0.phase.isResting }.map(\.id)
@@ -226,6 +255,14 @@ extension World.Faults {
 }
 
 extension Phase {
+    /// Whether nobody asks anything of the download any more.
+    fileprivate var isOnItsWayOut: Bool {
+        switch self {
+        case .willCancel, .willRemove, .canceled, .removed: true
+        case .waiting, .running, .willSuspend, .suspended, .failed, .succeeded: false
+        }
+    }
+
     /// Whether only a start gets the download going.
     fileprivate var isResting: Bool {
         switch self {

@@ -42,6 +42,10 @@ final class World {
     var isNetworkAvailable = true
     /// How many may run: the limit, or as many as ran when it was lowered.
     var mostRunning = 0
+    /// The same of each list.
+    var mostOfList: [String: Int] = [:]
+    /// Whether slots may be kept empty.
+    var isWithheld = false
     /// What happened, when somebody wants to know.
     var trace: [String]?
 
@@ -89,11 +93,19 @@ final class World {
         let id = DownloadID(UInt64(places.count + 1))
         let remote = Remote(scale: scale, &random)
         let place = Place(id: id, remote: remote, hasDigest: random.chance(40))
-        place.kept = Saved(status: .suspended)
+        let saved = Saved(status: .suspended, isUnstarted: random.chance(50))
+        (place.kept, place.list, place.isShelved) = (saved, list, random.chance(10))
         places.append(place)
         try feed(
-            .add([NewDownload(id: id, rank: Int64(random.below(5)), hasDigest: place.hasDigest)]))
+            .add([
+                NewDownload(
+                    id: id, rank: Int64(random.below(5)), hasDigest: place.hasDigest, list: place.list,
+                    isShelved: place.isShelved, saved: saved)
+            ]))
     }
+
+    /// Any list, or none.
+    var list: String? { [nil, nil, "a", "b"][random.below(4)] }
 
     // MARK: Feeding
 
@@ -106,6 +118,7 @@ final class World {
             try apply(action)
         }
         try checkSlots()
+        try checkLists()
         if case .exchange(let id, let number, .head(_)) = event { try checkHead(id, number) }
     }
 
@@ -131,11 +144,32 @@ final class World {
         if open > mostRunning || machine.runningCount > mostRunning {
             throw Nonsense("\(open) files are open and \(machine.runningCount) run, \(mostRunning) may")
         }
-        guard isNetworkAvailable, machine.runningCount < settings.maximumRunning else { return }
+        guard isNetworkAvailable, machine.runningCount < settings.maximumRunning, !isWithheld else { return }
         for index in places.indices where places[index].isKnown && places[index].phase == .waiting(.slot) {
             // A file that is still being closed holds its slot.
             guard case .waiting = machine[places[index].id]?.state else { continue }
+            if machine.isFull(places[index].list) { continue }
             throw Nonsense("\(places[index].id) waits for a slot while one is free")
+        }
+    }
+
+    /// No list runs more than it may; what is shelved does not run, and waits for no slot.
+    private func checkLists() throws {
+        for list in ["a", "b"] {
+            let count = machine.running.count { places[index($0)].list == list }
+            let limit = settings.listLimits[list]
+            let most = max(limit, min(mostOfList[list] ?? limit, count))
+            mostOfList[list] = most
+            if count > most { throw Nonsense("\(count) of list \(list) run, \(most) may") }
+            let isFull = machine.isFull(list)
+            if isFull != (count >= limit), !isWithheld { throw Nonsense("\(list) with \(count) is full: \(isFull)") }
+        }
+        for place in places where place.isKnown && place.isShelved {
+            switch machine[place.id]?.state {
+            case .waiting(.slot), .waiting(.network), .opening, .transferring, .verifying:
+                throw Nonsense("\(place.id) is shelved and goes on")
+            case .waiting, .pausing, .publishing, .suspended, .failed, .succeeded, nil: break
+            }
         }
     }
 

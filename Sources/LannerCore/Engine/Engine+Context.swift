@@ -1,0 +1,33 @@
+import LannerMachine
+
+// Which downloads are shown and may run.
+
+extension Engine {
+    /// Puts the downloads of another context in the place of those that were shown.
+    func choose(_ context: String?) {
+        enter { state in
+            guard state.isShutDown || state.context != context else { return [] }
+            let before = state.isShutDown ? [] : state.scope.ids.sorted()
+            (state.context, state.isShutDown) = (context, false)
+            return [.user(.shelve, before, nil), .user(.unshelve, state.scope.ids.sorted(), nil)]
+        }
+    }
+
+    /// Stops what is shown, without changing what is. `done` is called exactly once, when all has stopped.
+    func shutDown(_ done: @escaping @Sendable () -> Void) {
+        var isTaken = false
+        enter { state in
+            (isTaken, state.isShutDown) = (true, true)
+            return [.user(.shelve, state.scope.ids.sorted(), state.makeTicket(done))]
+        }
+        if !isTaken { done() }
+    }
+}
+
+extension EngineState {
+    /// The downloads of the present context.
+    var scope: Scope { scopes[context] ?? Scope() }
+
+    /// Whether downloads of a context may not run now.
+    func isShelved(_ context: String?) -> Bool { isShutDown || context != self.context }
+}

@@ -1,0 +1,89 @@
+import LannerMachine
+
+/// What a download is found by.
+struct Identity: Hashable, Sendable {
+    var context: String?
+    var key: String
+}
+
+/// The downloads of one context: sums, and who is in which list and has which status. Kept as they change, so that no
+/// question costs more than its answer.
+struct Scope {
+    private(set) var totals = Totals()
+    private var whereabouts: [DownloadID: Whereabouts] = [:]
+    private var all = Roll()
+    private var lists: [String?: Roll] = [:]
+
+    private struct Whereabouts {
+        var list: String?
+        var status: Status
+    }
+
+    mutating func reserve(_ count: Int) {
+        whereabouts.reserveCapacity(whereabouts.count + count)
+    }
+
+    /// Every download.
+    var ids: [DownloadID] { Array(whereabouts.keys) }
+
+    /// Those of all lists.
+    var roll: Roll { all }
+
+    /// Those of one list, or of none.
+    func roll(of list: String?) -> Roll { lists[list] ?? Roll() }
+
+    mutating func add(_ id: DownloadID, _ list: String?, _ figures: TaskFigures) {
+        totals.add(figures)
+        put(id, Whereabouts(list: list, status: figures.status))
+    }
+
+    /// A download stands elsewhere now.
+    mutating func replace(_ id: DownloadID, _ before: TaskFigures, by after: TaskFigures) {
+        totals.replace(before, by: after)
+        guard before.status != after.status, var place = take(id) else { return }
+        place.status = after.status
+        if after.status != .canceled, after.status != .removed { put(id, place) }
+    }
+
+    mutating func relist(_ id: DownloadID, _ list: String?) {
+        guard var place = take(id) else { return }
+        place.list = list
+        put(id, place)
+    }
+
+    private mutating func take(_ id: DownloadID) -> Whereabouts? {
+        guard let place = whereabouts.removeValue(forKey: id) else { return nil }
+        all.remove(id, place.status)
+        lists[place.list]?.remove(id, place.status)
+        if lists[place.list]?.isEmpty == true { lists[place.list] = nil }
+        return place
+    }
+
+    private mutating func put(_ id: DownloadID, _ place: Whereabouts) {
+        whereabouts[id] = place
+        all.add(id, place.status)
+        lists[place.list, default: Roll()].add(id, place.status)
+    }
+}
+
+/// Downloads by status.
+struct Roll {
+    private var ids: [Status: Set<DownloadID>] = [:]
+
+    var isEmpty: Bool { ids.isEmpty }
+
+    func ids(_ statuses: some Sequence<Status>) -> [DownloadID] {
+        statuses.flatMap { Array(ids[$0] ?? []) }
+    }
+
+    func count(_ status: Status) -> Int { ids[status]?.count ?? 0 }
+
+    fileprivate mutating func add(_ id: DownloadID, _ status: Status) {
+        ids[status, default: []].insert(id)
+    }
+
+    fileprivate mutating func remove(_ id: DownloadID, _ status: Status) {
+        ids[status]?.remove(id)
+        if ids[status]?.isEmpty == true { ids[status] = nil }
+    }
+}

@@ -1,0 +1,103 @@
+import Foundation
+import LannerMachine
+
+/// What is to be downloaded, and how: for ``SessionManager/download(_:onMainQueue:handler:)`` and
+/// ``SessionManager/multiDownload(requests:onMainQueue:handler:)``. All but the URL may be left out.
+public struct DownloadRequest: Sendable {
+    /// What to download, http or https.
+    public var url: any URLConvertible
+    /// Header fields for the server the URL names; see
+    /// ``SessionManager/download(_:headers:fileName:checksum:onMainQueue:handler:)``.
+    public var headers: [String: String]?
+    /// The name of the finished file; one by ``SessionConfiguration/fileNaming`` when nil. Ignored where there is a
+    /// ``destination``.
+    public var fileName: String?
+    /// What the file has to be.
+    public var checksum: Checksum.Digest?
+
+    /// What the task is known by, one task a key in each context; the text of the URL when nil.
+    ///
+    /// With keys of their own two tasks may have one URL. A key that is asked for again is the same task, updated; with
+    /// another URL it goes there from the next attempt on. The bytes of the old URL are then kept only where a checksum
+    /// decides in the end, for nothing else tells whether both lead to one file; else the file begins anew, told as
+    /// ``RestartReason/otherURL``. Header fields for the old URL do not go to another origin.
+    public var key: String?
+    /// The list whose limit the task keeps (``SessionConfiguration/listLimits``); none when nil, or, for a task that is
+    /// there, that which it has.
+    public var list: String?
+    /// The context the task belongs to; when nil, the manager's present one, whatever that is. See ``SessionManager/context``.
+    public var context: String?
+    /// The path of the finished file: relative to the cache's ``Cache/downloadFilePath``, or absolute and inside that or
+    /// one of the cache's ``Cache/allowedDirectories``. Directories on the way are made; one that is a symbolic link is
+    /// not followed, and the task fails.
+    ///
+    /// Another path is ``LannerError/destinationNotAllowed(_:)`` or ``LannerError/invalidDestination(_:)``. The
+    /// destination of another task that has yet to succeed is ``LannerError/destinationTaken(_:)`` where this one would
+    /// replace its file.
+    public var destination: String?
+    /// What happens when the place of the finished file is taken; ``SessionConfiguration/fileConflictPolicy`` when nil.
+    public var conflictPolicy: FileConflictPolicy?
+    /// See ``DownloadTask/metadata``.
+    public var metadata: [String: String]?
+    /// Whether the task is started; ``SessionConfiguration/startsImmediately`` when nil. One that is only added is
+    /// suspended, until it is started or ``SessionManager/startWaiting(list:onMainQueue:handler:)`` finds it.
+    public var startsImmediately: Bool?
+
+    /// Makes a request.
+    public init(
+        _ url: any URLConvertible, headers: [String: String]? = nil, fileName: String? = nil,
+        checksum: Checksum.Digest? = nil, key: String? = nil, list: String? = nil, context: String? = nil,
+        destination: String? = nil, conflictPolicy: FileConflictPolicy? = nil, metadata: [String: String]? = nil,
+        startsImmediately: Bool? = nil
+    ) {
+        (self.url, self.headers, self.fileName, self.checksum) = (url, headers, fileName, checksum)
+        (self.key, self.list, self.context) = (key, list, context)
+        (self.destination, self.conflictPolicy) = (destination, conflictPolicy)
+        (self.metadata, self.startsImmediately) = (metadata, startsImmediately)
+    }
+}
+
+/// A request that was looked over.
+struct CheckedRequest {
+    var url: URL
+    var fields: HeaderFields
+    var fileName: String?
+    var checksum: Checksum.Digest?
+    var key: String
+    var list: String?
+    var context: String?
+    var destination: FilePlace?
+    var conflictPolicy: FileConflictPolicy?
+    var metadata: [String: String]?
+    var starts: Bool
+
+    init(_ request: DownloadRequest, _ cache: Cache, starts: Bool) throws {
+        url = try request.url.asURL()
+        let sorted = (request.headers ?? [:]).sorted { $0.key < $1.key }
+        fields = HeaderFields(sorted.map { HeaderFields.Field(name: $0.key, value: $0.value) })
+        fileName = request.fileName
+        checksum = request.checksum
+        key = request.key ?? url.absoluteString
+        (list, context) = (request.list, request.context)
+        conflictPolicy = request.conflictPolicy
+        metadata = request.metadata
+        self.starts = request.startsImmediately ?? starts
+        if let fileName, !FileName.isName(fileName) { throw LannerError.invalidFileName(fileName) }
+        destination = try request.destination.map { path throws(LannerError) in
+            try FilePlace(destination: path, in: cache)
+        }
+        do {
+            _ = try Destination(url: url, fields: fields)
+        } catch {
+            throw LannerError.failed(error)
+        }
+    }
+
+    /// What is wrong with a second one of the same key.
+    var duplicate: LannerError { key == url.absoluteString ? .duplicateURL(url: url) : .duplicateKey(key) }
+
+    /// The place that is asked for of a task that has another; nil when none is.
+    func place(instead of: FilePlace) -> FilePlace? {
+        destination ?? fileName.map { FilePlace($0, in: of.directory) }
+    }
+}

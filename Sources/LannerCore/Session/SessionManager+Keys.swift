@@ -1,0 +1,188 @@
+import LannerMachine
+
+// Verbs by key, and over several tasks at the cost of one.
+
+extension SessionManager {
+    /// Starts the task of a key, or starts it again.
+    ///
+    /// - Parameters:
+    ///   - key: The key of the task.
+    ///   - onMainQueue: Whether `handler` is called on the main queue, else on ``operationQueue``.
+    ///   - handler: Called exactly once, never inside this call, as by ``start(_:onMainQueue:handler:)``. When there is no
+    ///     task with the key, its ``DownloadTask/error`` is ``LannerError/noTask(key:)``.
+    public func start(
+        key: String, onMainQueue: Bool = true, handler: DownloadTask.Handler? = nil
+    ) {
+        perform(.start, key: key, true, onMainQueue, handler)
+    }
+
+    /// Starts several tasks.
+    ///
+    /// - Parameters:
+    ///   - tasks: The tasks; those that are not, or no longer, this manager's are left out.
+    ///   - onMainQueue: Whether `handler` is called on the main queue, else on ``operationQueue``.
+    ///   - handler: Called exactly once, never inside this call, with the manager, when all have been started; soon
+    ///     when there are none.
+    public func start(
+        _ tasks: [DownloadTask], onMainQueue: Bool = true, handler: Handler? = nil
+    ) {
+        perform(.start, engine.ids(of: tasks), true, onMainQueue, handler)
+    }
+
+    /// The same for the tasks of some keys of the present context; those that have none are skipped, and logged.
+    public func start(
+        keys: [String], onMainQueue: Bool = true, handler: Handler? = nil
+    ) {
+        perform(.start, ids(keys), true, onMainQueue, handler)
+    }
+
+    /// Stops the task of a key, and keeps what is there of the file.
+    ///
+    /// - Parameters:
+    ///   - key: The key of the task.
+    ///   - startsNext: Whether the task's place among those that run is given to another; else it stays empty until
+    ///     something is started.
+    ///   - onMainQueue: Whether `handler` is called on the main queue, else on ``operationQueue``.
+    ///   - handler: Called exactly once, never inside this call, as by ``suspend(_:startsNext:onMainQueue:handler:)``. When there is no
+    ///     task with the key, its ``DownloadTask/error`` is ``LannerError/noTask(key:)``.
+    public func suspend(
+        key: String, startsNext: Bool = true, onMainQueue: Bool = true, handler: DownloadTask.Handler? = nil
+    ) {
+        perform(.suspend, key: key, startsNext, onMainQueue, handler)
+    }
+
+    /// Stops several tasks, and keeps what is there of their files.
+    ///
+    /// - Parameters:
+    ///   - tasks: The tasks; those that are not, or no longer, this manager's are left out.
+    ///   - startsNext: Whether the places of those that run are given to others; else they stay empty until something is
+    ///     started.
+    ///   - onMainQueue: Whether `handler` is called on the main queue, else on ``operationQueue``.
+    ///   - handler: Called exactly once, never inside this call, with the manager, when all have come to rest; soon
+    ///     when there are none.
+    public func suspend(
+        _ tasks: [DownloadTask], startsNext: Bool = true, onMainQueue: Bool = true, handler: Handler? = nil
+    ) {
+        perform(.suspend, engine.ids(of: tasks), startsNext, onMainQueue, handler)
+    }
+
+    /// The same for the tasks of some keys of the present context; those that have none are skipped, and logged.
+    public func suspend(
+        keys: [String], startsNext: Bool = true, onMainQueue: Bool = true, handler: Handler? = nil
+    ) {
+        perform(.suspend, ids(keys), startsNext, onMainQueue, handler)
+    }
+
+    /// Stops and forgets the task of a key, unless it has succeeded.
+    ///
+    /// - Parameters:
+    ///   - key: The key of the task.
+    ///   - startsNext: Whether the task's place among those that run is given to another; else it stays empty until
+    ///     something is started.
+    ///   - onMainQueue: Whether `handler` is called on the main queue, else on ``operationQueue``.
+    ///   - handler: Called exactly once, never inside this call, as by ``cancel(_:startsNext:onMainQueue:handler:)``. When there is no
+    ///     task with the key, its ``DownloadTask/error`` is ``LannerError/noTask(key:)``.
+    public func cancel(
+        key: String, startsNext: Bool = true, onMainQueue: Bool = true, handler: DownloadTask.Handler? = nil
+    ) {
+        perform(.cancel, key: key, startsNext, onMainQueue, handler)
+    }
+
+    /// Stops and forgets several tasks, except those that have succeeded.
+    ///
+    /// - Parameters:
+    ///   - tasks: The tasks; those that are not, or no longer, this manager's are left out.
+    ///   - startsNext: Whether the places of those that run are given to others; else they stay empty until something is
+    ///     started.
+    ///   - onMainQueue: Whether `handler` is called on the main queue, else on ``operationQueue``.
+    ///   - handler: Called exactly once, never inside this call, with the manager, when they and their files are gone; soon
+    ///     when there are none.
+    public func cancel(
+        _ tasks: [DownloadTask], startsNext: Bool = true, onMainQueue: Bool = true, handler: Handler? = nil
+    ) {
+        perform(.cancel, engine.ids(of: tasks), startsNext, onMainQueue, handler)
+    }
+
+    /// The same for the tasks of some keys of the present context; those that have none are skipped, and logged.
+    public func cancel(
+        keys: [String], startsNext: Bool = true, onMainQueue: Bool = true, handler: Handler? = nil
+    ) {
+        perform(.cancel, ids(keys), startsNext, onMainQueue, handler)
+    }
+
+    /// Forgets the task of a key, whatever it is.
+    ///
+    /// - Parameters:
+    ///   - key: The key of the task.
+    ///   - completely: Whether a finished file is deleted, too.
+    ///   - startsNext: Whether the task's place among those that run is given to another; else it stays empty until
+    ///     something is started.
+    ///   - onMainQueue: Whether `handler` is called on the main queue, else on ``operationQueue``.
+    ///   - handler: Called exactly once, never inside this call, as by ``remove(_:completely:startsNext:onMainQueue:handler:)``. When there is no
+    ///     task with the key, its ``DownloadTask/error`` is ``LannerError/noTask(key:)``.
+    public func remove(
+        key: String, completely: Bool = false, startsNext: Bool = true, onMainQueue: Bool = true,
+        handler: DownloadTask.Handler? = nil
+    ) {
+        perform(.remove(completely: completely), key: key, startsNext, onMainQueue, handler)
+    }
+
+    /// Forgets several tasks, whatever they are.
+    ///
+    /// - Parameters:
+    ///   - tasks: The tasks; those that are not, or no longer, this manager's are left out.
+    ///   - completely: Whether a finished file is deleted, too.
+    ///   - startsNext: Whether the places of those that run are given to others; else they stay empty until something is
+    ///     started.
+    ///   - onMainQueue: Whether `handler` is called on the main queue, else on ``operationQueue``.
+    ///   - handler: Called exactly once, never inside this call, with the manager, when they and their files are gone; soon
+    ///     when there are none.
+    public func remove(
+        _ tasks: [DownloadTask], completely: Bool = false, startsNext: Bool = true, onMainQueue: Bool = true,
+        handler: Handler? = nil
+    ) {
+        perform(.remove(completely: completely), engine.ids(of: tasks), startsNext, onMainQueue, handler)
+    }
+
+    /// The same for the tasks of some keys of the present context; those that have none are skipped, and logged.
+    public func remove(
+        keys: [String], completely: Bool = false, startsNext: Bool = true, onMainQueue: Bool = true,
+        handler: Handler? = nil
+    ) {
+        perform(.remove(completely: completely), ids(keys), startsNext, onMainQueue, handler)
+    }
+
+    /// Starts the tasks that were added without being started and of which nothing was asked since: as many as may run at
+    /// once, the others wait in the order of ``tasks``. Fills what ``suspend(_:startsNext:onMainQueue:handler:)`` and its
+    /// like have left empty, too. Tasks that were suspended stay suspended.
+    ///
+    /// - Parameters:
+    ///   - list: The list whose tasks are started; of the present context all when nil.
+    ///   - onMainQueue: Whether `handler` is called on the main queue, else on ``operationQueue``.
+    ///   - handler: Called exactly once, never inside this call, with the manager, when all have been started; soon when
+    ///     there are none.
+    public func startWaiting(list: String? = nil, onMainQueue: Bool = true, handler: Handler? = nil) {
+        let ids = engine.state.withLock { state in
+            (list.map { state.scope.roll(of: $0) } ?? state.scope.roll).ids([.suspended])
+        }
+        perform(.startAdded, ids.sorted(), true, onMainQueue, handler)
+    }
+
+    // MARK: -
+
+    private func perform(
+        _ verb: Verb, key: String, _ startsNext: Bool, _ onMainQueue: Bool, _ handler: DownloadTask.Handler?
+    ) {
+        if let task = fetchTask(key: key) { return perform(verb, task, startsNext, onMainQueue, handler) }
+        performNothing(key, .noTask(key: key), onMainQueue, handler)
+    }
+
+    private func ids(_ keys: [String]) -> [DownloadID] {
+        let tasks = keys.compactMap { key in
+            let task = fetchTask(key: key)
+            if task == nil { engine.log { .error("nothing to do", error: LannerError.noTask(key: key)) } }
+            return task
+        }
+        return engine.ids(of: tasks)
+    }
+}

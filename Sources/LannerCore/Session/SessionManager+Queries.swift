@@ -1,0 +1,64 @@
+import LannerMachine
+
+// Questions about the tasks of the present context; none costs more than its answer.
+
+extension SessionManager {
+    /// The tasks that wait, run, are suspended or have failed, in order.
+    public var tasksInProgress: [DownloadTask] { engine.tasks { $0.scope.roll.ids(Status.inProgress) } }
+
+    /// The tasks of a list, or those that have none, in order.
+    public func tasks(list: String?) -> [DownloadTask] {
+        engine.tasks { $0.scope.roll(of: list).ids(Status.allCases) }
+    }
+
+    /// The tasks of a list, or those that have none, that wait, run, are suspended or have failed, in order.
+    public func tasksInProgress(list: String?) -> [DownloadTask] {
+        engine.tasks { $0.scope.roll(of: list).ids(Status.inProgress) }
+    }
+
+    /// The tasks of a list, or those that have none, whose file is there, in order.
+    public func succeededTasks(list: String?) -> [DownloadTask] {
+        engine.tasks { $0.scope.roll(of: list).ids([.succeeded]) }
+    }
+
+    /// How many tasks there are. O(1).
+    public var taskCounts: TaskCounts { TaskCounts(engine.state.withLock { $0.scope.roll }) }
+
+    /// How many tasks of a list there are, or of those that have none. O(1).
+    public func taskCounts(list: String?) -> TaskCounts {
+        TaskCounts(engine.state.withLock { $0.scope.roll(of: list) })
+    }
+
+    /// Where the task of a key stands; nil when there is none. O(1).
+    public func status(key: String) -> Status? { fetchTask(key: key)?.status }
+}
+
+extension Status {
+    /// Whether the task has yet to succeed and may still: it waits, runs, is suspended or has failed.
+    public var isInProgress: Bool {
+        switch self {
+        case .waiting, .running, .suspended, .failed, .willSuspend: true
+        case .canceled, .removed, .succeeded, .willCancel, .willRemove: false
+        }
+    }
+
+    static let inProgress = allCases.filter(\.isInProgress)
+}
+
+/// How many tasks have which status.
+public struct TaskCounts: Sendable, Hashable {
+    private let counts: [Status: Int]
+
+    init(_ roll: Roll) {
+        counts = Dictionary(uniqueKeysWithValues: Status.allCases.map { ($0, roll.count($0)) })
+    }
+
+    /// How many have one status.
+    public subscript(status: Status) -> Int { counts[status] ?? 0 }
+
+    /// How many there are.
+    public var all: Int { counts.values.reduce(0, +) }
+
+    /// How many have yet to succeed and may still; see ``Status/isInProgress``.
+    public var inProgress: Int { Status.inProgress.reduce(0) { $0 + self[$1] } }
+}

@@ -1,0 +1,193 @@
+import Foundation
+import LannerMachine
+import LannerTesting
+import Testing
+
+@testable import LannerCore
+
+@Suite("R-01: destinations") struct DestinationFeatureTests {
+    private let cache = Cache(
+        "a", downloadPath: "/data/app", downloadFilePath: "/data/app/File", allowedDirectories: ["/media/", "/data"])
+
+    @Test(arguments: [
+        ("a.pdf", "a.pdf"), ("pdf/2024/a.pdf", "pdf/2024/a.pdf"), ("/data/app/File/pdf/a.pdf", "pdf/a.pdf"),
+        ("/data/app/File/a.pdf", "a.pdf"), ("/media/a.pdf", "/media/a.pdf"), ("/media/x/y", "/media/x/y"),
+        ("/data/b/c", "/data/b/c"), ("~/a", "~/a"), ("...", "..."),
+    ])
+    func isRead(text: String, expected: String) throws {
+        let place = try FilePlace(destination: text, in: cache)
+        #expect("\(place)" == expected)
+        #expect(cache.path(of: place) == (expected.hasPrefix("/") ? expected : "/data/app/File/" + expected))
+    }
+
+    @Test(arguments: [
+        "", "/", "a/", "../a", "a/../b", "./a", "a//b", "a\0b", "/media/../etc/passwd", "/media//a", "..",
+    ])
+    func isNoPath(text: String) {
+        #expect { try FilePlace(destination: text, in: cache) } throws: {
+            if case LannerError.invalidDestination(text) = $0 { true } else { false }
+        }
+    }
+
+    /// Outside, or among the records and the unfinished files.
+    @Test(arguments: ["/etc/passwd", "/media", "/mediax/a", "/data/app/journal", "/data/app/Tmp/a", "/data/app/File"])
+    func isNotAllowed(text: String) {
+        #expect { try FilePlace(destination: text, in: cache) } throws: {
+            if case LannerError.destinationNotAllowed(text) = $0 { true } else { false }
+        }
+    }
+
+    // MARK: Downloads
+
+    private func bench() -> TestBench {
+        let bench = TestBench()
+        bench.transport.serve(.init([1, 1]), at: "/one")
+        bench.transport.serve(.init([2, 2, 2]), at: "/two")
+        return bench
+    }
+
+    private func request(_ place: String, _ destination: String, _ policy: FileConflictPolicy? = nil) -> DownloadRequest
+    {
+        DownloadRequest("https://a.example" + place, destination: destination, conflictPolicy: policy)
+    }
+
+    @Test func theFileIsWhereItIsWanted() throws {
+        let bench = bench()
+        let task = try #require(bench.manager.download(request("/one", "pdf/2024/a.pdf")))
+        #expect(task.fileName == "a.pdf" && task.filePath == "/downloads/File/pdf/2024/a.pdf")
+        bench.settle()
+        #expect(task.status == .succeeded && bench.contents(of: task) == [1, 1])
+        let again = try #require(bench.relaunch().fetchTask(task.url))
+        #expect(again.filePath == task.filePath && again.status == .succeeded)
+        bench.manager.remove(again, completely: true)
+        bench.settle()
+        #expect(bench.files.isEmpty)
+    }
+
+    @Test func oneThatIsOutsideIsRefused() {
+        let (bench, calls) = (bench(), Tally())
+        let task = bench.manager.download(request("/one", "/etc/passwd")) {
+            calls.add("\($0.status) \($0.error as Any)")
+        }
+        bench.settle()
+        #expect(task == nil && bench.manager.tasks.isEmpty && calls.all.count == 1)
+        #expect(calls.all.first?.hasPrefix("failed") == true && calls.all.first?.contains("/etc/passwd") == true)
+    }
+
+    @Test func twoCannotReplaceEachOther() throws {
+        let bench = bench()
+        let one = try #require(bench.manager.download(request("/one", "x/a")))
+        #expect(bench.manager.download(request("/two", "x/a")) == nil)
+        #expect(bench.log.errors.contains { "\($0)" == LannerError.destinationTaken("x/a").description })
+        bench.settle()
+        // That one has ended: its file is replaced, as configured.
+        let two = try #require(bench.manager.download(request("/two", "x/a")))
+        bench.settle()
+        #expect(one.filePath == two.filePath && bench.contents(of: two) == [2, 2, 2])
+    }
+
+    @Test(arguments: [false, true]) func whoIsThereFirstHasThePlace(relaunches: Bool) throws {
+        let bench = bench()
+        var idle = request("/one", "a")
+        idle.startsImmediately = false
+        bench.manager.download(idle)
+        bench.settle()
+        if relaunches { bench.relaunch() }
+        #expect(bench.manager.download(request("/two", "a")) == nil)
+        #expect(bench.manager.download(request("/one", "a")) != nil, "itself is not in its way")
+        #expect(bench.manager.download(request("/two", "b")) != nil)
+        bench.manager.remove("https://a.example/one")
+        bench.settle()
+        let two = try #require(bench.manager.download(request("/two", "a")))
+        bench.settle()
+        #expect(two.status == .succeeded && two.filePath.hasSuffix("/b"), "its file is there: it keeps its place")
+    }
+
+    @Test func eachHasItsOwnPolicy() throws {
+        let bench = bench()
+        bench.manager.download(request("/one", "x/a.txt"))
+        bench.settle()
+        let two = try #require(bench.manager.download(request("/two", "x/a.txt", .fail)))
+        bench.settle()
+        #expect(two.reason == .disk(.inTheWay))
+        bench.manager.download(request("/two", "x/a.txt", .keepBoth))
+        bench.settle()
+        #expect(two.status == .succeeded && two.filePath == "/downloads/File/x/a 2.txt")
+        bench.relaunch()
+        #expect(bench.records.map(\.conflictPolicy) == [nil, .keepBoth])
+        bench.manager.configuration.fileConflictPolicy = .fail
+        let other = bench.manager.download(
+            DownloadRequest("https://a.example/one", key: "k", destination: "x/a.txt", conflictPolicy: .replace))
+        bench.settle()
+        #expect(other?.status == .succeeded && other?.filePath == "/downloads/File/x/a.txt")
+    }
+
+    @Test func aDirectoryThatIsAllowedNoMoreGetsNoFile() throws {
+        let directory = try TemporaryDirectory()
+        let cache = Cache("a", downloadPath: directory.path + "/app", allowedDirectories: [directory.path + "/media"])
+        let place = try FilePlace(destination: directory.path + "/media/a", in: cache)
+        #expect(Cache("a", downloadPath: directory.path + "/app").base(ofFile: cache.path(of: place)) == nil)
+    }
+}
+
+/// On a real disk.
+@Suite("R-01: destinations and symbolic links") struct DestinationLinkTests {
+    private let directory: TemporaryDirectory
+    private let cache: Cache
+    private let transport = ScriptedTransport()
+
+    init() throws {
+        directory = try TemporaryDirectory()
+        cache = Cache("links", downloadPath: directory.path + "/cache", allowedDirectories: [directory.path + "/media"])
+        transport.serve(.init([1, 2, 3]), at: "/one")
+        for name in ["/cache/File", "/elsewhere", "/real"] {
+            try FileManager.default.createDirectory(
+                atPath: directory.path + name, withIntermediateDirectories: true)
+        }
+    }
+
+    private func download(_ destination: String) async throws -> (SessionManager, DownloadTask) {
+        let manager = SessionManager("links", transport: transport, cache: cache)
+        let task = try #require(
+            manager.download(DownloadRequest("https://a.example/one", destination: destination)))
+        for await event in task.events {
+            if case .status(let status) = event, status.isAtRest { break }
+        }
+        return (manager, task)
+    }
+
+    private func link(_ path: String, to target: String) throws {
+        try FileManager.default.createSymbolicLink(
+            atPath: directory.path + path, withDestinationPath: directory.path + target)
+    }
+
+    @Test(arguments: ["out/a", "out/deeper/a"]) func aLinkInsideIsNotFollowed(destination: String) async throws {
+        try link("/cache/File/out", to: "/elsewhere")
+        let (manager, task) = try await download(destination)
+        #expect(task.reason == .disk(.notPermitted))
+        #expect(try FileManager.default.contentsOfDirectory(atPath: directory.path + "/elsewhere").isEmpty)
+        manager.invalidate()
+    }
+
+    @Test func aLinkThatIsAllowedItselfIsFollowed() async throws {
+        try link("/media", to: "/real")
+        let (manager, task) = try await download(directory.path + "/media/new/a")
+        #expect(task.status == .succeeded)
+        #expect(FileManager.default.fileExists(atPath: directory.path + "/real/new/a"))
+        manager.invalidate()
+    }
+
+    @Test func aLinkThatComesLaterProtectsWhatItLeadsTo() async throws {
+        let (manager, task) = try await download("x/a")
+        #expect(task.status == .succeeded)
+        let foreign = directory.path + "/elsewhere/a"
+        try FileManager.default.moveItem(atPath: directory.path + "/cache/File/x", toPath: directory.path + "/x")
+        try Data([9]).write(to: URL(fileURLWithPath: foreign))
+        try link("/cache/File/x", to: "/elsewhere")
+        await withCheckedContinuation { done in
+            manager.remove(task, completely: true, onMainQueue: false) { _ in done.resume() }
+        }
+        #expect(FileManager.default.fileExists(atPath: foreign))
+        manager.invalidate()
+    }
+}

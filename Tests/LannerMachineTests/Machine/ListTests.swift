@@ -1,0 +1,294 @@
+import LannerMachine
+import Testing
+
+/// Downloads of several lists, and who of them holds a slot.
+private struct Lists {
+    var machine: Machine
+    var settings = Settings()
+
+    init(_ lists: [String?], limit: Int, of named: [String: Int] = [:]) {
+        settings.maximumRunning = limit
+        settings.listLimits.named = named
+        machine = Machine(settings: settings, seed: 1)
+        let new = lists.enumerated().map { NewDownload(id: id($0), rank: Int64($0), list: $1) }
+        feed(.add(new))
+        feed(.user(.start, new.map(\.id), nil))
+    }
+
+    func id(_ number: Int) -> DownloadID { DownloadID(UInt64(number)) }
+
+    mutating func feed(_ event: Event) { _ = machine.handle(event, now: .zero, wallSeconds: 0) }
+
+    mutating func suspend(_ number: Int) {
+        feed(.user(.suspend, [id(number)], nil))
+        close(number)
+    }
+
+    mutating func close(_ number: Int) {
+        let attempt = machine[id(number)]?.attempt ?? 0
+        feed(.file(id(number), attempt, .closed(written: ByteRanges(), synced: ByteRanges())))
+    }
+
+    var running: [Int] { machine.running.map { Int($0.number) }.sorted() }
+}
+
+@Suite("R-02: lists") struct ListTests {
+    @Test func eachListHasALimitBesideThatOfAll() {
+        var lists = Lists(["a", "a", "a", "b", nil, nil, "b"], limit: 5, of: ["a": 2])
+        #expect(lists.running == [0, 1, 3, 4, 5])
+        #expect(lists.machine.isFull("a") && !lists.machine.isFull("b") && !lists.machine.isFull(nil))
+        lists.suspend(4)
+        #expect(lists.running == [0, 1, 3, 5, 6], "the first that may, not the first that waits")
+        lists.suspend(0)
+        #expect(lists.running == [1, 2, 3, 5, 6])
+    }
+
+    @Test func aListThatIsNotNamedHasTheStandardLimit() {
+        let lists = Lists(Array(repeating: "a", count: 9), limit: 9)
+        #expect(lists.running == [0, 1, 2])
+        #expect(Lists(Array(repeating: nil, count: 9), limit: 9).running.count == 9)
+    }
+
+    @Test func aHigherLimitIsFilledAtOnceAndALowerOneStopsNobody() {
+        var lists = Lists(Array(repeating: "a", count: 5), limit: 9, of: ["a": 1])
+        lists.settings.listLimits.named["a"] = 4
+        lists.feed(.settings(lists.settings))
+        #expect(lists.running == [0, 1, 2, 3])
+        lists.settings.listLimits.named["a"] = 0
+        lists.feed(.settings(lists.settings))
+        #expect(lists.running == [0, 1, 2, 3])
+        for number in 0..<3 { lists.suspend(number) }
+        #expect(lists.running == [3])
+        lists.suspend(3)
+        #expect(lists.running == [4], "less than one is no limit")
+    }
+
+    @Test func whoIsMovedToAnotherListLeavesRoom() {
+        var lists = Lists(["a", "a", "b"], limit: 9, of: ["a": 1, "b": 1])
+        #expect(lists.running == [0, 2])
+        lists.feed(.relist(lists.id(0), "b"))
+        #expect(lists.running == [0, 1, 2], "what runs goes on, though its list is full")
+        lists.suspend(2)
+        lists.feed(.user(.start, [lists.id(2)], nil))
+        #expect(lists.running == [0, 1])
+        lists.feed(.relist(lists.id(2), nil))
+        #expect(lists.running == [0, 1, 2])
+    }
+
+    @Test("R-05: a slot stays empty until something is started") func slotsStayEmpty() {
+        var lists = Lists([nil, "a", nil, "a", nil], limit: 2)
+        #expect(lists.running == [0, 1])
+        lists.feed(.withhold([lists.id(0), lists.id(2)]))
+        lists.suspend(0)
+        #expect(lists.running == [1])
+        lists.suspend(1)
+        #expect(lists.running == [2], "that of another is filled")
+        lists.feed(.user(.start, [lists.id(2)], nil))
+        #expect(lists.running == [2, 3])
+    }
+
+    @Test("R-05: a start before the slot is left is enough") func aStartMeanwhile() {
+        var lists = Lists([nil, nil], limit: 1)
+        lists.feed(.withhold([lists.id(0)]))
+        lists.feed(.user(.suspend, [lists.id(0)], nil))
+        lists.feed(.user(.start, [], nil))
+        lists.close(0)
+        #expect(lists.running == [1])
+    }
+
+    /// A list and all lists, with a plain model: after every change those run that the model says.
+    @Test(arguments: 0..<50) func agreesWithASearchThroughAll(seed: UInt64) {
+        var random = SeededGenerator(seed: seed)
+        let names: [String?] = [nil, "a", "b", "c"]
+        var model = Model((0..<30).map { _ in names[random.below(4)] })
+        var lists = Lists(model.lists, limit: model.limit, of: model.limits)
+        model.admit()
+        for _ in 0..<200 {
+            let number = random.below(30)
+            switch random.below(6) {
+            case 0:
+                lists.suspend(number)
+                model.wanting.remove(number)
+                model.running.remove(number)
+            case 1:
+                lists.feed(.user(.start, [lists.id(number)], nil))
+                if !model.running.contains(number) { model.wanting.insert(number) }
+            case 2:
+                model.lists[number] = names[random.below(4)]
+                lists.feed(.relist(lists.id(number), model.lists[number]))
+            case 3:
+                model.ranks[number] = random.below(10)
+                lists.feed(.reorder([lists.id(number): Int64(model.ranks[number])]))
+            default:
+                model.limit = 1 + random.below(8)
+                model.limits = ["a": 1 + random.below(4), "b": 1 + random.below(4)]
+                lists.settings.maximumRunning = model.limit
+                lists.settings.listLimits.named = model.limits
+                lists.feed(.settings(lists.settings))
+            }
+            model.admit()
+            #expect(Set(lists.running) == model.running)
+        }
+    }
+
+    private struct Model {
+        var lists: [String?]
+        var ranks: [Int]
+        var wanting: Set<Int>
+        var running: Set<Int> = []
+        var limit = 4
+        var limits = ["a": 1, "b": 2]
+
+        init(_ lists: [String?]) {
+            self.lists = lists
+            ranks = Array(lists.indices)
+            wanting = Set(lists.indices)
+        }
+
+        mutating func admit() {
+            while running.count < limit, let next = wanting.filter(mayRun).min(by: { order($0) < order($1) }) {
+                wanting.remove(next)
+                running.insert(next)
+            }
+        }
+
+        private func order(_ number: Int) -> (Int, Int) { (ranks[number], number) }
+
+        private func mayRun(_ number: Int) -> Bool {
+            guard let list = lists[number] else { return true }
+            return running.count { lists[$0] == list } < limits[list] ?? 3
+        }
+    }
+}
+
+@Suite("R-03: what is shelved") struct ShelfTests {
+    @Test func whatRunsStopsAndGoesOn() {
+        var bench = Bench.transferring()
+        #expect(bench.verb(.shelve, 1).answers.isEmpty)
+        let end = bench.closed(1, 0..<10)
+        #expect(end.phases == [] && end.answers == [1] && bench.phase == .waiting(.shelved))
+        #expect(end.records.last?.status == .active && end.records.last?.written == ByteRanges([0..<10]))
+        #expect(bench.machine.runningCount == 0)
+        #expect(bench.verb(.unshelve, 2).phases == [.waiting(.slot), .running])
+    }
+
+    @Test func whatWaitsForItsTimeWaitsNoLonger() {
+        var bench = Bench.requesting()
+        bench.feed(.exchange(bench.id, 1, .failed(DownloadFailure(.transport(.timedOut), ""))))
+        bench.closed()
+        bench.verb(.shelve)
+        #expect(bench.phase == .waiting(.shelved))
+        #expect(bench.pass(.seconds(60)).isEmpty)
+        #expect(bench.verb(.unshelve).phases == [.waiting(.slot), .running])
+    }
+
+    @Test func whatRestsStaysAsItIs() {
+        for var bench in [Bench.resting(), .failed(), .succeeded()] {
+            let phase = bench.phase
+            #expect(bench.verb(.shelve, 1) == [.answer(1)])
+            #expect(bench.verb(.unshelve, 2) == [.answer(2)])
+            #expect(bench.phase == phase)
+        }
+    }
+
+    @Test func aStartWaitsForTheShelf() {
+        var bench = Bench.resting()
+        bench.verb(.shelve)
+        let start = bench.verb(.start, 1)
+        #expect(start.phases == [.waiting(.shelved)] && start.answers == [1])
+        #expect(start.records.map(\.status) == [.active])
+        #expect(bench.verb(.suspend).phases == [.suspended])
+        #expect(bench.verb(.unshelve).isEmpty)
+    }
+
+    @Test func aFileOnItsWayToItsPlaceArrives() {
+        var bench = Bench.recording()
+        #expect(bench.verb(.shelve, 1).isEmpty)
+        let end = bench.feed(.store(bench.id, 1, .recorded))
+        #expect(end.phases == [.succeeded] && end.answers == [1])
+    }
+
+    @Test func shelvesWhileTheFileCloses() {
+        var bench = Bench.transferring()
+        bench.verb(.suspend, 1)
+        bench.verb(.shelve, 2)
+        bench.verb(.start, 3)
+        #expect(bench.closed().answers == [1, 2])
+        #expect(bench.phase == .waiting(.shelved))
+    }
+
+    @Test func aNetworkThatComesBackChangesNothing() {
+        var bench = Bench.opening()
+        bench.verb(.shelve)
+        bench.closed()
+        bench.feed(.network(available: false))
+        #expect(bench.feed(.network(available: true)).isEmpty)
+        #expect(bench.phase == .waiting(.shelved))
+    }
+}
+
+@Suite struct AskedAgainTests {
+    @Test("R-04: only what was added and never touched is started") func startsWhatWasAdded() {
+        let added = Saved(status: .suspended, isUnstarted: true)
+        var bench = Bench.resting(saved: added)
+        #expect(bench.verb(.startAdded).phases == [.waiting(.slot), .running])
+        #expect(bench.machine[bench.id]?.saved.isUnstarted == false)
+        bench = Bench.resting(saved: added)
+        #expect(bench.verb(.suspend, 1).answers == [1])
+        #expect(bench.verb(.startAdded, 2) == [.answer(2)])
+        bench = Bench.resting()
+        #expect(bench.verb(.startAdded, 2) == [.answer(2)])
+    }
+
+    @Test("R-06: a wrong checksum is tried again as often as is wanted") func wrongChecksums() {
+        var bench = Bench.verifying(Settings().with { $0.retry.maximumChecksumRetries = 2 }, hasDigest: true)
+        for attempt in Attempt(1)...2 {
+            #expect(bench.feed(.file(bench.id, attempt, .verified(.mismatch("")))).restarts == [.wrongDigest])
+            bench.feed(.file(bench.id, attempt + 1, .opened(held: ByteRanges())))
+            bench.feed(.exchange(bench.id, UInt64(attempt) + 1, .head(.file())))
+            bench.feed(.file(bench.id, attempt + 1, .wrote(0..<1000)))
+            bench.feed(.exchange(bench.id, UInt64(attempt) + 1, .ended(received: 1000)))
+        }
+        bench.feed(.file(bench.id, 3, .verified(.mismatch("why"))))
+        #expect(bench.closed(3).phases == [.failed(DownloadFailure(.checksumMismatch, "why"))])
+        // A start counts anew.
+        bench.verb(.start)
+        bench.feed(.file(bench.id, 4, .opened(held: ByteRanges())))
+        bench.feed(.exchange(bench.id, 4, .head(.file())))
+        bench.feed(.file(bench.id, 4, .wrote(0..<1000)))
+        bench.feed(.exchange(bench.id, 4, .ended(received: 1000)))
+        #expect(bench.feed(.file(bench.id, 4, .verified(.mismatch("")))).restarts == [.wrongDigest])
+    }
+
+    @Test("N-05: the bytes of another URL are given up") func anotherURL() {
+        var bench = Bench.resting(saved: .holding(0..<500))
+        #expect(bench.feed(.readdress(bench.id)) == [.transport(bench.id, .readdress)])
+        #expect(bench.machine[bench.id]?.saved.isOfOtherURL == true)
+        let start = bench.verb(.start)
+        #expect(start.restarts == [.otherURL])
+        #expect(bench.machine[bench.id]?.saved.isOfOtherURL == false)
+    }
+
+    @Test("N-05: the bytes of another URL are kept when a digest decides") func anotherURLWithADigest() {
+        var bench = Bench.resting(hasDigest: true, saved: .holding(0..<500))
+        bench.feed(.readdress(bench.id))
+        #expect(bench.verb(.start).restarts.isEmpty)
+        let ask = bench.feed(.file(bench.id, 1, .opened(held: ByteRanges([0..<500])))).asks.first
+        #expect(ask?.range?.lowerBound == 500)
+        bench.feed(.exchange(bench.id, 1, .head(.part(500..<1000, of: 1000))))
+        bench.feed(.file(bench.id, 1, .wrote(500..<1000)))
+        bench.feed(.exchange(bench.id, 1, .ended(received: 1000)))
+        // Without the digest nothing ties the two halves.
+        bench.feed(.expectDigest(bench.id, false))
+        #expect(bench.feed(.file(bench.id, 1, .verified(.sizeOnly))).restarts == [.cannotResume])
+    }
+
+    @Test("N-05: an attempt that is under way goes on with the old URL") func anotherURLMeanwhile() {
+        var bench = Bench.transferring()
+        #expect(bench.feed(.readdress(bench.id)) == [.transport(bench.id, .readdress)])
+        bench.verb(.suspend)
+        let end = bench.closed(1, 0..<10)
+        #expect(end.records.last?.isOfOtherURL == true)
+        #expect(bench.verb(.start).restarts == [.otherURL])
+    }
+}
