@@ -7,6 +7,7 @@ import LannerCore
 public final class ManualLinks: Sendable {
     private struct Call: Sendable {
         var number: Int
+        var request: DownloadLink.Request
         var answer: @Sendable (Result<DownloadLink?, any Error>) -> Void
     }
 
@@ -33,6 +34,9 @@ public final class ManualLinks: Sendable {
     /// How many calls were canceled.
     public var canceledCount: Int { state.withLock { $0.canceled } }
 
+    /// What the call that has waited longest asks for.
+    var oldestWaiting: DownloadLink.Request? { state.withLock { $0.waiting.first?.request } }
+
     /// Answers the call that has waited longest; false when none does.
     @discardableResult
     public func answer(_ result: Result<DownloadLink?, any Error>) -> Bool {
@@ -48,7 +52,9 @@ extension ManualLinks: LinkSource {
     ) -> @Sendable () -> Void {
         let number = state.withLock { state in
             state.requests.append(request)
-            if closure == nil { state.waiting.append(Call(number: state.requests.count, answer: answer)) }
+            if closure == nil {
+                state.waiting.append(Call(number: state.requests.count, request: request, answer: answer))
+            }
             return state.requests.count
         }
         if let closure { answer(Result { try closure(request) }) }

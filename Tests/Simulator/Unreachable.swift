@@ -14,20 +14,20 @@ struct Unreachable {
 
     private static let rules = [
         Rule(kinds: [.add], places: [.none], reason: "A download is added once."),
-        Rule(kinds: [.network], places: [], reason: "No monitor leads there yet."),
         Rule(
-            kinds: [.expectLink, .linkGiven, .linkNone, .linkFailed], places: [], reason: "No provider leads there yet."
-        ),
+            kinds: [.network],
+            places: [
+                .waiting, .openingFile, .asking, .requesting, .transferring, .closing, .verifying, .announcing, .moving,
+                .readdressing, .recording, .waitingToRecord,
+            ], reason: "Whoever neither runs nor waits for a network is not told of it."),
         Rule(
-            kinds: Set(Kind.allCases), places: Set(Place.allCases).subtracting([.asking]),
-            reason: "No provider leads there yet."),
-        Rule(
-            kinds: [.startAdded, .shelve, .unshelve, .relist, .readdress], places: [],
-            reason: "No user of these worlds has lists, contexts or keys yet."),
+            kinds: [.shelve, .unshelve, .readdress], places: [],
+            reason: "No user of these worlds has contexts or keys yet."),
+        Rule(kinds: [.startAdded], places: [.suspended], reason: "Only who was added, and not started, is asked."),
         Rule(kinds: [.downloadAgain], places: [.succeeded], reason: "Only a finished file can be gone."),
         Rule(kinds: [.admit], places: [.waiting], reason: "Who waits is in the queue, nobody else."),
         Rule(
-            kinds: [.tick], places: [.waiting, .requesting, .transferring, .waitingToRecord],
+            kinds: [.tick], places: [.waiting, .asking, .requesting, .transferring, .waitingToRecord],
             reason: "The other states have no deadline."),
         Rule(
             kinds: [.recorded, .recordFailed], places: [.forgetting, .announcing, .readdressing, .recording],
@@ -43,18 +43,18 @@ struct Unreachable {
             reason: "The file is closed in every other state."),
         Rule(
             kinds: [.fileFailed],
-            places: [.openingFile, .requesting, .transferring, .verifying, .closing, .moving],
+            places: [.openingFile, .asking, .requesting, .transferring, .verifying, .closing, .moving],
             reason: "The file is closed in every other state, but where it is moved."),
         Rule(
             kinds: [.head, .redirected, .received, .holds, .resumeData, .ended, .overflowed, .exchangeFailed],
             places: [.openingFile, .requesting, .transferring, .closing],
             reason: "Exchanges are stopped before a file is opened or closed: their last words come up to then."),
         Rule(
-            kinds: [.start, .suspend, .cancel, .remove, .expectDigest, .reorder],
+            kinds: [.start, .suspend, .cancel, .remove, .expectDigest, .expectLink, .relist, .reorder],
             places: Set(Place.allCases).subtracting([.none]),
             reason: "The engine does not ask for what is not there."),
         Rule(
-            kinds: [.expectDigest], places: Set(Place.allCases).subtracting([.forgetting, .discarding]),
+            kinds: [.expectDigest, .relist], places: Set(Place.allCases).subtracting([.forgetting, .discarding]),
             reason: "Whoever asks for the URL of a download on its way out gets another download."),
     ]
 

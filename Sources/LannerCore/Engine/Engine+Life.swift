@@ -31,7 +31,9 @@ extension Engine {
             state.timeout = settings.watchdog.silence
             state.fileNaming = configuration.fileNaming
             state.conflictPolicy = configuration.fileConflictPolicy
-            return state.gate.news() + [.settings(settings)]
+            let news = state.gate.news()
+            // Nobody is admitted in between by what does not hold any more.
+            return state.gate.isOpen ? [.settings(settings)] + news : news + [.settings(settings)]
         }
     }
 

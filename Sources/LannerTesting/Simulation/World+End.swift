@@ -36,6 +36,7 @@ extension World {
         journal.note("healed")
         journal.isHealed = true
         transport.outage = nil
+        if network.path != nil { network.path = NetworkPath(kind: .wifi) }
         servers.heal()
         disk.capacity = nil
         disk.failNothing()
@@ -48,6 +49,8 @@ extension World {
             steps += 1
             if lanes.runNext() {
                 try check()
+            } else if let links, links.waitingCount > 0 {
+                giveGoodLink(from: links)
             } else if let exchange = transport.underwayExchanges.first {
                 exchange.release(nil)
             } else if manager.status == .running, let next = clock.nextDeadline {

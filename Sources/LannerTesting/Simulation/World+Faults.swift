@@ -9,9 +9,11 @@ extension World {
     // MARK: Network and disk
 
     func changeNetwork() {
-        let outage: TransportFault? = transport.outage == nil ? .notConnected : nil
-        journal.note("network", outage == nil ? 1 : 0)
-        transport.outage = outage
+        let kind = random.below(3)
+        journal.note("network", kind)
+        transport.outage = kind == 0 ? .notConnected : nil
+        guard network.path != nil else { return }
+        network.path = NetworkPath(isAvailable: kind != 0, kind: kind == 1 ? .cellular : .wifi)
     }
 
     func changeDisk() {

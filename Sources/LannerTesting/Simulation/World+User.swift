@@ -15,7 +15,7 @@ extension World {
         case 11: configure()
         case 12: checkFile()
         case 13: deleteFile()
-        case 14: reorder()
+        case 14: if let task = anyTask, random.chance(1, in: 2) { expire(task) } else { reorder() }
         default: several()
         }
     }
@@ -35,12 +35,16 @@ extension World {
         // Two URLs of one file; of different files only where none replaces another.
         let name = random.chance(1, in: 4) ? "name" + (conflictPolicy == .replace ? "-\(index)" : "") : nil
         let checksum = digest(of: site, at: index)
+        let list = [nil, "a", "b"][random.below(3)]
+        let starts = random.chance(1, in: 8) ? false : nil
         journal.note("download", index, text: "\(url)")
         watch.noteStart()
         if let checksum { watch.asked[url, default: []].insert(checksum) }
         var task: DownloadTask?
         watch.expectCall("download").make { called in
-            task = manager.download(url, headers: headers, fileName: name, checksum: checksum) { _ in called?() }
+            let request = DownloadRequest(
+                url, headers: headers, fileName: name, checksum: checksum, list: list, startsImmediately: starts)
+            task = manager.download(request) { _ in called?() }
         }
         guard let task else { return }
         watch.observe(task)
@@ -91,7 +95,7 @@ extension World {
     }
 
     private func everyVerb() {
-        let number = random.below(8)
+        let number = random.below(9)
         let completely = random.chance(1, in: 2)
         journal.note("all", number)
         watch.noteStart()
@@ -101,6 +105,7 @@ extension World {
             case 0..<3: manager.totalStart(handler: handler)
             case 3..<6: manager.totalSuspend(handler: handler)
             case 6: manager.totalCancel(handler: handler)
+            case 7: manager.startWaiting(list: completely ? "a" : nil, handler: handler)
             default: manager.totalRemove(completely: completely, handler: handler)
             }
         }
@@ -130,6 +135,12 @@ extension World {
         let (source, destination) = (random.below(count), random.below(count))
         journal.note("move", source, destination)
         manager.moveTask(at: source, to: destination)
+    }
+
+    /// The URL of a task expires, or has.
+    private func expire(_ task: DownloadTask) {
+        journal.note("expire", text: task.url.path)
+        task.linkExpirationDate = clock.date + Double(random.below(60) - 10)
     }
 
     private func configure() {

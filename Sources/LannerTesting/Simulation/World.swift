@@ -43,6 +43,10 @@ public final class World {
     let transport: ScriptedTransport
     let lanes = ManualLanes()
     let meanwhile: Meanwhile
+    /// Tells nothing in every second world, as where nothing tells of networks.
+    let network: ManualNetwork
+    /// Where links come from; in every second world from nowhere.
+    let links: ManualLinks?
     var random: SeededGenerator
     let servers: Servers
     var launch: Launch
@@ -81,9 +85,11 @@ public final class World {
         lookout = Lookout(journal)
         let meanwhile = Meanwhile(journal, lanes, transport, servers, lookout, mood)
         self.meanwhile = meanwhile
+        network = ManualNetwork(random.chance(1, in: 2) ? NetworkPath(kind: .wifi) : nil)
+        links = random.chance(1, in: 2) ? ManualLinks() : nil
         let parts = Launch.Parts(
             transport: transport, clock: clock, disk: disk, log: meanwhile, lanes: lanes, seed: random.next(),
-            meanwhile: meanwhile.pass)
+            network: network, links: links, meanwhile: meanwhile.pass)
         conflictPolicy = Self.conflictPolicy(of: seed)
         launch = Launch(parts, Self.configuration(&random, conflictPolicy)) { Self.store(disk: parts.disk, $0) }
         watch = Watch(journal)
@@ -135,6 +141,10 @@ public final class World {
         configuration.fileConflictPolicy = conflictPolicy
         configuration.fileNaming = FileNaming.allCases[random.below(3)]
         configuration.maxConcurrentTasksLimit = 1 + random.below(3)
+        configuration.listLimits = random.chance(1, in: 2) ? ["a": 1 + random.below(2)] : [:]
+        configuration.standardListLimit = 1 + random.below(3)
+        configuration.allowsCellularAccess = random.chance(1, in: 2)
+        configuration.refreshesLinksBeforeStart = random.chance(1, in: 8)
         configuration.waitsForDiskSpace = random.chance(1, in: 2)
         configuration.startsImmediately = !random.chance(1, in: 8)
         configuration.resumesAtLaunch = random.chance(1, in: 2)
@@ -195,7 +205,8 @@ public final class World {
         case 750..<825: pass()
         case 825..<830: slowSteps = Self.slowly
         case 830..<930: use()
-        case 930..<975: servers.serveOtherwise(lying: !isUserQuiet, using: &random)
+        case 930..<945: giveLink()
+        case 945..<975: servers.serveOtherwise(lying: !isUserQuiet, using: &random)
         case 975..<985: changeNetwork()
         case 985..<995: changeDisk()
         default: die()

@@ -58,6 +58,19 @@ import Testing
         #expect(bench.transport.requests.last?.networkAccess.cellular == true)
     }
 
+    @Test func aLowerLimitHoldsForWhomTheSameChangeLetsRun() {
+        let bench = bench()
+        bench.network.path = cellular
+        bench.settle()
+        var configuration = bench.manager.configuration
+        (configuration.maxConcurrentTasksLimit, configuration.allowsCellularAccess) = (1, true)
+        bench.transport.script("/0", .hold)
+        bench.manager.configuration = configuration
+        bench.settle()
+        #expect(statuses(bench) == [.running, .waiting, .waiting])
+        #expect(bench.transport.requests.count == 3, "nobody else was let run for a moment")
+    }
+
     @Test(arguments: [
         NetworkPath(kind: .cellular), NetworkPath(kind: .wifi, isExpensive: true),
         NetworkPath(kind: .wifi, isConstrained: true),
