@@ -37,7 +37,7 @@ extension World {
         var asked: [DownloadTask] = []
         switch random.below(8) {
         case 0, 1: end()
-        case 2, 3, 4: asked = dieAtWork()
+        case 2...6: asked = dieAtWork()
         default: break
         }
         relaunch(reboots: random.chance(1, in: 2))
