@@ -192,9 +192,17 @@ struct TaskState {
 }
 
 extension Progress {
-    /// Indeterminate while the size is not known.
+    /// Indeterminate while the size is not known. What does not change is not set: observers are told of nothing.
     func set(completed: Int64, total: Int64?) {
-        totalUnitCount = total ?? -1
-        completedUnitCount = completed
+        let total = total ?? -1
+        if totalUnitCount != total {
+            #if !canImport(Darwin)
+            // There a change from one size to another ends the process, when it has been 0 or they multiply to too much.
+            // From no size to one does not.
+            totalUnitCount = -1
+            #endif
+            totalUnitCount = total
+        }
+        if completedUnitCount != completed { completedUnitCount = completed }
     }
 }
