@@ -18,15 +18,17 @@ extension Engine {
         for problem in startup.problems {
             log { .error("restored with a loss", error: LannerError.storeError(StoreError(.disk(.other), problem))) }
         }
-        apply(configuration)
+        apply { configuration }
         watchNetwork()
         forget(startup.replaced)
         restore(startup.records, configuration)
     }
 
-    func apply(_ configuration: SessionConfiguration) {
-        let settings = configuration.settings(transport.traits, givesLinks: environment.links != nil)
+    /// Works by a configuration from now on, which is asked for under the lock.
+    func apply(_ configuration: () -> SessionConfiguration) {
         enter { state in
+            let configuration = configuration()
+            let settings = configuration.settings(transport.traits, givesLinks: environment.links != nil)
             state.gate.access = configuration.networkAccess
             state.timeout = settings.watchdog.silence
             state.fileNaming = configuration.fileNaming

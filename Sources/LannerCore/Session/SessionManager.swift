@@ -87,7 +87,8 @@ public final class SessionManager: Sendable {
         get { state.withLock { $0.configuration } }
         set {
             state.withLock { $0.configuration = newValue }
-            engine.apply(newValue)
+            // Of two that are set at once the engine takes the one that stays.
+            engine.apply { state.withLock { $0.configuration } }
         }
     }
 
@@ -109,9 +110,12 @@ public final class SessionManager: Sendable {
 
     /// The progress of all tasks in bytes, as far as sizes are known. The same object every time.
     public var progress: Progress {
-        let totals = engine.state.withLock { $0.scope.totals }
-        let progress = state.withLock { $0.progress }
-        progress.set(completed: totals.completed, total: totals.total)
+        let (progress, isMine) = state.withLock { ($0.progress, $0.beginProgress()) }
+        guard isMine else { return progress }
+        repeat {
+            let totals = engine.state.withLock { $0.scope.totals }
+            progress.set(completed: totals.completed, total: totals.total)
+        } while state.withLock { $0.isProgressOld() }
         return progress
     }
 
@@ -148,6 +152,9 @@ public final class SessionManager: Sendable {
 struct ManagerState {
     var configuration: SessionConfiguration
     let progress = Progress(totalUnitCount: 0)
+    /// Who changes `progress` just now: one thread at a time, since it is not made for more on Linux, and not under
+    /// the lock, since its observers run meanwhile.
+    private var progressTurn = Turn.free
     var callbacks = Callbacks<SessionManager>()
     /// Whether a notification that it runs is on its way.
     var isRunningPending = false
@@ -156,5 +163,26 @@ struct ManagerState {
 
     init(configuration: SessionConfiguration) {
         self.configuration = configuration
+    }
+
+    private enum Turn {
+        case free
+        case taken
+        /// Another has asked meanwhile.
+        case wanted
+    }
+
+    /// Whether the caller is the one to change the progress; else whoever does so does it once more.
+    mutating func beginProgress() -> Bool {
+        let isFree = progressTurn == .free
+        progressTurn = isFree ? .taken : .wanted
+        return isFree
+    }
+
+    /// Whether the progress has to be changed once more; else the turn is over.
+    mutating func isProgressOld() -> Bool {
+        let isWanted = progressTurn == .wanted
+        progressTurn = isWanted ? .taken : .free
+        return isWanted
     }
 }
