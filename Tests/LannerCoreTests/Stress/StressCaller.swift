@@ -77,7 +77,7 @@ struct StressCaller {
         configuration.allowsExpensiveNetworkAccess = flag()
         configuration.allowsConstrainedNetworkAccess = flag()
         configuration.retryPolicy.maximumRetries = index(4)
-        configuration.refreshesLinksBeforeStart = index(8) == 0
+        configuration.refreshesLinksBeforeStart = flag()
         configuration.startsImmediately = index(8) > 0
         configuration.fileNaming = FileNaming.allCases[index(3)]
         configuration.fileConflictPolicy = FileConflictPolicy.allCases[index(3)]

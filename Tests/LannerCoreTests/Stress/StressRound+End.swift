@@ -20,7 +20,7 @@ extension StressRound {
         if end == .rest { try await comeToRest() }
         onThread("invalidate") { [self] in manager?.invalidate() }
         onThread("invalidate again") { [self] in manager?.invalidate() }
-        cutFuel()
+        endCallsInCallbacks()
         onQueue("network") { [network] in network.path = NetworkPath() }
         try await work.settled()
         // Nobody may go on that waits for an answer of no use.
@@ -41,7 +41,7 @@ extension StressRound {
     /// Everything goes well from here on, so that every download comes to an end; then all are removed.
     private func comeToRest() async throws {
         let manager = try #require(manager)
-        cutFuel()
+        endCallsInCallbacks()
         try await work.settled()
         becomeWell()
         onQueue("network") { [network] in network.path = NetworkPath() }

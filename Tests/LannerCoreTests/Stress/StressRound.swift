@@ -57,6 +57,8 @@ final class StressRound: Sendable {
     let networkQueue = DispatchQueue(label: "stress.network")
     /// Closed as long as some questions for a link are not answered.
     let linkGate = Ledger()
+    /// Closed as long as nobody has asked for a link.
+    private let firstQuestion = Ledger()
     /// One-shot handlers.
     let handlers = Ledger()
     /// Calls under way, and threads.
@@ -65,8 +67,8 @@ final class StressRound: Sendable {
     let listeners = Ledger()
     let coverage: StressCoverage
     private let held = Locked<SessionManager?>(nil)
-    /// How many more calls are made inside callbacks.
-    private let fuel = Locked(400)
+    /// How many calls are made inside callbacks of each kind; nil for no more.
+    private let spent = Locked<[String: Int]?>([:])
     private let seed: Locked<UInt64>
 
     init(_ number: Int, _ place: StressPlace, _ coverage: StressCoverage) {
@@ -75,6 +77,7 @@ final class StressRound: Sendable {
         transport = StressTransport(place.traits)
         seed = Locked(UInt64(number) << 32)
         _ = linkGate.begin("gate")
+        _ = firstQuestion.begin("question")
         let queue = DispatchQueue(label: "stress", attributes: number % 4 == 3 ? .concurrent : [])
         let log = StressLog()
         let manager = makeManager(transport, log, queue, network)
@@ -115,13 +118,13 @@ final class StressRound: Sendable {
         }
     }
 
-    /// Makes one call where nobody asked for any, as long as there is fuel.
+    /// Makes one call where nobody asked for any, up to a number, so that it comes to an end.
     func callAnything(_ origin: String) {
         let number = work.begin("a call in a \(origin)")
         defer { work.end(number, "a call in a \(origin)") }
-        let mayCall = fuel.withLock { fuel in
-            fuel -= 1
-            return fuel >= 0
+        let mayCall = spent.withLock { spent in
+            spent?[origin, default: 0] += 1
+            return (spent?[origin] ?? .max) <= 100
         }
         guard mayCall else { return }
         coverage.note(origin)
@@ -169,7 +172,8 @@ final class StressRound: Sendable {
 
     private func link(_ request: DownloadLink.Request) async throws -> DownloadLink? {
         callAnything("link provider")
-        switch nextSeed() % 4 {
+        if !firstQuestion.open.isEmpty { firstQuestion.end(1, "question") }
+        switch nextSeed() % 8 {
         case 0: throw CancellationError()
         case 1: try await linkGate.settled()
         default: break
@@ -183,6 +187,9 @@ final class StressRound: Sendable {
     func run(_ end: StressEnd) async throws {
         let manager = try #require(manager)
         #expect(manager.unavailable == nil)
+        // Later it is a matter of chance whether anything is refused.
+        manager.download(DownloadRequest(StressTransport.addresses[10], key: "refused-\(nextSeed())"))
+        try await firstQuestion.settled()
         for index in 0..<Self.threads {
             onThread("thread \(index)") { [self] in makeAll { if index == 0 { begin(end) } } }
         }
@@ -206,7 +213,7 @@ final class StressRound: Sendable {
     }
 
     /// No more calls in callbacks.
-    func cutFuel() { fuel.withLock { $0 = 0 } }
+    func endCallsInCallbacks() { spent.withLock { $0 = nil } }
 }
 
 /// Which calls were made, and where.

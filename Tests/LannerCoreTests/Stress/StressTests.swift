@@ -24,7 +24,9 @@ import Testing
             number += 1
         }
         for name in StressCalls.all.map(\.name) + Self.origins { #expect(coverage[name] > 0, "\(name)") }
-        if duration != nil { print("stress: \(number) rounds, \(coverage.total) calls") }
+        if duration != nil {
+            print("stress: \(number) rounds, \(coverage.total) calls", Self.origins.map { "\($0) \(coverage[$0])" })
+        }
     }
 
     /// Where calls are made besides threads.
