@@ -59,7 +59,7 @@ let package = Package(
         .testTarget(
             name: "SeedSampleTests", dependencies: ["Lanner", "LannerTesting"], packageAccess: false,
             swiftSettings: [.swiftLanguageMode(.v5)]),
-        .testTarget(name: "DocumentationTests", dependencies: ["Lanner", "LannerTesting"]),
+        .testTarget(name: "DocumentationTests", dependencies: ["Lanner", "LannerCurl", "LannerTesting"]),
         .testTarget(name: "SimulationTests", dependencies: ["LannerTesting", "LannerCore", "LannerMachine"]),
         // Runs the simulated worlds of LannerTesting.
         .executableTarget(

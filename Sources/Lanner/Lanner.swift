@@ -5,15 +5,19 @@ import Dispatch
 extension SessionManager {
     /// Makes a manager over the default transport, and restores the downloads of its records.
     ///
-    /// The same as the initializer with a `transport`, which describes the parameters, over URLSession.
+    /// The same as the initializer with a `transport`, which describes the parameters, over URLSession. On iOS, tvOS,
+    /// watchOS and visionOS that is a background session of the same identifier: transfers go on while the app is suspended
+    /// or dead, see ``completionHandler``. For transfers that end with the process, give `DefaultTransport.make()`.
     public convenience init(
         _ identifier: String, configuration: SessionConfiguration = SessionConfiguration(),
         network: (any NetworkMonitor)? = nil, logger: (any Logable)? = nil, cache: Cache? = nil,
         operationQueue: DispatchQueue = DispatchQueue(label: "lanner.operationQueue"),
         linkProvider: DownloadLink.Provider? = nil
     ) {
+        let cache = cache ?? Cache(identifier)
         self.init(
-            identifier, configuration: configuration, transport: DefaultTransport.make(), network: network,
-            logger: logger, cache: cache, operationQueue: operationQueue, linkProvider: linkProvider)
+            identifier, configuration: configuration,
+            transport: DefaultTransport.make(identifier: identifier, directory: cache.downloadTmpPath),
+            network: network, logger: logger, cache: cache, operationQueue: operationQueue, linkProvider: linkProvider)
     }
 }

@@ -15,12 +15,12 @@ import LannerCore
 ///   still waits.
 /// - A head is reported with the first byte of its body, or at the end. Lines that go on in the next one are joined,
 ///   those whose name is none are left out, and what is not UTF-8 is read as Latin-1. Trailers are left out.
-/// - ``TransportRequest/timeout`` is for the connection, TLS included, and for the silence after that: it is over when
+/// - `TransportRequest.timeout` is for the connection, TLS included, and for the silence after that: it is over when
 ///   less than a byte a second has come for so long. Whole seconds, from one to a day.
 /// - Host names are looked up on threads of libcurl's. With libcurl before 7.87, or one built without threads, the
 ///   cancellation of an exchange whose name is being looked up holds the others up until the resolver has answered.
 /// - TLS is that of libcurl, with the system's authorities unless the options say otherwise.
-/// - ``TransportRequest/networkAccess`` is ignored. `~/.netrc` is not read; no cookie, answer or credential is stored.
+/// - `TransportRequest.networkAccess` is ignored. `~/.netrc` is not read; no cookie, answer or credential is stored.
 public final class CurlTransport: Transport {
     /// One exchange may carry a whole file.
     public let traits = TransportTraits(delivery: .pausable)
@@ -39,9 +39,9 @@ public final class CurlTransport: Transport {
         loop.close()
     }
 
-    /// Begins one GET; see ``Transport/begin(_:receive:)``.
+    /// Begins one GET; see `Transport.begin(_:receive:)`.
     ///
-    /// Requests that cannot be sent safely fail with ``TransportFault/unacceptableRequest``: other schemes than http
+    /// Requests that cannot be sent safely fail with `TransportFault.unacceptableRequest`: other schemes than http
     /// and https, malformed hosts, credentials in the URL, line breaks in a field, fields that belong to the
     /// connection (`Host`, `Content-Length`, `Transfer-Encoding`, `Connection`, `TE` and their like).
     public func begin(
@@ -52,7 +52,7 @@ public final class CurlTransport: Transport {
         return exchange
     }
 
-    /// Ends every exchange with ``TransportFault/unavailable`` and closes the connections. Leaving the transport to
+    /// Ends every exchange with `TransportFault.unavailable` and closes the connections. Leaving the transport to
     /// be freed does the same.
     public func invalidate() {
         loop.close()

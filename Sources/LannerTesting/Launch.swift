@@ -16,7 +16,7 @@ final class Launch: Sendable {
         var seed: UInt64
         var network = ManualNetwork()
         var links: (any LinkSource)?
-        /// Called by whoever is about to hand changes to the store, or has begun an exchange.
+        /// Called by whoever is about to hand changes to the store, has begun an exchange, or has canceled one.
         var meanwhile: @Sendable () -> Void = {}
     }
 
@@ -84,8 +84,9 @@ private final class LaunchTransport: Transport {
     ) -> any TransportExchange {
         switch phase.withLock({ $0 }) {
         case .open:
-            defer { meanwhile() }
-            return transport.begin(request, receive: receive)
+            let exchange = LaunchExchange(transport.begin(request, receive: receive), meanwhile: meanwhile)
+            meanwhile()
+            return exchange
         case .invalidated: receive(.failure(ScriptedTransport.unavailable))
         case .dead: break
         }
@@ -101,10 +102,39 @@ private final class LaunchTransport: Transport {
         if wasOpen { transport.endAll() }
     }
 
+    func recover(_ report: @escaping @Sendable (TransportRecovery) -> Void) {
+        transport.recover { [weak self] recovery in
+            if let self, case .open = phase.withLock({ $0 }) { report(recovery) }
+        }
+    }
+
+    func discard(_ name: String) {
+        if case .open = phase.withLock({ $0 }) { transport.discard(name) }
+    }
+
     func die() {
         phase.withLock { $0 = .dead }
         transport.abandon()
     }
+}
+
+/// An exchange; others may go on while it is canceled.
+private final class LaunchExchange: TransportExchange {
+    private let exchange: any TransportExchange
+    private let meanwhile: @Sendable () -> Void
+
+    init(_ exchange: any TransportExchange, meanwhile: @escaping @Sendable () -> Void) {
+        self.exchange = exchange
+        self.meanwhile = meanwhile
+    }
+
+    func cancel() {
+        exchange.cancel()
+        meanwhile()
+    }
+
+    func pause() { exchange.pause() }
+    func resume() { exchange.resume() }
 }
 
 /// The store as long as the process lives.

@@ -37,6 +37,14 @@ public final class ManualLinks: Sendable {
     /// What the call that has waited longest asks for.
     var oldestWaiting: DownloadLink.Request? { state.withLock { $0.waiting.first?.request } }
 
+    /// Answers the calls for a task before all others.
+    func hurry(_ task: DownloadTask) {
+        state.withLock { state in
+            let first = state.waiting.filter { $0.request.task === task }
+            state.waiting = first + state.waiting.filter { $0.request.task !== task }
+        }
+    }
+
     /// Answers the call that has waited longest; false when none does.
     @discardableResult
     public func answer(_ result: Result<DownloadLink?, any Error>) -> Bool {

@@ -2,7 +2,7 @@ import Foundation
 import LannerCore
 import LannerMachine
 
-/// A ``SessionManager`` with nothing real below it: no network, no disk, no queues and no time of their own.
+/// A `SessionManager` with nothing real below it: no network, no disk, no queues and no time of their own.
 ///
 /// Everything the manager does happens inside its methods, ``settle()``, and the methods that let time pass, on the
 /// calling thread and in the same order every time; callbacks of both queues run there, too. Between these calls
@@ -44,8 +44,8 @@ public final class TestBench: Sendable {
     ///   - configuration: What the manager works by.
     ///   - traits: What the transport claims to be.
     ///   - disk: The disk; an empty one without a limit unless given.
-    ///   - store: Keeps the records, below ``store``; a ``MemoryStore`` when nil. One that is given is not carried over
-    ///     by ``relaunch(configuration:store:)``.
+    ///   - store: Keeps the records, below ``store``; a `MemoryStore` when nil. One that is given is not carried over
+    ///     by ``relaunch(configuration:store:meanwhile:)``.
     ///   - links: Gives links to the manager, and to that of every later launch; nil when there are none.
     ///   - seed: Decides the jitter of retries.
     public init(
@@ -114,22 +114,26 @@ extension TestBench {
     ///
     /// - Parameters:
     ///   - configuration: What the new manager works by; as the last one when nil.
-    ///   - store: Keeps the new manager's records; with what the last launch's ``MemoryStore`` held when nil.
+    ///   - store: Keeps the new manager's records; with what the last launch's `MemoryStore` held when nil.
+    ///   - meanwhile: What happens between the two, to exchanges that outlive the process for example.
     /// - Returns: The new manager.
     @discardableResult
-    public func relaunch(configuration: SessionConfiguration? = nil, store: (any Store)? = nil) -> SessionManager {
+    public func relaunch(
+        configuration: SessionConfiguration? = nil, store: (any Store)? = nil, meanwhile: () -> Void = {}
+    ) -> SessionManager {
         let last = launch.withLock { $0 }
         last.die()
+        meanwhile()
         return launch(after: last, configuration, store)
     }
 
-    /// Ends the machine at this instant, and boots it again: as ``relaunch(configuration:store:)``, but of what was not
-    /// synced to the disk only a part is left.
+    /// Ends the machine at this instant, and boots it again: as ``relaunch(configuration:store:meanwhile:)``, but of what
+    /// was not synced to the disk only a part is left.
     ///
     /// - Parameters:
     ///   - seed: Decides what is left: of each write nothing, a part or all, of the changes of names some.
     ///   - configuration: What the new manager works by; as the last one when nil.
-    ///   - store: Keeps the new manager's records; with all that the last launch's ``MemoryStore`` held when nil.
+    ///   - store: Keeps the new manager's records; with all that the last launch's `MemoryStore` held when nil.
     /// - Returns: The new manager.
     @discardableResult
     public func reboot(

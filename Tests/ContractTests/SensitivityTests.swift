@@ -16,6 +16,15 @@ struct SensitivityTests {
         #expect(violations.map(\.clause).contains(flaw.clause), "\(violations)")
     }
 
+    @Test func aTransportThatForgetsItsSurvivors() async {
+        let traits = TransportTraits(delivery: .file, hasResumeData: true, outlivesProcess: true)
+        let violations = await TransportContract.check(patience: .seconds(2)) {
+            .init(ScriptedTransport(traits: traits)) { BrokenTransport($0) { event, receive in receive(event) } }
+        }
+        let clauses: Set<TransportContract.Clause> = [.survivor, .survivorEnded, .survivorCanceled, .discard]
+        #expect(Set(violations.map(\.clause)).isSuperset(of: clauses), "\(violations)")
+    }
+
     @Test func aTransportThatCannotBeMade() async {
         struct Refusal: Error {}
         let violations = await TransportContract.check(make: { throw Refusal() })

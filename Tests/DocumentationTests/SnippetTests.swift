@@ -3,24 +3,36 @@ import Testing
 
 /// What the documents show is code that compiles.
 @Suite struct SnippetTests {
-    private let root = URL(fileURLWithPath: #filePath)
-        .deletingLastPathComponent().deletingLastPathComponent().deletingLastPathComponent()
+    private let snippets: [[String]]
 
-    @Test(arguments: [("README.md", "Snippets.swift"), ("Docs/Testing.md", "TestingSnippets.swift")])
-    func everySwiftBlockIsCompiled(document: String, source: String) throws {
-        let blocks = Self.blocks(in: try text(document), from: "```swift", to: "```")
-        #expect(!blocks.isEmpty)
-        let snippets = Self.blocks(
-            in: try text("Tests/DocumentationTests/" + source), from: "// snippet:", to: "// end")
-        for block in blocks { #expect(snippets.contains(block), "not compiled: \(block)") }
+    init() throws {
+        snippets = try Repository.files(below: "Tests/DocumentationTests/Snippets", suffix: ".swift").flatMap {
+            Self.blocks(in: try Repository.text($0), from: "// snippet:", to: "// end")
+        }
     }
 
-    private func text(_ path: String) throws -> String {
-        try String(contentsOf: root.appendingPathComponent(path), encoding: .utf8)
+    @Test(arguments: Repository.documents) func everySwiftBlockIsCompiled(document: String) throws {
+        for block in Self.blocks(in: try Repository.text(document), from: "```swift", to: "```") {
+            #expect(snippets.contains(block), "not compiled: \(block)")
+        }
+    }
+
+    @Test func everySnippetIsShown() throws {
+        let shown = try Repository.documents.flatMap {
+            Self.blocks(in: try Repository.text($0), from: "```swift", to: "```")
+        }
+        #expect(!shown.isEmpty)
+        for snippet in snippets { #expect(shown.contains(snippet), "shown nowhere: \(snippet)") }
+    }
+
+    @Test func theBackgroundExampleDoesWhatItSays() throws {
+        let bench = forceQuit([UInt8](repeating: 7, count: 5000))
+        let task = try #require(bench.manager.tasks.first)
+        #expect(task.status == .suspended && task.progress.completedUnitCount == 1000)
     }
 
     @Test func theReadmeIsShort() throws {
-        let readme = try text("README.md")
+        let readme = try Repository.text("README.md")
         #expect(readme.split(separator: "\n", omittingEmptySubsequences: false).count <= 121)
     }
 

@@ -62,11 +62,11 @@ import Testing
         bench.transport.serve(served, at: site.place)
         let task = try #require(bench.manager.download(site.url))
         bench.settle()
-        watch.compareFile(of: task, site, bench.disk)
+        watch.compareFile(of: task, [site], bench.disk)
         #expect(broken == nil)
         try bench.disk.remove(task.filePath)
         bench.disk.place(other.bytes.map { ~$0 } + [1], at: task.filePath)
-        watch.compareFile(of: task, site, bench.disk)
+        watch.compareFile(of: task, [site], bench.disk)
         #expect(broken == .oneVersion)
     }
 

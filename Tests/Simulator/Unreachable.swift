@@ -21,8 +21,11 @@ struct Unreachable {
                 .readdressing, .recording, .waitingToRecord,
             ], reason: "Whoever neither runs nor waits for a network is not told of it."),
         Rule(
-            kinds: [.shelve, .unshelve, .readdress], places: [],
-            reason: "No user of these worlds has contexts or keys yet."),
+            kinds: [.unshelve],
+            places: Set(Place.allCases).subtracting([
+                .none, .openingFile, .asking, .requesting, .transferring, .verifying,
+            ]),
+            reason: "Who is not wanted is not under way."),
         Rule(kinds: [.startAdded], places: [.suspended], reason: "Only who was added, and not started, is asked."),
         Rule(kinds: [.downloadAgain], places: [.succeeded], reason: "Only a finished file can be gone."),
         Rule(kinds: [.admit], places: [.waiting], reason: "Who waits is in the queue, nobody else."),
@@ -30,7 +33,7 @@ struct Unreachable {
             kinds: [.tick], places: [.waiting, .asking, .requesting, .transferring, .waitingToRecord],
             reason: "The other states have no deadline."),
         Rule(
-            kinds: [.recorded, .recordFailed], places: [.forgetting, .announcing, .readdressing, .recording],
+            kinds: [.recorded, .recordFailed], places: [.keeping, .forgetting, .announcing, .readdressing, .recording],
             reason: "Only these wait for the store, and none is left before it has answered."),
         Rule(kinds: [.discarded], places: [.discarding], reason: "Files are removed there, and waited for."),
         Rule(kinds: [.published, .placeTaken], places: [.moving], reason: "A file is moved there, and waited for."),
@@ -50,11 +53,15 @@ struct Unreachable {
             places: [.openingFile, .requesting, .transferring, .closing],
             reason: "Exchanges are stopped before a file is opened or closed: their last words come up to then."),
         Rule(
-            kinds: [.start, .suspend, .cancel, .remove, .expectDigest, .expectLink, .relist, .reorder],
+            kinds: [
+                .start, .suspend, .cancel, .remove, .shelve, .unshelve, .readdress, .expectDigest, .expectLink, .relist,
+                .reorder, .prioritize,
+            ],
             places: Set(Place.allCases).subtracting([.none]),
             reason: "The engine does not ask for what is not there."),
         Rule(
-            kinds: [.expectDigest, .relist], places: Set(Place.allCases).subtracting([.forgetting, .discarding]),
+            kinds: [.expectDigest, .relist, .readdress, .prioritize],
+            places: Set(Place.allCases).subtracting([.keeping, .forgetting, .discarding]),
             reason: "Whoever asks for the URL of a download on its way out gets another download."),
     ]
 

@@ -5,21 +5,29 @@ import LannerMachine
 extension Engine {
     /// Puts the downloads of another context in the place of those that were shown.
     func choose(_ context: String?) {
+        var unwanted: [Job] = []
         enter { state in
             guard state.isShutDown || state.context != context else { return [] }
             let before = state.isShutDown ? [] : state.scope.ids.sorted()
             (state.context, state.isShutDown) = (context, false)
+            unwanted = state.note(.shelve, before)
             return [.user(.shelve, before, nil), .user(.unshelve, state.scope.ids.sorted(), nil)]
         }
+        salvage(unwanted)
+        inOrder { [self] in tellAll(isMoved: true) }
     }
 
     /// Stops what is shown, without changing what is. `done` is called exactly once, when all has stopped.
     func shutDown(_ done: @escaping @Sendable () -> Void) {
         var isTaken = false
+        var unwanted: [Job] = []
         enter { state in
             (isTaken, state.isShutDown) = (true, true)
-            return [.user(.shelve, state.scope.ids.sorted(), state.makeTicket(done))]
+            let ids = state.scope.ids.sorted()
+            unwanted = state.note(.shelve, ids)
+            return [.user(.shelve, ids, state.makeTicket(done))]
         }
+        salvage(unwanted)
         if !isTaken { done() }
     }
 }

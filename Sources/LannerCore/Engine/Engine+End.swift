@@ -53,7 +53,8 @@ extension Engine {
                 defer { (state.sinks, state.file) = ([:], nil) }
                 return (state.sinks.sorted { $0.key < $1.key }.map(\.value), state.file)
             }
-            sinks.forEach { $0.stop(keepBytes: true) }
+            // What outlives the process outlives the manager.
+            sinks.forEach { if transport.traits.outlivesProcess { $0.leave() } else { $0.stop(keepBytes: true) } }
             file?.close(sync: false)
         }
         transport.invalidate()
@@ -89,10 +90,12 @@ extension Engine {
         }
         state.withLock { $0.lock }?.release()
         for job in jobs {
-            job.task.hub.finish()
+            job.task.endObservers()
             settleValidation(of: job.task)
         }
+        for observer in state.withLock({ $0.observers.end() }) { observer.end() }
         handlers.forEach { $0() }
+        call(state.withLock { $0.delivery.takeHandler() })
         // A handler may be the last to hold the manager, whose end waits for this latch.
         withExtendedLifetime(handlers) {
             state.withLock { state in
@@ -161,6 +164,9 @@ extension EngineState {
             guard saved.generation == closed.generation else { return nil }
             (saved.written, saved.synced) = (closed.written, closed.synced)
             switch download.phase {
+            case .willCancel where download.leavesBytes && !(saved.written.isEmpty && saved.resumeData == nil):
+                saved.isLeftover = true
+                return (job, saved)
             case .willCancel, .willRemove: return (job, nil)
             case .waiting, .running, .willSuspend, .suspended, .failed, .canceled, .removed, .succeeded:
                 return (job, saved)

@@ -110,6 +110,7 @@ extension Engine {
     func closeFile(of job: Job, sync: Bool) {
         let file = job.state.withLock { state in
             defer { state.file = nil }
+            state.endExchange()
             return state.file
         }
         file?.close(sync: sync)

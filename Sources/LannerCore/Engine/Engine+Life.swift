@@ -10,6 +10,8 @@ extension Engine {
             state.lock = startup.lock
             state.isInvalidated = startup.error != nil
             state.context = configuration.contextAtLaunch
+            state.resumesAtLaunch = configuration.resumesAtLaunch
+            state.keepsExchanges = transport.traits.outlivesProcess
         }
         if let error = startup.error {
             transport.invalidate()
@@ -20,8 +22,9 @@ extension Engine {
         }
         apply { configuration }
         watchNetwork()
-        forget(startup.replaced)
+        forget(startup.replaced.map(\.storeKey))
         restore(startup.records, configuration)
+        recover()
     }
 
     /// Works by a configuration from now on, which is asked for under the lock.
@@ -33,6 +36,7 @@ extension Engine {
             state.timeout = settings.watchdog.silence
             state.fileNaming = configuration.fileNaming
             state.conflictPolicy = configuration.fileConflictPolicy
+            state.progressInterval = max(.zero, configuration.progressInterval)
             let news = state.gate.news()
             // Nobody is admitted in between by what does not hold any more.
             return state.gate.isOpen ? [.settings(settings)] + news : news + [.settings(settings)]
@@ -45,7 +49,7 @@ extension Engine {
         var published: [Job] = []
         jobs.reserveCapacity(records.count)
         new.reserveCapacity(records.count)
-        for record in records {
+        for record in records where !record.saved.isLeftover {
             guard let job = restoredJob(record) else { continue }
             jobs.append(job)
             let download = job.new(isShelved: record.context != configuration.contextAtLaunch)
@@ -55,16 +59,21 @@ extension Engine {
         enter { state in
             state.reserve(jobs.count)
             for job in jobs { state.keep(job) }
+            for record in records where record.saved.isLeftover { state.keepLeftover(record, boot: boot) }
+            state.toldStatus = state.scope.totals.status
             return [.add(new)]
         }
         if !published.isEmpty { recordAnew(published) }
-        let interrupted = configuration.resumesAtLaunch ? new.filter(\.isInterrupted).map(\.id) : []
+        // Those whose exchange may have survived wait until that is known.
+        let free = zip(jobs, new).filter { job, _ in job.state.withLock { $0.exchange == nil } }.map(\.1)
+        let interrupted = configuration.resumesAtLaunch ? free.filter(\.isInterrupted).map(\.id) : []
         if !interrupted.isEmpty { handle(.user(.start, interrupted, nil)) }
     }
 
-    private func forget(_ records: [DownloadRecord]) {
+    /// Forgets records that no download has.
+    func forget(_ keys: [String]) {
         var pending = PendingChanges()
-        pending.changes = records.map { .remove(key: $0.storeKey) }
+        pending.changes = keys.map { .remove(key: $0) }
         pending.durability = .machine
         pending.forgets = true
         commit(pending)
@@ -72,20 +81,17 @@ extension Engine {
 
     private func restoredJob(_ record: DownloadRecord) -> Job? {
         guard let url = URL(string: record.url) else { return nil }
-        var saved = record.saved
-        // After another boot only what was synced is sure to be there.
-        if record.boot == nil || record.boot != boot { saved.written = saved.synced }
+        var saved = record.saved(in: boot)
         let digest = record.digest.flatMap { try? Checksum.Digest(parsing: $0) }
         if saved.status == .publishing, isPublished(record, digest) { saved.status = .succeeded }
         var taskState = TaskState(engine: self, status: saved.status.restored, url: url, place: record.place)
-        (taskState.list, taskState.metadata) = (record.list, record.metadata)
+        (taskState.list, taskState.metadata, taskState.priority) = (record.list, record.metadata, record.priority)
         if case .failed(let failure) = saved.status { taskState.error = LannerError(failure) }
         taskState.isNameOpen = record.isNameOpen
         taskState.validation = record.validation
         taskState.startDate = record.startDate
         taskState.endDate = record.endDate
-        let kept = max(saved.written.count, saved.resumeData?.held ?? 0)
-        let completed = saved.status == .succeeded ? saved.total ?? 0 : kept
+        let completed = saved.status == .succeeded ? saved.total ?? 0 : saved.held
         taskState.setProgress(completed: completed, total: saved.total)
         let task = DownloadTask(id: record.id, identity: record.identity, cache: cache, state: taskState)
         let address = Address(url: url, fields: record.fields)
@@ -93,8 +99,19 @@ extension Engine {
         (state.link, state.linkExpirationDate) = (record.link, record.linkExpirationDate)
         state.isInPlace = saved.status == .succeeded
         (state.conflictPolicy, state.hasDestination) = (record.conflictPolicy, record.hasDestination)
+        (state.exchange, state.lastSerial) = (leftExchange(record), record.lastSerial)
         state.mayBeAt = saved.status == .publishing ? record.place : nil
         return Job(id: record.id, token: record.token, task: task, state: state)
+    }
+
+    /// The exchange that a record names, if it may be taken up.
+    private func leftExchange(_ record: DownloadRecord) -> KeptExchange? {
+        guard transport.traits.outlivesProcess, let mark = record.exchange,
+            mark.generation == record.saved.firstGeneration,
+            !record.saved.isOfOtherURL
+        else { return nil }
+        let isWanted = record.saved.status == .active
+        return KeptExchange(mark: mark, phase: .left, isWanted: isWanted, isInherited: true)
     }
 
     /// Whether the process ended between the move of the file and the record of it.
@@ -137,11 +154,12 @@ extension EngineState {
 extension Job {
     /// What the machine is told of a download that was remembered.
     func new(isShelved: Bool) -> NewDownload {
-        let list = task.list
+        let (list, priority, url) = task.state.withLock { ($0.list, $0.priority, $0.url) }
         return state.withLock { state in
             NewDownload(
-                id: id, rank: state.rank, hasDigest: state.digest != nil, list: list, isShelved: isShelved,
-                linkExpires: state.linkExpirationDate?.wholeSeconds, saved: state.saved)
+                id: id, rank: state.rank, hasDigest: state.digest != nil, list: list, host: HostID(of: url),
+                priority: priority, isShelved: isShelved, linkExpires: state.linkExpirationDate?.wholeSeconds,
+                lastAttempt: state.lastAttempt, saved: state.saved)
         }
     }
 }
@@ -153,6 +171,20 @@ extension NewDownload {
         case .active, .publishing: true
         case .suspended, .failed, .succeeded: false
         }
+    }
+}
+
+extension Saved {
+    /// How many bytes there are.
+    var held: Int64 { max(written.count, resumeData?.held ?? 0) }
+}
+
+extension DownloadRecord {
+    /// What is still so in this boot of the machine: after another one only what was synced is sure to be there.
+    func saved(in boot: String?) -> Saved {
+        var saved = saved
+        if self.boot == nil || self.boot != boot { saved.written = saved.synced }
+        return saved
     }
 }
 

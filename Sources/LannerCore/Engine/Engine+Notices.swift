@@ -1,7 +1,7 @@
 import Foundation
 import LannerMachine
 
-// What a user may see: the state of tasks, callbacks, events, the log.
+// What a user may see of a task: its state, callbacks, events, the log.
 
 extension Engine {
     func tell(_ notice: Notice, of job: Job) {
@@ -11,41 +11,77 @@ extension Engine {
         case .progress(let completed, let total): tellProgress(task, completed, total)
         case .restarted(let reason):
             log { .downloadTask("starts over (\(reason.rawValue))", task: task) }
-            task.state.withLock { $0.validation = .unknown }
-            task.hub.send(.restarted(reason))
+            tell(.restarted(reason), of: task) { $0.validation = .unknown }
         case .head(let head):
             settleName(job, head)
-            task.state.withLock { $0.response = head }
-            task.hub.send(.response(head))
+            tell(.response(head), of: task) { $0.response = head }
         case .retrying(let failure, let time):
             let error = LannerError(failure)
-            task.state.withLock { $0.error = error }
             let delay = max(.zero, time - environment.clock.now)
             log { .error("\(Destination.redacted(task.url.absoluteString)): tries again in \(delay)", error: error) }
-            task.hub.send(.retrying(error, after: delay))
+            tell(.retrying(error, after: delay), of: task) { $0.error = error }
         case .verified(let result):
             task.state.withLock { $0.validation = Validation(result) }
         }
+    }
+
+    // MARK: Events
+
+    /// Changes a task and tells of it, behind the progress that was withheld.
+    private func tell(_ event: DownloadEvent, of task: DownloadTask, _ change: (inout TaskState) -> Void) {
+        let audience = audience(of: task)
+        let now = environment.clock.now
+        let (withheld, observers) = task.state.withLock { state in
+            let withheld = state.takeWithheldProgress(at: now)
+            change(&state)
+            return (withheld, state.observers.all)
+        }
+        if let withheld { tell(withheld, of: task, observers, audience) }
+        send(event, of: task, observers, audience)
+    }
+
+    /// Who is told of the events of a task besides its own observers: those of the manager, while it shows the task.
+    private struct Audience {
+        var observers: [Observer<SessionEvent>]
+        var progressInterval: Duration
+    }
+
+    private func audience(of task: DownloadTask) -> Audience {
+        state.withLock { state in
+            let isShown = task.context == state.context
+            return Audience(
+                observers: isShown ? state.observers.all : [], progressInterval: state.progressInterval)
+        }
+    }
+
+    private func send(
+        _ event: DownloadEvent, of task: DownloadTask, _ observers: [Observer<DownloadEvent>], _ audience: Audience
+    ) {
+        for observer in observers { observer.receive(event) }
+        for observer in audience.observers { observer.receive(.task(task, event)) }
     }
 
     // MARK: Status
 
     private func tellStatus(_ job: Job, _ phase: Phase) {
         let task = job.task
-        let now = environment.clock.date.timeIntervalSince1970
-        let (before, after) = task.state.withLock { state in
+        let audience = audience(of: task)
+        let (date, now) = (environment.clock.date.timeIntervalSince1970, environment.clock.now)
+        let (before, after, withheld, observers) = task.state.withLock { state in
             let before = state.figures
-            state.enter(phase, at: now)
-            return (before, state.figures)
+            let withheld = Status(phase) == before.status ? nil : state.takeWithheldProgress(at: now)
+            state.enter(phase, at: date)
+            return (before, state.figures, withheld, state.observers.all)
         }
         guard before.status != after.status else { return count(task, before, after) }
         log { .downloadTask("is \(after.status.rawValue)", task: task) }
         if after.status == .failed, let error = task.error {
             log { .error("\(Destination.redacted(task.url.absoluteString)) failed", error: error) }
         }
-        task.hub.send(.status(after.status))
-        if after.status == .running { postRunning(task) }
+        if let withheld { tell(withheld, of: task, observers, audience) }
+        send(.status(after.status), of: task, observers, audience)
         if after.status.isAtRest { tellEnd(task, after.status) }
+        postStatus(of: task, after.status, isDiskFull: phase.isDiskFull)
         count(task, before, after)
     }
 
@@ -53,54 +89,46 @@ extension Engine {
         if let callback = task.state.withLock({ $0.callbacks.ended(succeeded: status == .succeeded) }) {
             dispatch(callback, task)
         }
-        post(DownloadTask.didCompleteNotification, by: task)
-        if status == .canceled || status == .removed { task.hub.finish() }
+        if let callback = taskCompletion(of: task) { dispatch(callback, task) }
+        if status.isGone { task.endObservers() }
         if status != .suspended { settleValidation(of: task) }
+    }
+
+    /// The manager's closure for the ends of tasks, while it shows the task.
+    private func taskCompletion(of task: DownloadTask) -> Callback<DownloadTask>? {
+        let manager = state.withLock { $0.context == task.context ? $0.manager : nil }
+        return manager?.state.withLock { $0.taskCompletion }
     }
 
     // MARK: Progress
 
     private func tellProgress(_ task: DownloadTask, _ completed: Int64, _ total: Int64?) {
+        let audience = audience(of: task)
         let now = environment.clock.now
-        let (before, after, callback, progress) = task.state.withLock { state in
+        let (before, after, progress, news, observers) = task.state.withLock { state in
             let before = state.figures
             state.setProgress(completed: completed, total: total)
             if state.status == .running { state.speed.note(completed, at: now) }
-            return (before, state.figures, state.dueProgress(), state.madeProgress)
+            let news = state.dueProgress(at: now, every: audience.progressInterval)
+            return (before, state.figures, state.madeProgress, news, state.observers.all)
         }
         // Not under the lock: its observers run here and now, and may ask the task anything.
         progress?.set(completed: completed, total: total)
-        task.hub.send(.progress(completed: completed, total: total))
-        if let callback {
+        if let news { tell(news, of: task, observers, audience) }
+        count(task, before, after)
+    }
+
+    private func tell(
+        _ news: ProgressNews, of task: DownloadTask, _ observers: [Observer<DownloadEvent>], _ audience: Audience
+    ) {
+        send(.progress(completed: news.completed, total: news.total), of: task, observers, audience)
+        if let callback = news.callback {
             lane(callback).run {
                 task.state.withLock { $0.callbacks.isProgressPending = false }
                 callback.handler(task)
             }
         }
-        if after.status == .running { postRunning(task) }
-        count(task, before, after)
-    }
-
-    // MARK: The manager as a whole
-
-    private func count(_ task: DownloadTask, _ before: TaskFigures, _ after: TaskFigures) {
-        guard before != after else { return }
-        let (wasActive, isActive, manager) = state.withLock { state in
-            let wasActive = state.active > 0
-            state.active += (after.status == .running ? 1 : 0) - (before.status == .running ? 1 : 0)
-            return (wasActive, state.active > 0, state.manager)
-        }
-        let (old, new, isPresent) = state.withLock { state in
-            let old = state.scopes[task.context]?.totals ?? Totals()
-            state.scopes[task.context, default: Scope()].replace(task.id, before, by: after)
-            return (old, state.scopes[task.context]?.totals ?? old, task.context == state.context)
-        }
-        guard let manager else { return }
-        if wasActive != isActive { manager.tellActivity(isActive) }
-        // Of what happens in another context only its tasks tell.
-        guard isPresent else { return }
-        if new.status == .running, before.completed != after.completed { manager.tellProgress() }
-        if new.status != old.status, new.status.isAtRest { manager.tellEnd(new.status) }
+        if news.isRunning { postProgress(of: task) }
     }
 
     // MARK: Callbacks
@@ -110,34 +138,31 @@ extension Engine {
         lane(callback).run { callback.handler(sender) }
     }
 
-    func lane<Sender>(_ callback: Callback<Sender>) -> any Lane {
-        callback.onMainQueue ? environment.mainLane : operationLane
-    }
+    func lane<Sender>(_ callback: Callback<Sender>) -> any Lane { lane(onMainQueue: callback.onMainQueue) }
+
+    func lane(onMainQueue: Bool) -> any Lane { onMainQueue ? environment.mainLane : operationLane }
+}
+
+/// Progress of a task that is told now.
+private struct ProgressNews {
+    var completed: Int64
+    var total: Int64?
+    var isRunning: Bool
+    var callback: Callback<DownloadTask>?
 }
 
 extension TaskState {
     fileprivate mutating func enter(_ phase: Phase, at now: TimeInterval) {
+        status = Status(phase)
         wait = nil
         switch phase {
-        case .waiting(let reason):
-            wait = reason
-            status = .waiting
+        case .waiting(let reason): wait = reason
         case .running:
-            status = .running
             if startDate == 0 { startDate = now }
             endDate = 0
-        case .willSuspend: status = .willSuspend
-        case .willCancel: status = .willCancel
-        case .willRemove: status = .willRemove
-        case .suspended: status = .suspended
-        case .failed(let failure):
-            status = .failed
-            error = LannerError(failure)
-        case .canceled: status = .canceled
-        case .removed: status = .removed
-        case .succeeded:
-            status = .succeeded
-            error = nil
+        case .failed(let failure): error = LannerError(failure)
+        case .succeeded: error = nil
+        case .willSuspend, .willCancel, .willRemove, .suspended, .canceled, .removed: break
         }
         if status != .running { speed.stop() }
         if status == .succeeded || status == .failed { end(at: now) }
@@ -148,15 +173,32 @@ extension TaskState {
         if endDate == 0 { endDate = now }
     }
 
-    /// The progress callback, if one is set and none is on its way.
-    fileprivate mutating func dueProgress() -> Callback<DownloadTask>? {
-        guard status == .running, let callback = callbacks.progress, !callbacks.isProgressPending else { return nil }
-        callbacks.isProgressPending = true
-        return callback
+    /// The progress as it is now, unless it is too soon to tell. The last byte is told whenever it comes.
+    fileprivate mutating func dueProgress(at now: Duration, every interval: Duration) -> ProgressNews? {
+        switch pace.note(at: now, every: interval, isLast: completed == total && completed != toldBytes) {
+        case .tell: return progressNews()
+        // A transfer is looked at several times a second, whether bytes come or not, and its end is told: nobody has to
+        // come back for this.
+        case .withhold: return nil
+        }
+    }
+
+    /// The progress that was withheld, if any was.
+    fileprivate mutating func takeWithheldProgress(at now: Duration) -> ProgressNews? {
+        pace.takeWithheld(at: now) ? progressNews() : nil
+    }
+
+    private mutating func progressNews() -> ProgressNews {
+        toldBytes = completed
+        let isRunning = status == .running
+        let isDue = isRunning && !callbacks.isProgressPending && callbacks.progress != nil
+        if isDue { callbacks.isProgressPending = true }
+        return ProgressNews(
+            completed: completed, total: total, isRunning: isRunning, callback: isDue ? callbacks.progress : nil)
     }
 
     var figures: TaskFigures {
-        TaskFigures(status: status, completed: completed, total: total ?? 0)
+        TaskFigures(status: status, completed: completed, total: total)
     }
 }
 
@@ -166,6 +208,35 @@ extension Validation {
         case .sizeOnly: self = .unknown
         case .correct: self = .correct
         case .mismatch: self = .incorrect
+        }
+    }
+}
+
+extension Status {
+    init(_ phase: Phase) {
+        switch phase {
+        case .waiting: self = .waiting
+        case .running: self = .running
+        case .willSuspend: self = .willSuspend
+        case .willCancel: self = .willCancel
+        case .willRemove: self = .willRemove
+        case .suspended: self = .suspended
+        case .failed: self = .failed
+        case .canceled: self = .canceled
+        case .removed: self = .removed
+        case .succeeded: self = .succeeded
+        }
+    }
+}
+
+extension Phase {
+    /// Whether a download waits or has failed for want of space.
+    fileprivate var isDiskFull: Bool {
+        switch self {
+        case .waiting(.disk): true
+        case .failed(let failure): failure.reason == .disk(.noSpace)
+        case .waiting, .running, .willSuspend, .willCancel, .willRemove, .suspended, .canceled, .removed, .succeeded:
+            false
         }
     }
 }

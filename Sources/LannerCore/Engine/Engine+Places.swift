@@ -175,9 +175,7 @@ extension EngineState {
         let isTaken = places.isClaimed(place, besides: job?.id) { machine[$0].map { $0.state != .succeeded } ?? false }
         if isTaken { throw .destinationTaken(place.description) }
     }
-}
 
-extension EngineState {
     /// Gives a place back to who had it before, if that is still here.
     fileprivate mutating func giveBack(_ place: FilePlace, from id: DownloadID, to other: DownloadID?) {
         places.leave(place, id, to: other.flatMap { jobs[$0]?.id })

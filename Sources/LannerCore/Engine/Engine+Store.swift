@@ -16,6 +16,11 @@ struct PendingChanges {
     /// Partial files that no record names any more once this is kept.
     var obsolete: [Obsolete] = []
 
+    /// Exchanges that no record names any more once this is kept, by name.
+    var dropped: [String] = []
+    /// What waits for these changes; told whether they are kept.
+    var completions: [@Sendable (_ isKept: Bool) -> Void] = []
+
     struct Obsolete: Sendable {
         var job: Job
         var generation: UInt32
@@ -34,14 +39,15 @@ extension Engine {
         _ job: Job, _ attempt: Attempt, _ saved: Saved, _ need: RecordNeed, _ pending: inout PendingChanges
     ) {
         let obsolete = job.state.withLock { state in
-            state.saved = saved
+            (state.saved, state.lastAttempt) = (saved, attempt)
+            state.dropExchange(recording: saved)
             return state.generations.filter { $0 < saved.generation }
         }
         if saved.status.isEnd {
             job.task.state.withLock { $0.end(at: environment.clock.date.timeIntervalSince1970) }
         }
         pending.obsolete += obsolete.sorted().map { PendingChanges.Obsolete(job: job, generation: $0) }
-        pending.changes.append(.put(key: DownloadRecord.key(job.id), value: makeRecord(job).encoded))
+        put(job, &pending)
         switch need {
         case .marks: break
         case .status: pending.durability = .machine
@@ -51,7 +57,18 @@ extension Engine {
         }
     }
 
+    /// Records a download as it is now.
+    func put(_ job: Job, _ pending: inout PendingChanges) {
+        pending.changes.append(.put(key: DownloadRecord.key(job.id), value: makeRecord(job).encoded))
+        pending.dropped += job.takeDropped()
+    }
+
     private func unrecord(_ job: Job, _ attempt: Attempt, _ pending: inout PendingChanges) {
+        job.state.withLock { state in
+            state.dropExchange()
+            state.saved.isLeftover = false
+        }
+        pending.dropped += job.takeDropped()
         pending.changes.append(.remove(key: DownloadRecord.key(job.id)))
         pending.forgets = true
         pending.durability = .machine
@@ -60,24 +77,42 @@ extension Engine {
 
     func makeRecord(_ job: Job) -> DownloadRecord {
         // Not the whole state, which is large.
-        let (place, isNameOpen, list, metadata) = job.task.state.withLock { task in
-            (task.place, task.isNameOpen, task.list, task.metadata)
-        }
-        let (startDate, endDate, validation) = job.task.state.withLock { ($0.startDate, $0.endDate, $0.validation) }
+        let (place, isNameOpen, list, priority, metadata, startDate, endDate, validation) =
+            job.task.state.withLock { task in
+                (
+                    task.place, task.isNameOpen, task.list, task.priority, task.metadata, task.startDate, task.endDate,
+                    task.validation
+                )
+            }
         return job.state.withLock { state in
-            DownloadRecord(
+            var saved = state.saved
+            // Until it has no more use for the exchange, which has all of them.
+            if state.exchange != nil { (saved.written, saved.synced) = (ByteRanges(), ByteRanges()) }
+            return DownloadRecord(
                 id: job.id, token: job.token, url: state.address.url.absoluteString, fields: state.address.fields,
                 place: place, hasDestination: state.hasDestination, isNameOpen: isNameOpen, rank: state.rank,
-                digest: state.digest?.description,
-                startDate: startDate, endDate: endDate, validation: validation, boot: boot, key: job.task.key,
-                list: list, context: job.task.context, metadata: metadata, conflictPolicy: state.conflictPolicy,
-                saved: state.saved, link: state.link, linkExpirationDate: state.linkExpirationDate)
+                digest: state.digest?.description, startDate: startDate, endDate: endDate, validation: validation,
+                boot: boot, key: job.task.key, list: list, priority: priority, context: job.task.context,
+                metadata: metadata, conflictPolicy: state.conflictPolicy, saved: saved, link: state.link,
+                linkExpirationDate: state.linkExpirationDate, exchange: state.exchange?.mark,
+                lastSerial: state.lastSerial)
         }
     }
 
     /// Records what a user has changed of a task that is still here.
     func record(_ task: DownloadTask) {
         if let job = state.withLock({ $0.livingJob(task.id) }), job.task === task { record([job]) }
+    }
+
+    /// Records downloads that nothing else happens to, in order with all that does.
+    func record(_ jobs: [Job], _ done: @escaping @Sendable () -> Void = {}) {
+        inOrder { [self] in
+            let living = state.withLock { state in
+                state.isInvalidated ? [] : jobs.filter { state.livingJob($0.id) === $0 }
+            }
+            if !living.isEmpty { recordAnew(living) }
+            done()
+        }
     }
 
     /// Records what changed of a task, the machine knowing nothing of it. Only in order with the machine's records, and
@@ -91,7 +126,7 @@ extension Engine {
     func recordAnew(_ jobs: [Job]) {
         var pending = PendingChanges()
         pending.durability = .machine
-        pending.changes = jobs.map { .put(key: DownloadRecord.key($0.id), value: makeRecord($0).encoded) }
+        for job in jobs { put(job, &pending) }
         commit(pending)
     }
 
@@ -128,6 +163,7 @@ extension Engine {
             _ = state.withLock { $0.owed.end(number, isKept: true) }
             // After the end the directory may be somebody else's: they go at the next launch.
             if !pending.obsolete.isEmpty, !isOver { remove(pending.obsolete) }
+            if !isOver { pending.dropped.forEach(transport.discard) }
             answer(pending.confirmations, .recorded)
         case .failure(let error):
             log { .error("could not keep records", error: LannerError.storeError(error)) }
@@ -136,6 +172,8 @@ extension Engine {
             }
             answer(pending.confirmations, .failed(DownloadFailure(.store, error.message)))
         }
+        let isKept = if case .success = result { true } else { false }
+        for completion in pending.completions { completion(isKept) }
     }
 
     private func answer(_ confirmations: [PendingChanges.Confirmation], _ event: StoreEvent) {

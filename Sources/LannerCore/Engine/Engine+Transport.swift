@@ -4,9 +4,9 @@ import LannerMachine
 // What the machine wants of the transport.
 
 extension Engine {
-    func run(_ action: TransportAction, of job: Job) {
+    func run(_ action: TransportAction, of job: Job, _ pending: inout PendingChanges) {
         switch action {
-        case .begin(let number, let ask): begin(job, number, ask)
+        case .begin(let number, let ask): begin(job, number, ask, &pending)
         case .accept(let number, let body): accept(job, number, body)
         case .follow(let number, let location): follow(job, number, location)
         case .stop(let number, let keepBytes): stop(job, number, keepBytes: keepBytes)
@@ -24,7 +24,7 @@ extension Engine {
         job.state.withLock { state in state.sinks.sorted { $0.key < $1.key }.map(\.value) }
     }
 
-    private func begin(_ job: Job, _ number: ExchangeNumber, _ ask: Ask) {
+    private func begin(_ job: Job, _ number: ExchangeNumber, _ ask: Ask, _ pending: inout PendingChanges) {
         if isOver { return }
         let id = job.id
         let sink = Sink(isPausable: transport.traits.delivery == .pausable) { [weak self] report in
@@ -33,6 +33,9 @@ extension Engine {
         do throws(DownloadFailure) {
             let request = try request(job, ask)
             job.state.withLock { $0.sinks[number] = sink }
+            if transport.traits.outlivesProcess, ask.range == nil {
+                return beginNamed(job, number, ask, request, sink, &pending)
+            }
             sink.attach(transport.begin(request) { sink.receive($0) })
         } catch {
             handle(.exchange(id, number, .failed(error)))
@@ -66,6 +69,7 @@ extension Engine {
         case .ended(let count):
             _ = job(id)?.state.withLock { $0.sinks.removeValue(forKey: number) }
             handle(.exchange(id, number, .ended(received: count)))
+            settled(id)
         case .failed(let failure):
             guard let job = job(id) else { return }
             job.state.withLock { state in
@@ -74,8 +78,13 @@ extension Engine {
                 state.ending.insert(number)
             }
             keepResumeData(failure, of: id, number)
-            handle(.exchange(id, number, .failed(DownloadFailure(failure))))
+            if stopsWithExchange(job, failure) {
+                handle(.user(.suspend, [id], nil))
+            } else {
+                handle(.exchange(id, number, .failed(DownloadFailure(asSeenHere(failure)))))
+            }
             ended(number, of: job)
+            settled(id)
         case .overflowed:
             _ = job(id)?.state.withLock { $0.sinks.removeValue(forKey: number) }
             handle(.exchange(id, number, .overflowed))
@@ -134,6 +143,10 @@ extension Engine {
     private func follow(_ job: Job, _ number: ExchangeNumber, _ location: String) {
         stop(job, number, keepBytes: false)
         do throws(DownloadFailure) {
+            // Nobody knows any more how it got there: the way is gone again from its beginning.
+            if job.state.withLock({ $0.exchange?.isInherited == true }) {
+                return handle(.exchange(job.id, number, .redirected))
+            }
             var destination = try destination(job)
             try destination.follow(location)
             job.state.withLock { $0.destination = destination }

@@ -24,11 +24,12 @@ extension Engine {
         _ requests: [CheckedRequest], _ done: @escaping @Sendable (DownloadTask?) -> Void
     ) throws(LannerError) -> Intake {
         var intake: Intake?
-        enter { state in
+        enter { [self] state in
             var taking = Intake()
             taking.taken.reserveCapacity(requests.count)
             for request in requests { take(request, into: &taking, &state) }
             intake = taking
+            announce(taking.new.compactMap { state.jobs[$0.id]?.task }, &state)
             return [.add(taking.new)] + taking.updates
         }
         guard let intake else { throw manager?.unavailable ?? .invalidated }
@@ -82,32 +83,28 @@ extension Engine {
         log { .error("could not rename \(Destination.redacted(job.task.url.absoluteString))", error: error) }
     }
 
-    /// Records downloads that nothing else happens to, in order with all that does.
-    func record(_ jobs: [Job], _ done: @escaping @Sendable () -> Void = {}) {
-        inOrder { [self] in
-            let living = state.withLock { state in
-                state.isInvalidated ? [] : jobs.filter { state.livingJob($0.id) === $0 }
-            }
-            if !living.isEmpty { recordAnew(living) }
-            done()
-        }
-    }
-
     private func makeJob(_ request: CheckedRequest, _ context: String?, _ state: inout EngineState) -> Job {
-        let id = state.makeID()
+        let leftover = state.leftovers.removeValue(forKey: Identity(context: context, key: request.key))
+        let saved =
+            leftover?.saved(for: request.url, isUnstarted: !request.starts)
+            ?? Saved(status: .suspended, isUnstarted: !request.starts)
+        let id = leftover?.id ?? state.makeID()
         let naming = state.fileNaming
         let place = request.destination ?? FilePlace(request.fileName ?? naming.firstName(for: request.url))
         var taskState = TaskState(
             engine: self, status: request.starts ? .waiting : .suspended, url: request.url, place: place)
         taskState.isNameOpen = request.destination == nil && request.fileName == nil && naming == .serverName
         (taskState.list, taskState.metadata) = (request.list, request.metadata ?? [:])
+        taskState.setProgress(completed: saved.held, total: saved.total)
+        taskState.priority = request.priority ?? .normal
         let task = DownloadTask(
             id: id, identity: Identity(context: context, key: request.key), cache: cache, state: taskState)
         var jobState = JobState(
             address: Address(url: request.url, fields: request.fields), digest: request.checksum,
-            rank: state.makeRank(), saved: Saved(status: .suspended, isUnstarted: !request.starts))
+            rank: state.makeRank(), saved: saved)
+        jobState.lastAttempt = leftover?.attempt ?? 0
         (jobState.conflictPolicy, jobState.hasDestination) = (request.conflictPolicy, request.destination != nil)
-        let job = Job(id: id, token: state.identity.token, task: task, state: jobState)
+        let job = Job(id: id, token: leftover?.token ?? state.identity.token, task: task, state: jobState)
         state.keep(job)
         return job
     }
@@ -123,10 +120,15 @@ extension Engine {
         _ verb: Verb, _ ids: [DownloadID]?, behind events: [Event] = [], _ done: (@Sendable () -> Void)?
     ) {
         var isTaken = false
+        var unwanted: [Job] = []
+        if ids == nil, case .remove = verb { dropLeftovers() }
         enter { state in
             isTaken = true
-            return events + [.user(verb, ids ?? state.scope.ids.sorted(), state.makeTicket(done))]
+            let ids = ids ?? state.scope.ids.sorted()
+            unwanted = state.note(verb, ids)
+            return events + [.user(verb, ids, state.makeTicket(done))]
         }
+        salvage(unwanted)
         if isTaken { return }
         logOver("nothing was done")
         done?()
@@ -134,6 +136,20 @@ extension Engine {
 
     private func logOver(_ message: String) {
         log { .error(message, error: manager?.unavailable ?? LannerError.invalidated) }
+    }
+
+    /// Gives a task another priority; false when it is no longer here.
+    func prioritize(_ task: DownloadTask, _ priority: DownloadPriority) -> Bool {
+        var isHere = false
+        var events: [Event] = []
+        enter { state in
+            guard let job = state.livingJob(task.id), job.task === task else { return [] }
+            isHere = true
+            events = state.prioritize(job, priority)
+            return events
+        }
+        if !events.isEmpty { record(task) }
+        return isHere
     }
 
     // MARK: Queries
@@ -150,9 +166,9 @@ extension Engine {
         state.withLock { state in ids(state).compactMap { state.jobs[$0] } }.inOrder.map(\.task)
     }
 
-    /// Whether of the task's list as many run as may.
-    func isListFull(of task: DownloadTask) -> Bool {
-        state.withLock { $0.machine.isFull($0.machine[task.id]?.list) }
+    /// What a task lacks that waits for a slot.
+    func missingSlot(of task: DownloadTask) -> WaitingReason {
+        state.withLock { $0.machine.missingSlot(of: task.id) }
     }
 
     var running: [DownloadTask] {
@@ -180,17 +196,27 @@ extension EngineState {
     /// What of an update the machine has to know.
     fileprivate mutating func update(_ job: Job, _ request: CheckedRequest) -> [Event] {
         let isReaddressed = job.update(request)
-        var events: [Event] = isReaddressed ? [.readdress(job.id)] : []
+        var events: [Event] = isReaddressed ? [.readdress(job.id, HostID(of: request.url))] : []
         if let list = request.list, list != job.task.list {
             job.task.state.withLock { $0.list = list }
             scopes[job.task.context]?.relist(job.id, list)
             events.append(.relist(job.id, list))
         }
+        if let priority = request.priority { events += prioritize(job, priority) }
         let place = job.task.place
         if let next = request.place(instead: place), mayRename(job.id) {
             move(job, request, to: next)
         }
         return events + [.expectDigest(job.id, job.state.withLock { $0.digest != nil })]
+    }
+
+    /// What the machine has to know of another priority, which is not recorded yet.
+    fileprivate func prioritize(_ job: Job, _ priority: DownloadPriority) -> [Event] {
+        job.task.state.withLock { task in
+            if task.priority == priority { return [] }
+            task.priority = priority
+            return [.prioritize(job.id, priority)]
+        }
     }
 
     /// Gives a download the place that a request leads to.
@@ -225,6 +251,7 @@ extension Job {
             if let checksum = request.checksum { state.digest = checksum }
             if let policy = request.conflictPolicy { state.conflictPolicy = policy }
         }
+        if old != request.url { state.withLock { $0.leaveExchange() } }
         return old != request.url
     }
 }

@@ -94,6 +94,7 @@ final class Engine: Sendable {
     private func nextBatch() -> [Action]? {
         state.withLock { state in
             guard !state.actions.isEmpty else {
+                if let last = deliverIfDue(&state) { return [last] }
                 // Nobody comes after the last drainer of all.
                 if !state.isInvalidated { state.drainer = nil }
                 return nil
@@ -110,7 +111,7 @@ final class Engine: Sendable {
         case .file(let id, let attempt, let action):
             if let job = job(id) { run(action, of: job, attempt) }
         case .transport(let id, let action):
-            if let job = job(id) { run(action, of: job) }
+            if let job = job(id) { run(action, of: job, &changes) }
         case .link(let id, let attempt, let action):
             if let job = job(id) { run(action, of: job, attempt) }
         case .store(let id, let attempt, let action):
@@ -127,14 +128,15 @@ final class Engine: Sendable {
 
     private func forget(_ id: DownloadID) {
         // Given out of the lock: with the job go the user's closures and what they hold.
-        _ = state.withLock { state -> Job? in
-            guard let job = state.jobs.removeValue(forKey: id) else { return nil }
+        let (_, unwanted) = state.withLock { state -> (Job?, Leftover?) in
+            guard let job = state.jobs.removeValue(forKey: id) else { return (nil, nil) }
             let (identity, place) = (job.task.identity, job.task.place)
             if state.ids[identity] == id { state.ids[identity] = nil }
             state.places.leave(place, id)
             state.places.giveUpClaim(place, id)
-            return job
+            return (job, state.keepLeftover(of: job))
         }
+        if let unwanted { drop([unwanted]) }
     }
 
     private func logIgnored(_ id: DownloadID, _ reason: IgnoredReason) {
@@ -163,6 +165,7 @@ struct EngineState {
     var loggingThreads: [ThreadNumber] = []
     var jobs: [DownloadID: Job] = [:]
     var ids: [Identity: DownloadID] = [:]
+    var leftovers: [Identity: Leftover] = [:]
     /// Downloads by context, and which of the contexts is the present one.
     var scopes: [String?: Scope] = [:]
     var context: String?
@@ -190,9 +193,20 @@ struct EngineState {
     var fileNaming = FileNaming.urlDigest
     var conflictPolicy = FileConflictPolicy.replace
     var places = Places()
+    /// Whether exchanges may outlive the process; whether the transport has told which have; and whether downloads whose
+    /// exchange has not go on by themselves.
+    var keepsExchanges = false
+    var hasRecovered = false
+    var resumesAtLaunch = false
+    var delivery = Delivery()
     /// Keeps others out of the manager's directory.
     var lock: (any FileLock)?
     weak var manager: SessionManager?
+    /// Who is told what happens to the manager, the status that was last told, and when its progress is.
+    var observers = Observers<SessionEvent>()
+    var toldStatus = Status.waiting
+    var pace = ProgressPace()
+    var progressInterval = Duration.zero
 
     init(machine: Machine, identity: StoreIdentity, logger: any Logable) {
         self.machine = machine

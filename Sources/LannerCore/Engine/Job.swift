@@ -30,8 +30,9 @@ struct JobState {
     var hasDestination = false
     var digest: Checksum.Digest?
     var rank: Int64
-    /// What the machine last wanted remembered.
+    /// What the machine last wanted remembered, and in which attempt.
     var saved: Saved
+    var lastAttempt: Attempt = 0
 
     /// Whether the file of the task's name is this download's: it was moved there.
     var isInPlace = false
@@ -47,6 +48,11 @@ struct JobState {
     var destination: Destination?
     var file: PartialFile?
     var sinks: [ExchangeNumber: Sink] = [:]
+    /// The exchange that the transport keeps for the download, the number of the last one there was, and those that the
+    /// next record does not name any more.
+    var exchange: KeptExchange?
+    var lastSerial: UInt64 = 0
+    var dropped: [ExchangeMark] = []
     /// Exchanges that were stopped and may still leave resume data, and what is done when the last of them has ended.
     var ending: Set<ExchangeNumber> = []
     var afterEnding: (@Sendable () -> Void)?

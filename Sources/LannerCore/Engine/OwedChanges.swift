@@ -14,6 +14,8 @@ struct OwedChanges {
     private var isScheduled = false
 
     var isEmpty: Bool { owed.isEmpty }
+    /// Whether the last that was heard of the store is that it could not keep something.
+    var isBehind: Bool { failures > 0 }
 
     /// Puts what is owed before new changes, and gives the commit its number; nil when there is nothing to commit.
     mutating func begin(_ changes: inout [StoreChange]) -> Int? {

@@ -1,9 +1,15 @@
 import LannerMachine
 
 /// What a download is found by.
-struct Identity: Hashable, Sendable {
-    var context: String?
-    var key: String
+package struct Identity: Hashable, Sendable, CustomStringConvertible {
+    package var context: String?
+    package var key: String
+
+    package init(context: String? = nil, key: String) {
+        (self.context, self.key) = (context, key)
+    }
+
+    package var description: String { context.map { "\(key) of \($0)" } ?? key }
 }
 
 /// The downloads of one context: sums, and who is in which list and has which status. Kept as they change, so that no
@@ -37,12 +43,16 @@ struct Scope {
         put(id, Whereabouts(list: list, status: figures.status))
     }
 
-    /// A download stands elsewhere now.
-    mutating func replace(_ id: DownloadID, _ before: TaskFigures, by after: TaskFigures) {
+    /// A download stands elsewhere now; gives the status of all before and after.
+    mutating func replace(_ id: DownloadID, _ before: TaskFigures, by after: TaskFigures) -> (old: Status, new: Status)
+    {
+        let old = totals.status
         totals.replace(before, by: after)
-        guard before.status != after.status, var place = take(id) else { return }
-        place.status = after.status
-        if after.status != .canceled, after.status != .removed { put(id, place) }
+        if before.status != after.status, var place = take(id) {
+            place.status = after.status
+            if after.status != .canceled, after.status != .removed { put(id, place) }
+        }
+        return (old, totals.status)
     }
 
     mutating func relist(_ id: DownloadID, _ list: String?) {

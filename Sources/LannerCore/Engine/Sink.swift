@@ -245,6 +245,12 @@ final class Sink: Sendable {
         return exchange != nil
     }
 
+    /// Takes nothing more; the exchange goes on without anybody who takes it.
+    func leave() {
+        state.withLock { ($0.phase, $0.exchange) = (.closed, nil) }
+        signalRoom()
+    }
+
     /// Lets go of the exchange, as the death of the process does.
     func abandon() {
         state.withLock { $0.exchange = nil }

@@ -28,6 +28,7 @@ struct DownloadRecord: Sendable, Equatable {
     /// What it is known by in its context.
     var key: String
     var list: String?
+    var priority = DownloadPriority.normal
     var context: String?
     var metadata: [String: String] = [:]
     /// What happens when its place is taken; as configured when nil.
@@ -36,6 +37,9 @@ struct DownloadRecord: Sendable, Equatable {
     /// The link that was given last, and when its time is over.
     var link: KeptLink?
     var linkExpirationDate: Date?
+    /// The exchange that the transport keeps for it, and the number of the last one it had.
+    var exchange: ExchangeMark?
+    var lastSerial: UInt64 = 0
 
     var identity: Identity { Identity(context: context, key: key) }
 
@@ -88,11 +92,16 @@ extension DownloadRecord {
         static let isUnstarted: UInt8 = 35
         static let isOfOtherURL: UInt8 = 36
         static let hasDestination: UInt8 = 37
+        static let isLeftover: UInt8 = 38
+        static let priority: UInt8 = 39
         static let linkURL: UInt8 = 64
         static let hasLinkFields: UInt8 = 65
         static let linkFieldName: UInt8 = 66
         static let linkFieldValue: UInt8 = 67
         static let linkExpirationDate: UInt8 = 68
+        static let lastSerial: UInt8 = 72
+        static let exchangeGeneration: UInt8 = 73
+        static let isExchangeResumed: UInt8 = 74
     }
 
     /// The record as the store keeps it.
@@ -116,6 +125,7 @@ extension DownloadRecord {
         writer.put(Tag.boot, boot)
         encode(saved, into: &writer)
         encodeLink(into: &writer)
+        encodeExchange(into: &writer)
         return Data(writer.bytes)
     }
 
@@ -133,10 +143,19 @@ extension DownloadRecord {
         }
     }
 
+    /// The exchange is always the last there was.
+    private func encodeExchange(into writer: inout RecordWriter) {
+        if lastSerial > 0 { writer.put(Tag.lastSerial, Int64(bitPattern: lastSerial)) }
+        guard let exchange else { return }
+        writer.put(Tag.exchangeGeneration, Int64(exchange.generation))
+        writer.put(Tag.isExchangeResumed, exchange.isResumed ? 1 : 0)
+    }
+
     /// What most downloads do not have.
     private func encodeScope(into writer: inout RecordWriter) {
         if key != url { writer.put(Tag.key, key) }
         writer.put(Tag.list, list)
+        if priority != .normal { writer.put(Tag.priority, Int64(priority.rawValue)) }
         writer.put(Tag.context, context)
         for (name, value) in metadata.sorted(by: { $0.key < $1.key }) {
             writer.put(Tag.metadataName, name)
@@ -160,6 +179,7 @@ extension DownloadRecord {
         }
         if saved.isUnstarted { writer.put(Tag.isUnstarted, 1) }
         if saved.isOfOtherURL { writer.put(Tag.isOfOtherURL, 1) }
+        if saved.isLeftover { writer.put(Tag.isLeftover, 1) }
         writer.put(Tag.generation, Int64(saved.generation))
         writer.put(Tag.written, saved.written.bounds)
         writer.put(Tag.synced, saved.synced.bounds)
@@ -188,6 +208,7 @@ extension DownloadRecord {
         key = reader.text(Tag.key) ?? url
         hasDestination = reader.number(Tag.hasDestination) == 1
         list = reader.text(Tag.list)
+        priority = reader.number(Tag.priority).flatMap(Int8.init(exactly:)).flatMap(DownloadPriority.init) ?? .normal
         context = reader.text(Tag.context)
         metadata = Dictionary(
             zip(reader.texts(Tag.metadataName), reader.texts(Tag.metadataValue)), uniquingKeysWith: { _, last in last })
@@ -203,6 +224,18 @@ extension DownloadRecord {
         boot = reader.text(Tag.boot)
         link = Self.link(reader)
         linkExpirationDate = reader.number(Tag.linkExpirationDate).map { Date(timeIntervalSince1970: Self.date($0)) }
+        let serial = reader.number(Tag.lastSerial) ?? 0
+        lastSerial = Self.numbers.contains(serial) ? UInt64(serial) : 0
+        exchange = Self.exchange(reader, lastSerial)
+    }
+
+    private static func exchange(_ reader: RecordReader, _ serial: UInt64) -> ExchangeMark? {
+        guard serial > 0, let generation = reader.number(Tag.exchangeGeneration), generations.contains(generation)
+        else {
+            return nil
+        }
+        let isResumed = reader.number(Tag.isExchangeResumed) == 1
+        return ExchangeMark(serial: serial, generation: UInt32(generation), isResumed: isResumed)
     }
 
     private static func fields(_ reader: RecordReader, _ name: UInt8, _ value: UInt8) -> HeaderFields {
@@ -229,6 +262,7 @@ extension DownloadRecord {
         var saved = Saved(status: status, version: version(reader))
         saved.isUnstarted = reader.number(Tag.isUnstarted) == 1
         saved.isOfOtherURL = reader.number(Tag.isOfOtherURL) == 1
+        saved.isLeftover = reader.number(Tag.isLeftover) == 1
         saved.total = reader.number(Tag.total).flatMap { numbers.contains($0) && $0 < numbers.upperBound ? $0 : nil }
         if let data = reader.data(Tag.resumeData), let held = reader.number(Tag.resumeDataHeld), numbers.contains(held)
         {

@@ -13,7 +13,7 @@ extension Cache {
     ///   - handler: Called exactly once, when all is done, also when something could not be deleted and is still there.
     public func clearDiskCache(onMainQueue: Bool = true, handler: Handler? = nil) {
         DispatchQueue.global().async { [self] in
-            try? clear(PosixFileSystem())
+            try? clear()
             guard let handler else { return }
             if onMainQueue { DispatchQueue.main.async { handler(self) } } else { handler(self) }
         }
@@ -30,12 +30,13 @@ extension Cache {
     public func clearDiskCache() async throws {
         try await withCheckedThrowingContinuation { continuation in
             DispatchQueue.global().async { [self] in
-                continuation.resume(with: Result { try clear(PosixFileSystem()) })
+                continuation.resume(with: Result { try clear() })
             }
         }
     }
 
-    private func clear(_ disk: any FileSystem) throws(LannerError) {
+    private func clear() throws(LannerError) {
+        let disk = PosixFileSystem()
         var problem: LannerError?
         // Nobody else gets the directory meanwhile, neither a manager nor a store.
         let locks = [lockPath, downloadPath + "/" + StoreFileName.lock].map { try? disk.lock($0) }

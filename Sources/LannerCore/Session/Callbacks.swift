@@ -24,6 +24,8 @@ struct Callbacks<Sender>: Sendable {
     var completion: Callback<Sender>?
     /// Whether a call of `progress` is on its way: until it has run, no other is sent.
     var isProgressPending = false
+    /// The same of the notification that something runs.
+    var isRunningPending = false
 
     /// Whom the end is told to: `completion` takes the place of the other two.
     func ended(succeeded: Bool) -> Callback<Sender>? {

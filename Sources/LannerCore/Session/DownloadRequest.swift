@@ -25,6 +25,8 @@ public struct DownloadRequest: Sendable {
     /// The list whose limit the task keeps (``SessionConfiguration/listLimits``); none when nil, or, for a task that is
     /// there, that which it has.
     public var list: String?
+    /// See ``DownloadTask/priority``; normal when nil, or, for a task that is there, that which it has.
+    public var priority: DownloadPriority?
     /// The context the task belongs to; when nil, the manager's present one, whatever that is. See ``SessionManager/context``.
     public var context: String?
     /// The path of the finished file: relative to the cache's ``Cache/downloadFilePath``, or absolute and inside that or
@@ -46,12 +48,12 @@ public struct DownloadRequest: Sendable {
     /// Makes a request.
     public init(
         _ url: any URLConvertible, headers: [String: String]? = nil, fileName: String? = nil,
-        checksum: Checksum.Digest? = nil, key: String? = nil, list: String? = nil, context: String? = nil,
-        destination: String? = nil, conflictPolicy: FileConflictPolicy? = nil, metadata: [String: String]? = nil,
-        startsImmediately: Bool? = nil
+        checksum: Checksum.Digest? = nil, key: String? = nil, list: String? = nil,
+        priority: DownloadPriority? = nil, context: String? = nil, destination: String? = nil,
+        conflictPolicy: FileConflictPolicy? = nil, metadata: [String: String]? = nil, startsImmediately: Bool? = nil
     ) {
         (self.url, self.headers, self.fileName, self.checksum) = (url, headers, fileName, checksum)
-        (self.key, self.list, self.context) = (key, list, context)
+        (self.key, self.list, self.priority, self.context) = (key, list, priority, context)
         (self.destination, self.conflictPolicy) = (destination, conflictPolicy)
         (self.metadata, self.startsImmediately) = (metadata, startsImmediately)
     }
@@ -65,6 +67,7 @@ struct CheckedRequest {
     var checksum: Checksum.Digest?
     var key: String
     var list: String?
+    var priority: DownloadPriority?
     var context: String?
     var destination: FilePlace?
     var conflictPolicy: FileConflictPolicy?
@@ -73,12 +76,11 @@ struct CheckedRequest {
 
     init(_ request: DownloadRequest, _ cache: Cache, starts: Bool) throws {
         url = try request.url.asURL()
-        let sorted = (request.headers ?? [:]).sorted { $0.key < $1.key }
-        fields = HeaderFields(sorted.map { HeaderFields.Field(name: $0.key, value: $0.value) })
+        fields = HeaderFields(of: request.headers ?? [:])
         fileName = request.fileName
         checksum = request.checksum
         key = request.key ?? url.absoluteString
-        (list, context) = (request.list, request.context)
+        (list, priority, context) = (request.list, request.priority, request.context)
         conflictPolicy = request.conflictPolicy
         metadata = request.metadata
         self.starts = request.startsImmediately ?? starts
@@ -89,7 +91,8 @@ struct CheckedRequest {
         do {
             _ = try Destination(url: url, fields: fields)
         } catch {
-            throw LannerError.failed(error)
+            let isURL = (try? WebAddress(url.absoluteString)) != nil
+            throw isURL ? LannerError.failed(error) : .invalidURL(url: request.url)
         }
     }
 

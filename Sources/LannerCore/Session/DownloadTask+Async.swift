@@ -1,20 +1,6 @@
 import Foundation
 
 extension DownloadTask {
-    /// What happens to the task, beginning with its present status; ends when the task is removed or canceled, or its
-    /// manager is invalidated. Any number may listen.
-    public var events: DownloadEvents {
-        let listener = Listener()
-        let engine = engine
-        // In order with the news of the task: the first status is the one before the first news.
-        let begin: @Sendable () -> Void = { [self] in
-            hub.add(listener, first: .status(status))
-            if status == .canceled || status == .removed || engine?.isOver ?? true { hub.finish() }
-        }
-        if let engine { engine.inOrder(begin) } else { begin() }
-        return DownloadEvents(listener: listener) { [hub] in hub.remove(listener) }
-    }
-
     /// Waits for the finished file.
     ///
     /// A task that is at rest is not started by this. Canceling the Swift task that waits suspends the download.

@@ -13,7 +13,6 @@ public final class DownloadTask: Sendable {
     package let id: DownloadID
     let cache: Cache
     let state: Locked<TaskState>
-    let hub = EventHub()
 
     init(id: DownloadID, identity: Identity, cache: Cache, state: TaskState) {
         self.id = id
@@ -50,6 +49,18 @@ public final class DownloadTask: Sendable {
         }
     }
 
+    /// How much the task matters: of those that wait, and whose list and host are not full, one of the highest priority
+    /// runs next, and of these the first in the order of ``SessionManager/tasks``.
+    ///
+    /// May be changed at any time, and is remembered. What runs goes on, also when one of a higher priority waits; while
+    /// there are such, one of a lower priority does not run.
+    public var priority: DownloadPriority {
+        get { state.withLock { $0.priority } }
+        set {
+            if engine?.prioritize(self, newValue) != true { state.withLock { $0.priority = newValue } }
+        }
+    }
+
     /// The manager of the task; nil once that is gone.
     public var manager: SessionManager? { engine?.manager }
 
@@ -65,10 +76,9 @@ public final class DownloadTask: Sendable {
     public var waitingReason: WaitingReason? {
         let (wait, engine) = state.withLock { ($0.wait, $0.engine) }
         guard let wait else { return nil }
-        let reason = WaitingReason(wait, isListFull: engine?.isListFull(of: self) ?? false)
         // Nobody is told when this changes for all that wait, of whom there may be many.
-        let wantsSlot = reason == .slot || reason == .listSlot
-        return wantsSlot && engine?.isWithoutNetwork == true ? .network : reason
+        if wait == .slot, engine?.isWithoutNetwork == true { return .network }
+        return WaitingReason(wait, missingSlot: engine?.missingSlot(of: self) ?? .slot)
     }
 
     /// Why the task failed, or why its last attempt did; nil when all is well.
@@ -82,7 +92,7 @@ public final class DownloadTask: Sendable {
     /// The path of the finished file, whether or not it is there yet.
     public var filePath: String { cache.path(of: place) }
 
-    var identity: Identity { Identity(context: context, key: key) }
+    package var identity: Identity { Identity(context: context, key: key) }
 
     var place: FilePlace { state.withLock { $0.place } }
 
@@ -146,6 +156,7 @@ struct TaskState {
     var place: FilePlace
     /// Whether the name will be that which the server gives.
     var isNameOpen = false
+    var priority = DownloadPriority.normal
     var currentURL: URL?
     var response: ResponseHead?
     var validation = Validation.unknown
@@ -155,9 +166,11 @@ struct TaskState {
     var startDate: TimeInterval = 0
     var endDate: TimeInterval = 0
     var callbacks = Callbacks<DownloadTask>()
+    var observers = Observers<DownloadEvent>()
+    var pace = ProgressPace()
+    /// How many bytes were last told of.
+    var toldBytes: Int64?
     var validationRequest: ValidationRequest?
-    /// Whether a notification that it runs is on its way.
-    var isRunningPending = false
 
     /// The object users see, once one has asked for it.
     private(set) var madeProgress: Progress?

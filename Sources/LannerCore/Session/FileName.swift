@@ -10,7 +10,7 @@ enum FileName {
     static func standard(for url: URL) -> String {
         var hasher = Checksum.MD5()
         Array(url.absoluteString.utf8).withUnsafeBytes { hasher.update($0) }
-        let digest = hasher.digest().map { ($0 < 16 ? "0" : "") + String($0, radix: 16) }.joined()
+        let digest = Checksum.Digest(algorithm: .md5, of: hasher).hexadecimal
         let suffix = url.pathExtension
         return isName(suffix) && suffix.utf8.count <= 32 ? digest + "." + suffix : digest
     }

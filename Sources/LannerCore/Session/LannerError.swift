@@ -60,7 +60,7 @@ extension LannerError: LocalizedError, CustomStringConvertible {
     /// One sentence for a person: what failed, where, and what to do.
     public var description: String {
         switch self {
-        case .invalidURL(let url): "“\(Self.shown(url))” is not an http or https URL."
+        case .invalidURL(let url): "“\(Self.shown(url))” is not an http or https URL\(Self.fault(of: url))."
         case .duplicateURL(let url):
             "“\(Self.shown(url))” is in the batch more than once; only the first counts."
         case .indexOutOfRange: "There is no task at that position."
@@ -85,6 +85,17 @@ extension LannerError: LocalizedError, CustomStringConvertible {
         case .cacheError(let path, let message): "\(path): \(message)"
         case .storeError(let error): error.message
         case .invalidated: "The session manager was invalidated; make a new one."
+        }
+    }
+
+    /// What is wrong with a URL that cannot be downloaded.
+    private static func fault(of url: any URLConvertible) -> String {
+        guard let text = try? url.asURL().absoluteString else { return "" }
+        do throws(WebAddress.Refusal) {
+            _ = try WebAddress(text)
+            return ""
+        } catch {
+            return ": it \(error.reason)"
         }
     }
 

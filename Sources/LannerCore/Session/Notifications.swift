@@ -1,5 +1,7 @@
 import Foundation
 
+// All of these are posted on the manager's operation queue, in order. The object is the task, or the manager.
+
 extension DownloadTask {
     /// Posted by a task that runs, when it begins to and while it advances: as often as the closure of
     /// ``progress(onMainQueue:handler:)`` is called. Posted on ``SessionManager/operationQueue``; the object is the task.
@@ -7,6 +9,26 @@ extension DownloadTask {
     /// Posted by a task that has come to rest: succeeded, suspended, failed, canceled or removed. Posted on
     /// ``SessionManager/operationQueue``; the object is the task.
     public static let didCompleteNotification = Notification.Name("lanner.downloadTask.didComplete")
+
+    /// Posted by a task that was added to its manager, before any other. Not by those that are restored at launch.
+    public static let addedNotification = Notification.Name("lanner.downloadTask.added")
+    /// Posted by a task that begins to run, also when it does so again.
+    public static let startedNotification = Notification.Name("lanner.downloadTask.started")
+    /// Posted by a task that runs, while it advances; at most every ``SessionConfiguration/progressInterval``, and not
+    /// again before the last one was posted.
+    public static let progressNotification = Notification.Name("lanner.downloadTask.progress")
+    /// Posted by a task that wants to run and may not yet; ``waitingReason`` says why.
+    public static let waitingNotification = Notification.Name("lanner.downloadTask.waiting")
+    /// Posted by a task that has succeeded, besides ``didCompleteNotification``, as those that follow.
+    public static let succeededNotification = Notification.Name("lanner.downloadTask.succeeded")
+    /// Posted by a task that has failed; ``error`` says why.
+    public static let failedNotification = Notification.Name("lanner.downloadTask.failed")
+    /// Posted by a task that was suspended.
+    public static let suspendedNotification = Notification.Name("lanner.downloadTask.suspended")
+    /// Posted by a task that was canceled or removed, and is its manager's no more.
+    public static let deletedNotification = Notification.Name("lanner.downloadTask.deleted")
+    /// Posted by a task that found no space on the disk, and has failed or waits for it.
+    public static let fullSpaceNotification = Notification.Name("lanner.downloadTask.fullSpace")
 }
 
 extension SessionManager {
@@ -14,6 +36,9 @@ extension SessionManager {
     public static let runningNotification = Notification.Name("lanner.sessionManager.running")
     /// Posted by a manager when nothing runs or waits any more. Posted on ``operationQueue``; the object is the manager.
     public static let didCompleteNotification = Notification.Name("lanner.sessionManager.didComplete")
+    /// Posted by a manager when tasks of it found no space on the disk, once for all that found so at the same time. Posted
+    /// on ``operationQueue``; the object is the manager.
+    public static let fullSpaceNotification = Notification.Name("lanner.sessionManager.fullSpace")
 }
 
 extension Notification {
@@ -24,21 +49,69 @@ extension Notification {
 }
 
 extension Engine {
-    /// Posts on the operation queue.
-    func post(_ name: Notification.Name, by sender: any Sendable & AnyObject) {
-        operationLane.run { NotificationCenter.default.post(name: name, object: sender) }
+    /// Posts that tasks were added, and wait if they were started.
+    func postAdded(_ tasks: [DownloadTask]) {
+        let waiting = tasks.filter { $0.status == .waiting }
+        operationLane.run {
+            for task in tasks { NotificationCenter.default.post(name: DownloadTask.addedNotification, object: task) }
+            for task in waiting {
+                NotificationCenter.default.post(name: DownloadTask.waitingNotification, object: task)
+            }
+        }
     }
 
-    /// Posts on the operation queue that a task runs, unless that is on its way already.
-    func postRunning(_ task: DownloadTask) {
+    /// Posts that a task has another status.
+    func postStatus(of task: DownloadTask, _ status: Status, isDiskFull: Bool) {
+        let names = status.notifications + (isDiskFull ? [DownloadTask.fullSpaceNotification] : [])
+        guard !names.isEmpty else { return }
+        operationLane.run {
+            for name in names { NotificationCenter.default.post(name: name, object: task) }
+        }
+        if isDiskFull { manager?.postFullSpace() }
+    }
+
+    /// Posts that a running task has advanced, unless that is on its way already.
+    func postProgress(of task: DownloadTask) {
         let isDue = task.state.withLock { state in
-            defer { state.isRunningPending = true }
-            return !state.isRunningPending
+            defer { state.callbacks.isRunningPending = true }
+            return !state.callbacks.isRunningPending
         }
         guard isDue else { return }
         operationLane.run {
-            task.state.withLock { $0.isRunningPending = false }
+            task.state.withLock { $0.callbacks.isRunningPending = false }
             NotificationCenter.default.post(name: DownloadTask.runningNotification, object: task)
+            NotificationCenter.default.post(name: DownloadTask.progressNotification, object: task)
+        }
+    }
+}
+
+extension SessionManager {
+    /// Posts that there is no space, unless that is on its way already.
+    fileprivate func postFullSpace() {
+        let isDue = state.withLock { state in
+            defer { state.isFullSpacePending = true }
+            return !state.isFullSpacePending
+        }
+        guard isDue else { return }
+        engine.operationLane.run { [weak self] in
+            guard let self else { return }
+            state.withLock { $0.isFullSpacePending = false }
+            NotificationCenter.default.post(name: Self.fullSpaceNotification, object: self)
+        }
+    }
+}
+
+extension Status {
+    /// What a task posts that has come there.
+    fileprivate var notifications: [Notification.Name] {
+        switch self {
+        case .waiting: [DownloadTask.waitingNotification]
+        case .running: [DownloadTask.runningNotification, DownloadTask.startedNotification]
+        case .succeeded: [DownloadTask.didCompleteNotification, DownloadTask.succeededNotification]
+        case .failed: [DownloadTask.didCompleteNotification, DownloadTask.failedNotification]
+        case .suspended: [DownloadTask.didCompleteNotification, DownloadTask.suspendedNotification]
+        case .canceled, .removed: [DownloadTask.didCompleteNotification, DownloadTask.deletedNotification]
+        case .willSuspend, .willCancel, .willRemove: []
         }
     }
 }

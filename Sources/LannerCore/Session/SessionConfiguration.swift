@@ -4,7 +4,8 @@ import LannerMachine
 /// What a ``SessionManager`` works by. A change applies at once to tasks that wait and run.
 public struct SessionConfiguration: Sendable, Hashable {
     /// How long a server may stay silent, before its answer and within it, in seconds. At least 1. One that sends a byte
-    /// now and then is not silent: see ``minimumSpeed`` and ``timeoutIntervalForResource``.
+    /// now and then is not silent: see ``minimumSpeed`` and ``timeoutIntervalForResource``. With a transport that outlives
+    /// the process all three are left to it.
     public var timeoutIntervalForRequest: TimeInterval = 60
     /// How many tasks run at once. At least 1.
     public var maxConcurrentTasksLimit = 6
@@ -13,6 +14,13 @@ public struct SessionConfiguration: Sendable, Hashable {
     public var listLimits: [String: Int] = [:]
     /// How many tasks run at once of each list that is not in ``listLimits``. At least 1.
     public var standardListLimit = 3
+    /// How many tasks of one host run at once, whatever their lists and contexts, at least 1; nil, the default, for no
+    /// limit. Most programs load from one host, and for that ``maxConcurrentTasksLimit`` is the limit.
+    ///
+    /// The host is that of ``DownloadTask/url``, in whatever case and at whatever port, wherever redirects or the links of
+    /// a ``DownloadLink/Provider`` lead from there. A task that is given another URL while it runs counts for the host it
+    /// began with until it stops. Tasks of other hosts do not wait for those of one that is full.
+    public var maxConcurrentTasksPerHost: Int?
     /// Whether mobile data may be used. Where a ``NetworkMonitor`` tells of the kinds of networks, tasks that run stop and
     /// keep their bytes when there is only one that may not be used, and all wait until there is another or this changes;
     /// elsewhere it is up to the transport, and holds for requests from then on.
@@ -40,10 +48,27 @@ public struct SessionConfiguration: Sendable, Hashable {
     /// Whether a new download starts at once; else it is suspended until it is started.
     public var startsImmediately = true
     /// Whether tasks that were waiting or running when the process ended start by themselves; else they come back
-    /// suspended.
+    /// suspended. Those whose transfer has outlived the process go on with it in any case.
     public var resumesAtLaunch = false
+    /// Whether a task that is canceled leaves what is there of its file.
+    ///
+    /// It is gone all the same; but its bytes wait, also from one launch to the next, for the next download of the same
+    /// key in the same context, which goes on from them like one that was suspended. What they are compared with then,
+    /// and when they are given up, is as always. Removing a task deletes its file in any case, and
+    /// ``SessionManager/totalRemove(completely:onMainQueue:handler:)`` what canceled tasks of the present context have
+    /// left. A download that is asked for while the cancel is under way has nothing of it.
+    public var keepsPartialFileOnCancel = false
     /// The context that a manager begins with; see ``SessionManager/context``. Looked at only then.
     public var contextAtLaunch: String?
+
+    /// The least time between two tellings of a task's progress, and of that of all tasks: to closures, observers and in
+    /// notifications. What comes in between is told together with what follows, at the latest before anything else that
+    /// happens to the task, so that the last byte is always told before the success. Figures that are asked for, and
+    /// objects of `Progress`, are not held back.
+    ///
+    /// Zero, the default, holds nothing back: a task tells at most four times a second anyway, when it is looked at. Set
+    /// more where there are many tasks, or telling costs much.
+    public var progressInterval: Duration = .zero
 
     /// How a file is named for which the caller gives no name; holds for downloads that are asked for from then on.
     public var fileNaming = FileNaming.urlDigest
@@ -60,6 +85,7 @@ extension SessionConfiguration {
         settings.maximumRunning = max(1, maxConcurrentTasksLimit)
         settings.listLimits.standard = max(1, standardListLimit)
         settings.listLimits.named = listLimits
+        settings.hostLimit = maxConcurrentTasksPerHost.map { max(1, $0) }
         settings.delivery =
             switch traits.delivery {
             case .pausable, .file: .whole
@@ -68,10 +94,12 @@ extension SessionConfiguration {
         settings.takesResumeData = traits.hasResumeData && traits.delivery == .file
         settings.watchdog.silence = Self.duration(timeoutIntervalForRequest)
         settings.watchdog.minimumSpeed = max(0, minimumSpeed)
+        settings.watchdog.leavesExchanges = traits.outlivesProcess
         settings.watchdog.total = timeoutIntervalForResource.map(Self.duration)
         settings.retry = retryPolicy
         settings.links = givesLinks ? (refreshesLinksBeforeStart ? .always : .whenNeeded) : .never
         settings.waitsForDiskSpace = waitsForDiskSpace
+        settings.cancelKeepsBytes = keepsPartialFileOnCancel
         return settings
     }
 

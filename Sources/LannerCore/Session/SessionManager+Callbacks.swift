@@ -55,10 +55,10 @@ extension SessionManager {
 
     func tellProgress() {
         let (callback, isDue) = state.withLock { state in
-            defer { state.isRunningPending = true }
+            defer { state.callbacks.isRunningPending = true }
             let callback = state.callbacks.isProgressPending ? nil : state.callbacks.progress
             if callback != nil { state.callbacks.isProgressPending = true }
-            return (callback, !state.isRunningPending)
+            return (callback, !state.callbacks.isRunningPending)
         }
         if isDue { postRunning() }
         guard let callback else { return }
@@ -72,7 +72,7 @@ extension SessionManager {
     private func postRunning() {
         engine.operationLane.run { [weak self] in
             guard let self else { return }
-            state.withLock { $0.isRunningPending = false }
+            state.withLock { $0.callbacks.isRunningPending = false }
             NotificationCenter.default.post(name: Self.runningNotification, object: self)
         }
     }

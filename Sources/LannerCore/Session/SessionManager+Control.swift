@@ -69,15 +69,16 @@ extension SessionManager {
         perform(.suspend, task, startsNext, onMainQueue, handler)
     }
 
-    /// Stops and forgets a task, and deletes what is there of the file. A task that has succeeded is left alone.
+    /// Stops and forgets a task, and deletes what is there of the file, unless
+    /// ``SessionConfiguration/keepsPartialFileOnCancel`` is set. A task that has succeeded is left alone.
     ///
     /// - Parameters:
     ///   - url: The URL of the task.
     ///   - startsNext: Whether the task's place among those that run is given to another; else it stays empty until
     ///     something is started.
     ///   - onMainQueue: Whether `handler` is called on the main queue, else on ``operationQueue``.
-    ///   - handler: Called exactly once, never inside this call, with the task when it and its files are gone,
-    ///     soon when it has succeeded.
+    ///   - handler: Called exactly once, never inside this call, with the task when it is gone, and its
+    ///     file deleted or recorded as left; soon when it has succeeded.
     ///     When there is no task for the URL, it is called soon with one that belongs to no manager, whose
     ///     ``DownloadTask/status`` is ``Status/removed`` and whose ``DownloadTask/error`` is
     ///     ``LannerError/fetchDownloadTaskFailed(url:)``.
@@ -88,15 +89,16 @@ extension SessionManager {
         perform(.cancel, url, startsNext, onMainQueue, handler)
     }
 
-    /// Stops and forgets a task, and deletes what is there of the file. A task that has succeeded is left alone.
+    /// Stops and forgets a task, and deletes what is there of the file, unless
+    /// ``SessionConfiguration/keepsPartialFileOnCancel`` is set. A task that has succeeded is left alone.
     ///
     /// - Parameters:
     ///   - task: The task; nil, as from ``fetchTask(_:)`` when there is none, does nothing.
     ///   - startsNext: Whether the task's place among those that run is given to another; else it stays empty until
     ///     something is started.
     ///   - onMainQueue: Whether `handler` is called on the main queue, else on ``operationQueue``.
-    ///   - handler: Called exactly once, never inside this call, with the task when it and its files are gone,
-    ///     soon when it has succeeded.
+    ///   - handler: Called exactly once, never inside this call, with the task when it is gone, and its
+    ///     file deleted or recorded as left; soon when it has succeeded.
     ///     When the task is not, or no longer, this manager's, it is called soon with the task as it is; when it is
     ///     nil, with one that belongs to no manager.
     public func cancel(
@@ -162,12 +164,13 @@ extension SessionManager {
         performAll(.suspend, onMainQueue, handler)
     }
 
-    /// Cancels every task of the present context that has not succeeded.
+    /// Cancels every task of the present context that has not succeeded; see `cancel`
+    /// for what becomes of their files.
     ///
     /// - Parameters:
     ///   - onMainQueue: Whether `handler` is called on the main queue, else on ``operationQueue``.
-    ///   - handler: Called exactly once, never inside this call, with the manager, when they and their files are
-    ///     gone; soon when there are none. The manager lives until then.
+    ///   - handler: Called exactly once, never inside this call, with the manager, when they are gone, and their files
+    ///     deleted or recorded as left; soon when there are none. The manager lives until then.
     public func totalCancel(onMainQueue: Bool = true, handler: Handler? = nil) {
         performAll(.cancel, onMainQueue, handler)
     }
@@ -210,26 +213,22 @@ extension SessionManager {
         guard let task else {
             return performNothing("", .fetchDownloadTaskFailed(url: ""), onMainQueue, handler)
         }
-        let ids = engine.ids(of: [task])
-        let events = startsNext ? [] : [Event.withhold(ids)]
-        guard let handler else { return engine.user(verb, ids, behind: events, nil) }
-        let callback = Callback(onMainQueue: onMainQueue, handler: handler)
-        engine.user(verb, ids, behind: events) { [engine] in engine.dispatch(callback, task) }
+        perform(verb, engine.ids(of: [task]), startsNext, onMainQueue, handler, task)
     }
 
     private func performAll(_ verb: Verb, _ onMainQueue: Bool, _ handler: Handler?) {
-        perform(verb, nil, true, onMainQueue, handler)
+        perform(verb, nil, true, onMainQueue, handler, self)
     }
 
-    /// A verb over some downloads, or over all of the present context when nil.
-    func perform(
-        _ verb: Verb, _ ids: [DownloadID]?, _ startsNext: Bool, _ onMainQueue: Bool, _ handler: Handler?
+    /// A verb over some downloads, or over all of the present context when nil. The handler's argument lives until then.
+    func perform<Sender: Sendable>(
+        _ verb: Verb, _ ids: [DownloadID]?, _ startsNext: Bool, _ onMainQueue: Bool,
+        _ handler: (@Sendable (Sender) -> Void)?, _ sender: Sender
     ) {
         let events = startsNext ? [] : [Event.withhold(ids ?? [])]
         guard let handler else { return engine.user(verb, ids, behind: events, nil) }
         let callback = Callback(onMainQueue: onMainQueue, handler: handler)
-        // Holds the manager until then, so that there is one to call with.
-        engine.user(verb, ids, behind: events) { [self] in engine.dispatch(callback, self) }
+        engine.user(verb, ids, behind: events) { [engine] in engine.dispatch(callback, sender) }
     }
 }
 

@@ -15,13 +15,33 @@ package struct Inspection: Sendable {
 }
 
 extension SessionManager {
+    /// The tasks of all contexts, in order.
+    package var allTasks: [DownloadTask] {
+        engine.tasks { state in state.scopes.values.flatMap(\.ids) }
+    }
+
     /// What is claimed of every download, in order.
     package var inspections: [Inspection] {
-        tasks.compactMap { engine.inspection(of: $0) }
+        allTasks.compactMap { engine.inspection(of: $0) }
     }
+
+    /// Where the machine has a download; nil when it has none.
+    package func place(of task: DownloadTask) -> Coverage.Place? {
+        engine.state.withLock { $0.machine[task.id] }.map { Coverage.Place($0.state) }
+    }
+
+    /// Whether there are changes that the store could not keep so far.
+    package var owesRecords: Bool { engine.state.withLock { $0.owed.isBehind } }
 
     /// How many downloads hold a slot.
     package var runningCount: Int { engine.state.withLock { $0.machine.runningCount } }
+
+    /// How many downloads have begun with a URL of a host and have their file open, by host.
+    package var openFilesByHost: [String: Int] {
+        let jobs = engine.state.withLock { state in state.machine.running.compactMap { state.jobs[$0] } }
+        let hosts = jobs.compactMap { job in job.state.withLock { $0.file == nil ? nil : $0.attempted.url.host } }
+        return Dictionary(hosts.map { ($0, 1) }, uniquingKeysWith: +)
+    }
 
     /// The pairs of state and event that the machine has met; nil while nobody wants to know.
     package var coverage: Coverage? {
@@ -61,15 +81,16 @@ extension EngineState {
             (isInvalidated, ending) = (true, nil)
             scopes = [:]
             (jobs, tickets, actions) = ([:], [:], [])
+            delivery = Delivery()
         }
         return (Array(jobs.values), tickets)
     }
 }
 
 extension DownloadTask {
-    /// Calls `observer` with every event, on the thread that tells of it: it has to be quick, and to call nothing.
-    package func observe(_ observer: @escaping @Sendable (DownloadEvent) -> Void) {
-        hub.observe(observer)
+    /// Calls `witness` with every event, on the thread that tells of it: it has to be quick, and to call nothing.
+    package func witness(_ witness: @escaping @Sendable (DownloadEvent) -> Void) {
+        add { _ in Observer(receive: witness) }
     }
 }
 

@@ -8,8 +8,8 @@ extension SessionManager {
     /// - Parameters:
     ///   - key: The key of the task.
     ///   - onMainQueue: Whether `handler` is called on the main queue, else on ``operationQueue``.
-    ///   - handler: Called exactly once, never inside this call, as by ``start(_:onMainQueue:handler:)``. When there is no
-    ///     task with the key, its ``DownloadTask/error`` is ``LannerError/noTask(key:)``.
+    ///   - handler: Called exactly once, never inside this call, as when the task itself is given. When there is
+    ///     no task with the key, its ``DownloadTask/error`` is ``LannerError/noTask(key:)``.
     public func start(
         key: String, onMainQueue: Bool = true, handler: DownloadTask.Handler? = nil
     ) {
@@ -26,14 +26,14 @@ extension SessionManager {
     public func start(
         _ tasks: [DownloadTask], onMainQueue: Bool = true, handler: Handler? = nil
     ) {
-        perform(.start, engine.ids(of: tasks), true, onMainQueue, handler)
+        perform(.start, engine.ids(of: tasks), true, onMainQueue, handler, self)
     }
 
     /// The same for the tasks of some keys of the present context; those that have none are skipped, and logged.
     public func start(
         keys: [String], onMainQueue: Bool = true, handler: Handler? = nil
     ) {
-        perform(.start, ids(keys), true, onMainQueue, handler)
+        perform(.start, ids(keys), true, onMainQueue, handler, self)
     }
 
     /// Stops the task of a key, and keeps what is there of the file.
@@ -43,8 +43,8 @@ extension SessionManager {
     ///   - startsNext: Whether the task's place among those that run is given to another; else it stays empty until
     ///     something is started.
     ///   - onMainQueue: Whether `handler` is called on the main queue, else on ``operationQueue``.
-    ///   - handler: Called exactly once, never inside this call, as by ``suspend(_:startsNext:onMainQueue:handler:)``. When there is no
-    ///     task with the key, its ``DownloadTask/error`` is ``LannerError/noTask(key:)``.
+    ///   - handler: Called exactly once, never inside this call, as when the task itself is given. When there is
+    ///     no task with the key, its ``DownloadTask/error`` is ``LannerError/noTask(key:)``.
     public func suspend(
         key: String, startsNext: Bool = true, onMainQueue: Bool = true, handler: DownloadTask.Handler? = nil
     ) {
@@ -63,32 +63,34 @@ extension SessionManager {
     public func suspend(
         _ tasks: [DownloadTask], startsNext: Bool = true, onMainQueue: Bool = true, handler: Handler? = nil
     ) {
-        perform(.suspend, engine.ids(of: tasks), startsNext, onMainQueue, handler)
+        perform(.suspend, engine.ids(of: tasks), startsNext, onMainQueue, handler, self)
     }
 
     /// The same for the tasks of some keys of the present context; those that have none are skipped, and logged.
     public func suspend(
         keys: [String], startsNext: Bool = true, onMainQueue: Bool = true, handler: Handler? = nil
     ) {
-        perform(.suspend, ids(keys), startsNext, onMainQueue, handler)
+        perform(.suspend, ids(keys), startsNext, onMainQueue, handler, self)
     }
 
-    /// Stops and forgets the task of a key, unless it has succeeded.
+    /// Stops and forgets the task of a key, unless it has succeeded, and deletes what is there of its file, unless
+    /// ``SessionConfiguration/keepsPartialFileOnCancel`` is set.
     ///
     /// - Parameters:
     ///   - key: The key of the task.
     ///   - startsNext: Whether the task's place among those that run is given to another; else it stays empty until
     ///     something is started.
     ///   - onMainQueue: Whether `handler` is called on the main queue, else on ``operationQueue``.
-    ///   - handler: Called exactly once, never inside this call, as by ``cancel(_:startsNext:onMainQueue:handler:)``. When there is no
-    ///     task with the key, its ``DownloadTask/error`` is ``LannerError/noTask(key:)``.
+    ///   - handler: Called exactly once, never inside this call, as when the task itself is given. When there is
+    ///     no task with the key, its ``DownloadTask/error`` is ``LannerError/noTask(key:)``.
     public func cancel(
         key: String, startsNext: Bool = true, onMainQueue: Bool = true, handler: DownloadTask.Handler? = nil
     ) {
         perform(.cancel, key: key, startsNext, onMainQueue, handler)
     }
 
-    /// Stops and forgets several tasks, except those that have succeeded.
+    /// Stops and forgets several tasks, except those that have succeeded, and deletes what is there of their files, unless
+    /// ``SessionConfiguration/keepsPartialFileOnCancel`` is set.
     ///
     /// - Parameters:
     ///   - tasks: The tasks; those that are not, or no longer, this manager's are left out.
@@ -100,14 +102,14 @@ extension SessionManager {
     public func cancel(
         _ tasks: [DownloadTask], startsNext: Bool = true, onMainQueue: Bool = true, handler: Handler? = nil
     ) {
-        perform(.cancel, engine.ids(of: tasks), startsNext, onMainQueue, handler)
+        perform(.cancel, engine.ids(of: tasks), startsNext, onMainQueue, handler, self)
     }
 
     /// The same for the tasks of some keys of the present context; those that have none are skipped, and logged.
     public func cancel(
         keys: [String], startsNext: Bool = true, onMainQueue: Bool = true, handler: Handler? = nil
     ) {
-        perform(.cancel, ids(keys), startsNext, onMainQueue, handler)
+        perform(.cancel, ids(keys), startsNext, onMainQueue, handler, self)
     }
 
     /// Forgets the task of a key, whatever it is.
@@ -118,8 +120,8 @@ extension SessionManager {
     ///   - startsNext: Whether the task's place among those that run is given to another; else it stays empty until
     ///     something is started.
     ///   - onMainQueue: Whether `handler` is called on the main queue, else on ``operationQueue``.
-    ///   - handler: Called exactly once, never inside this call, as by ``remove(_:completely:startsNext:onMainQueue:handler:)``. When there is no
-    ///     task with the key, its ``DownloadTask/error`` is ``LannerError/noTask(key:)``.
+    ///   - handler: Called exactly once, never inside this call, as when the task itself is given. When there is
+    ///     no task with the key, its ``DownloadTask/error`` is ``LannerError/noTask(key:)``.
     public func remove(
         key: String, completely: Bool = false, startsNext: Bool = true, onMainQueue: Bool = true,
         handler: DownloadTask.Handler? = nil
@@ -141,7 +143,7 @@ extension SessionManager {
         _ tasks: [DownloadTask], completely: Bool = false, startsNext: Bool = true, onMainQueue: Bool = true,
         handler: Handler? = nil
     ) {
-        perform(.remove(completely: completely), engine.ids(of: tasks), startsNext, onMainQueue, handler)
+        perform(.remove(completely: completely), engine.ids(of: tasks), startsNext, onMainQueue, handler, self)
     }
 
     /// The same for the tasks of some keys of the present context; those that have none are skipped, and logged.
@@ -149,12 +151,12 @@ extension SessionManager {
         keys: [String], completely: Bool = false, startsNext: Bool = true, onMainQueue: Bool = true,
         handler: Handler? = nil
     ) {
-        perform(.remove(completely: completely), ids(keys), startsNext, onMainQueue, handler)
+        perform(.remove(completely: completely), ids(keys), startsNext, onMainQueue, handler, self)
     }
 
     /// Starts the tasks that were added without being started and of which nothing was asked since: as many as may run at
-    /// once, the others wait in the order of ``tasks``. Fills what ``suspend(_:startsNext:onMainQueue:handler:)`` and its
-    /// like have left empty, too. Tasks that were suspended stay suspended.
+    /// once, the others wait in the order of ``tasks``. Fills what `suspend` and its like
+    /// have left empty, too. Tasks that were suspended stay suspended.
     ///
     /// - Parameters:
     ///   - list: The list whose tasks are started; of the present context all when nil.
@@ -165,7 +167,7 @@ extension SessionManager {
         let ids = engine.state.withLock { state in
             (list.map { state.scope.roll(of: $0) } ?? state.scope.roll).ids([.suspended])
         }
-        perform(.startAdded, ids.sorted(), true, onMainQueue, handler)
+        perform(.startAdded, ids.sorted(), true, onMainQueue, handler, self)
     }
 
     // MARK: -

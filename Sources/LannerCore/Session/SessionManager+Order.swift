@@ -59,14 +59,14 @@ extension Engine {
     /// Hands the ranks that downloads have out to them in another order.
     fileprivate func setOrder(_ ids: [DownloadID]) {
         reorder { state in
-            let living = ids.filter { state.rank($0) != nil }
-            var ranks = living.compactMap { state.rank($0) }.sorted()
+            let living = ids.compactMap { id in state.rank(id).map { (id: id, rank: $0) } }
+            var ranks = living.map(\.rank).sorted()
             // Equal ones would leave the order to the numbers.
             for index in ranks.indices.dropFirst() where ranks[index] <= ranks[index - 1] {
                 ranks[index] = ranks[index - 1] + 1
             }
-            let news = zip(living, ranks).filter { state.rank($0) != $1 }
-            return Dictionary(uniqueKeysWithValues: news)
+            let news = zip(living, ranks).filter { $0.rank != $1 }
+            return Dictionary(uniqueKeysWithValues: news.map { ($0.id, $1) })
         }
     }
 

@@ -43,21 +43,43 @@ extension Status {
     }
 
     static let inProgress = allCases.filter(\.isInProgress)
+
+    /// Its place among all cases.
+    fileprivate var position: Int {
+        switch self {
+        case .waiting: 0
+        case .running: 1
+        case .suspended: 2
+        case .canceled: 3
+        case .failed: 4
+        case .removed: 5
+        case .succeeded: 6
+        case .willSuspend: 7
+        case .willCancel: 8
+        case .willRemove: 9
+        }
+    }
 }
 
 /// How many tasks have which status.
 public struct TaskCounts: Sendable, Hashable {
-    private let counts: [Status: Int]
+    /// In the order of the statuses.
+    private var counts = [Int](repeating: 0, count: Status.allCases.count)
+
+    init() {}
 
     init(_ roll: Roll) {
-        counts = Dictionary(uniqueKeysWithValues: Status.allCases.map { ($0, roll.count($0)) })
+        for status in Status.allCases { self[status] = roll.count(status) }
     }
 
     /// How many have one status.
-    public subscript(status: Status) -> Int { counts[status] ?? 0 }
+    public internal(set) subscript(status: Status) -> Int {
+        get { counts[status.position] }
+        set { counts[status.position] = newValue }
+    }
 
     /// How many there are.
-    public var all: Int { counts.values.reduce(0, +) }
+    public var all: Int { counts.reduce(0, +) }
 
     /// How many have yet to succeed and may still; see ``Status/isInProgress``.
     public var inProgress: Int { Status.inProgress.reduce(0) { $0 + self[$1] } }

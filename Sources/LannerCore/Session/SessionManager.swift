@@ -133,7 +133,7 @@ public final class SessionManager: Sendable {
 
     /// Ends everything, and returns when that is done: every transfer has stopped, what it received is written and
     /// recorded, files, store and transport are closed, and the directory is free for another manager. To that one the
-    /// downloads look as if the process had ended here. The same happens when a manager is let go of.
+    /// downloads look as if the process had ended here; transfers that outlive the process go on, for that one to take up. The same happens when a manager is let go of.
     ///
     /// Handlers that wait are called. No other callback comes any more, except those that are already on their queue, and
     /// that of a comparison of a finished file that is under way. Whatever is called later does nothing and logs
@@ -156,8 +156,9 @@ struct ManagerState {
     /// the lock, since its observers run meanwhile.
     private var progressTurn = Turn.free
     var callbacks = Callbacks<SessionManager>()
-    /// Whether a notification that it runs is on its way.
-    var isRunningPending = false
+    /// Whether a notification that the disk is full is on its way.
+    var isFullSpacePending = false
+    var taskCompletion: Callback<DownloadTask>?
     var networkActivityHandler: (@Sendable (Bool) -> Void)?
     var tellsActivity = true
 

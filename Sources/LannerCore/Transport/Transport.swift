@@ -9,6 +9,21 @@ import LannerMachine
 /// no cookie, answers no challenge, and reports what came back.
 ///
 /// Methods may be called on any thread, also from inside `receive`.
+///
+/// ### Exchanges that outlive the process
+/// A transport whose ``TransportTraits/outlivesProcess`` is true goes on with an exchange that has a
+/// ``TransportRequest/name`` while the process is suspended and when it has ended, and keeps it under that name, with its
+/// outcome, until ``discard(_:)``:
+/// - A request with the name of an exchange that is kept sends nothing, whatever else it says: it takes that exchange up.
+///   What is reported is the head as soon as there is one, the progress so far, and then what comes, or has come already.
+///   The same when the outcome was reported before, here or in another process.
+/// - The file stays where it is until then: the receiver reads it and leaves it.
+/// - One that was ended by the system or its user (as by a force quit) has failed with ``TransportFault/canceled``, though
+///   nobody has canceled it here, with resume data where there are some.
+/// - It has one receiver at a time. An exchange without a name ends with the process; so may others, which are not told of
+///   then.
+///
+/// Other transports take no notice of names.
 public protocol Transport: Sendable {
     /// What this transport is. Constant for its life.
     var traits: TransportTraits { get }
@@ -33,8 +48,19 @@ public protocol Transport: Sendable {
     ) -> any TransportExchange
 
     /// Ends every exchange and gives all resources back. Exchanges begun later fail with
-    /// ``TransportFault/unavailable``. Calling it twice does nothing.
+    /// ``TransportFault/unavailable``. Calling it twice does nothing. Exchanges that outlive the process end with the same
+    /// failure for their receivers, and go on all the same.
     func invalidate()
+
+    /// Tells of the exchanges that earlier processes have left. Only called on transports that outlive their process, once.
+    ///
+    /// `report` is called one at a time, on any thread, perhaps before this returns: first with
+    /// ``TransportRecovery/survivors(_:)``.
+    func recover(_ report: @escaping @Sendable (TransportRecovery) -> Void)
+
+    /// Gives up the exchange of a name: it ends if it still runs, and what was kept of it is deleted. Does nothing when there
+    /// is none. Only called on transports that outlive their process.
+    func discard(_ name: String)
 }
 
 /// One exchange under way. All methods return at once and may be called after the end, where they do nothing.
@@ -62,21 +88,25 @@ public struct TransportRequest: Sendable, Hashable {
     /// use are a failure before the head, which no network would explain: ``TransportFault/other``.
     public var resumeData: Data?
     /// How long a connection may take, and how long a response may stay silent, before ``TransportFault/timedOut``.
-    /// A hint for the transport's own timers; the manager keeps its own as well.
+    /// A hint for the transport's own timers; the manager keeps its own as well, unless exchanges outlive the process.
     public var timeout: Duration
     /// Which networks may be used. A transport that cannot tell networks apart ignores it.
     public var networkAccess: NetworkAccess
+    /// What the exchange is known by in later processes, where it outlives this one. Given once: it is never that of
+    /// another exchange.
+    public var name: String?
 
     /// Makes a request.
     public init(
         url: URL, fields: HeaderFields = [:], resumeData: Data? = nil, timeout: Duration = .seconds(60),
-        networkAccess: NetworkAccess = NetworkAccess()
+        networkAccess: NetworkAccess = NetworkAccess(), name: String? = nil
     ) {
         self.url = url
         self.fields = fields
         self.resumeData = resumeData
         self.timeout = timeout
         self.networkAccess = networkAccess
+        self.name = name
     }
 }
 
@@ -108,8 +138,8 @@ public enum TransportEvent: Sendable {
     /// transports that hand over a file, as bytes arrive: without it they seem silent to the manager, which ends silent
     /// exchanges. Not less than before.
     case progress(Int64)
-    /// The whole body in a file that the transport made; the receiver moves it away before it returns, and the
-    /// transport may delete it afterwards.
+    /// The whole body in a file that the transport made; the receiver reads it or moves it away before it returns, and the
+    /// transport may delete it afterwards. The file of an exchange with a name that outlives the process is only read.
     case file(URL)
     /// The body is complete.
     case end
@@ -155,7 +185,7 @@ public struct TransportTraits: Sendable, Hashable {
     /// Whether a failure may carry resume data that ``TransportRequest/resumeData`` takes. For transports that deliver a
     /// file; with others it is ignored.
     public var hasResumeData: Bool
-    /// Whether exchanges go on when the process that began them has ended.
+    /// Whether exchanges with a name go on when the process that began them has ended. For transports that deliver a file.
     public var outlivesProcess: Bool
 
     /// Makes traits.

@@ -39,6 +39,19 @@ package struct WebAddress: Sendable, Hashable {
     private static func defaultPort(_ scheme: String) -> Int { scheme == "https" ? 443 : 80 }
 }
 
+extension HostID {
+    /// The host that a URL names, in whatever case, at whatever port: one machine serves them all.
+    ///
+    /// A digest of its name (FNV-1a), so that nobody has to keep the names. Should two have the same, they share a limit.
+    init(of url: URL) {
+        guard let address = try? WebAddress(url.absoluteString) else {
+            self = .unknown
+            return
+        }
+        self.init(address.host.utf8.reduce(0xCBF2_9CE4_8422_2325) { ($0 ^ UInt64($1)) &* 0x100_0000_01B3 })
+    }
+}
+
 extension WebAddress {
     /// Why a reference is no such address, in words that follow on "it".
     package struct Refusal: Error, Sendable, Hashable {

@@ -74,4 +74,18 @@ extension Download {
             ignore(.late("resumeData"), &context)
         }
     }
+
+    /// An exchange of an earlier process, which nobody here has taken up, has left this.
+    mutating func inherit(_ data: ResumeData, _ context: inout Context) {
+        switch state {
+        case .waiting, .suspended, .failed:
+            guard written.isEmpty, data.held >= 0 else { return ignore(.late("inherit"), &context) }
+            carried = Carried(data)
+            noteGain(data.held)
+            tell(.progress(completed: completed, total: total), &context)
+            record(.status, &context)
+        case .opening, .transferring, .pausing, .verifying, .publishing, .succeeded:
+            ignore(.late("inherit"), &context)
+        }
+    }
 }

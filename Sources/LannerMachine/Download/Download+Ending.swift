@@ -55,6 +55,7 @@ extension Download {
     mutating func recorded(_ context: inout Context) {
         switch state {
         case .publishing(let publishing): recorded(publishing, &context)
+        case .pausing(let pausing) where pausing.step == .keeping: kept(pausing, &context)
         case .pausing(let pausing) where pausing.step == .forgetting: discard(pausing, &context)
         case .pausing, .waiting, .opening, .transferring, .verifying, .suspended, .failed, .succeeded:
             ignore(.late("recorded"), &context)
@@ -114,6 +115,7 @@ extension Download {
     mutating func recordFailed(_ failure: DownloadFailure, _ context: inout Context) {
         switch state {
         case .publishing(let publishing): recordFailed(publishing, failure, &context)
+        case .pausing(let pausing) where pausing.step == .keeping: kept(pausing, &context)
         case .pausing(let pausing) where pausing.step == .forgetting: discard(pausing, &context)
         case .pausing, .waiting, .opening, .transferring, .verifying, .suspended, .failed, .succeeded:
             ignore(.late("recordFailed"), &context)

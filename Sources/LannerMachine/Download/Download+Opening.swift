@@ -24,6 +24,7 @@ extension Download {
         isPlain = false
         if hasDigest, carried.data == nil, !written.isEmpty {
             isTiedByDigest = true
+            version = version?.sizeOnly
         } else {
             giveUpBytes(.otherURL, &context)
             ladder = RungLadder()

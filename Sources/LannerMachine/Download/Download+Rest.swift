@@ -32,8 +32,12 @@ extension Download {
         guard case .pausing(let pausing) = state, pausing.step == .closing else {
             return ignore(.late("closed"), &context)
         }
-        settle(written: isUnproven ? ByteRanges() : written, synced: isUnproven ? ByteRanges() : synced, &context)
-        isUnproven = false
+        if isUnproven {
+            settle(written: ByteRanges(), synced: ByteRanges(), .cannotResume, &context)
+            isUnproven = false
+        } else {
+            settle(written: written, synced: synced, .bytesLost, &context)
+        }
         switch pausing.intent {
         case .suspend: rest(in: .suspended, pausing, &context)
         case .cancel, .remove: forget(for: pausing.intent, pausing.tickets, &context)
@@ -45,8 +49,11 @@ extension Download {
         }
     }
 
-    /// The file says what it holds in the end. That is less than it told before when the device failed.
-    private mutating func settle(written: ByteRanges, synced: ByteRanges, _ context: inout Context) {
+    /// The file says what it holds in the end. That is less than it told before when the device failed, or nobody has
+    /// vouched for what it holds: `reason` says which.
+    private mutating func settle(
+        written: ByteRanges, synced: ByteRanges, _ reason: RestartReason, _ context: inout Context
+    ) {
         let isLess = written.intersection(self.written) != self.written
         let before = completed
         self.written = written
@@ -55,7 +62,7 @@ extension Download {
         noteGain(written.count)
         if isLess {
             if written.isEmpty { leaveFile() }
-            tell(.restarted(isUnproven ? .cannotResume : .bytesLost), &context)
+            tell(.restarted(reason), &context)
         } else if completed < before {
             tell(.restarted(.cannotResume), &context)
         }
@@ -79,10 +86,21 @@ extension Download {
         answer(pausing.tickets, &context)
     }
 
-    /// Removes the record, then the files. No file is open.
+    /// Removes the record, then the files; or marks the record, when there are bytes that are to stay. No file is open.
     mutating func forget(for intent: Pausing.Intent, _ tickets: [Ticket], _ context: inout Context) {
-        go(to: .pausing(Pausing(intent: intent, step: .forgetting, tickets: tickets)), &context)
-        perform(.unrecord, &context)
+        let leavesBytes = intent == .cancel(keepsBytes: true) && completed > 0 && !isPublished
+        let step: Pausing.Step = leavesBytes ? .keeping : .forgetting
+        go(to: .pausing(Pausing(intent: intent, step: step, tickets: tickets)), &context)
+        if leavesBytes { record(.confirmed, &context) } else { perform(.unrecord, &context) }
+    }
+
+    /// The record says that only the bytes are kept; or cannot, which is tried again without the download.
+    mutating func kept(_ pausing: Pausing, _ context: inout Context) {
+        // More may have been asked for meanwhile.
+        guard pausing.intent == .cancel(keepsBytes: true) else {
+            return forget(for: pausing.intent, pausing.tickets, &context)
+        }
+        leave(pausing, &context)
     }
 
     mutating func discard(_ pausing: Pausing, _ context: inout Context) {
@@ -96,7 +114,7 @@ extension Download {
 
     /// A canceled download leaves no file, not even one whose success was never told.
     private func removesFinished(_ intent: Pausing.Intent) -> Bool {
-        intent == .remove(finished: true) || (intent == .cancel && isPublished)
+        intent == .remove(finished: true) || (intent.isCancel && isPublished)
     }
 
     mutating func discarded(_ context: inout Context) {
@@ -111,7 +129,7 @@ extension Download {
 
     /// The end: the machine forgets the download after this.
     private mutating func leave(_ pausing: Pausing, _ context: inout Context) {
-        let phase: Phase = pausing.intent == .cancel ? .canceled : .removed
+        let phase: Phase = pausing.intent.isCancel ? .canceled : .removed
         tell(.status(phase), &context)
         context.actions.append(.forget(id))
         answer(pausing.tickets, &context)
@@ -136,10 +154,15 @@ extension Download {
 }
 
 extension Pausing.Intent {
+    fileprivate var isCancel: Bool {
+        if case .cancel = self { true } else { false }
+    }
+
     /// Whether the bytes are of no more use.
     var discards: Bool {
         switch self {
-        case .cancel, .remove: true
+        case .cancel(let keepsBytes): !keepsBytes
+        case .remove: true
         case .fail(let failure): failure.reason == .checksumMismatch
         case .suspend, .restart, .wait: false
         }

@@ -177,6 +177,7 @@ extension Download {
         case .link(let asked):
             if context.now - asked >= silence { retryOrFail(.noLink(silence), retryAfter: nil, &context) }
         case .request(let exchange):
+            if context.settings.watchdog.leavesExchanges { return }
             if context.now - exchange.begun >= silence { retryOrFail(.silent(silence), retryAfter: nil, &context) }
         }
     }
@@ -216,6 +217,7 @@ extension Download {
     /// Why the attempt has to end, if it has to.
     private func tooSlow(_ transfer: Transfer, _ context: Context) -> DownloadFailure? {
         let watchdog = context.settings.watchdog
+        if watchdog.leavesExchanges { return nil }
         if context.now - transfer.lastAdvance >= watchdog.silence, !transfer.exchanges.isEmpty {
             return .silent(watchdog.silence)
         }

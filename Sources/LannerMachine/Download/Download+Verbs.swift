@@ -8,7 +8,7 @@ extension Download {
         case .startAdded: if isUnstarted { start(ticket, &context) } else { answer(ticket, &context) }
         case .downloadAgain: downloadAgain(ticket, &context)
         case .suspend: pause(for: .suspend, ticket, &context)
-        case .cancel: pause(for: .cancel, ticket, &context)
+        case .cancel: pause(for: .cancel(keepsBytes: context.settings.cancelKeepsBytes), ticket, &context)
         case .remove(let completely): pause(for: .remove(finished: completely), ticket, &context)
         case .shelve: shelve(ticket, &context)
         case .unshelve: unshelve(ticket, &context)
@@ -49,7 +49,8 @@ extension Download {
     }
 
     /// The user gives another URL. An attempt that is under way goes on with the old one.
-    mutating func readdress(_ context: inout Context) {
+    mutating func readdress(to host: HostID, _ context: inout Context) {
+        self.host = host
         perform(.readdress, &context)
         // Whether it was given for this attempt still counts.
         (link.expires, link.refusal) = (nil, nil)
@@ -71,8 +72,11 @@ extension Download {
         switch state {
         case .waiting, .opening, .transferring, .verifying, .suspended, .failed, .succeeded:
             record(.status, &context)
-        case .pausing, .publishing:
-            // They record by themselves, or forget.
+        case .publishing(let publishing):
+            // The last record is under way already; before it one is still to come.
+            if case .recording = publishing.step { record(.status, &context) }
+        case .pausing:
+            // It records by itself, or forgets.
             break
         }
     }
@@ -214,8 +218,8 @@ extension Pausing.Intent {
         case .wait: 2
         case .fail: 3
         case .suspend: 4
-        case .cancel: 5
-        case .remove(let finished): finished ? 7 : 6
+        case .cancel(let keepsBytes): keepsBytes ? 5 : 6
+        case .remove(let finished): finished ? 8 : 7
         }
     }
 }

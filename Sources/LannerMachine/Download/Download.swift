@@ -8,6 +8,10 @@ package struct Download: Sendable {
     package internal(set) var rank: Int64
     /// The list whose limit it keeps.
     package internal(set) var list: String?
+    /// The host whose limit it keeps: that of its URL. While it runs, that of the URL it began with counts.
+    package internal(set) var host: HostID
+    /// Who gets a slot first, before the order.
+    package internal(set) var priority: DownloadPriority
     /// Whether it is not wanted for the time being.
     var isShelved: Bool
     /// Whether it was added without being started, and nothing was asked of it since.
@@ -56,8 +60,11 @@ package struct Download: Sendable {
         id = new.id
         rank = new.rank
         list = new.list
+        host = new.host
+        priority = new.priority
         isShelved = new.isShelved
         isUnstarted = new.saved.isUnstarted && new.saved.status == .suspended
+        attempt = new.lastAttempt
         isOfOtherURL = new.saved.isOfOtherURL
         hasDigest = new.hasDigest
         link = HeldLink(expires: new.linkExpires)
@@ -100,6 +107,16 @@ extension Download {
         case .opening, .transferring, .verifying, .publishing: .holds
         case .pausing(let pausing): pausing.step == .closing ? .holds : .none
         case .suspended, .failed, .succeeded: .none
+        }
+    }
+
+    /// Whether it holds a slot, and not for an exchange that is out.
+    var isAtWork: Bool {
+        switch state {
+        case .opening(let opening): if case .request = opening.step { false } else { true }
+        case .transferring(let transfer): transfer.exchanges.isEmpty
+        case .pausing, .verifying, .publishing: true
+        case .waiting, .suspended, .failed, .succeeded: false
         }
     }
 
@@ -161,7 +178,18 @@ extension Download {
             written: isUnproven ? ByteRanges() : written, synced: isUnproven ? ByteRanges() : synced, total: total,
             resumeData: carried.data, isUnstarted: isUnstarted)
         saved.isOfOtherURL = isOfOtherURL
+        saved.isLeftover = isBeingKept
         return saved
+    }
+
+    /// Whether it is on its way out, and its record marked as one that only keeps bytes.
+    private var isBeingKept: Bool {
+        if case .pausing(let pausing) = state { pausing.step == .keeping } else { false }
+    }
+
+    /// Whether it is on its way out, and leaves its bytes to the next download of the same.
+    package var leavesBytes: Bool {
+        if case .pausing(let pausing) = state { pausing.intent == .cancel(keepsBytes: true) } else { false }
     }
 
     /// Bytes in hand, as a user sees them.

@@ -58,7 +58,7 @@ package enum State: Sendable, Equatable {
 
 /// What a download waits for.
 package enum Wait: Sendable, Hashable {
-    /// A slot, its list's or the machine's: which is missing changes with every other download.
+    /// A slot, its list's, its host's or the machine's: which is missing changes with every other download.
     case slot
     /// The time of the next attempt.
     case retry(at: Duration)
@@ -153,8 +153,9 @@ package struct Pausing: Sendable, Equatable {
     /// What comes when the file is closed.
     package enum Intent: Sendable, Equatable {
         case suspend
-        /// Forget it; tell `canceled`.
-        case cancel
+        /// Forget it; tell `canceled`. `keepsBytes`: its bytes stay, and its record with them, for the next download of
+        /// the same.
+        case cancel(keepsBytes: Bool)
         /// Forget it; tell `removed`. `finished`: remove the finished file too.
         case remove(finished: Bool)
         /// Wait for a slot again.
@@ -168,6 +169,8 @@ package struct Pausing: Sendable, Equatable {
     package enum Step: Sendable, Equatable {
         /// The partial file is being closed.
         case closing
+        /// The record is being marked as one that only keeps bytes (a cancel that keeps them only).
+        case keeping
         /// The record is being removed (cancel and remove only).
         case forgetting
         /// The files are being removed (cancel and remove only); `finished`: the finished one too.

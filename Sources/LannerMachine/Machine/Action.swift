@@ -120,6 +120,8 @@ public enum WaitingReason: Sendable, Hashable {
     case slot
     /// For one of its list that run to end: of that list as many run as may.
     case listSlot
+    /// For one of its host that run to end: of that host as many run as may.
+    case hostSlot
     /// For the time of the next attempt, on the clock of the manager.
     case retry(at: Duration)
     /// For a network that may be used. That is no attempt, and nothing is counted; it goes on by itself.
@@ -131,10 +133,10 @@ public enum WaitingReason: Sendable, Hashable {
 }
 
 extension WaitingReason {
-    /// What a user sees of what the machine knows.
-    package init(_ wait: Wait, isListFull: Bool) {
+    /// What a user sees of what the machine knows; of who waits for a slot, also which is missing.
+    package init(_ wait: Wait, missingSlot: WaitingReason) {
         switch wait {
-        case .slot: self = isListFull ? .listSlot : .slot
+        case .slot: self = missingSlot
         case .retry(let time): self = .retry(at: time)
         case .network: self = .network
         case .disk(let time): self = .disk(until: time)

@@ -2,18 +2,19 @@
 package struct Coverage: Sendable, Hashable {
     /// A state, without what it knows; `none` is a download that is not here.
     package enum Place: Int, Sendable, CaseIterable {
-        case none, waiting, openingFile, asking, requesting, transferring, closing, forgetting, discarding, verifying
+        case none, waiting, openingFile, asking, requesting, transferring, closing, keeping, forgetting, discarding,
+            verifying
         case announcing, moving, readdressing, recording, waitingToRecord, suspended, failed, succeeded
     }
 
     /// An event, without what it brings.
     package enum Kind: Int, Sendable, CaseIterable {
         case add, start, startAdded, downloadAgain, suspend, cancel, remove, shelve, unshelve
-        case reorder, relist, readdress, expectDigest, expectLink, admit, tick, network
+        case reorder, relist, readdress, prioritize, expectDigest, expectLink, admit, tick, network
         case opened, wrote, synced, verified, published, placeTaken, fileFailed, closed, discarded
         case recorded, recordFailed
         case linkGiven, linkNone, linkFailed
-        case head, redirected, received, holds, resumeData, ended, overflowed, exchangeFailed
+        case head, redirected, received, holds, resumeData, ended, overflowed, exchangeFailed, inherit
     }
 
     private static let kinds = Kind.allCases.count
@@ -51,7 +52,7 @@ package struct Coverage: Sendable, Hashable {
 }
 
 extension Coverage.Place {
-    init(_ state: State) {
+    package init(_ state: State) {
         self =
             switch state {
             case .waiting: .waiting
@@ -79,6 +80,7 @@ extension Coverage.Place {
         self =
             switch step {
             case .closing: .closing
+            case .keeping: .keeping
             case .forgetting: .forgetting
             case .discarding: .discarding
             }

@@ -9,8 +9,10 @@ package enum Event: Sendable, Equatable {
     case withhold([DownloadID])
     /// Another list, or none.
     case relist(DownloadID, String?)
-    /// Another URL; it counts from the next attempt on.
-    case readdress(DownloadID)
+    /// Another URL, and the host it leads to; both count from the next attempt on.
+    case readdress(DownloadID, HostID)
+    /// Another priority.
+    case prioritize(DownloadID, DownloadPriority)
     /// Another place in the order.
     case reorder([DownloadID: Int64])
     /// Another expected digest, or none; and whatever else the user changed is to be recorded.
@@ -29,6 +31,8 @@ package enum Event: Sendable, Equatable {
     case link(DownloadID, Attempt, LinkEvent)
     /// From the transport.
     case exchange(DownloadID, ExchangeNumber, ExchangeEvent)
+    /// From the transport, about an exchange of an earlier process: it was stopped, and has left this.
+    case inherit(DownloadID, ResumeData)
 
     // From elsewhere.
     /// The time asked for by ``Action/wake(at:)`` has come.
@@ -108,7 +112,7 @@ package enum Verb: Sendable, Hashable {
     case downloadAgain
     /// Stop and keep the bytes.
     case suspend
-    /// Stop, forget the download and its bytes; a finished download is left alone.
+    /// Stop, forget the download and its bytes, or keep these where that is set; a finished download is left alone.
     case cancel
     /// Forget the download and its bytes; `completely`: the finished file too.
     case remove(completely: Bool)
@@ -127,24 +131,33 @@ package struct NewDownload: Sendable, Equatable {
     package var hasDigest: Bool
     /// The list whose limit it keeps, besides the machine's.
     package var list: String?
+    /// The host whose limit it keeps.
+    package var host: HostID
+    package var priority: DownloadPriority
     /// Whether it is not wanted for the time being.
     package var isShelved: Bool
     /// When the link's time is over, in seconds since 1970.
     package var linkExpires: Int64?
+    /// The last attempt of one that had the number before: what comes late from that is not mistaken for this one's.
+    package var lastAttempt: Attempt
     /// What the store remembered, or a blank for a new one.
     package var saved: Saved
 
     package init(
-        id: DownloadID, rank: Int64, hasDigest: Bool = false, list: String? = nil, isShelved: Bool = false,
-        linkExpires: Int64? = nil,
+        id: DownloadID, rank: Int64, hasDigest: Bool = false, list: String? = nil, host: HostID = .unknown,
+        priority: DownloadPriority = .normal, isShelved: Bool = false, linkExpires: Int64? = nil,
+        lastAttempt: Attempt = 0,
         saved: Saved = Saved(status: .suspended)
     ) {
         self.id = id
         self.rank = rank
         self.hasDigest = hasDigest
         self.list = list
+        self.host = host
+        self.priority = priority
         self.isShelved = isShelved
         self.linkExpires = linkExpires
+        self.lastAttempt = lastAttempt
         self.saved = saved
     }
 }
@@ -179,6 +192,8 @@ package struct Saved: Sendable, Hashable {
     package var isUnstarted: Bool
     /// Whether bytes may come from another URL than the one it has now.
     package var isOfOtherURL = false
+    /// Whether the download was canceled, and only its bytes are kept, for the next one of the same.
+    package var isLeftover = false
 
     package init(
         status: Status, version: Version? = nil, generation: UInt32 = 0, written: ByteRanges = ByteRanges(),

@@ -1,12 +1,31 @@
 /// One download of one manager. Never used again, not even after a restart of the process.
-package struct DownloadID: Hashable, Comparable, Sendable {
+package struct DownloadID: RawRepresentable, Hashable, Comparable, Sendable {
+    // Raw, so that it is hashed as fast as its number is.
+    package let rawValue: UInt64
+
+    package init(rawValue: UInt64) {
+        self.rawValue = rawValue
+    }
+
+    package init(_ number: UInt64) {
+        self.init(rawValue: number)
+    }
+
+    package var number: UInt64 { rawValue }
+
+    package static func < (left: DownloadID, right: DownloadID) -> Bool { left.rawValue < right.rawValue }
+}
+
+/// A host, as far as the limit of each is concerned: a number, the same for the same host.
+package struct HostID: Hashable, Sendable {
     package let number: UInt64
 
     package init(_ number: UInt64) {
         self.number = number
     }
 
-    package static func < (left: DownloadID, right: DownloadID) -> Bool { left.number < right.number }
+    /// That of downloads of which it is not told.
+    package static let unknown = HostID(0)
 }
 
 /// The number of one try of a download; it grows with every opening and every start over.

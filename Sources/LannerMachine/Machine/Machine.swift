@@ -8,8 +8,8 @@ package struct Machine: Sendable {
     private var deadlines = IndexedHeap<Duration>()
     /// The wakes that were asked for and have not come, the soonest last; each is sooner than those before it.
     private var armed: [Duration] = []
-    /// Who holds a slot.
-    package private(set) var running: Set<DownloadID> = []
+    /// Who holds a slot, and of which host: that of the URL it began with.
+    private var holders: [DownloadID: HostID] = [:]
     /// Whose slots stay empty when they leave them.
     private var leaving: Set<DownloadID> = []
     private var waitingForNetwork: Set<DownloadID> = []
@@ -19,7 +19,7 @@ package struct Machine: Sendable {
     /// A machine without downloads; the seed decides the jitter of retries.
     package init(settings: Settings = Settings(), seed: UInt64) {
         context = Context(settings: settings, seed: seed)
-        slots = SlotQueue(settings.listLimits)
+        slots = SlotQueue(settings)
     }
 
     package var settings: Settings { context.settings }
@@ -30,14 +30,29 @@ package struct Machine: Sendable {
     /// Every download, in no particular order, but the same one every time.
     package var ids: [DownloadID] { roster.ids }
 
+    /// Who holds a slot, in no particular order.
+    package var running: Dictionary<DownloadID, HostID>.Keys { holders.keys }
+
     /// How many downloads hold a slot.
-    package var runningCount: Int { running.count }
+    package var runningCount: Int { holders.count }
 
     /// How many downloads there are.
     package var count: Int { roster.count }
 
+    /// Whether of those that run one has more to do before it waits for the network or comes to rest.
+    package var isAtWork: Bool { running.contains { roster[$0]?.isAtWork == true } }
+
     /// Whether of a list as many run as may.
     package func isFull(_ list: String?) -> Bool { slots.isFull(list) }
+
+    /// Whether of a host as many run as may.
+    package func isFull(_ host: HostID) -> Bool { slots.isFull(host) }
+
+    /// What a download that waits for a slot lacks: the one of its list, of its host, or any; of several the first.
+    package func missingSlot(of id: DownloadID) -> WaitingReason {
+        guard let download = roster[id] else { return .slot }
+        return slots.isFull(download.list) ? .listSlot : slots.isFull(download.host) ? .hostSlot : .slot
+    }
 }
 
 extension Machine {
@@ -56,9 +71,11 @@ extension Machine {
         switch event {
         case .add(let new): add(new)
         case .user(let verb, let ids, let ticket): user(verb, ids, ticket)
-        case .withhold(let ids): leaving.formUnion(running.intersection(ids))
+        case .withhold(let ids): leaving.formUnion(ids.filter { holders[$0] != nil })
         case .relist(let id, let list): change(id, .relist) { download, _ in download.list = list }
-        case .readdress(let id): change(id, .readdress) { $0.readdress(&$1) }
+        case .readdress(let id, let host): change(id, .readdress) { $0.readdress(to: host, &$1) }
+        case .prioritize(let id, let priority):
+            change(id, .prioritize) { download, _ in download.priority = priority }
         case .reorder(let ranks):
             for (id, rank) in ranks.sorted(by: { $0.key < $1.key }) {
                 change(id, .reorder) { download, _ in download.rank = rank }
@@ -70,6 +87,7 @@ extension Machine {
         case .settings(let new):
             context.settings = new
             slots.setLimits(new.listLimits)
+            setHostLimit(new.hostLimit)
         case .timer: fire()
         case .network(let available):
             context.isNetworkWatched = true
@@ -79,6 +97,7 @@ extension Machine {
         case .store(let id, let attempt, let event): change(id, .init(event)) { $0.handle(event, of: attempt, &$1) }
         case .link(let id, let attempt, let event): change(id, .init(event)) { $0.handle(event, of: attempt, &$1) }
         case .exchange(let id, let number, let event): change(id, .init(event)) { $0.handle(event, of: number, &$1) }
+        case .inherit(let id, let data): change(id, .inherit) { $0.inherit(data, &$1) }
         }
     }
 
@@ -140,20 +159,36 @@ extension Machine {
         let (before, after) = (change.before, change.after)
         guard before != after else { return }
         if before.claim == .wants { slots.leave(place) }
-        if before.claim == .holds { release(change) }
+        // What runs goes on with the URL it began with.
+        let host = before.claim == .holds ? release(change) : after.host
         if before.isForNetwork { waitingForNetwork.remove(change.id) }
-        if after.claim == .wants { slots.join(place, after.list, SlotQueue.Turn(rank: after.rank, id: change.id)) }
+        if after.claim == .wants { slots.join(place, after.list, after.host, after.turn) }
         if after.claim == .holds {
-            running.insert(change.id)
-            slots.hold(after.list)
+            holders[change.id] = host
+            slots.hold(after.list, host)
         }
         if after.isForNetwork { waitingForNetwork.insert(change.id) }
     }
 
-    private mutating func release(_ change: Change) {
-        running.remove(change.id)
+    /// Says of which host the slot was.
+    private mutating func release(_ change: Change) -> HostID {
+        let host = holders.removeValue(forKey: change.id) ?? change.before.host
         let staysEmpty = change.after.claim != .holds && leaving.remove(change.id) != nil
-        slots.release(change.before.list, staysEmpty: staysEmpty)
+        slots.release(change.before.list, host, staysEmpty: staysEmpty)
+        return host
+    }
+
+    /// Everybody in the queue stands anew: they stand by host only while hosts have a limit.
+    private mutating func setHostLimit(_ limit: Int?) {
+        guard limit != slots.hostLimit else { return }
+        let places = slots.waiting
+        for place in places { slots.leave(place) }
+        slots.setHostLimit(limit)
+        for place in places {
+            if let standing = roster.standing(at: place) {
+                slots.join(place, standing.list, standing.host, standing.turn)
+            }
+        }
     }
 
     /// Keeps the deadline.

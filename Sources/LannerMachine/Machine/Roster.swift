@@ -16,6 +16,8 @@ struct Roster: Sendable {
 
     func state(at place: Int) -> State? { downloads[place]?.state }
 
+    func standing(at place: Int) -> Standing? { downloads[place]?.standing }
+
     func place(of id: DownloadID) -> Int? { places[id] }
 
     /// Makes room for the places of so many more.
@@ -63,7 +65,8 @@ struct Change {
 struct Standing: Equatable {
     var claim: SlotClaim
     var list: String?
-    var rank: Int64
+    var host: HostID
+    var turn: SlotQueue.Turn
     var isForNetwork: Bool
 }
 
@@ -78,8 +81,10 @@ extension Download {
             isGone: isGone)
     }
 
-    private var standing: Standing {
-        Standing(claim: isGone ? .none : slotClaim, list: list, rank: rank, isForNetwork: isForNetwork)
+    fileprivate var standing: Standing {
+        Standing(
+            claim: isGone ? .none : slotClaim, list: list, host: host,
+            turn: SlotQueue.Turn(rank: rank, id: id, priority: priority), isForNetwork: isForNetwork)
     }
 
     private var isForNetwork: Bool {

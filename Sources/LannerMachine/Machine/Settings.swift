@@ -3,6 +3,8 @@ package struct Settings: Sendable, Hashable {
     /// How many downloads run at once.
     package var maximumRunning = 6
     package var listLimits = ListLimits()
+    /// How many downloads of one host run at once, whatever their lists; nil for no limit.
+    package var hostLimit: Int?
     /// How a body arrives, by the transport's traits.
     package var delivery = Delivery.whole
     /// Whether the transport goes on by resume data of its own.
@@ -13,6 +15,8 @@ package struct Settings: Sendable, Hashable {
     package var links = Links.never
     /// Whether a download that finds no space waits for it; else it fails.
     package var waitsForDiskSpace = false
+    /// Whether a download that is canceled leaves its bytes to the next one of the same.
+    package var cancelKeepsBytes = false
 
     package init() {}
 
@@ -59,6 +63,8 @@ package struct Watchdog: Sendable, Hashable {
     package var speedWindow: Duration = .seconds(30)
     /// The longest one attempt may take; nil for no bound.
     package var total: Duration?
+    /// Whether exchanges are left alone, because they go on while nobody can look at them.
+    package var leavesExchanges = false
 
     package init() {}
 }

@@ -1,103 +1,135 @@
-/// Who wants a slot and how many hold one, list by list; says whose turn it is.
+/// Who wants a slot and how many hold one, by list and by host; says whose turn it is.
 ///
-/// The first of a list may be admitted unless the list is full; of several lists the first by rank, then by id, so that
-/// the order is the same every time. Everything costs O(log n), however many wait for a list that is full.
+/// The first of all is admitted whose list and host are not full, by ``Turn``, so that the order is the same every time.
+/// Everything costs O(log n), however many wait for a list or a host that is full; when a host becomes full, or is no
+/// longer, that is for each list in which somebody waits for it. Without a limit per host the queue knows no hosts.
 struct SlotQueue: Sendable {
     private var limits: ListLimits
-    private var lines: [Line] = []
-    /// Where the line of a list is. Only lists of which someone wants or holds a slot have one.
+    private(set) var hostLimit: Int?
+    private var lists: [WaitingList] = []
+    /// Where a list is. Only those of which someone wants or holds a slot are here.
     private var numbers: [String?: Int] = [:]
     private var vacant: [Int] = []
-    /// By place: the line and the key there of who waits.
+    private var hosts: [HostID: Host] = [:]
+    /// By place: where who waits stands.
     private var spots: [Spot?] = []
-    /// The lines that have someone waiting and are not full, by who is first in them.
+    /// The lists that have someone whose turn it may be and are not full, by who is first in them.
     private var open = IndexedHeap<Turn>()
-    /// The lines of which slots are kept empty.
-    private var emptied: Set<Int> = []
+    /// Slots that are kept empty.
+    private var emptied: [(list: String?, host: HostID)] = []
     /// Slots that are held, or kept empty.
     private(set) var taken = 0
 
-    init(_ limits: ListLimits) {
-        self.limits = limits
+    init(_ settings: Settings) {
+        limits = settings.listLimits
+        hostLimit = settings.hostLimit
     }
 
     /// When a download's turn comes.
     struct Turn: Comparable {
         var rank: Int64
         var id: DownloadID
+        var priority: DownloadPriority
 
-        static func < (left: Turn, right: Turn) -> Bool { (left.rank, left.id) < (right.rank, right.id) }
+        static func < (left: Turn, right: Turn) -> Bool {
+            if left.priority != right.priority { return left.priority > right.priority }
+            return (left.rank, left.id) < (right.rank, right.id)
+        }
+    }
+
+    /// A host of which someone holds a slot, or, where hosts have a limit, wants one.
+    private struct Host {
+        /// Slots that its downloads hold, and slots that are kept empty after them.
+        var taken = 0
+        /// The lists in which somebody waits for it.
+        var lists: Set<Int> = []
+
+        var isUnused: Bool { taken == 0 && lists.isEmpty }
     }
 
     private struct Spot {
-        var line: Int
-        var key: Int
+        var list: Int32
+        var line: Int32
+        var key: Int32
     }
 
     // MARK: Looking
 
-    /// The place of who is to be admitted next, whatever the limit over all lists.
-    var next: Int? { open.first.flatMap { lines[$0.key].first?.place } }
+    /// The place of who is to be admitted next, whatever the limit over all.
+    var next: Int? { open.first.flatMap { lists[$0.key].first?.place } }
 
-    /// Who waits, in no particular order.
-    var waiting: [DownloadID] { lines.flatMap(\.ids) }
+    /// The places of who waits.
+    var waiting: [Int] { spots.indices.filter { spots[$0] != nil } }
 
     func isFull(_ list: String?) -> Bool {
         numbers[list].map(isFull) ?? false
     }
 
+    func isFull(_ host: HostID) -> Bool {
+        guard let hostLimit, let host = hosts[host] else { return false }
+        return host.taken >= hostLimit
+    }
+
     private func isFull(_ number: Int) -> Bool {
-        lines[number].taken >= limits[lines[number].list]
+        lists[number].taken >= limits[lists[number].name]
     }
 
     // MARK: Coming and going
 
     /// Somebody wants a slot.
-    mutating func join(_ place: Int, _ list: String?, _ turn: Turn) {
-        let number = line(of: list)
+    mutating func join(_ place: Int, _ list: String?, _ host: HostID, _ turn: Turn) {
+        let number = number(of: list)
+        let host = hostLimit == nil ? nil : host
         if place >= spots.count { spots += repeatElement(nil, count: place + 1 - spots.count) }
-        spots[place] = Spot(line: number, key: lines[number].join(place, turn))
-        settle(number)
+        let (line, key) = lists[number].join(place, turn, host)
+        spots[place] = Spot(list: Int32(number), line: Int32(line), key: Int32(key))
+        if let host { hosts[host, default: Host()].lists.insert(number) }
+        settle(number, host)
     }
 
     /// Who wanted one does not any more.
     mutating func leave(_ place: Int) {
         guard let spot = spots[place] else { return }
         spots[place] = nil
-        lines[spot.line].leave(spot.key)
-        settle(spot.line)
+        let number = Int(spot.list)
+        let host = lists[number].leave(Int(spot.line), Int(spot.key))
+        if let host, !lists[number].waits(for: host) {
+            hosts[host]?.lists.remove(number)
+            forgetIfUnused(host)
+        }
+        settle(number, host)
     }
 
-    /// A slot is given to one of the list.
-    mutating func hold(_ list: String?) {
-        let number = line(of: list)
-        lines[number].held += 1
-        taken += 1
-        settle(number)
+    /// A slot is given to one of the list, for the host.
+    mutating func hold(_ list: String?, _ host: HostID) {
+        take(1, list, host)
     }
 
     /// It is given back; or stays empty for the time being.
-    mutating func release(_ list: String?, staysEmpty: Bool) {
-        let number = line(of: list)
-        lines[number].held -= 1
-        if staysEmpty {
-            lines[number].empty += 1
-            emptied.insert(number)
-        } else {
-            taken -= 1
-        }
-        settle(number)
+    mutating func release(_ list: String?, _ host: HostID, staysEmpty: Bool) {
+        if staysEmpty { emptied.append((list, host)) } else { take(-1, list, host) }
     }
 
     /// Slots that were kept empty are there for all.
     mutating func giveBackEmpty() {
-        for number in emptied {
-            taken -= lines[number].empty
-            lines[number].empty = 0
-            settle(number)
-        }
+        for (list, host) in emptied { take(-1, list, host) }
         emptied = []
     }
+
+    private mutating func take(_ count: Int, _ list: String?, _ host: HostID) {
+        let number = number(of: list)
+        let wasFull = isFull(host)
+        taken += count
+        lists[number].taken += count
+        hosts[host, default: Host()].taken += count
+        if isFull(host) != wasFull {
+            for number in hosts[host]?.lists ?? [] { settle(number, host) }
+        }
+        forgetIfUnused(host)
+        settle(number)
+    }
+
+    // MARK: Limits
 
     mutating func setLimits(_ limits: ListLimits) {
         guard limits != self.limits else { return }
@@ -105,56 +137,39 @@ struct SlotQueue: Sendable {
         for number in numbers.values.sorted() { settle(number) }
     }
 
-    private mutating func line(of list: String?) -> Int {
+    /// Only while nobody waits.
+    mutating func setHostLimit(_ limit: Int?) {
+        hostLimit = limit
+    }
+
+    // MARK: Keeping order
+
+    private mutating func number(of list: String?) -> Int {
         if let number = numbers[list] { return number }
-        let number = vacant.popLast() ?? lines.count
-        if number == lines.count { lines.append(Line(list: list)) } else { lines[number] = Line(list: list) }
+        let number = vacant.popLast() ?? lists.count
+        if number == lists.count { lists.append(WaitingList(list)) } else { lists[number] = WaitingList(list) }
         numbers[list] = number
         return number
     }
 
+    private mutating func settle(_ number: Int, _ host: HostID?) {
+        lists[number].settle(host, isFull: host.map(isFull) ?? false)
+        settle(number)
+    }
+
     private mutating func settle(_ number: Int) {
-        if let first = lines[number].first, !isFull(number) {
+        if let first = lists[number].first, !isFull(number) {
             open.set(number, to: first.turn)
         } else {
             open.remove(number)
         }
-        if lines[number].isUnused {
-            numbers[lines[number].list] = nil
+        if lists[number].isUnused {
+            numbers[lists[number].name] = nil
             vacant.append(number)
         }
     }
-}
 
-/// One list: who waits, and how many slots it takes.
-private struct Line: Sendable {
-    let list: String?
-    /// Slots that its downloads hold, and slots that are kept empty after them.
-    var held = 0
-    var empty = 0
-    private var queue = IndexedHeap<SlotQueue.Turn>()
-    /// By key. Keys are given out anew, since the queue takes memory up to the largest.
-    private var places: [Int] = []
-    private var vacant: [Int] = []
-
-    init(list: String?) {
-        self.list = list
-    }
-
-    var taken: Int { held + empty }
-    var isUnused: Bool { taken == 0 && queue.isEmpty }
-    var first: (place: Int, turn: SlotQueue.Turn)? { queue.first.map { (places[$0.key], $0.priority) } }
-    var ids: [DownloadID] { queue.priorities.map(\.id) }
-
-    mutating func join(_ place: Int, _ turn: SlotQueue.Turn) -> Int {
-        let key = vacant.popLast() ?? places.count
-        if key == places.count { places.append(place) } else { places[key] = place }
-        queue.set(key, to: turn)
-        return key
-    }
-
-    mutating func leave(_ key: Int) {
-        queue.remove(key)
-        vacant.append(key)
+    private mutating func forgetIfUnused(_ host: HostID) {
+        if hosts[host]?.isUnused == true { hosts[host] = nil }
     }
 }

@@ -59,6 +59,11 @@ package struct Version: Sendable, Hashable {
         version.total = self.total ?? (isEncoded ? nil : total)
         return version
     }
+
+    /// What stays of it where its validators count for nothing, as on another server.
+    package var sizeOnly: Version {
+        Version(entityTag: nil, lastModified: nil, isLastModifiedStrong: false, total: total, isEncoded: isEncoded)
+    }
 }
 
 extension Version {

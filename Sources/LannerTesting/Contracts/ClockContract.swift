@@ -2,7 +2,7 @@ import Dispatch
 import Foundation
 import LannerCore
 
-/// What every ``SessionManager/Clock`` has to do, as tests that an author runs over their own.
+/// What every `SessionManager.Clock` has to do, as tests that an author runs over their own.
 ///
 /// ```swift
 /// @Test func keepsTheContract() async {
@@ -13,12 +13,19 @@ import LannerCore
 public enum ClockContract {
     /// What the contract asks for.
     public enum Clause: String, ContractClause {
+        /// The clock never goes back.
         case neverBack = "now never goes back"
+        /// Work is called exactly once.
         case once = "called once"
+        /// Work is not called before its time.
         case notBefore = "not before the deadline"
+        /// Work is not called inside `schedule`.
         case notInside = "never inside schedule"
+        /// A far deadline, even the last there is, does not come early.
         case far = "far deadlines"
+        /// Work may schedule more.
         case inside = "schedule inside a call"
+        /// Any thread may ask and schedule.
         case threads = "any thread"
     }
 
@@ -45,7 +52,7 @@ public enum ClockContract {
 }
 
 extension ClockContract.Clause {
-    /// What the documentation of ``SessionManager/Clock`` says.
+    /// What the documentation of `SessionManager.Clock` says.
     public var text: String {
         switch self {
         case .neverBack: "Never goes back"

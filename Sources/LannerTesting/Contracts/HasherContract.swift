@@ -1,6 +1,6 @@
 import LannerCore
 
-/// What every ``Checksum/Hasher`` has to do, as tests that an author runs over their own.
+/// What every `Checksum.Hasher` has to do, as tests that an author runs over their own.
 ///
 /// ```swift
 /// @Test func keepsTheContract() {
@@ -11,14 +11,23 @@ import LannerCore
 public enum HasherContract {
     /// What the contract asks for.
     public enum Clause: String, ContractClause {
+        /// The digests that were given are computed.
         case vectors = "known digests"
+        /// Bytes cut anywhere have one digest.
         case cuts = "any cut"
+        /// Bytes that come one by one have the same digest.
         case oneByOne = "byte by byte"
+        /// It does not matter where in memory bytes lie.
         case alignment = "wherever the bytes lie"
+        /// An empty buffer changes nothing.
         case empty = "empty buffers"
+        /// After a digest more bytes may follow.
         case onTheWay = "a digest on the way"
+        /// A copy goes its own way.
         case copies = "copies"
+        /// Another byte anywhere is another digest.
         case everyByte = "every byte counts"
+        /// All digests have one length.
         case length = "one length"
     }
 
@@ -40,7 +49,7 @@ public enum HasherContract {
 }
 
 extension HasherContract.Clause {
-    /// What the documentation of ``Checksum/Hasher`` says.
+    /// What the documentation of `Checksum.Hasher` says.
     public var text: String {
         switch self {
         case .vectors, .length: "The digest of all bytes so far, most significant byte first."

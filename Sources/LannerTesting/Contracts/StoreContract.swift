@@ -1,6 +1,6 @@
 import LannerCore
 
-/// What every ``Store`` has to do, as tests that an author runs over their own.
+/// What every `Store` has to do, as tests that an author runs over their own.
 ///
 /// ```swift
 /// @Test func keepsTheContract() async {
@@ -16,18 +16,31 @@ import LannerCore
 public enum StoreContract {
     /// What the contract asks for.
     public enum Clause: String, ContractClause {
+        /// A new place holds nothing.
         case empty = "empty at first"
+        /// What was committed is there when the place is opened again.
         case kept = "what was committed"
+        /// Keys may be any text, and values any bytes.
         case anything = "opaque values"
+        /// Changes are applied in their order.
         case order = "changes in order"
+        /// A key that is not there may be removed.
         case missing = "removing what is not there"
+        /// Each completion is called once, in the order of the commits.
         case completions = "completions once and in order"
+        /// No completion is called inside `commit`.
         case notInside = "never inside commit"
+        /// Any thread may commit.
         case threads = "any thread"
+        /// What was committed before `close` is kept, and the place is free.
         case close = "close finishes"
+        /// A store may be closed twice.
         case closeTwice = "close twice"
+        /// A commit after `close` fails.
         case closed = "commit after close"
+        /// A store may be closed inside a completion.
         case inside = "close inside a completion"
+        /// After any changes it holds what a dictionary would.
         case model = "a map"
     }
 
@@ -52,7 +65,7 @@ public enum StoreContract {
 }
 
 extension StoreContract.Clause {
-    /// What the documentation of ``Store`` says.
+    /// What the documentation of `Store` says.
     public var text: String {
         switch self {
         case .empty, .kept: "Everything that is kept."

@@ -3,13 +3,13 @@ import LannerMachine
 
 /// A disk in memory, for tests that need full and failing disks, or that should not touch a real one.
 ///
-/// Handed to ``TestBench/init(configuration:traits:disk:store:seed:)``, it holds all the manager writes: make it full
+/// Handed to a ``TestBench`` when that is made, it holds all the manager writes: make it full
 /// (``capacity``), let single operations fail (``fail(_:with:path:skipping:times:)``), and look at what is there
 /// (``contents(of:)``).
 ///
 /// It behaves as a disk of one file system: directories have to be there, a removed file stays readable for those who
 /// have it open, a write that does not fit leaves what did, a reservation takes its space at once. It outlives every
-/// manager on it; ``TestBench/relaunch(configuration:store:)`` loses nothing that was written, and
+/// manager on it; ``TestBench/relaunch(configuration:store:meanwhile:)`` loses nothing that was written, and
 /// ``TestBench/reboot(seed:configuration:store:)`` all that was not synced, but for what chance leaves. There are no permissions, no links and no second device, and time does not pass on it.
 ///
 /// Paths are from the root; doubled slashes in them do not matter. Every method may be called on any thread; those of
@@ -53,7 +53,7 @@ public final class MemoryDisk: Sendable {
     }
 
     /// How many bytes of files the disk holds, those that are set aside for a file included; nil for no limit. A disk
-    /// that holds more already keeps it. What does not fit fails with ``DiskFault/noSpace``.
+    /// that holds more already keeps it. What does not fit fails with `DiskFault.noSpace`.
     public var capacity: Int64? {
         get { state.withLock { $0.capacity } }
         set { state.withLock { $0.capacity = newValue } }
@@ -75,7 +75,7 @@ public final class MemoryDisk: Sendable {
     ///
     /// With a `path` only operations on that file or directory count, for a rename those from it. Several faults may
     /// be set; the one set first that applies is used up first. The manager sees an error with this fault, as it would
-    /// from a real disk; what the download makes of it is in its ``DownloadTask/error``.
+    /// from a real disk; what the download makes of it is in its `DownloadTask.error`.
     ///
     /// - Parameters:
     ///   - operation: What fails.

@@ -21,7 +21,7 @@ public struct Violation: Error, Sendable, Hashable, CustomStringConvertible {
         case handler
         /// Statuses move as documented.
         case status
-        /// A URL has one task.
+        /// A key has one task in each context.
         case oneTask
         /// No file takes the place of another one, unless that is asked for.
         case place

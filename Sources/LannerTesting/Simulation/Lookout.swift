@@ -6,6 +6,7 @@ final class Lookout: Sendable {
     private struct Seen {
         var requests = 0
         var running = 0
+        var files: [String: Int] = [:]
     }
 
     private let journal: Journal
@@ -23,11 +24,24 @@ final class Lookout: Sendable {
             return seen.running
         }
         if now > before, now > limit { journal.report(.limit, "\(now) run, \(limit) may") }
+        lookAtHosts(of: manager)
+    }
+
+    private func lookAtHosts(of manager: SessionManager) {
+        let now = manager.openFilesByHost
+        let before = seen.withLock { seen in
+            defer { seen.files = now }
+            return seen.files
+        }
+        guard let limit = manager.configuration.maxConcurrentTasksPerHost else { return }
+        for (host, count) in now where count > before[host] ?? 0 && count > limit {
+            journal.report(.limit, "\(count) of \(host) run, \(limit) may")
+        }
     }
 
     /// A manager that is new runs nothing yet.
     func begin() {
-        seen.withLock { $0.running = 0 }
+        seen.withLock { ($0.running, $0.files) = (0, [:]) }
     }
 
     private func look(at transport: ScriptedTransport) {
@@ -42,7 +56,8 @@ final class Lookout: Sendable {
 
     /// S4.
     private func look(at request: TransportRequest) {
-        journal.note("request", text: "\(request.url) \(request.fields["Range"] ?? "whole")")
+        journal.note(
+            "request", text: "\(request.url) \(request.fields["Range"] ?? "whole") \(request.fields["If-Range"] ?? "")")
         guard let credential = request.fields["Authorization"] else { return }
         if credential != "for \(request.url.host ?? "")" {
             journal.report(.credentials, "\(request.url) was sent what is \(credential)")

@@ -64,11 +64,32 @@ final class Servers: Sendable {
         let index = random.below(sites.count)
         let site = sites[index]
         if random.chance(1, in: 4) { return serveOtherVersion(at: index, using: &random) }
-        for _ in 0..<3 {
-            let step = confusion(of: site, &random)
+        let steps =
+            random.chance(1, in: 2) ? turn(of: site, &random) : (0..<3).map { _ in confusion(of: site, &random) }
+        for step in steps {
             journal.note("confuse", index, text: "\(step)")
             transport.script(site.place, step)
         }
+    }
+
+    /// The first slice comes, the second makes the download begin anew, and what comes of the others is too late for it.
+    private func turn(of site: Site, _ random: inout SeededGenerator) -> [ScriptedTransport.Step] {
+        let start = 512 + 512 * random.below(3)
+        let tooShort = "bytes \(start)-\(start + 1)/\(site.bytes.count)"
+        let late: ScriptedTransport.Step =
+            switch random.below(3) {
+            case 0: .redirect(to: site.place)
+            case 1: .contentRange(tooShort)
+            default: .failure(.connectionLost)
+            }
+        let turn: ScriptedTransport.Step =
+            switch random.below(4) {
+            case 0: .ignoreRange
+            case 1: .wrongRange(offset: 1)
+            case 2: .fields(["ETag": "\"turned\""])
+            default: .status(412)
+            }
+        return [.pass] + [turn, late, late].shuffled(using: &random)
     }
 
     /// What makes downloads go back, rather than fail.

@@ -9,14 +9,14 @@ struct Watch {
     private var observed: Set<DownloadTask> = []
     /// Calls whose handlers have yet to be called.
     private var expected: [ExpectedCall] = []
-    /// The digests that were ever asked for.
-    var asked: [URL: Set<Checksum.Digest>] = [:]
+    /// What was ever asked for.
+    private var asked: [Identity: Asked] = [:]
     /// What the present manager was given by the last one.
-    private var known: [URL] = []
+    private var known: [Identity] = []
     /// The partial files that were there when the last manager died, and what it claimed of them.
     private var partials: [String: ByteRanges] = [:]
     /// What had succeeded when the last manager died.
-    private var succeeded: [URL] = []
+    private var succeeded: [Identity] = []
     /// The URLs of sites that are ranged.
     var ranged: Set<URL> = []
     /// Whether faults have stopped, and with them everything that they had begun.
@@ -37,12 +37,15 @@ struct Watch {
     /// A new manager: what the last one owed is gone with it.
     mutating func begin(with manager: SessionManager) {
         (observed, expected) = ([], [])
-        manager.tasks.forEach { observe($0) }
-        for url in known where manager.fetchTask(url) == nil { journal.report(.memory, "\(url) is forgotten") }
-        for url in succeeded where manager.fetchTask(url)?.status != .succeeded {
-            journal.report(.memory, "\(url) had succeeded, which is forgotten")
+        let tasks = manager.allTasks
+        tasks.forEach { observe($0) }
+        let found = Dictionary(tasks.map { ($0.identity, $0.status) }, uniquingKeysWith: { $1 })
+        if found.count < tasks.count { journal.report(.oneTask, "two downloads have one key") }
+        for one in known where found[one] == nil { journal.report(.memory, "\(one) is forgotten") }
+        for one in succeeded where found[one] != .succeeded {
+            journal.report(.memory, "\(one) had succeeded, which is forgotten")
         }
-        known = manager.tasks.map(\.url)
+        known = tasks.map(\.identity)
     }
 
     /// A death follows: the next manager has to know what this one was given by the last, and what it has told to have
@@ -53,9 +56,9 @@ struct Watch {
             let length = disk.length(of: claim.partialPath)
             partials[claim.partialPath] = length.map { ByteRanges(claim.claimed).clipped(to: $0) }
         }
-        let lost = doomed.withLock { $0.urls }
+        let lost = doomed.withLock { $0.identities }
         known.removeAll { lost.contains($0) }
-        succeeded = manager.succeededTasks.map(\.url).filter { !lost.contains($0) }
+        succeeded = manager.allTasks.filter { $0.status == .succeeded }.map(\.identity).filter { !lost.contains($0) }
     }
 
     /// S2: no death takes bytes that are claimed. Those of a record which could not be kept up to date may have been gone
@@ -76,16 +79,14 @@ struct Watch {
     func compareClaims(of manager: SessionManager, _ sites: [Site], _ disk: MemoryDisk) {
         for claim in manager.inspections where !claim.claimed.isEmpty {
             // With a digest the bytes of two versions may stand side by side; it decides in the end.
-            guard claim.digest == nil, let site = sites.first(where: { $0.leads(from: claim.task.url) }) else {
-                continue
-            }
+            guard claim.digest == nil else { continue }
             // A partial file that is gone, or was emptied to be removed, is noticed when it is opened.
             guard let file = disk.contents(of: claim.partialPath) else { continue }
             if claim.isTransferring, let end = claim.claimed.last?.upperBound, end > file.count {
                 journal.report(.rightBytes, "\(claim.task.url) claims \(end) bytes of \(file.count)")
             }
             let claimed = claim.claimed.map { $0.clamped(to: 0..<Int64(file.count)) }
-            if !site.holds(file, in: claimed) {
+            if !self.sites(of: claim.task, sites).contains(where: { $0.holds(file, in: claimed) }) {
                 journal.report(.rightBytes, "\(claim.task.url) claims \(claimed) of no version")
             }
         }
@@ -93,7 +94,8 @@ struct Watch {
 
     /// What was asked for in one call is one commit: a death leaves all of it or nothing.
     func compareTogether(_ asked: [DownloadTask], _ manager: SessionManager) {
-        let found = asked.count { manager.fetchTask($0.url)?.id == $0.id }
+        let ids = Dictionary(manager.allTasks.map { ($0.identity, $0.id) }, uniquingKeysWith: { $1 })
+        let found = asked.count { ids[$0.identity] == $0.id }
         if found > 0, found < asked.count {
             journal.report(.memory, "of \(asked.count) downloads of one call \(found) came back")
         }
@@ -106,6 +108,21 @@ struct Watch {
         doomed.withLock { $0.insert(task) }
     }
 
+    /// The user asks for a file, by whatever key.
+    mutating func noteAsked(_ identity: Identity, _ url: URL, _ digest: Checksum.Digest?) {
+        asked[identity, default: Asked()].urls.insert(url)
+        if let digest { asked[identity]?.digests.insert(digest) }
+    }
+
+    /// The sites whose file may be that of a task: one that was given another URL may still have that of the one before.
+    private func sites(of task: DownloadTask, _ sites: [Site]) -> [Site] {
+        let urls = asked[task.identity]?.urls ?? [task.url]
+        return sites.filter { site in urls.contains(where: site.leads) }
+    }
+
+    /// Whether another file may be in the place of a task that has succeeded, or none.
+    func mayHaveLost(_ task: DownloadTask) -> Bool { doomed.withLock { $0.contains(task) } }
+
     func noteStart() {
         starts.withLock { $0 += 1 }
     }
@@ -114,8 +131,8 @@ struct Watch {
         guard observed.insert(task).inserted else { return }
         let state = Locked(TaskWatch(task))
         let (journal, isSettled, starts, doomed) = (journal, isSettled, starts, doomed)
-        let (name, isRanged) = (task.url.path, ranged.contains(task.url))
-        task.observe { [unowned task] event in
+        let (name, ranged) = (task.identity.description, ranged)
+        task.witness { [unowned task] event in
             switch event {
             case .status(let status):
                 journal.note("status", Int(status.number), text: "\(name) \(status.rawValue)")
@@ -137,7 +154,7 @@ struct Watch {
             case .restarted(let reason):
                 journal.note("restarted", text: "\(name) \(reason.rawValue)")
                 state.withLock { $0.completed = 0 }
-                if reason == .rangesNotServed, isRanged, isSettled.withLock({ $0 }) {
+                if reason == .rangesNotServed, isSettled.withLock({ $0 }), ranged.contains(task.url) {
                     journal.report(.progress, "\(name) began again for want of ranges, which there are")
                 }
             case .retrying:
@@ -186,26 +203,27 @@ struct Watch {
 
     /// S1: what is in the place of a task that has succeeded. Which digest counted is the task's affair: one that is asked
     /// for once the file was verified comes too late.
-    func compareFile(of task: DownloadTask, _ site: Site, _ disk: MemoryDisk) {
+    func compareFile(of task: DownloadTask, _ sites: [Site], _ disk: MemoryDisk) {
         guard let file = disk.contents(of: task.filePath) else {
             if doomed.withLock({ $0.contains(task) }) { return }
             return journal.report(.oneVersion, "\(task.url) has succeeded without a file")
         }
-        let digests = asked[task.url] ?? []
-        if site.versions.contains(file) || digests.contains(where: { file.digest($0.algorithm) == $0 }) { return }
+        if self.sites(of: task, sites).contains(where: { $0.versions.contains(file) }) { return }
+        let digests = asked[task.identity]?.digests ?? []
+        if digests.contains(where: { file.digest($0.algorithm) == $0 }) { return }
         journal.report(.oneVersion, "\(task.url) has \(file.count) bytes that are of no version")
     }
 }
 
 /// Downloads that may have no file any more; also those whose file was replaced by that of another one, which is gone.
 private struct Doomed {
-    private(set) var urls: Set<URL> = []
+    private(set) var identities: Set<Identity> = []
     private var paths: Set<String> = []
 
-    func contains(_ task: DownloadTask) -> Bool { urls.contains(task.url) || paths.contains(task.filePath) }
+    func contains(_ task: DownloadTask) -> Bool { identities.contains(task.identity) || paths.contains(task.filePath) }
 
     mutating func insert(_ task: DownloadTask) {
-        urls.insert(task.url)
+        identities.insert(task.identity)
         paths.insert(task.filePath)
     }
 
@@ -213,11 +231,17 @@ private struct Doomed {
         switch status {
         case .willCancel, .willRemove: insert(task)
         case .succeeded:
-            urls.remove(task.url)
+            identities.remove(task.identity)
             paths.remove(task.filePath)
         case .waiting, .running, .suspended, .failed, .willSuspend, .canceled, .removed: break
         }
     }
+}
+
+/// What was ever asked for by one key.
+private struct Asked {
+    var urls: Set<URL> = []
+    var digests: Set<Checksum.Digest> = []
 }
 
 /// What is known of a task from its events.
@@ -309,19 +333,5 @@ extension Status {
     var number: Int {
         let all: [Status] = Status.allCases
         return all.firstIndex(of: self) ?? -1
-    }
-
-    /// Whether a task may go from here to there at once.
-    func leads(to next: Status) -> Bool {
-        switch self {
-        case .waiting: ![.waiting, .succeeded].contains(next)
-        case .running: next != .running
-        case .suspended, .failed: [.waiting, .running, .willCancel, .willRemove, .canceled, .removed].contains(next)
-        case .succeeded: [.waiting, .running, .willRemove, .removed].contains(next)
-        case .willSuspend: ![.willSuspend, .running].contains(next)
-        case .willCancel: [.canceled, .willRemove, .failed].contains(next)
-        case .willRemove: [.removed, .failed].contains(next)
-        case .canceled, .removed: false
-        }
     }
 }

@@ -6,7 +6,7 @@ import LannerMachine
 
 extension World {
     /// How much may happen until all has come to rest.
-    private static let patience = 20_000
+    private static let patience = 100_000
 
     /// L1: lets all faults stop and sees to it that every download ends, and is remembered.
     func finish() throws(Violation) {
@@ -14,11 +14,8 @@ extension World {
         // Nobody has to help what may run.
         try runToRest()
         watch.isSettled.withLock { $0 = true }
-        manager.totalStart()
-        try runToRest()
         // Those that had failed once for what the faults left behind get another chance.
-        manager.totalStart()
-        try runToRest()
+        for _ in 0..<2 { try startAll() }
         // Records that could not be kept are tried again.
         for _ in 0..<3 {
             clock.advance(by: .seconds(60))
@@ -32,9 +29,20 @@ extension World {
         try remember()
     }
 
+    /// Starts what there is in every context, the present one last.
+    private func startAll() throws(Violation) {
+        for context in isUserQuiet ? [nil] : Self.contexts {
+            manager.context = context
+            manager.totalStart()
+            try runToRest()
+        }
+    }
+
     private func heal() {
         journal.note("healed")
         journal.isHealed = true
+        // Whoever has shut the manager down comes back.
+        manager.context = manager.context
         transport.outage = nil
         if network.path != nil { network.path = NetworkPath(kind: .wifi) }
         servers.heal()
@@ -67,9 +75,9 @@ extension World {
 
     /// S1 and L1 of one download: it has succeeded, unless its digest was of something else.
     private func compareEnd(of claim: Inspection) {
-        guard let site = servers.sites.first(where: { $0.leads(from: claim.task.url) }) else { return }
+        guard servers.sites.contains(where: { $0.leads(from: claim.task.url) }) else { return }
         switch claim.task.status {
-        case .succeeded: watch.compareFile(of: claim.task, site, disk)
+        case .succeeded: watch.compareFile(of: claim.task, servers.sites, disk)
         case .failed where claim.digest != nil: break
         case let status:
             let reason = claim.task.error.map { "\($0)" } ?? ""
@@ -84,7 +92,8 @@ extension World {
             journal.report(.place, "somebody else's file was replaced or removed")
         }
         var names: Set<String> = []
-        for task in manager.succeededTasks where !names.insert(task.fileName).inserted {
+        for task in manager.allTasks
+        where task.status == .succeeded && !watch.mayHaveLost(task) && !names.insert(task.fileName).inserted {
             journal.report(.place, "two downloads have their files at \(task.fileName)")
         }
     }
@@ -94,25 +103,26 @@ extension World {
         let before = memories
         relaunch(reboots: true)
         let after = memories
-        for (url, memory) in before where after[url] != memory {
-            journal.report(.memory, "\(url) was \(memory), and is now \(after[url].map { "\($0)" } ?? "unknown")")
+        for (one, memory) in before where after[one] != memory {
+            journal.report(.memory, "\(one) was \(memory), and is now \(after[one].map { "\($0)" } ?? "unknown")")
         }
         if after.count > before.count { journal.report(.memory, "a download came back") }
         for claim in manager.inspections { compareEnd(of: claim) }
         try check()
     }
 
-    private var memories: [URL: Memory] {
-        Dictionary(manager.tasks.map { ($0.url, Memory($0)) }, uniquingKeysWith: { $1 })
+    private var memories: [Identity: Memory] {
+        Dictionary(manager.allTasks.map { ($0.identity, Memory($0)) }, uniquingKeysWith: { $1 })
     }
 
     private struct Memory: Equatable {
+        var url: URL
         var status: Status
         var completed: Int64
         var fileName: String
 
         init(_ task: DownloadTask) {
-            (status, completed, fileName) = (task.status, task.completedBytes, task.fileName)
+            (url, status, completed, fileName) = (task.url, task.status, task.completedBytes, task.fileName)
         }
     }
 }

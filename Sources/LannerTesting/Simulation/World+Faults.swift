@@ -40,8 +40,10 @@ extension World {
         case 2...6: asked = dieAtWork()
         default: break
         }
+        let owesRecords = manager.owesRecords
         relaunch(reboots: random.chance(1, in: 2))
-        watch.compareTogether(asked, manager)
+        // Of what could not be kept, and is tried again, a part may be there.
+        if !owesRecords { watch.compareTogether(asked, manager) }
         switch random.below(4) {
         // What a manager has read and not touched yet.
         case 0: relaunch(reboots: true)
@@ -91,9 +93,23 @@ extension World {
         launch.die()
         if reboots { disk.loseUnsynced(&random) }
         disk.failNothing()
+        if transport.traits.outlivesProcess { passWithoutProcess() }
         let parts = launch.parts
-        launch = Launch(parts, Self.configuration(&random, conflictPolicy)) { Self.store(disk: parts.disk, $0) }
+        var configuration = Self.configuration(&random, conflictPolicy)
+        if !isUserQuiet { configuration.contextAtLaunch = Self.contexts[random.below(2)] }
+        launch = Launch(parts, configuration) { Self.store(disk: parts.disk, $0) }
         begin()
+    }
+
+    /// What happens to transfers while nobody is there.
+    private func passWithoutProcess() {
+        journal.note("without a process", transport.keptNames.count)
+        switch random.below(4) {
+        case 0: transport.forceQuit()
+        case 1: transport.release()
+        case 2: for exchange in transport.underwayExchanges { exchange.release(Int64(random.below(4096))) }
+        default: break
+        }
     }
 
     func keepCoverage() {
@@ -107,16 +123,10 @@ extension World {
         watch.begin(with: manager)
         lookout.begin()
         if let reason = manager.unavailable { journal.report(.memory, "the manager cannot be used: \(reason)") }
-        let urls = manager.tasks.map(\.url)
-        if Set(urls).count < urls.count { journal.report(.oneTask, "two downloads have one URL") }
         watch.compareLengths(of: manager, disk)
         let sites = servers.sites
         watch.compareClaims(of: manager, sites, disk)
-        for site in sites {
-            for task in [site.url, site.alias].compactMap(manager.fetchTask) where task.status == .succeeded {
-                watch.compareFile(of: task, site, disk)
-            }
-        }
+        for task in manager.allTasks where task.status == .succeeded { watch.compareFile(of: task, sites, disk) }
         tellOfLaunch()
     }
 }

@@ -4,9 +4,11 @@ import LannerCore
 // What whoever gives links answers.
 
 extension World {
-    /// Answers the call that has waited longest, if any does.
-    func giveLink() {
-        guard let links, let request = links.oldestWaiting else { return }
+    /// Answers the call that has waited longest, of all or of one task, if any does.
+    func giveLink(to task: DownloadTask? = nil) {
+        guard let links else { return }
+        if let task { links.hurry(task) }
+        guard let request = links.oldestWaiting else { return }
         let number = random.below(8)
         journal.note("link", number, text: request.url.path)
         switch number {

@@ -15,9 +15,40 @@ extension World {
         case 11: configure()
         case 12: checkFile()
         case 13: deleteFile()
-        case 14: if let task = anyTask, random.chance(1, in: 2) { expire(task) } else { reorder() }
+        case 14:
+            if random.chance(1, in: 2) {
+                changeContext()
+            } else if let task = anyTask, random.chance(3, in: 4) {
+                if random.chance(1, in: 2) { expire(task) } else { prioritize(task) }
+            } else {
+                reorder()
+            }
         default: several()
         }
+    }
+
+    /// Something happens to a task that is where none stays for long.
+    func disturb() {
+        let tasks = isUserQuiet ? [] : manager.tasks.filter { manager.place(of: $0)?.isBrief == true }
+        guard !tasks.isEmpty else { return work() }
+        let task = tasks[random.below(tasks.count)]
+        switch random.below(8) {
+        case 0, 1: giveLink(to: task)
+        case 2: changeContext()
+        case 3: readdress(task)
+        case 4: manager.moveTask(at: 0, to: tasks.count - 1)
+        case 5: expire(task)
+        case 6: prioritize(task)
+        default: userVerb()(task, manager)
+        }
+    }
+
+    /// Asks for a task again, by another URL.
+    private func readdress(_ task: DownloadTask) {
+        let index = random.below(servers.sites.count)
+        // Its file may be in the place of another's.
+        if conflictPolicy == .replace, task.key == task.url.absoluteString { return }
+        download(index, key: task.key)
     }
 
     /// Any task, if there is one.
@@ -27,28 +58,39 @@ extension World {
     }
 
     private func download() {
-        let sites = servers.sites
-        let index = random.below(sites.count)
-        let site = sites[index]
+        let key = random.chance(1, in: 4) ? "key \(random.below(2))" : nil
+        download(random.below(servers.sites.count), key: key)
+    }
+
+    private func download(_ index: Int, key: String?) {
+        let site = servers.sites[index]
         let url = random.chance(1, in: 4) ? site.alias : site.url
         let headers = random.chance(1, in: 2) ? ["Authorization": "for \(url.host ?? "")"] : nil
-        // Two URLs of one file; of different files only where none replaces another.
-        let name = random.chance(1, in: 4) ? "name" + (conflictPolicy == .replace ? "-\(index)" : "") : nil
+        let name = fileName(key, index)
         let checksum = digest(of: site, at: index)
         let list = [nil, "a", "b"][random.below(3)]
+        let priority = random.chance(1, in: 2) ? anyPriority : nil
         let starts = random.chance(1, in: 8) ? false : nil
         journal.note("download", index, text: "\(url)")
         watch.noteStart()
-        if let checksum { watch.asked[url, default: []].insert(checksum) }
+        let identity = Identity(context: manager.context, key: key ?? url.absoluteString)
+        watch.noteAsked(identity, url, checksum)
         var task: DownloadTask?
         watch.expectCall("download").make { called in
             let request = DownloadRequest(
-                url, headers: headers, fileName: name, checksum: checksum, list: list, startsImmediately: starts)
+                url, headers: headers, fileName: name, checksum: checksum, key: key, list: list,
+                priority: priority, startsImmediately: starts)
             task = manager.download(request) { _ in called?() }
         }
         guard let task else { return }
         watch.observe(task)
         if random.chance(1, in: 2) { listen(to: task) }
+    }
+
+    /// One place for two URLs of one file; for different files only where none replaces another.
+    private func fileName(_ key: String?, _ index: Int) -> String? {
+        if conflictPolicy == .replace, let key { return "\(key) \(manager.context ?? "")" }
+        return random.chance(1, in: 4) ? "name" + (conflictPolicy == .replace ? "-\(index)" : "") : nil
     }
 
     /// Sometimes none, sometimes a wrong one; always one where the server may lie.
@@ -122,7 +164,10 @@ extension World {
         watch.expectCall("multiDownload").make { called in
             tasks = manager.multiDownload(picked) { _ in called?() }
         }
-        tasks.forEach { watch.observe($0) }
+        for task in tasks {
+            watch.noteAsked(task.identity, task.url, nil)
+            watch.observe(task)
+        }
         return tasks.filter { !known.contains($0) }
     }
 
@@ -137,10 +182,26 @@ extension World {
         manager.moveTask(at: source, to: destination)
     }
 
+    /// Another user's downloads come in the place of those that are there; or nobody's.
+    private func changeContext() {
+        let number = random.below(8)
+        journal.note("context", number)
+        if number < 7 { return manager.context = Self.contexts[number % 2] }
+        watch.expectCall("shutDown").make { called in manager.shutDown { _ in called?() } }
+    }
+
     /// The URL of a task expires, or has.
     private func expire(_ task: DownloadTask) {
         journal.note("expire", text: task.url.path)
         task.linkExpirationDate = clock.date + Double(random.below(60) - 10)
+    }
+
+    private var anyPriority: DownloadPriority { DownloadPriority.allCases[random.below(5)] }
+
+    private func prioritize(_ task: DownloadTask) {
+        let priority = anyPriority
+        journal.note("priority", Int(priority.rawValue), text: task.url.path)
+        task.priority = priority
     }
 
     private func configure() {
@@ -153,6 +214,9 @@ extension World {
     /// Takes away a finished file behind the manager's back.
     private func deleteFile() {
         guard let task = manager.succeededTasks.first else { return }
+        // Another may just have put its own there.
+        let isShared = manager.allTasks.contains { $0 !== task && $0.filePath == task.filePath }
+        if isShared { return }
         journal.note("delete", text: task.url.path)
         watch.noteLoss(of: task)
         try? disk.remove(task.filePath)
@@ -164,6 +228,19 @@ extension World {
         journal.note("validate", text: task.url.path)
         watch.expectCall("validateFile").make { called in
             task.validateFile(code: code, type: .md5) { _ in called?() }
+        }
+    }
+}
+
+extension Coverage.Place {
+    /// Whether a download leaves it soon.
+    fileprivate var isBrief: Bool {
+        switch self {
+        case .openingFile, .asking, .keeping, .forgetting, .discarding, .verifying, .announcing, .moving, .readdressing,
+            .recording:
+            true
+        case .waitingToRecord: true
+        case .none, .waiting, .requesting, .transferring, .closing, .suspended, .failed, .succeeded: false
         }
     }
 }

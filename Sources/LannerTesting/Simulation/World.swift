@@ -3,11 +3,11 @@ import LannerCore
 import LannerLoopback
 import LannerMachine
 
-/// A world for a ``SessionManager``, in which everything that can go wrong does: servers that fail, lie and change their
+/// A world for a `SessionManager`, in which everything that can go wrong does: servers that fail, lie and change their
 /// files, a network that comes and goes, a disk that fills up and fails, deaths of the process and of the machine at any
 /// moment, and a user who calls the manager at random.
 ///
-/// The manager, its engine, its partial files and its ``FileStore`` are the real ones. There is one thread and one seed:
+/// The manager, its engine, its partial files and its `FileStore` are the real ones. There is one thread and one seed:
 /// equal seeds give the same run, step by step, on any machine.
 ///
 /// ```swift
@@ -109,6 +109,9 @@ public final class World {
     static let foreignPath = foreignDirectory + "/file-0.bin"
     private static let foreignDirectory = "/downloads/File"
 
+    /// Whose downloads there are.
+    static let contexts: [String?] = [nil, "another user"]
+
     /// How often a download may try again without a gain, whatever the configuration.
     static let mostRetries = 3
 
@@ -117,7 +120,7 @@ public final class World {
         if mood == .stormy { return TransportTraits(delivery: .sliced(512...1024, inFlight: 3)) }
         return switch random.below(16) {
         case 0..<8: TransportTraits(delivery: .pausable)
-        case 8: TransportTraits(delivery: .file, hasResumeData: true)
+        case 8: TransportTraits(delivery: .file, hasResumeData: true, outlivesProcess: random.chance(3, in: 4))
         default: TransportTraits(delivery: .sliced(512...4096, inFlight: 1 + random.below(3)))
         }
     }
@@ -143,11 +146,14 @@ public final class World {
         configuration.maxConcurrentTasksLimit = 1 + random.below(3)
         configuration.listLimits = random.chance(1, in: 2) ? ["a": 1 + random.below(2)] : [:]
         configuration.standardListLimit = 1 + random.below(3)
+        configuration.maxConcurrentTasksPerHost = random.chance(1, in: 2) ? 1 + random.below(2) : nil
         configuration.allowsCellularAccess = random.chance(1, in: 2)
         configuration.refreshesLinksBeforeStart = random.chance(1, in: 8)
         configuration.waitsForDiskSpace = random.chance(1, in: 2)
         configuration.startsImmediately = !random.chance(1, in: 8)
         configuration.resumesAtLaunch = random.chance(1, in: 2)
+        configuration.keepsPartialFileOnCancel = random.chance(1, in: 2)
+        configuration.progressInterval = random.chance(1, in: 4) ? .seconds(1) : .zero
         configuration.minimumSpeed = random.chance(1, in: 4) ? 100 : 0
         configuration.retryPolicy.maximumRetries = random.below(mostRetries + 1)
         return configuration
@@ -204,7 +210,8 @@ public final class World {
         case 500..<750: deliver()
         case 750..<825: pass()
         case 825..<830: slowSteps = Self.slowly
-        case 830..<930: use()
+        case 830..<920: use()
+        case 920..<930: disturb()
         case 930..<945: giveLink()
         case 945..<975: servers.serveOtherwise(lying: !isUserQuiet, using: &random)
         case 975..<985: changeNetwork()
@@ -214,7 +221,7 @@ public final class World {
     }
 
     /// A piece of work that is queued; else bytes come.
-    private func work() {
+    func work() {
         if lanes.runAny(using: &random) { journal.note("work", lanes.count) } else { deliver() }
     }
 

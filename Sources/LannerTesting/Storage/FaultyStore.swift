@@ -8,7 +8,7 @@ import LannerCore
 /// store.fail(.commit, with: .disk(.noSpace), skipping: 2)  // the third commit
 /// ```
 ///
-/// A ``TestBench`` has one over its own store, in ``TestBench/store``. Without faults it keeps the contract of ``Store``
+/// A ``TestBench`` has one over its own store, in ``TestBench/store``. Without faults it keeps the contract of `Store`
 /// if the other store does; with them as well: a commit that is made to fail reports so in its turn, and a held one
 /// holds up all that come after it. Every method may be called on any thread.
 public final class FaultyStore: Store {
@@ -38,6 +38,7 @@ public final class FaultyStore: Store {
         var planned: [Planned] = []
         var isHolding = false
         var waiting: [Commit] = []
+        var commitCount = 0
     }
 
     private let state: Locked<State>
@@ -78,19 +79,22 @@ public final class FaultyStore: Store {
         }
     }
 
+    /// How many commits there were so far, those included that wait or were made to fail.
+    public var commitCount: Int { state.withLock { $0.commitCount } }
+
     /// How many commits wait.
     public var held: Int { state.withLock { $0.waiting.count } }
 
     // MARK: Store
 
-    /// What the other store has kept, or the planned failure. See ``Store/load()``.
+    /// What the other store has kept, or the planned failure. See `Store.load()`.
     public func load() throws -> StoreContents {
         let (reason, store) = state.withLock { ($0.failure(of: .load), $0.store) }
         if let reason { throw Self.error(reason) }
         return try store.load()
     }
 
-    /// Hands the changes on, now or when they are let go. See ``Store/commit(_:durability:completion:)``.
+    /// Hands the changes on, now or when they are let go. See `Store.commit(_:durability:completion:)`.
     public func commit(
         _ changes: [StoreChange], durability: StoreDurability,
         completion: @escaping @Sendable (Result<Void, StoreError>) -> Void
@@ -98,6 +102,7 @@ public final class FaultyStore: Store {
         let commit = Commit(changes: changes, durability: durability, completion: completion)
         turn.withLock {
             let waits = state.withLock { state in
+                state.commitCount += 1
                 if state.isHolding { state.waiting.append(commit) }
                 return state.isHolding
             }
@@ -105,7 +110,7 @@ public final class FaultyStore: Store {
         }
     }
 
-    /// Lets go what is held, then closes the other store. See ``Store/close()``.
+    /// Lets go what is held, then closes the other store. See `Store.close()`.
     public func close() {
         release()
         state.withLock { $0.store }.close()

@@ -24,6 +24,21 @@ final class ScriptedExchange: TransportExchange {
         var keep: @Sendable (ResponseHead, [UInt8]) -> Data?
     }
 
+    typealias Receiver = @Sendable (TransportEvent) -> Void
+
+    private enum Outcome {
+        case complete
+        case failed(TransportFailure)
+    }
+
+    /// What is next for the receiver.
+    private enum Delivery {
+        case event(TransportEvent)
+        /// What has been told to an earlier receiver.
+        case replayed(TransportEvent)
+        case farewell(TransportFailure)
+    }
+
     private struct State {
         var course: Course
         /// The file as far as it has come; nil when the body is delivered in pieces.
@@ -34,6 +49,16 @@ final class ScriptedExchange: TransportExchange {
         /// What the exchange is to end with, instead of going on.
         var failure: TransportFailure?
         var isPaused = false
+        /// Who is told; nil for nobody, since the process that asked has ended.
+        var receive: Receiver?
+        /// How many receivers there have been.
+        var receivers = 1
+        /// What a new receiver is told before anything else.
+        var replay: [TransportEvent] = []
+        /// What the receiver is told as it leaves; the exchange goes on.
+        var farewell: TransportFailure?
+        /// How it has ended; told again to a new receiver.
+        var outcome: Outcome?
         /// Whether a thread is in `receive`, and will go on with whatever comes next.
         var isDelivering = false
         var isOver = false
@@ -44,24 +69,22 @@ final class ScriptedExchange: TransportExchange {
     private let pieceLength: Int
     private let canPause: Bool
     private let handover: Handover?
-    private let receive: @Sendable (TransportEvent) -> Void
     private let onEnd: @Sendable () -> Void
     private let state: Locked<State>
 
     init(
         head: ResponseHead, body: any ScriptedBody, course: Course, pieceLength: Int, canPause: Bool,
-        handover: Handover?,
-        receive: @escaping @Sendable (TransportEvent) -> Void, onEnd: @escaping @Sendable () -> Void
+        handover: Handover?, receive: @escaping Receiver, onEnd: @escaping @Sendable () -> Void
     ) {
         self.head = head
         self.body = body
         self.pieceLength = pieceLength
         self.canPause = canPause
-        self.receive = receive
         self.onEnd = onEnd
         self.handover = handover
         // A 206 brings what is missing, any other answer all there is.
-        state = Locked(State(course: course, file: handover.map { head.status == 206 ? $0.held : [] }))
+        state = Locked(
+            State(course: course, file: handover.map { head.status == 206 ? $0.held : [] }, receive: receive))
     }
 
     var isPaused: Bool { state.withLock { $0.isPaused } }
@@ -80,7 +103,9 @@ final class ScriptedExchange: TransportExchange {
     }
 
     func fail(_ failure: TransportFailure) {
-        state.withLock { $0.failure = $0.failure ?? failure }
+        state.withLock { state in
+            if state.outcome == nil { state.failure = state.failure ?? failure }
+        }
         deliver()
     }
 
@@ -91,6 +116,50 @@ final class ScriptedExchange: TransportExchange {
             state.course.limit = isTooLarge ? .max : limit
         }
         deliver()
+    }
+
+    /// Whether somebody is told what comes.
+    var isTaken: Bool { state.withLock { $0.receive != nil } }
+
+    /// How far it is, for those who may take it up.
+    var progress: TransportSurvivor.Progress {
+        switch state.withLock({ $0.outcome }) {
+        case nil: .running
+        case .failed(let failure) where failure.fault == .canceled: .interrupted
+        case .complete, .failed: .ended
+        }
+    }
+
+    /// Goes on without its receiver, which is told this, or nothing.
+    func leave(with failure: TransportFailure?) {
+        state.withLock { state in
+            if failure == nil { (state.receive, state.replay) = (nil, []) }
+            if state.receive != nil { state.farewell = failure }
+        }
+        deliver()
+    }
+
+    /// Tells another receiver what has come so far, and then what comes; returns its number.
+    func take(_ receive: @escaping Receiver) -> Int {
+        let number = state.withLock { state in
+            (state.receive, state.farewell) = (receive, nil)
+            state.receivers += 1
+            state.replay = state.position >= 0 ? [.head(head)] : []
+            if let count = state.file?.count, count > 0 { state.replay.append(.progress(Int64(count))) }
+            switch state.outcome {
+            case .complete: state.replay += [.file(Self.newPlace()), .end]
+            case .failed(let failure): state.replay.append(.failure(failure))
+            case nil: break
+            }
+            return state.receivers
+        }
+        deliver()
+        return number
+    }
+
+    /// Whether a receiver is the one that is told.
+    func tells(_ number: Int) -> Bool {
+        state.withLock { $0.receive != nil && $0.farewell == nil && $0.receivers == number }
     }
 
     /// Ends without a word, as the death of a process does.
@@ -107,19 +176,26 @@ final class ScriptedExchange: TransportExchange {
             return !state.isDelivering
         }
         guard isMine else { return }
-        while let event = state.withLock({ next(&$0) }) { report(event) }
+        while let (delivery, receive) = state.withLock({ next(&$0) }) { report(delivery, to: receive) }
     }
 
-    private func report(_ event: TransportEvent) {
-        switch event {
-        case .end:
-            onEnd()
-            receive(event)
-        case .failure(let failure):
-            onEnd()
-            receive(.failure(TransportFailure(failure.fault, failure.message, resumeData: resumeData)))
-        case .file(let url): handOver(at: url)
-        case .head, .bytes, .progress: receive(event)
+    private func report(_ delivery: Delivery, to receive: Receiver?) {
+        switch delivery {
+        case .event(.end): end(.complete, receive)
+        case .event(.failure(let failure)):
+            end(.failed(TransportFailure(failure.fault, failure.message, resumeData: resumeData)), receive)
+        case .event(.file(let url)), .replayed(.file(let url)): if let receive { handOver(at: url, to: receive) }
+        case .event(let event), .replayed(let event): receive?(event)
+        case .farewell(let failure): receive?(.failure(failure))
+        }
+    }
+
+    private func end(_ outcome: Outcome, _ receive: Receiver?) {
+        state.withLock { $0.outcome = outcome }
+        onEnd()
+        switch outcome {
+        case .complete: receive?(.end)
+        case .failed(let failure): receive?(.failure(failure))
         }
     }
 
@@ -132,7 +208,7 @@ final class ScriptedExchange: TransportExchange {
         return file.flatMap { handover.keep(head, $0) }
     }
 
-    private func handOver(at url: URL) {
+    private func handOver(at url: URL, to receive: Receiver) {
         let file = state.withLock { $0.file ?? [] }
         do {
             try Data(file).write(to: url)
@@ -143,18 +219,29 @@ final class ScriptedExchange: TransportExchange {
         }
     }
 
-    /// The next event; nil, and the delivery is over for now, when there is none.
-    private func next(_ state: inout State) -> TransportEvent? {
-        let event = state.isOver ? nil : state.failure.map { .failure($0) } ?? content(&state)
-        guard let event else {
+    /// What is next, and for whom; nil, and the delivery is over for now, when there is nothing.
+    private func next(_ state: inout State) -> (Delivery, Receiver?)? {
+        let receive = state.receive
+        guard let delivery = nextDelivery(&state) else {
             state.isDelivering = false
             return nil
         }
-        switch event {
-        case .end, .failure: state.isOver = true
-        case .head, .bytes, .progress, .file: break
+        switch delivery {
+        case .event(.end), .event(.failure): (state.isOver, state.receive) = (true, nil)
+        case .replayed(.end), .replayed(.failure), .farewell: state.receive = nil
+        case .event, .replayed: break
         }
-        return event
+        return (delivery, receive)
+    }
+
+    private func nextDelivery(_ state: inout State) -> Delivery? {
+        if let farewell = state.farewell {
+            (state.farewell, state.replay) = (nil, [])
+            return .farewell(farewell)
+        }
+        if !state.replay.isEmpty { return .replayed(state.replay.removeFirst()) }
+        if state.isOver { return nil }
+        return (state.failure.map { .failure($0) } ?? content(&state)).map { .event($0) }
     }
 
     private func content(_ state: inout State) -> TransportEvent? {
@@ -179,8 +266,11 @@ final class ScriptedExchange: TransportExchange {
     private func completion(_ state: inout State) -> TransportEvent {
         guard state.file != nil, !state.isHandedOver else { return .end }
         state.isHandedOver = true
-        let name = "lanner-scripted-\(UUID().uuidString)"
-        return .file(FileManager.default.temporaryDirectory.appendingPathComponent(name))
+        return .file(Self.newPlace())
+    }
+
+    private static func newPlace() -> URL {
+        FileManager.default.temporaryDirectory.appendingPathComponent("lanner-scripted-\(UUID().uuidString)")
     }
 }
 

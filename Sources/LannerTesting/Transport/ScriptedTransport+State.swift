@@ -21,8 +21,12 @@ extension ScriptedTransport {
         /// How many requests there ever were; the number of the last.
         var lastNumber = 0
         var exchanges: [Int: Underway] = [:]
-        var isInvalidated = false
         var leavesResumeData = true
+        /// Exchanges that outlive the process, by name, until they are discarded.
+        var named: [String: Underway] = [:]
+        /// Who is told of what has survived; nil while nobody has asked.
+        var listener: (@Sendable (TransportRecovery) -> Void)?
+        var holdsRecovery = false
         /// Whether nothing is delivered before it is released.
         var holdsAll = false
         /// What every exchange fails with from now on.
@@ -67,7 +71,7 @@ extension ScriptedTransport.State {
 
     /// Keeps a request, and takes its step off the script; resume data that nobody left are refused.
     mutating func note(
-        _ request: TransportRequest
+        _ request: TransportRequest, isInvalidated: Bool
     ) -> (number: Int, places: [String], step: ScriptedTransport.Step) {
         lastNumber += 1
         // What comes too late is sent nowhere.

@@ -18,13 +18,20 @@ import LannerMachine
 ///
 /// There are no threads: events are delivered inside ``begin(_:receive:)``, ``release(_:bytes:)``,
 /// ``fail(_:with:)`` and the methods of the exchange, on the caller's thread, never under a lock. The contract of
-/// ``Transport`` is kept to the letter. Every method may be called on any thread, also from inside `receive`.
+/// `Transport` is kept to the letter.
+///
+/// With `TransportTraits.outlivesProcess` exchanges with a name are kept as a system keeps them: they go on when the
+/// process ends (``TestBench/relaunch(configuration:store:meanwhile:)``), and are taken up by the next one. A test may
+/// ``release(_:bytes:)`` or ``fail(_:with:)`` them meanwhile, or end them all as a user does, by ``forceQuit()``.
+///
+/// Every method may be called on any thread, also from inside `receive`.
 public final class ScriptedTransport: Transport {
     /// What the transport claims to be.
     public let traits: TransportTraits
 
-    private let state = Locked(State())
-    private let begun = Gauge()
+    let state: Locked<State>
+    private let begun: Gauge
+    let isInvalidated = Locked(false)
     private let clock: (any SessionManager.Clock)?
     private let pieceLength: Int
 
@@ -42,6 +49,18 @@ public final class ScriptedTransport: Transport {
         self.traits = traits
         self.pieceLength = max(1, pieceLength)
         self.clock = clock
+        state = Locked(State())
+        begun = Gauge()
+    }
+
+    private init(after last: ScriptedTransport) {
+        (traits, pieceLength, clock, state, begun) = (last.traits, last.pieceLength, last.clock, last.state, last.begun)
+    }
+
+    /// The transport that the next process makes: it serves the same, by the same script, and finds the exchanges that
+    /// this one has left.
+    public func successor() -> ScriptedTransport {
+        ScriptedTransport(after: self)
     }
 
     // MARK: What is where
@@ -66,7 +85,7 @@ public final class ScriptedTransport: Transport {
         state.withLock { $0.standing[place] = step }
     }
 
-    /// What every exchange fails with, as when there is no network (``TransportFault/notConnected``): those under way at
+    /// What every exchange fails with, as when there is no network (`TransportFault.notConnected`): those under way at
     /// once, and those that begin, whatever the script, which waits; nil for none.
     public var outage: TransportFault? {
         get { state.withLock { $0.outage } }
@@ -164,12 +183,14 @@ public final class ScriptedTransport: Transport {
 
     // MARK: Transport
 
-    /// Begins one exchange, by the next step of the script. See ``Transport/begin(_:receive:)``.
+    /// Begins one exchange, by the next step of the script. See `Transport.begin(_:receive:)`.
     public func begin(
         _ request: TransportRequest, receive: @escaping @Sendable (TransportEvent) -> Void
     ) -> any TransportExchange {
+        if let exchange = takeUp(request, receive) { return exchange }
+        let isInvalidated = isInvalidated.withLock { $0 }
         let exchange = state.withLock { state in
-            let (number, places, step) = state.note(request)
+            let (number, places, step) = state.note(request, isInvalidated: isInvalidated)
             let kept = request.resumeData.flatMap { state.kept[$0] }
             let handover = handover(of: request, goingOnWith: kept)
             let exchange = state.exchange(
@@ -177,12 +198,14 @@ public final class ScriptedTransport: Transport {
             ) { [weak self] in
                 self?.state.withLock { _ = $0.exchanges.removeValue(forKey: number) }
             }
-            state.exchanges[number] = State.Underway(places: places, exchange: exchange)
+            let underway = State.Underway(places: places, exchange: exchange)
+            state.exchanges[number] = underway
+            if !isInvalidated, let name = name(of: request) { state.named[name] = underway }
             return exchange
         }
         begun.raise()
         exchange.deliver()
-        return exchange
+        return name(of: request) == nil ? exchange : ScriptedAttendance(exchange)
     }
 
     private func handover(of request: TransportRequest, goingOnWith kept: Kept?) -> ScriptedExchange.Handover? {
@@ -196,21 +219,33 @@ public final class ScriptedTransport: Transport {
 
     private var date: Date { clock?.date ?? Date(timeIntervalSince1970: 1_748_736_000) }
 
-    /// Ends every exchange with ``TransportFault/unavailable``, and every later one at once.
+    /// Ends every exchange with `TransportFault.unavailable`, and every later one at once. Those that outlive the process
+    /// go on.
     public func invalidate() {
-        state.withLock { $0.isInvalidated = true }
+        isInvalidated.withLock { $0 = true }
         endAll()
     }
 
     /// Ends every exchange as ``invalidate()`` does; later ones are as good as ever.
     package func endAll() {
-        for exchange in exchanges(nil) { exchange.fail(Self.unavailable) }
+        let named = state.withLock { $0.named.values.map(\.exchange) }
+        for exchange in exchanges(nil) where !named.contains(where: { $0 === exchange }) {
+            exchange.fail(Self.unavailable)
+        }
+        for exchange in named { exchange.leave(with: Self.unavailable) }
     }
 
-    /// Ends every exchange without a word, as the death of the process does.
+    /// Ends every exchange without a word, as the death of the process does. Those that outlive it go on.
     package func abandon() {
-        for exchange in exchanges(nil) { exchange.abandon() }
-        state.withLock { $0.exchanges = [:] }
+        let (ended, left) = state.withLock { state in
+            defer { state.listener = nil }
+            let left = state.named.values.map(\.exchange)
+            let ended = state.exchanges.filter { entry in !left.contains { $0 === entry.value.exchange } }
+            for number in ended.keys { state.exchanges[number] = nil }
+            return (ended.values.map(\.exchange), left)
+        }
+        for exchange in ended { exchange.abandon() }
+        for exchange in left { exchange.leave(with: nil) }
     }
 
     static let unavailable = TransportFailure(.unavailable, "The transport was invalidated.")

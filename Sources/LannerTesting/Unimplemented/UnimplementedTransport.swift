@@ -3,7 +3,7 @@ import LannerCore
 /// A transport that must not be used: beginning an exchange fails the test, with a sentence that names the URL.
 ///
 /// For tests of code that must not touch the network. Managers may be made with it and ended: ``traits`` and
-/// ``invalidate()`` are no use. Where the handler returns, the exchange fails with ``TransportFault/unavailable``.
+/// ``invalidate()`` are no use. Where the handler returns, the exchange fails with `TransportFault.unavailable`.
 public final class UnimplementedTransport: Transport {
     /// What the transport claims to be.
     public let traits: TransportTraits

@@ -178,5 +178,5 @@ private final class FileKeeper: Sendable {
 
 #if !canImport(Darwin)
 /// Linux spells the key otherwise and never uses it.
-private let NSURLSessionDownloadTaskResumeData = URLSessionDownloadTaskResumeData
+let NSURLSessionDownloadTaskResumeData = URLSessionDownloadTaskResumeData
 #endif

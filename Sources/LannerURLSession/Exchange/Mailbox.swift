@@ -27,6 +27,8 @@ final class Mailbox: Sendable {
         /// A look at what waits is due within `delay`.
         var isLookDue = false
         var posterWaits = false
+        /// What waits until all that was posted has been handed over.
+        var fences: [@Sendable () -> Void] = []
     }
 
     /// Bytes that are worth a wake-up.
@@ -79,6 +81,17 @@ final class Mailbox: Sendable {
         close(with: .failure(failure), dropping: true)
     }
 
+    /// Runs work once all that was posted so far has been handed over.
+    func fence(_ work: @escaping @Sendable () -> Void) {
+        let (isClear, drains) = state.withLock { state -> (Bool, Bool) in
+            if state.isClear { return (true, false) }
+            state.fences.append(work)
+            return (false, state.takeOver())
+        }
+        if isClear { work() }
+        if drains { startDraining() }
+    }
+
     private func close(with event: TransportEvent, dropping: Bool) -> Bool {
         let (closes, drains) = state.withLock { state -> (Bool, Bool) in
             guard !state.isClosed else { return (false, false) }
@@ -107,6 +120,11 @@ final class Mailbox: Sendable {
         while let (event, receive) = next() {
             receive(event)
         }
+        let fences = state.withLock { state in
+            defer { if state.isClear { state.fences = [] } }
+            return state.isClear ? state.fences : []
+        }
+        for fence in fences { fence() }
     }
 
     private func next() -> (TransportEvent, Receiver)? {
@@ -170,6 +188,9 @@ extension Mailbox.State {
         waiting.removeFirst(handed)
         handed = 0
     }
+
+    /// Whether nothing waits, and nothing is being handed over.
+    var isClear: Bool { !isDraining && handed >= waiting.count }
 
     mutating func empty() {
         waiting.removeAll(keepingCapacity: true)

@@ -5,6 +5,24 @@ import FoundationNetworking
 #endif
 
 extension URLSessionConfiguration {
+    #if canImport(Darwin)
+    /// The same, for a session that the system goes on with.
+    static func background(_ identifier: String, connectionsPerHost: Int) -> URLSessionConfiguration {
+        let configuration = URLSessionConfiguration.background(withIdentifier: identifier)
+        configuration.httpCookieStorage = nil
+        configuration.httpCookieAcceptPolicy = .never
+        configuration.httpShouldSetCookies = false
+        configuration.urlCache = nil
+        configuration.requestCachePolicy = .reloadIgnoringLocalCacheData
+        configuration.urlCredentialStorage = nil
+        configuration.httpMaximumConnectionsPerHost = connectionsPerHost
+        // At once, not when it suits the system; and with the app woken for what has come.
+        configuration.isDiscretionary = false
+        configuration.sessionSendsLaunchEvents = true
+        return configuration
+    }
+    #endif
+
     /// A configuration that keeps nothing, sends nothing of its own and decides nothing.
     static func quiet(connectionsPerHost: Int) -> URLSessionConfiguration {
         let configuration = URLSessionConfiguration.ephemeral

@@ -5,8 +5,25 @@ import LannerCore
 import FoundationNetworking
 #endif
 
-/// What ``SessionControl`` and ``SessionRelay`` know of an exchange.
-protocol SessionExchange: AnyObject, Sendable {
+/// What ``SessionRelay`` tells of a task: URLSession's delegate calls, one at a time. They may neither wait nor call back
+/// into URLSession.
+protocol TaskFollower: AnyObject, Sendable {
+    /// Ends it with a failure, from any thread; does nothing after its end.
+    func abandon(_ failure: TransportFailure)
+
+    func took(response: HTTPURLResponse)
+    func took(data: Data)
+    /// A download task has written so many bytes of the file in all.
+    func took(written: Int64, response: HTTPURLResponse)
+    /// The file is gone when this returns.
+    func took(file: URL, response: HTTPURLResponse?)
+    /// The response is complete, and the task will not end by itself.
+    func challenged(by response: HTTPURLResponse?)
+    func ended(_ error: (any Error)?, response: HTTPURLResponse?)
+}
+
+/// What ``SessionControl`` knows of an exchange besides.
+protocol SessionExchange: TaskFollower {
     /// Host and port, for the limit on connections.
     var host: String { get }
 
@@ -19,20 +36,6 @@ protocol SessionExchange: AnyObject, Sendable {
     /// Ends the task, whose callbacks no longer arrive; nil when there is none any more, nor will be. Called on the
     /// control queue, after ``SessionControl/stop(_:)``, perhaps more than once.
     func stop(_ task: URLSessionTask?)
-
-    /// Ends the exchange with a failure, from any thread; does nothing after its end.
-    func abandon(_ failure: TransportFailure)
-
-    // From URLSession's delegate, one at a time. They may neither wait nor call back into URLSession.
-    func took(response: HTTPURLResponse)
-    func took(data: Data)
-    /// A download task has written so many bytes of the file in all.
-    func took(written: Int64, response: HTTPURLResponse)
-    /// The file is gone when this returns.
-    func took(file: URL, response: HTTPURLResponse?)
-    /// The response is complete, and the task will not end by itself.
-    func challenged(by response: HTTPURLResponse?)
-    func ended(_ error: (any Error)?, response: HTTPURLResponse?)
 }
 
 extension ResponseHead {

@@ -14,10 +14,10 @@ import FoundationNetworking
 /// a data task when it is a download task's, which ends the process.
 // @unchecked Sendable: the only property is a lock. It is a class to inherit from, which the compiler does not check.
 class SessionRelay: NSObject, @unchecked Sendable {
-    private let exchanges = Locked<[Int: any SessionExchange]>([:])
+    private let exchanges = Locked<[Int: any TaskFollower]>([:])
 
     /// Must precede the task's first `resume()`.
-    func connect(_ task: URLSessionTask, to exchange: any SessionExchange) {
+    func connect(_ task: URLSessionTask, to exchange: any TaskFollower) {
         exchanges.withLock { $0[task.taskIdentifier] = exchange }
     }
 
@@ -26,9 +26,13 @@ class SessionRelay: NSObject, @unchecked Sendable {
         exchanges.withLock { $0[task.taskIdentifier] = nil }
     }
 
-    fileprivate func exchange(of task: URLSessionTask) -> (any SessionExchange)? {
+    /// Whom to tell what happens to a task.
+    func exchange(of task: URLSessionTask) -> (any TaskFollower)? {
         exchanges.withLock { $0[task.taskIdentifier] }
     }
+
+    /// Everything that had happened while the process was away has been told.
+    func finishedEvents() {}
 }
 
 extension SessionRelay: URLSessionTaskDelegate {
@@ -72,6 +76,12 @@ extension SessionRelay: URLSessionTaskDelegate {
         }
         for exchange in orphans { exchange.abandon(.invalidated) }
     }
+
+    #if canImport(Darwin)
+    func urlSessionDidFinishEvents(forBackgroundURLSession session: URLSession) {
+        finishedEvents()
+    }
+    #endif
 }
 
 /// The delegate of data tasks.
@@ -91,7 +101,7 @@ final class DataRelay: SessionRelay, URLSessionDataDelegate, @unchecked Sendable
 }
 
 /// The delegate of download tasks.
-final class DownloadRelay: SessionRelay, URLSessionDownloadDelegate, @unchecked Sendable {
+class DownloadRelay: SessionRelay, URLSessionDownloadDelegate, @unchecked Sendable {
     func urlSession(
         _ session: URLSession, downloadTask: URLSessionDownloadTask, didFinishDownloadingTo location: URL
     ) {

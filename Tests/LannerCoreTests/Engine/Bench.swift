@@ -71,7 +71,7 @@ extension DownloadTask {
 
 /// The events of a task, gathered in the background of a test without threads.
 final class EventLog {
-    private let events: DownloadEvents
+    private let events: EventSequence<DownloadEvent>
 
     init(_ task: DownloadTask) { events = task.events }
 

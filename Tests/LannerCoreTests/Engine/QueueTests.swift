@@ -79,7 +79,7 @@ import Testing
     func refusesAURL(text: String) {
         let bench = TestBench()
         #expect(bench.manager.download(text) == nil)
-        #expect(bench.log.errors.count == 1)
+        #expect(bench.log.errors.map { "\($0)" } == ["\(LannerError.invalidURL(url: text))"])
         #expect(bench.manager.tasks.isEmpty)
     }
 

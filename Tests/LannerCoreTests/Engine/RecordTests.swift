@@ -25,7 +25,8 @@ import Testing
             id: DownloadID(1 << 62), token: .max, url: "https://example.com/ä?q",
             fields: ["A": "b", "A": "", "C": "d"],
             place: FilePlace("näme", in: "a/ü"), hasDestination: true, rank: -5, digest: "md5:00", startDate: 1.5,
-            endDate: 2.5, validation: .incorrect, boot: "boot", key: "kéy", list: "a list", context: "",
+            endDate: 2.5, validation: .incorrect, boot: "boot", key: "kéy", list: "a list", priority: .veryLow,
+            context: "",
             metadata: ["": "x", "b": "", "c": "é"], conflictPolicy: .keepBoth, saved: saved, link: link,
             linkExpirationDate: Date(timeIntervalSince1970: 3.5))
     }
@@ -46,6 +47,17 @@ import Testing
         // A slice counts its bytes from somewhere else.
         let slice = (Data([1, 2, 3]) + record.encoded).dropFirst(3)
         #expect(DownloadRecord(slice) == record)
+    }
+
+    @Test func aPriorityThatNobodyKnowsIsNormal() throws {
+        for number in [-3, 3, 256, .max] as [Int64] {
+            var record = Self.record(.active)
+            record.priority = .normal
+            var writer = RecordWriter()
+            writer.put(39, number)
+            let read = DownloadRecord(record.encoded + Data(writer.bytes))
+            #expect(read == record)
+        }
     }
 
     @Test func comesBackWithoutAnythingOptional() {

@@ -77,7 +77,7 @@ import Testing
         let (bench, calls) = (bench(), Tally())
         var hasher = Checksum.MD5()
         hasher.update(Sample.bytes(1000))
-        let right = hasher.digest().map { String($0 >> 4, radix: 16) + String($0 & 15, radix: 16) }.joined()
+        let right = Checksum.Digest(algorithm: .md5, of: hasher).hexadecimal
         let tasks = bench.manager.multiDownload(addresses)
         bench.settle()
         tasks.validateFile(codes: [right, right.uppercased(), "0"], type: .md5) { task in

@@ -62,6 +62,7 @@ struct StressCaller {
         request.destination = index(6) == 0 ? "below/place-\(index(5))" : nil
         request.checksum = digest()
         (request.list, request.context) = (list(), flag() ? context() : nil)
+        request.priority = flag() ? priority() : nil
         request.conflictPolicy = FileConflictPolicy.allCases[index(3)]
         request.metadata = flag() ? ["number": "\(index(99))"] : nil
         request.startsImmediately = [nil, true, false][index(3)]
@@ -73,6 +74,7 @@ struct StressCaller {
         configuration.maxConcurrentTasksLimit = 1 + index(6)
         configuration.standardListLimit = 1 + index(3)
         configuration.listLimits = flag() ? ["films": 1 + index(2)] : [:]
+        configuration.maxConcurrentTasksPerHost = flag() ? 1 + index(3) : nil
         configuration.allowsCellularAccess = flag()
         configuration.allowsExpensiveNetworkAccess = flag()
         configuration.allowsConstrainedNetworkAccess = flag()
@@ -83,6 +85,8 @@ struct StressCaller {
         configuration.fileConflictPolicy = FileConflictPolicy.allCases[index(3)]
         return configuration
     }
+
+    mutating func priority() -> DownloadPriority { DownloadPriority.allCases[index(5)] }
 
     mutating func path() -> NetworkPath {
         let kinds = NetworkPath.Kind.allCases

@@ -16,6 +16,7 @@ extension StressCalls {
             call.manager.logger = logger
         },
         StressCall("metadata") { call in call.task()?.metadata = ["number": "\(call.index(99))"] },
+        StressCall("priority") { call in call.task()?.priority = call.priority() },
         StressCall("metadata, changed") { call in call.task()?.metadata["other"] = "\(call.index(99))" },
         StressCall("linkExpirationDate") { call in
             let task = call.task()
@@ -59,7 +60,7 @@ extension StressCalls {
         },
         StressCall("names of a task") { call in
             guard let task = call.task() else { return }
-            _ = (task.key, task.list, task.context, task.metadata, task.url, task.currentURL, task.manager?.status)
+            _ = (task.key, task.list, task.context, task.priority, task.url, task.currentURL, task.manager?.status)
             _ = (task.fileName, task.filePath, task.pathExtension, task == call.task(), task.hashValue)
         },
         StressCall("files of a cache") { call in

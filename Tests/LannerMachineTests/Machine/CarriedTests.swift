@@ -45,4 +45,28 @@ import Testing
         bench.feed(.file(bench.id, 2, .opened(held: ByteRanges())))
         #expect(bench.machine[bench.id]?.saved.resumeData == nil)
     }
+
+    /// What an exchange of an earlier process has left is kept, and gone on with, by whoever rests or waits.
+    @Test(arguments: [Bench.resting(), Bench.failed()]) func isInherited(from bench: Bench) {
+        var bench = bench
+        var settings = Settings()
+        settings.takesResumeData = true
+        bench.feed(.settings(settings))
+        let actions = bench.feed(.inherit(bench.id, ResumeData([7], held: 400)))
+        #expect(actions.contains(.tell(bench.id, .progress(completed: 400, total: nil))))
+        #expect(bench.machine[bench.id]?.saved.resumeData == ResumeData([7], held: 400))
+        bench.verb(.start)
+        let opened = bench.feed(.file(bench.id, bench.machine[bench.id]?.attempt ?? 0, .opened(held: ByteRanges())))
+        let asks = opened.compactMap { action -> Ask? in
+            if case .transport(_, .begin(_, let ask)) = action { ask } else { nil }
+        }
+        #expect(asks.map(\.resumeData) == [[7]])
+    }
+
+    @Test func isNotInheritedByWhoHasBytes() {
+        var bench = Bench.resting(
+            saved: Saved(status: .suspended, generation: 1, written: ByteRanges([0..<10])))
+        let actions = bench.feed(.inherit(bench.id, ResumeData([7], held: 400)))
+        #expect(actions == [.ignored(bench.id, .late("inherit"))])
+    }
 }

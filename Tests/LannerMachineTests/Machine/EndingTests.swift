@@ -53,6 +53,15 @@ import Testing
         #expect(bench.machine.runningCount == 0)
     }
 
+    @Test func aChangeThatComesBehindTheLastRecordIsRecorded() {
+        var bench = Bench.recording()
+        #expect(bench.feed(.expectDigest(bench.id, false)).records.map(\.status) == [.succeeded])
+        #expect(bench.feed(.store(bench.id, 1, .recorded)).phases == [.succeeded])
+        // Another record follows by itself.
+        var moving = Bench.moving()
+        #expect(moving.feed(.expectDigest(moving.id, false)).records.isEmpty)
+    }
+
     @Test func startAfterwardsOnlyRecords() {
         var bench = Bench.recording()
         for _ in 0..<3 {

@@ -44,6 +44,16 @@ import Testing
         }
     }
 
+    @Test(arguments: states.indices)
+    func whatEarlierProcessesHaveLeftIsIgnoredByWhoIsUnderWay(index: Int) {
+        let (name, bench) = Self.states[index]
+        if name == "suspended" || name == "failed" { return }
+        var copy = bench
+        let actions = copy.feed(.inherit(bench.id, ResumeData([1], held: 5)))
+        #expect(actions == [.ignored(bench.id, .late("inherit"))], "\(name)")
+        #expect(copy.state == bench.state)
+    }
+
     @Test func eventsOfUnknownDownloadsAreIgnored() {
         var bench = Bench()
         #expect(bench.feed(.file(bench.id, 1, .published)) == [.ignored(bench.id, .unknownDownload)])

@@ -262,7 +262,7 @@ private struct Lists {
 
     @Test("N-05: the bytes of another URL are given up") func anotherURL() {
         var bench = Bench.resting(saved: .holding(0..<500))
-        #expect(bench.feed(.readdress(bench.id)) == [.transport(bench.id, .readdress)])
+        #expect(bench.feed(.readdress(bench.id, HostID(1))) == [.transport(bench.id, .readdress)])
         #expect(bench.machine[bench.id]?.saved.isOfOtherURL == true)
         let start = bench.verb(.start)
         #expect(start.restarts == [.otherURL])
@@ -271,10 +271,10 @@ private struct Lists {
 
     @Test("N-05: the bytes of another URL are kept when a digest decides") func anotherURLWithADigest() {
         var bench = Bench.resting(hasDigest: true, saved: .holding(0..<500))
-        bench.feed(.readdress(bench.id))
+        bench.feed(.readdress(bench.id, HostID(1)))
         #expect(bench.verb(.start).restarts.isEmpty)
         let ask = bench.feed(.file(bench.id, 1, .opened(held: ByteRanges([0..<500])))).asks.first
-        #expect(ask?.range?.lowerBound == 500)
+        #expect(ask?.range?.lowerBound == 500 && ask?.condition == Ask.Condition.none && ask?.rung == .digestOnly)
         bench.feed(.exchange(bench.id, 1, .head(.part(500..<1000, of: 1000))))
         bench.feed(.file(bench.id, 1, .wrote(500..<1000)))
         bench.feed(.exchange(bench.id, 1, .ended(received: 1000)))
@@ -285,7 +285,7 @@ private struct Lists {
 
     @Test("N-05: an attempt that is under way goes on with the old URL") func anotherURLMeanwhile() {
         var bench = Bench.transferring()
-        #expect(bench.feed(.readdress(bench.id)) == [.transport(bench.id, .readdress)])
+        #expect(bench.feed(.readdress(bench.id, HostID(1))) == [.transport(bench.id, .readdress)])
         bench.verb(.suspend)
         let end = bench.closed(1, 0..<10)
         #expect(end.records.last?.isOfOtherURL == true)

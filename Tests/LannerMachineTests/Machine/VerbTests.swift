@@ -68,6 +68,53 @@ import Testing
         #expect(bench.machine.count == 0)
     }
 
+    private static let keeping = Settings().with { $0.cancelKeepsBytes = true }
+
+    @Test func aCancelThatKeepsBytesMarksTheRecord() {
+        var bench = Bench.transferring(Self.keeping)
+        #expect(
+            bench.verb(.cancel, 7) == [
+                .transport(bench.id, .stop(1, keepBytes: true)),
+                .file(bench.id, 1, .close(sync: true)),
+                .tell(bench.id, .status(.willCancel)),
+            ])
+        guard case .store(_, 1, .record(let saved, .confirmed)) = bench.closed(1, 0..<10).last else {
+            Issue.record("nothing was recorded")
+            return
+        }
+        #expect(saved.isLeftover && saved.written == ByteRanges([0..<10]) && saved.status == .suspended)
+        #expect(
+            bench.feed(.store(bench.id, 1, .recorded)) == [
+                .tell(bench.id, .status(.canceled)), .forget(bench.id), .answer(7),
+            ])
+        #expect(bench.machine.count == 0)
+    }
+
+    @Test func aCancelThatKeepsBytesKeepsNoneWhereThereAreNone() {
+        var bench = Bench.resting(Self.keeping)
+        #expect(bench.verb(.cancel).last == .store(bench.id, 0, .unrecord))
+        var other = Bench.transferring(Self.keeping)
+        other.verb(.cancel)
+        #expect(other.closed().last == .store(other.id, 1, .unrecord))
+    }
+
+    @Test func aRemovalWhileTheRecordIsMarkedRemoves() {
+        var bench = Bench.resting(Self.keeping, saved: .holding(0..<10))
+        bench.verb(.cancel, 1)
+        #expect(bench.verb(.remove(completely: false), 2).phases == [.willRemove])
+        #expect(bench.feed(.store(bench.id, 0, .recorded)) == [.store(bench.id, 0, .unrecord)])
+        #expect(bench.feed(.store(bench.id, 0, .recorded)) == [.file(bench.id, 0, .discard(finished: false))])
+        #expect(bench.feed(.file(bench.id, 0, .discarded)).answers == [1, 2])
+    }
+
+    @Test func theAttemptsOfATakenOverDownloadGoOn() {
+        var bench = Bench.resting()
+        let id = DownloadID(99)
+        bench.feed(.add([NewDownload(id: id, rank: 0, lastAttempt: 7, saved: .holding(0..<10))]))
+        let actions = bench.feed(.user(.start, [id], nil))
+        #expect(actions.last == .file(id, 8, .open(generation: 1, claimed: ByteRanges([0..<10]), total: 1000)))
+    }
+
     @Test func cancelOfWhatNeverHadAFileDiscardsNone() {
         var bench = Bench.resting()
         #expect(bench.verb(.cancel) == [.tell(bench.id, .status(.willCancel)), .store(bench.id, 0, .unrecord)])

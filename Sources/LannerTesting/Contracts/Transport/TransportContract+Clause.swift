@@ -4,57 +4,107 @@ extension TransportContract {
     /// What the contract asks for.
     public enum Clause: String, ContractClause {
         // What comes, and when.
+        /// Events come in the order that the protocol says.
         case order = "order of events"
+        /// Exactly one ending comes.
         case oneEnding = "exactly one ending"
+        /// Nothing comes after the ending.
         case nothingAfter = "nothing after the ending"
+        /// No two events come at once.
         case oneAtATime = "one call at a time"
+        /// A receiver may block, and still gets every byte.
         case blockedReceiver = "a receiver that blocks"
+        /// An exchange may be begun inside `receive`.
         case beginInside = "begin inside receive"
+        /// Many exchanges may be under way.
         case manyAtOnce = "many at once"
 
         // Bodies.
+        /// A body without bytes brings none, and ends.
         case emptyBody = "empty body"
+        /// A body ends where HTTP says, however it is framed.
         case framing = "every framing"
+        /// A body that is too short is a failure.
         case shortBody = "short body"
+        /// A connection that closes without an answer is a failure.
         case noAnswer = "no answer"
+        /// No content coding is undone.
         case contentCoding = "content coding"
+        /// Bytes stay as they are after `receive` has returned.
         case keptBytes = "bytes are kept"
 
         // Answers and requests.
+        /// Every status is an answer, not a failure.
         case everyStatus = "every status"
+        /// Of several heads the final one is told.
         case finalHead = "final head"
+        /// No redirect is followed.
         case redirect = "no redirect followed"
+        /// No challenge is answered.
         case challenge = "no challenge answered"
+        /// No cookie comes back to the server.
         case cookie = "no cookie stored"
+        /// The server sees the path and the query as they were given.
         case target = "target as given"
+        /// The server sees the header fields as they were given.
         case fields = "fields as given"
+        /// No other header fields are added.
         case ownFields = "no fields of its own"
+        /// A range is asked for, and answered, as it is.
         case range = "ranges"
 
         // Ends that are asked for.
+        /// An exchange may be canceled before the head.
         case cancelBeforeHead = "cancel before the head"
+        /// An exchange may be canceled in the middle of the body.
         case cancelInBody = "cancel in the body"
+        /// An exchange may be canceled as soon as it has begun.
         case cancelAtOnce = "cancel at once"
+        /// An exchange may be canceled inside `receive`.
         case cancelInside = "cancel inside receive"
+        /// `cancel()` returns while the receiver blocks.
         case cancelWhileBlocked = "cancel while the receiver blocks"
+        /// `cancel()` after the ending does nothing.
         case cancelAfterEnd = "cancel after the end"
+        /// `invalidate()` ends every exchange.
         case invalidate = "invalidate ends all"
+        /// `invalidate()` may be called inside `receive`.
         case invalidateInside = "invalidate inside receive"
+        /// What is begun after `invalidate()` fails.
         case beginAfterInvalidate = "begin after invalidate"
 
         // What some transports promise beyond that.
+        /// `pause()` stops the bytes until `resume()`.
         case pause = "pause stops bytes"
+        /// `pause()` is ignored by a transport that cannot.
         case ignoredPause = "pause is ignored"
+        /// What the transport holds is told as it grows.
         case progress = "progress"
+        /// The body is handed over in a file, which the receiver may move away.
         case file = "file"
+        /// With resume data an exchange goes on where it was canceled.
         case resume = "resume data"
+        /// Resume data of a file that has changed bring the whole.
         case resumeChanged = "resume data of a changed file"
+        /// Resume data that are none are a failure.
         case resumeUnusable = "resume data that cannot be used"
+
+        // Exchanges that outlive the process.
+        /// An exchange with a name goes on without its transport, and the next one takes it up without a request.
+        case survivor = "an exchange outlives the process"
+        /// The outcome of such an exchange is told again and again.
+        case survivorEnded = "an outcome is kept"
+        /// So is that it was canceled, with its resume data.
+        case survivorCanceled = "a cancellation is kept"
+        /// `discard(_:)` ends an exchange, and forgets it.
+        case discard = "discard ends and forgets"
+        /// An exchange without a name ends with its transport.
+        case unnamed = "without a name nothing is left"
     }
 }
 
 extension TransportContract.Clause {
-    /// What the documentation of ``Transport`` and its companions says.
+    /// What the documentation of `Transport` and its companions says.
     public var text: String {
         switch self {
         case .order: "`head`, then any number of `bytes`, or any number of `progress` and one `file`, then `end`"
@@ -99,6 +149,11 @@ extension TransportContract.Clause {
             "goes on where that exchange stopped … A 206 is then the rest, up to the file's end, and the file that is "
                 + "handed over is whole, what was held included."
         case .resumeChanged: "on condition that the file has not changed … A 200 is the whole file again."
+        case .survivor: "A request with the name of an exchange that is kept … takes that exchange up."
+        case .survivorEnded: "The same when the outcome was reported before, here or in another process."
+        case .survivorCanceled: "keeps it under that name, with its outcome, until `discard(_:)`"
+        case .discard: "it ends if it still runs, and what was kept of it is deleted"
+        case .unnamed: "An exchange without a name ends with the process."
         case .resumeUnusable: "Data that it cannot use are a failure before the head …: `other`."
         }
     }
@@ -115,6 +170,7 @@ extension TransportContract.Clause {
         case .pause: traits.delivery == .pausable
         case .ignoredPause: traits.delivery != .pausable
         case .progress, .file: traits.delivery == .file
+        case .survivor, .survivorEnded, .survivorCanceled, .discard, .unnamed: traits.outlivesProcess
         case .resume, .resumeChanged, .resumeUnusable: traits.delivery == .file && traits.hasResumeData
         }
     }
@@ -158,6 +214,11 @@ extension TransportContract.Clause {
         case .resume: try await trial.resume()
         case .resumeChanged: try await trial.resumeChanged()
         case .resumeUnusable: try await trial.resumeUnusable()
+        case .survivor: try await trial.survivor()
+        case .survivorEnded: try await trial.survivorEnded()
+        case .survivorCanceled: try await trial.survivorCanceled()
+        case .discard: try await trial.discard()
+        case .unnamed: try await trial.unnamed()
         }
     }
 }

@@ -40,16 +40,19 @@ final class TransportWitness: Sendable {
     private let findings: ContractFindings<Clause>
     private let delivery: TransportTraits.Delivery
     private let keepsBytes: Bool
+    private let leavesFile: Bool
     private let hook: @Sendable (TransportEvent) -> Void
 
-    /// `hook` is called with each event, inside the call that brings it.
+    /// `hook` is called with each event, inside the call that brings it. A file is moved away, unless it is left.
     init(
         _ findings: ContractFindings<Clause>, _ delivery: TransportTraits.Delivery, keepsBytes: Bool = true,
+        leavesFile: Bool = false,
         hook: @escaping @Sendable (TransportEvent) -> Void = { _ in }
     ) {
         self.findings = findings
         self.delivery = delivery
         self.keepsBytes = keepsBytes
+        self.leavesFile = leavesFile
         self.hook = hook
     }
 
@@ -66,7 +69,7 @@ final class TransportWitness: Sendable {
     }
 
     func receive(_ event: TransportEvent) {
-        let file = Self.take(event)
+        let file = Self.take(event, leavingIt: leavesFile)
         let breaches = state.withLock { state in
             defer {
                 state.inside += 1
@@ -83,8 +86,9 @@ final class TransportWitness: Sendable {
     }
 
     /// Moves a file away, as a receiver does, and reads it.
-    private static func take(_ event: TransportEvent) -> [UInt8]? {
+    private static func take(_ event: TransportEvent, leavingIt: Bool) -> [UInt8]? {
         guard case .file(let url) = event else { return nil }
+        if leavingIt { return try? [UInt8](Data(contentsOf: url)) }
         let place = FileManager.default.temporaryDirectory.appendingPathComponent("contract-\(UUID().uuidString)")
         defer { try? FileManager.default.removeItem(at: place) }
         do {

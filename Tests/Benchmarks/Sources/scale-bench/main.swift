@@ -2,7 +2,7 @@
 // Prints seconds, of the clock and of the processor, and exits with 1 when a figure is out of its bound.
 //
 //     swift run -c release scale-bench          10,000 and 100,000 downloads; a minute
-//     swift run -c release scale-bench batches  one part only: growth, batches, restoring
+//     swift run -c release scale-bench batches  one part only: growth, batches, verbs, restoring
 
 import Foundation
 import LannerCore
@@ -118,6 +118,32 @@ func batches(_ count: Int) {
     precondition(manager.status == .canceled && manager.tasks.isEmpty)
 }
 
+/// What is done with many at once, as a user waits for it: none of them runs, and each step is one commit.
+func verbs(_ count: Int) {
+    let rounds = (0..<3).map { _ in
+        let bench = quietBench()
+        let manager = bench.manager
+        bench.network.path = NetworkPath(isAvailable: false)
+        let all = urls(count)
+        func cost(_ body: () -> Void) -> Cost {
+            Cost {
+                body()
+                bench.settle()
+            }
+        }
+        let costs = [
+            cost { manager.multiDownload(all) }, cost { manager.totalSuspend() }, cost { manager.totalStart() },
+            cost { manager.tasksSort { $0.key > $1.key } }, cost { manager.totalRemove() },
+        ]
+        precondition(manager.tasks.isEmpty)
+        return costs
+    }
+    let names = [("multiDownload", 0.3), ("totalSuspend", 0.3), ("totalStart", 0.3), ("tasksSort", 0.1)]
+    for (index, (name, bound)) in (names + [("totalRemove", 0.3)]).enumerated() {
+        check("\(name) of \(count)", rounds.map { $0[index] }.median, atMost: bound)
+    }
+}
+
 func restoring(_ count: Int) throws {
     let directory = FileManager.default.temporaryDirectory.appendingPathComponent("scale-bench-\(UUID().uuidString)")
     defer { try? FileManager.default.removeItem(at: directory) }
@@ -157,6 +183,7 @@ func isWanted(_ part: String) -> Bool { parts.isEmpty || parts.contains(part) }
 
 // First, while the process holds no memory that it could use again: it counts what a task adds.
 if isWanted("batches") { batches(100_000) }
+if isWanted("verbs") { verbs(10_000) }
 if isWanted("growth") { growth() }
 if isWanted("restoring") { try restoring(100_000) }
 exit(failed ? 1 : 0)

@@ -6,6 +6,9 @@ final class Place {
     /// Whether the machine has it.
     var isKnown = true
     var list: String?
+    /// The host of its URL, and of the one it last began with.
+    var host = HostID.unknown
+    var begunHost = HostID.unknown
     var isShelved = false
     var remote: Remote
     var hasDigest: Bool {

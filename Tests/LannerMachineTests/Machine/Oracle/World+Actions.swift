@@ -51,6 +51,7 @@ extension World {
 extension World {
     private func open(_ index: Int, _ attempt: Attempt, _ generation: UInt32, _ claimed: ByteRanges) throws {
         guard places[index].file == nil else { throw Nonsense("opened twice without a close between") }
+        places[index].begunHost = places[index].host
         guard attempt > places[index].attempt else { throw Nonsense("attempt \(attempt) is not a new one") }
         guard generation > 0 else { throw Nonsense("generation 0 is none") }
         let held = places[index].generations.first { $0.number == generation }?.content.ranges ?? ByteRanges()
@@ -291,6 +292,7 @@ extension World {
         guard !places[index].isUnrecording else { throw Nonsense("removes the record twice") }
         guard places[index].file == nil else { throw Nonsense("forgets a download whose file is open") }
         places[index].isUnrecording = true
+        places[index].isForgettable = false
         store.append(StoreWork(place: index, attempt: attempt, saved: nil, isAnswered: true))
     }
 
@@ -324,5 +326,6 @@ extension World {
             throw Nonsense("forgotten without a word")
         }
         places[index].isKnown = false
+        places[index].isForgettable = false
     }
 }

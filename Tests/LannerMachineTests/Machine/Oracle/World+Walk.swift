@@ -71,7 +71,7 @@ extension World {
 
     private func change() throws {
         let index = random.below(places.count)
-        switch random.below(14) {
+        switch random.below(15) {
         case 0, 1: places[index].remote.change(&random)
         case 2:
             isNetworkAvailable.toggle()
@@ -89,9 +89,28 @@ extension World {
             places[index].linkExpires = random.chance(50) ? wallSeconds + Int64(random.below(60)) : nil
             try feed(.expectLink(places[index].id, expires: places[index].linkExpires))
         case 10, 11: try relist(index)
-        case 12: if !places[index].phase.isOnItsWayOut { try feed(.readdress(places[index].id)) }
+        case 12:
+            if !places[index].phase.isOnItsWayOut { try readdress(index) }
+            try takeOver(index)
+        case 13: try feed(.prioritize(places[index].id, priority))
         default: try advance(to: now + .seconds(random.below(40)))
         }
+    }
+
+    /// Another download takes over what one that was canceled has left, while late events of that are on their way.
+    private func takeOver(_ index: Int) throws {
+        let place = places[index]
+        guard !place.isKnown, var saved = place.kept, saved.isLeftover else { return }
+        saved.isLeftover = false
+        (place.isKnown, place.phase) = (true, .suspended)
+        place.progress = saved.written.count
+        try feed(
+            .add([
+                NewDownload(
+                    id: place.id, rank: 0, hasDigest: place.hasDigest, list: place.list, host: place.host,
+                    isShelved: place.isShelved, linkExpires: place.linkExpires, lastAttempt: place.attempt,
+                    saved: saved)
+            ]))
     }
 
     /// Without a network no request stays out.
@@ -108,11 +127,17 @@ extension World {
         try feed(.relist(places[index].id, list))
     }
 
+    private func readdress(_ index: Int) throws {
+        places[index].host = host
+        try feed(.readdress(places[index].id, places[index].host))
+    }
+
     private func changeSettings() throws {
         mostRunning = max(machine.runningCount, 1)
         settings.maximumRunning = 1 + random.below(4)
         settings.delivery = delivery
         settings.links = links
+        settings.hostLimit = hostLimit
         settings.listLimits.standard = 1 + random.below(3)
         settings.listLimits.named = random.chance(50) ? ["a": 1 + random.below(3)] : [:]
         try feed(.settings(settings))
@@ -143,7 +168,7 @@ extension World {
         openTickets = []
         settings.maximumRunning = 1 + random.below(3)
         mostRunning = settings.maximumRunning
-        mostOfList = [:]
+        (mostOfList, mostOfHost, holders) = ([:], [:], [])
         isWithheld = false
         isNetworkAvailable = true
         machine = Machine(settings: settings, seed: random.next())
@@ -167,18 +192,18 @@ extension World {
                 place.generations[number].content.keep(place.generations[number].synced)
             }
         }
-        place.isKnown = place.isKnown && place.kept != nil
+        place.isKnown = place.isKnown && place.kept != nil && place.kept?.isLeftover == false
         place.isForgettable = false
         place.isTampered = place.wasTampered
-        if place.isKnown, isMachine, let synced = place.kept?.synced { place.kept?.written = synced }
+        if isMachine, let synced = place.kept?.synced { place.kept?.written = synced }
         // The move was done, only its record was lost.
         if place.kept?.status == .publishing, place.finished != nil { place.kept?.status = .succeeded }
         guard place.isKnown, let kept = place.kept else { return nil }
         // Files that no record knows are swept away.
         place.generations.removeAll { $0.number > kept.generation }
         let new = NewDownload(
-            id: place.id, rank: 0, hasDigest: place.hasDigest, list: place.list, isShelved: place.isShelved,
-            linkExpires: place.linkExpires, saved: kept)
+            id: place.id, rank: 0, hasDigest: place.hasDigest, list: place.list, host: place.host,
+            isShelved: place.isShelved, linkExpires: place.linkExpires, saved: kept)
         switch kept.status {
         case .active, .suspended, .publishing: place.phase = .suspended
         case .failed(let failure): place.phase = .failed(failure)

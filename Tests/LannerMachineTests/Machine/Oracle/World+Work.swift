@@ -50,10 +50,8 @@ extension World {
         let id = places[work.place].id
         let fails = random.chance(faults.store)
         if !fails { places[work.place].kept = work.saved }
-        if work.saved == nil {
-            places[work.place].isUnrecording = false
-            places[work.place].isForgettable = true
-        }
+        if work.saved == nil { places[work.place].isUnrecording = false }
+        if work.saved == nil || work.saved?.isLeftover == true { places[work.place].isForgettable = true }
         guard work.isAnswered else { return }
         try feed(
             fails

@@ -44,6 +44,9 @@ final class World {
     var mostRunning = 0
     /// The same of each list.
     var mostOfList: [String: Int] = [:]
+    var mostOfHost: [HostID: Int] = [:]
+    /// Who held a slot after the last event.
+    var holders: Set<DownloadID> = []
     /// Whether slots may be kept empty.
     var isWithheld = false
     /// What happened, when somebody wants to know.
@@ -63,12 +66,14 @@ final class World {
         scale = random.chance(25) ? 1000 : 1 << 20
         settings.maximumRunning = 1 + random.below(3)
         settings.waitsForDiskSpace = random.chance(50)
+        settings.cancelKeepsBytes = random.chance(50)
         settings.retry = RetryPolicy(maximumRetries: random.below(4), baseDelay: .seconds(1))
         settings.watchdog.minimumSpeed = random.chance(20) ? 1000 : 0
         settings.watchdog.total = random.chance(10) ? .seconds(300) : nil
         machine = Machine(settings: settings, seed: random.next())
         settings.delivery = delivery
         settings.links = links
+        settings.hostLimit = hostLimit
         mostRunning = settings.maximumRunning
     }
 
@@ -94,15 +99,22 @@ final class World {
         let remote = Remote(scale: scale, &random)
         let place = Place(id: id, remote: remote, hasDigest: random.chance(40))
         let saved = Saved(status: .suspended, isUnstarted: random.chance(50))
-        (place.kept, place.list, place.isShelved) = (saved, list, random.chance(10))
+        (place.kept, place.list, place.host, place.isShelved) = (saved, list, host, random.chance(10))
         places.append(place)
         try feed(
             .add([
                 NewDownload(
                     id: id, rank: Int64(random.below(5)), hasDigest: place.hasDigest, list: place.list,
-                    isShelved: place.isShelved, saved: saved)
+                    host: place.host, priority: priority, isShelved: place.isShelved, saved: saved)
             ]))
     }
+
+    var host: HostID { HostID(UInt64(1 + random.below(3))) }
+
+    /// Any limit, or none.
+    var hostLimit: Int? { random.chance(50) ? 1 + random.below(2) : nil }
+
+    var priority: DownloadPriority { DownloadPriority.allCases[random.below(5)] }
 
     /// Any list, or none.
     var list: String? { [nil, nil, "a", "b"][random.below(4)] }
@@ -119,6 +131,7 @@ final class World {
         }
         try checkSlots()
         try checkLists()
+        try checkHosts()
         if case .exchange(let id, let number, .head(_)) = event { try checkHead(id, number) }
     }
 
@@ -148,7 +161,7 @@ final class World {
         for index in places.indices where places[index].isKnown && places[index].phase == .waiting(.slot) {
             // A file that is still being closed holds its slot.
             guard case .waiting = machine[places[index].id]?.state else { continue }
-            if machine.isFull(places[index].list) { continue }
+            if machine.isFull(places[index].list) || machine.isFull(places[index].host) { continue }
             throw Nonsense("\(places[index].id) waits for a slot while one is free")
         }
     }
@@ -170,6 +183,22 @@ final class World {
                 throw Nonsense("\(place.id) is shelved and goes on")
             case .waiting, .pausing, .publishing, .suspended, .failed, .succeeded, nil: break
             }
+        }
+    }
+
+    /// Of no host more run than may.
+    private func checkHosts() throws {
+        // Whoever has only to record what is in its place begins without opening a file.
+        for id in machine.running where !holders.contains(id) { places[index(id)].begunHost = places[index(id)].host }
+        holders = Set(machine.running)
+        let limit = settings.hostLimit ?? .max
+        for host in Set(places.map(\.host)).union(places.map(\.begunHost)) {
+            let count = machine.running.count { places[index($0)].begunHost == host }
+            let most = max(limit, min(mostOfHost[host] ?? limit, count))
+            mostOfHost[host] = most
+            if count > most { throw Nonsense("\(count) of \(host) run, \(most) may") }
+            let isFull = machine.isFull(host)
+            if isFull != (count >= limit), !isWithheld { throw Nonsense("\(host) with \(count) is full: \(isFull)") }
         }
     }
 

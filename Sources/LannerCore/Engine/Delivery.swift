@@ -1,0 +1,113 @@
+import LannerMachine
+
+// The system wakes an app in the background for what its transfers have brought, and hands over a handler: once that is
+// called the app may be suspended again. So it is called when the files are in their places, and the next requests are out.
+
+/// The handler that the system waits for, and what it waits for in turn.
+struct Delivery {
+    /// The longest it waits, for anything: the system allows for half a minute.
+    static let patience = Duration.seconds(20)
+
+    private(set) var handler: CompletionHandler?
+    private var number = 0
+    /// Whether all has been delivered since the last handler was called.
+    var isDelivered = false
+    /// Whether it has waited long enough.
+    private var isLate = false
+    /// Downloads whose exchange has ended while the process was away, and was not looked at yet.
+    var awaited: Set<DownloadID> = []
+    /// Requests that wait for their record.
+    var beginnings = 0
+
+    /// Takes a handler in the place of the last one; returns its number.
+    mutating func set(_ handler: CompletionHandler?) -> Int {
+        self.handler = handler
+        number += 1
+        isLate = false
+        return number
+    }
+
+    mutating func expire(_ number: Int) {
+        if number == self.number { isLate = true }
+    }
+
+    mutating func takeHandler() -> CompletionHandler? {
+        defer { (handler, isDelivered, isLate) = (nil, false, false) }
+        return handler
+    }
+
+    func isDue(_ machine: Machine, isDelivered: Bool) -> Bool {
+        if handler == nil { return false }
+        if isLate { return true }
+        guard isDelivered, beginnings == 0, !machine.isAtWork else { return false }
+        return !awaited.contains { machine[$0]?.isUnsettled == true }
+    }
+}
+
+extension Download {
+    /// Whether it runs or is going to.
+    fileprivate var isUnsettled: Bool {
+        switch phase {
+        case .waiting, .running: true
+        case .willSuspend, .willCancel, .willRemove, .suspended, .canceled, .removed, .failed, .succeeded: false
+        }
+    }
+}
+
+/// A closure of the system.
+// @unchecked Sendable: it is called once, on the main queue, for which it was made; elsewhere it is only handed on.
+final class CompletionHandler: @unchecked Sendable {
+    let call: () -> Void
+
+    init(_ call: @escaping () -> Void) {
+        self.call = call
+    }
+}
+
+extension SessionManager {
+    /// What the system hands to `application(_:handleEventsForBackgroundURLSession:completionHandler:)` for the session of
+    /// this manager's ``identifier``.
+    ///
+    /// Called once, on the main queue, when all that has happened while the app was suspended or dead has been taken in:
+    /// finished files are in their places, or have failed, and the next tasks have begun. At the latest 20 seconds after
+    /// it was set; at once when there is nothing to wait for, as with a transport that does not outlive the process, or
+    /// when the manager is invalidated. It is nil again by then. One that is replaced is not called.
+    public var completionHandler: (() -> Void)? {
+        get { engine.state.withLock { $0.delivery.handler }?.call }
+        set { engine.deliver(to: newValue.map(CompletionHandler.init)) }
+    }
+}
+
+extension Engine {
+    func deliver(to handler: CompletionHandler?) {
+        var number: Int?
+        // Let go of outside the lock.
+        var last: CompletionHandler?
+        enter { state in
+            last = state.delivery.handler
+            number = state.delivery.set(handler)
+            return []
+        }
+        withExtendedLifetime(last) {}
+        guard let number else { return call(handler) }
+        if handler == nil { return }
+        environment.clock.schedule(at: environment.clock.now + Delivery.patience) { [weak self] in
+            self?.enter { state in
+                state.delivery.expire(number)
+                return []
+            }
+        }
+    }
+
+    func call(_ handler: CompletionHandler?) {
+        if let handler { environment.mainLane.run { handler.call() } }
+    }
+
+    /// Calls the handler behind all that has happened so far, if that is due.
+    func deliverIfDue(_ state: inout EngineState) -> Action? {
+        let isDelivered = state.delivery.isDelivered || !transport.traits.outlivesProcess
+        guard state.delivery.isDue(state.machine, isDelivered: isDelivered) else { return nil }
+        let handler = state.delivery.takeHandler()
+        return state.makeTicket { [weak self] in self?.call(handler) }.map { .answer($0) }
+    }
+}

@@ -1,0 +1,86 @@
+import Foundation
+import LannerMachine
+
+// Downloads that were canceled and keep their bytes: nobody sees them, their records and partial files stay, and the next
+// download of the same key takes both over, number and all.
+
+/// What a canceled download has left to the next one of its identity.
+struct Leftover: Sendable {
+    var id: DownloadID
+    var token: UInt64
+    /// Where the bytes are from.
+    var url: URL
+    var saved: Saved
+    /// The last attempt, if it was made by this process.
+    var attempt: Attempt = 0
+
+    /// What the machine is to know of the download that takes it over.
+    func saved(for url: URL, isUnstarted: Bool) -> Saved {
+        var saved = saved
+        saved.isLeftover = false
+        saved.isUnstarted = isUnstarted
+        saved.isOfOtherURL = saved.isOfOtherURL || url != self.url
+        return saved
+    }
+}
+
+extension Leftover {
+    /// Reads what an earlier process has left; nil when that makes no sense.
+    init?(_ record: DownloadRecord, boot: String?) {
+        guard let url = URL(string: record.url) else { return nil }
+        self.init(id: record.id, token: record.token, url: url, saved: record.saved(in: boot))
+    }
+}
+
+extension Engine {
+    /// Forgets leftovers that nobody is to take over, and removes their files. One that is still on record after a crash
+    /// finds out when its file is opened.
+    func drop(_ leftovers: [Leftover]) {
+        guard !leftovers.isEmpty else { return }
+        forget(leftovers.map { DownloadRecord.key($0.id) })
+        remove(
+            leftovers.map { leftover in
+                let name = PartialName(token: leftover.token, id: leftover.id, generation: leftover.saved.generation)
+                return cache.downloadTmpPath + "/" + name.text
+            })
+    }
+
+    /// Drops all leftovers of the present context.
+    func dropLeftovers() {
+        inOrder { [self] in
+            if !isOver { drop(state.withLock { $0.takeLeftovers() }) }
+        }
+    }
+}
+
+extension EngineState {
+    /// Keeps what a download has left that is gone now; returns what is of no use, because another of the same was asked
+    /// for meanwhile.
+    mutating func keepLeftover(of job: Job) -> Leftover? {
+        let (saved, url, attempt) = job.state.withLock { ($0.saved, $0.address.url, $0.lastAttempt) }
+        guard saved.isLeftover else { return nil }
+        let leftover = Leftover(id: job.id, token: job.token, url: url, saved: saved, attempt: attempt)
+        return keep(leftover, for: job.task.identity)
+    }
+
+    /// Keeps a leftover, unless there is a later download of the same, or a later leftover; returns what is not kept.
+    private mutating func keep(_ leftover: Leftover, for identity: Identity) -> Leftover? {
+        if ids[identity] != nil { return leftover }
+        let other = leftovers[identity]
+        if let other, other.id > leftover.id { return leftover }
+        leftovers[identity] = leftover
+        return other
+    }
+
+    /// Keeps what an earlier process has left.
+    mutating func keepLeftover(_ record: DownloadRecord, boot: String?) {
+        identity.lastID = max(identity.lastID, record.id.number)
+        leftovers[record.identity] = Leftover(record, boot: boot)
+    }
+
+    fileprivate mutating func takeLeftovers() -> [Leftover] {
+        let taken = leftovers.filter { $0.key.context == context }
+        for identity in taken.keys { leftovers[identity] = nil }
+        return taken.values.sorted { $0.id < $1.id }
+    }
+}

@@ -1,0 +1,211 @@
+import Foundation
+import LannerMachine
+
+// Exchanges that outlive the process: named and recorded before they begin, and taken up again at launch.
+
+extension Engine {
+    // MARK: Beginning
+
+    /// Begins an exchange under a name that is on record, or takes the one up that was left under it.
+    func beginNamed(
+        _ job: Job, _ number: ExchangeNumber, _ ask: Ask, _ request: TransportRequest, _ sink: Sink,
+        _ pending: inout PendingChanges
+    ) {
+        let (mark, isRecorded) = job.state.withLock { $0.takeExchange(isResumed: ask.resumeData != nil) }
+        let begin: @Sendable (Bool) -> Void = { [weak self] isKept in
+            guard let self, !isOver, job.state.withLock({ $0.sinks[number] === sink }) else { return }
+            var request = request
+            // One whose name is not kept could not be found again: it ends with the process.
+            if isKept { request.name = mark.name(job.token, job.id) }
+            sink.attach(transport.begin(request) { sink.receive($0) })
+        }
+        if isRecorded { return begin(true) }
+        state.withLock { $0.delivery.beginnings += 1 }
+        put(job, &pending)
+        pending.durability = .machine
+        pending.completions.append { [weak self] isKept in
+            begin(isKept)
+            self?.enter { state in
+                state.delivery.beginnings -= 1
+                return []
+            }
+        }
+    }
+
+    /// Whether an exchange was ended by the system or its user, and with it the download that ran only because it had
+    /// survived.
+    func stopsWithExchange(_ job: Job, _ failure: TransportFailure) -> Bool {
+        failure.fault == .canceled && transport.traits.outlivesProcess
+            && job.state.withLock { $0.exchange?.isAdopted == true }
+    }
+
+    /// What nobody here has canceled was broken off, for those who want it.
+    func asSeenHere(_ failure: TransportFailure) -> TransportFailure {
+        guard failure.fault == .canceled, transport.traits.outlivesProcess else { return failure }
+        return TransportFailure(.connectionLost, failure.message)
+    }
+
+    /// An exchange has come to its end, or is over for this process.
+    func settled(_ id: DownloadID) {
+        guard transport.traits.outlivesProcess else { return }
+        enter { state in
+            state.delivery.awaited.remove(id)
+            return []
+        }
+    }
+
+    // MARK: At launch
+
+    /// Has the transport tell what has survived.
+    func recover() {
+        guard transport.traits.outlivesProcess else { return }
+        transport.recover { [weak self] recovery in
+            guard let self, !isOver else { return }
+            switch recovery {
+            case .survivors(let survivors): take(survivors)
+            case .delivered:
+                enter { state in
+                    state.delivery.isDelivered = true
+                    return []
+                }
+            }
+        }
+    }
+
+    private func take(_ survivors: [TransportSurvivor]) {
+        let (jobs, isFirst) = state.withLock { state in
+            defer { state.hasRecovered = true }
+            return (state.jobs.values.filter { state.livingJob($0.id) === $0 }.inOrder, !state.hasRecovered)
+        }
+        let progress = Dictionary(survivors.map { ($0.name, $0.progress) }, uniquingKeysWith: { $1 })
+        var known: [(job: Job, progress: TransportSurvivor.Progress)] = []
+        var absent: [Job] = []
+        var names = Set<String>()
+        for job in jobs {
+            guard let mark = job.state.withLock({ $0.exchange?.mark }) else { continue }
+            let name = mark.name(job.token, job.id)
+            names.insert(name)
+            if let progress = progress[name] { known.append((job, progress)) } else { absent.append(job) }
+        }
+        for survivor in survivors where !names.contains(survivor.name) { transport.discard(survivor.name) }
+        // Those that have ended come first, since they free their slots.
+        for (job, progress) in known where progress == .ended { settle(job, progress) }
+        for (job, progress) in known where progress != .ended { settle(job, progress) }
+        if isFirst { goOn(absent.filter { $0.state.withLock { $0.exchange?.phase == .left } }) }
+    }
+
+    private func settle(_ job: Job, _ progress: TransportSurvivor.Progress) {
+        let isShelved = state.withLock { $0.isShelved(job.task.context) }
+        let isWanted = job.state.withLock { state -> Bool? in
+            guard state.exchange?.phase == .left else { return nil }
+            state.exchange?.progress = progress
+            return state.exchange?.isWanted
+        }
+        switch (isWanted, progress) {
+        case (nil, _), (false?, .ended): break
+        case (true?, .running) where !isShelved, (true?, .ended) where !isShelved: adopt(job, progress)
+        case (_, .ended): break
+        case (let isWanted, .running), (let isWanted, .interrupted):
+            salvage(job) { [weak self] in if isWanted == true { self?.goOn([job]) } }
+        }
+    }
+
+    private func adopt(_ job: Job, _ progress: TransportSurvivor.Progress) {
+        enter { state in
+            guard state.livingJob(job.id) === job else { return [] }
+            let resumes = state.resumesAtLaunch
+            let isWanted = job.state.withLock { state in
+                guard state.exchange?.phase == .left, state.exchange?.isWanted == true else { return false }
+                state.exchange?.isAdopted = !resumes
+                return true
+            }
+            guard isWanted else { return [] }
+            if progress == .ended { state.delivery.awaited.insert(job.id) }
+            return [.user(.start, [job.id], nil)]
+        }
+    }
+
+    /// Starts downloads without their exchange, if they are to go on by themselves.
+    private func goOn(_ jobs: [Job]) {
+        enter { state in
+            guard state.resumesAtLaunch else { return [] }
+            let wanted = jobs.filter { job in
+                state.livingJob(job.id) === job && job.state.withLock { $0.exchange?.isWanted ?? true }
+            }
+            return wanted.isEmpty ? [] : [.user(.start, wanted.map(\.id), nil)]
+        }
+    }
+
+    // MARK: Stopping what nobody has taken up
+
+    /// Stops the exchanges of downloads that are not to run.
+    func salvage(_ jobs: [Job]) {
+        for job in jobs { salvage(job) }
+    }
+
+    /// Stops an exchange, and keeps what it leaves with the download. One that has come to its end stays as it is: it is
+    /// taken up when the download is started.
+    private func salvage(_ job: Job, _ done: @escaping @Sendable () -> Void = {}) {
+        let mark = job.state.withLock { state -> ExchangeMark? in
+            guard state.exchange?.phase == .left else { return nil }
+            state.exchange?.phase = .salvaged
+            return state.exchange?.mark
+        }
+        guard let mark else { return }
+        var request = TransportRequest(url: job.task.url)
+        request.name = mark.name(job.token, job.id)
+        let held = Locked<Int64>(0)
+        let exchange = transport.begin(request) { [weak self] event in
+            switch event {
+            case .progress(let count): held.withLock { $0 = count }
+            case .end: self?.leave(job, mark)
+            case .failure(let failure) where failure.fault == .unavailable: break
+            case .failure(let failure):
+                self?.inherit(job, mark, failure.resumeData, held: held.withLock { $0 })
+                done()
+            case .head, .bytes, .file: break
+            }
+        }
+        exchange.cancel()
+    }
+
+    private func leave(_ job: Job, _ mark: ExchangeMark) {
+        job.state.withLock { state in
+            guard state.exchange?.mark == mark, state.exchange?.phase == .salvaged else { return }
+            state.exchange?.phase = .left
+            state.exchange?.progress = .ended
+        }
+    }
+
+    private func inherit(_ job: Job, _ mark: ExchangeMark, _ data: Data?, held: Int64) {
+        let data = transport.traits.hasResumeData ? data : nil
+        enter { state in
+            guard state.livingJob(job.id) === job, job.state.withLock({ $0.endSalvage(mark, of: data) }), let data
+            else {
+                return []
+            }
+            return [.inherit(job.id, ResumeData(Array(data), held: held))]
+        }
+        if data == nil { record([job]) }
+    }
+}
+
+extension EngineState {
+    /// Notes whether the user wants downloads to run; returns those whose exchange has to be stopped though nobody has
+    /// taken it up.
+    mutating func note(_ verb: Verb, _ ids: [DownloadID]) -> [Job] {
+        guard keepsExchanges, let isWanted = verb.wantsToRun else { return [] }
+        return ids.compactMap { jobs[$0] }.filter { $0.state.withLock { $0.want(isWanted) } }
+    }
+}
+
+extension Verb {
+    /// Whether the download is to run; nil when it is to be forgotten.
+    fileprivate var wantsToRun: Bool? {
+        switch self {
+        case .start, .startAdded, .downloadAgain, .unshelve: true
+        case .suspend, .shelve: false
+        case .cancel, .remove: nil
+        }
+    }
+}

@@ -1,0 +1,145 @@
+import Foundation
+import LannerMachine
+
+// What a user may see of all tasks together.
+
+/// What is to be told of all tasks together.
+private struct WholeNews {
+    var observers: [Observer<SessionEvent>]
+    /// Where they stand, when somebody observes that and it is due.
+    var progress: AggregateProgress?
+    var isProgressDue = false
+    /// Whether some of it was withheld before.
+    var wasWithheld = false
+    /// The status, when it is another than was told last.
+    var status: Status?
+    /// When to come back for what was withheld.
+    var wake: Duration?
+}
+
+extension Engine {
+    var progressInterval: Duration { state.withLock { $0.progressInterval } }
+
+    /// Announces downloads that were just added, before anything else is told of them.
+    func announce(_ tasks: [DownloadTask], _ state: inout EngineState) {
+        guard !tasks.isEmpty, let ticket = state.makeTicket({ [self] in tellAdded(tasks) }) else { return }
+        state.actions.append(.answer(ticket))
+    }
+
+    private func tellAdded(_ tasks: [DownloadTask]) {
+        guard !isOver else { return }
+        let (observers, context) = state.withLock { ($0.observers.all, $0.context) }
+        postAdded(tasks)
+        let shown = tasks.filter { $0.context == context }
+        if shown.isEmpty { return }
+        for observer in observers { shown.forEach { observer.receive(.added($0)) } }
+        tellAll(isMoved: true)
+    }
+
+    /// A task stands elsewhere now.
+    func count(_ task: DownloadTask, _ before: TaskFigures, _ after: TaskFigures) {
+        guard before != after else { return }
+        let now = environment.clock.now
+        let (change, news) = state.withLock { state in
+            let change = state.count(task, before, after)
+            return (change, change.isShown ? state.wholeNews(at: now, isMoved: true) : nil)
+        }
+        if let isActive = change.activity { change.manager?.tellActivity(isActive) }
+        // Of what happens in another context only its tasks tell.
+        guard let news else { return }
+        if after.status.isGone, before.status != after.status {
+            for observer in news.observers { observer.receive(.removed(task)) }
+        }
+        tell(news, isRunning: change.status == .running && before.completed != after.completed, change.manager)
+        if let end = change.end { change.manager?.tellEnd(end) }
+    }
+
+    /// Tells what there is to tell of all tasks; `isMoved`: their progress is another.
+    func tellAll(isMoved: Bool) {
+        let now = environment.clock.now
+        let news = state.withLock { state in
+            state.isInvalidated ? nil : state.wholeNews(at: now, isMoved: isMoved)
+        }
+        if let news { tell(news, isRunning: false, nil) }
+    }
+
+    private func tell(_ news: WholeNews, isRunning: Bool, _ manager: SessionManager?) {
+        if news.isProgressDue, isRunning || news.wasWithheld { manager?.tellProgress() }
+        if let progress = news.progress {
+            for observer in news.observers { observer.receive(.progress(progress)) }
+        }
+        if let status = news.status {
+            for observer in news.observers { observer.receive(.status(status)) }
+        }
+        if let wake = news.wake {
+            environment.clock.schedule(at: wake) { [weak self] in self?.inOrder { [weak self] in self?.wakeProgress() }
+            }
+        }
+    }
+
+    /// The time of the progress that was withheld has come.
+    private func wakeProgress() {
+        let now = environment.clock.now
+        let (news, manager) = state.withLock { state in
+            (state.isInvalidated ? nil : state.withheldNews(at: now), state.manager)
+        }
+        if let news { tell(news, isRunning: false, manager) }
+    }
+}
+
+/// What became of the sums when a task has changed.
+private struct WholeChange {
+    var manager: SessionManager?
+    /// Whether a task runs, when that has changed.
+    var activity: Bool?
+    /// Whether the manager shows the task.
+    var isShown: Bool
+    var status: Status
+    /// How all have come to rest, when they have.
+    var end: Status?
+}
+
+extension EngineState {
+    fileprivate mutating func count(
+        _ task: DownloadTask, _ before: TaskFigures, _ after: TaskFigures
+    ) -> WholeChange {
+        let wasActive = active > 0
+        active += (after.status == .running ? 1 : 0) - (before.status == .running ? 1 : 0)
+        let (old, new) = scopes[task.context, default: Scope()].replace(task.id, before, by: after)
+        let isActive = active > 0
+        return WholeChange(
+            manager: manager, activity: wasActive == isActive ? nil : isActive, isShown: task.context == context,
+            status: new, end: new != old && new.isAtRest ? new : nil)
+    }
+
+    /// What is to be told of the tasks of the present context. Before their end all is told.
+    fileprivate mutating func wholeNews(at now: Duration, isMoved: Bool) -> WholeNews {
+        let totals = scope.totals
+        var news = WholeNews(observers: observers.all, wasWithheld: pace.isWithheld)
+        if isMoved { news.take(pace.note(at: now, every: progressInterval, isLast: totals.isAtRest), totals) }
+        if totals.status != toldStatus {
+            toldStatus = totals.status
+            news.status = toldStatus
+        }
+        return news
+    }
+
+    /// The progress that was withheld, if it was not told meanwhile.
+    fileprivate mutating func withheldNews(at now: Duration) -> WholeNews? {
+        guard let verdict = pace.wake(at: now, every: progressInterval) else { return nil }
+        var news = WholeNews(observers: observers.all, wasWithheld: true)
+        news.take(verdict, scope.totals)
+        return news
+    }
+}
+
+extension WholeNews {
+    fileprivate mutating func take(_ verdict: ProgressPace.Verdict, _ totals: Totals) {
+        switch verdict {
+        case .tell:
+            isProgressDue = true
+            if !observers.isEmpty { progress = AggregateProgress(totals) }
+        case .withhold(let time): wake = time
+        }
+    }
+}

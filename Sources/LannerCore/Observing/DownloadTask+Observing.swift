@@ -1,0 +1,54 @@
+/// What happens to a task, as ``DownloadTask/events`` tells it.
+public enum DownloadEvent: Sendable {
+    /// The task stands elsewhere now.
+    case status(Status)
+    /// Bytes that are safe, and the size where it is known. At most every ``SessionConfiguration/progressInterval``; the
+    /// last before another event is always told.
+    case progress(completed: Int64, total: Int64?)
+    /// The bytes so far were given up, and why.
+    case restarted(RestartReason)
+    /// An attempt failed, and another follows after that delay, or sooner where a network was missing that comes back.
+    case retrying(LannerError, after: Duration)
+    /// The server described the file.
+    case response(ResponseHead)
+}
+
+extension DownloadTask {
+    /// What happens to the task, beginning with its present status; ends when the task is removed or canceled, or its
+    /// manager is invalidated. Any number may listen.
+    public var events: EventSequence<DownloadEvent> { makeSequence() }
+
+    /// Calls a closure with what happens to the task, beginning with its present status. Any number may be added.
+    ///
+    /// - Parameters:
+    ///   - onMainQueue: Whether `handler` is called on the main queue, else on the manager's operation queue.
+    ///   - handler: Called in the order of the events, never inside this call, until the observation is canceled or let go
+    ///     of. One of a task that has no manager is never called.
+    /// - Returns: The observation: hold it for as long as the closure is to be called.
+    public func observe(
+        onMainQueue: Bool = true, handler: @escaping @Sendable (DownloadEvent) -> Void
+    ) -> Observation {
+        guard let engine else { return Observation {} }
+        return makeObservation(on: engine.lane(onMainQueue: onMainQueue), handler)
+    }
+}
+
+extension DownloadTask: EventSource {
+    func add(_ makeObserver: (DownloadEvent) -> Observer<DownloadEvent>) {
+        let isManagerGone = engine?.isOver ?? true
+        let (observer, isAdded) = state.withLock { state in
+            let observer = makeObserver(.status(state.status))
+            return (observer, !isManagerGone && state.observers.add(observer))
+        }
+        if !isAdded { observer.end() }
+    }
+
+    func remove(_ observer: Observer<DownloadEvent>) {
+        _ = state.withLock { $0.observers.remove(observer) }
+    }
+
+    /// Nothing more comes.
+    func endObservers() {
+        for observer in state.withLock({ $0.observers.end() }) { observer.end() }
+    }
+}

@@ -1,0 +1,83 @@
+/// Events, from how things stand on, until nothing more can come or the loop is left.
+///
+/// Each sequence has a queue of its own, and holds up nobody: of progress only the latest waits there, of every task its
+/// own; changes of status and the like all wait, and are as rare as they are. One iterator at a time.
+public struct EventSequence<Element: Sendable>: AsyncSequence, Sendable {
+    private let lifetime: Lifetime
+
+    init(_ listener: Listener<Element>, onEnd: @escaping @Sendable () -> Void) where Element: QueuedEvent {
+        lifetime = Lifetime(next: listener.next, onEnd: onEnd)
+    }
+
+    /// Makes the iterator.
+    public func makeAsyncIterator() -> Iterator { Iterator(lifetime: lifetime) }
+
+    /// Waits for one event after the other.
+    public struct Iterator: AsyncIteratorProtocol {
+        fileprivate let lifetime: Lifetime
+
+        /// The next event; nil at the end, or when the Swift task is canceled.
+        public mutating func next() async -> Element? { await lifetime.next() }
+    }
+
+    fileprivate final class Lifetime: Sendable {
+        let next: @Sendable () async -> Element?
+        private let onEnd: @Sendable () -> Void
+
+        init(next: @escaping @Sendable () async -> Element?, onEnd: @escaping @Sendable () -> Void) {
+            self.next = next
+            self.onEnd = onEnd
+        }
+
+        deinit { onEnd() }
+    }
+}
+
+/// The queue of one sequence.
+final class Listener<Event: QueuedEvent>: Sendable {
+    private struct State {
+        var queue = EventQueue<Event>()
+        var isOver = false
+        var waiting: CheckedContinuation<Event?, Never>?
+
+        mutating func takeWaiting() -> CheckedContinuation<Event?, Never>? {
+            defer { waiting = nil }
+            return waiting
+        }
+    }
+
+    private let state = Locked(State())
+
+    @Sendable func receive(_ event: Event) {
+        let waiting = state.withLock { state -> CheckedContinuation<Event?, Never>? in
+            if state.isOver { return nil }
+            if state.waiting == nil { state.queue.append(event) }
+            return state.takeWaiting()
+        }
+        waiting?.resume(returning: event)
+    }
+
+    @Sendable func end() {
+        let waiting = state.withLock { state in
+            state.isOver = true
+            return state.takeWaiting()
+        }
+        waiting?.resume(returning: nil)
+    }
+
+    @Sendable func next() async -> Event? {
+        await withTaskCancellationHandler {
+            await withCheckedContinuation { continuation in
+                let result = state.withLock { state -> Event?? in
+                    if let event = state.queue.popFirst() { return .some(event) }
+                    if state.isOver || state.waiting != nil { return .some(nil) }
+                    state.waiting = continuation
+                    return nil
+                }
+                if let result { continuation.resume(returning: result) }
+            }
+        } onCancel: {
+            end()
+        }
+    }
+}

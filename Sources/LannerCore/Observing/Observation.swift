@@ -1,0 +1,105 @@
+/// A closure that is called with events, for as long as this is held.
+///
+/// The calls come in order, one at a time. When events come faster than the closure returns, of progress only the latest
+/// waits; see ``EventSequence``.
+public final class Observation: Sendable {
+    private let end: Locked<(@Sendable () -> Void)?>
+
+    init(end: @escaping @Sendable () -> Void) {
+        self.end = Locked(end)
+    }
+
+    deinit { cancel() }
+
+    /// Lets go of the closure. It is not called any more once this has returned, whatever is still to be told; only when
+    /// this is called on another queue than the closure's may a call that has begun there still be under way.
+    public func cancel() {
+        let end = end.withLock { end in
+            defer { end = nil }
+            return end
+        }
+        end?()
+    }
+}
+
+/// The queue of one closure.
+final class ObserverDelivery<Event: QueuedEvent>: Sendable {
+    private struct State {
+        /// Nil when nothing is wanted any more.
+        var handler: (@Sendable (Event) -> Void)?
+        var queue = EventQueue<Event>()
+        var isOver = false
+        /// Whether a run is on its way, or under way.
+        var isRunning = false
+
+        /// Whether a run has to be sent on its way.
+        mutating func beginRun() -> Bool {
+            guard handler != nil, !isRunning, queue.count > 0 else { return false }
+            isRunning = true
+            return true
+        }
+
+        mutating func next() -> (event: Event, handler: @Sendable (Event) -> Void)? {
+            guard let handler, let event = queue.popFirst() else { return nil }
+            return (event, handler)
+        }
+
+        /// Gives out what is not wanted any more, to be let go of outside the lock.
+        mutating func clear() -> Any {
+            defer { (handler, queue) = (nil, EventQueue()) }
+            return (handler, queue)
+        }
+    }
+
+    private let state: Locked<State>
+    private let lane: any Lane
+
+    init(_ lane: any Lane, _ handler: @escaping @Sendable (Event) -> Void) {
+        self.lane = lane
+        state = Locked(State(handler: handler))
+    }
+
+    /// Takes an event, to be told once the delivery begins.
+    func keep(_ event: Event) {
+        state.withLock { $0.queue.append(event) }
+    }
+
+    func begin() {
+        if state.withLock({ $0.beginRun() }) { lane.run(run) }
+    }
+
+    @Sendable func receive(_ event: Event) {
+        let isDue = state.withLock { state in
+            guard state.handler != nil, !state.isOver else { return false }
+            state.queue.append(event)
+            return state.beginRun()
+        }
+        if isDue { lane.run(run) }
+    }
+
+    /// Nothing more comes; what waits is still told.
+    @Sendable func end() {
+        _ = state.withLock { state in
+            state.isOver = true
+            return state.isRunning || state.queue.count > 0 ? () : state.clear()
+        }
+    }
+
+    func cancel() {
+        _ = state.withLock { $0.clear() }
+    }
+
+    /// Tells what waits now; what comes meanwhile is told in another run, so that the queue is free for others in between.
+    @Sendable private func run() {
+        for _ in 0..<state.withLock({ $0.queue.count }) {
+            guard let (event, handler) = state.withLock({ $0.next() }) else { break }
+            handler(event)
+        }
+        let (isDue, _) = state.withLock { state -> (Bool, Any) in
+            state.isRunning = false
+            let isDue = state.beginRun()
+            return (isDue, state.isOver && !isDue ? state.clear() : ())
+        }
+        if isDue { lane.run(run) }
+    }
+}

@@ -1,0 +1,40 @@
+/// What happens to the tasks of a manager's present context and to the manager, as ``SessionManager/events`` tells it.
+public enum SessionEvent: Sendable {
+    /// A task was added; comes before anything else of it.
+    case added(DownloadTask)
+    /// Something happened to a task.
+    case task(DownloadTask, DownloadEvent)
+    /// A task was canceled or removed, and is in ``SessionManager/tasks`` no more; comes behind everything else of it.
+    case removed(DownloadTask)
+    /// All tasks together are further, or there are more or fewer of them.
+    case progress(AggregateProgress)
+    /// The manager stands elsewhere now. When the status ``Status/isAtRest``, nothing runs or waits any more. Told also
+    /// when another context is shown.
+    case status(Status)
+}
+
+/// Where several tasks stand as a whole. Canceled and removed tasks count as such, but not their bytes.
+public struct AggregateProgress: Sendable, Hashable {
+    /// Bytes that are there.
+    public let completedBytes: Int64
+    /// The sum of the sizes that are known.
+    public let totalBytes: Int64
+    /// How many tasks have a size that is known.
+    public let knownSizes: Int
+    /// How many tasks have which status.
+    public let counts: TaskCounts
+
+    init(_ totals: Totals) {
+        (completedBytes, totalBytes) = (totals.completed, totals.total)
+        (knownSizes, counts) = (totals.knownSizes, totals.counts)
+    }
+
+    /// Whether ``totalBytes`` is the size of all that is here.
+    public var isTotalKnown: Bool { knownSizes == counts.all - counts[.canceled] - counts[.removed] }
+
+    /// How much is there, between 0 and 1, of the sizes that are known; 0 while none is.
+    public var fractionCompleted: Double {
+        if totalBytes <= 0 { return counts.all > 0 && counts[.succeeded] == counts.all ? 1 : 0 }
+        return min(1, max(0, Double(completedBytes) / Double(totalBytes)))
+    }
+}

@@ -1,0 +1,90 @@
+/// One list of downloads: who of them waits for a slot, and how many slots it takes.
+///
+/// Those who wait stand in lines, one for each host, so that a host that is full is passed over as a whole; in a single
+/// line where hosts have no limit.
+struct WaitingList: Sendable {
+    let name: String?
+    /// Slots that its downloads hold, and slots that are kept empty after them.
+    var taken = 0
+    private var lines: [Line] = []
+    /// Where the line of a host is. Only lines in which someone stands are here.
+    private var numbers: [HostID?: Int] = [:]
+    private var vacant: [Int] = []
+    /// The lines whose host is not full, by who is first in them.
+    private var open = IndexedHeap<SlotQueue.Turn>()
+
+    init(_ name: String?) {
+        self.name = name
+    }
+
+    var isUnused: Bool { taken == 0 && numbers.isEmpty }
+
+    /// Who comes first of those whose host is not full.
+    var first: (place: Int, turn: SlotQueue.Turn)? { open.first.flatMap { lines[$0.key].first } }
+
+    func waits(for host: HostID?) -> Bool { numbers[host] != nil }
+
+    /// Somebody comes; says in which line, and by which key there. To be settled.
+    mutating func join(_ place: Int, _ turn: SlotQueue.Turn, _ host: HostID?) -> (line: Int, key: Int) {
+        let number = number(of: host)
+        return (number, lines[number].join(place, turn))
+    }
+
+    /// Somebody goes; says from which host's line. To be settled.
+    mutating func leave(_ number: Int, _ key: Int) -> HostID? {
+        lines[number].leave(key)
+        let host = lines[number].host
+        if lines[number].isEmpty {
+            open.remove(number)
+            numbers[host] = nil
+            vacant.append(number)
+        }
+        return host
+    }
+
+    /// Follows with the line of a host what has changed there, or with the host.
+    mutating func settle(_ host: HostID?, isFull: Bool) {
+        guard let number = numbers[host] else { return }
+        if let first = lines[number].first, !isFull {
+            open.set(number, to: first.turn)
+        } else {
+            open.remove(number)
+        }
+    }
+
+    private mutating func number(of host: HostID?) -> Int {
+        if let number = numbers[host] { return number }
+        let number = vacant.popLast() ?? lines.count
+        if number == lines.count { lines.append(Line(host)) } else { lines[number] = Line(host) }
+        numbers[host] = number
+        return number
+    }
+}
+
+/// Those of one list who wait for one host, or for any.
+private struct Line: Sendable {
+    let host: HostID?
+    private var queue = IndexedHeap<SlotQueue.Turn>()
+    /// By key. Keys are given out anew, since the queue takes memory up to the largest.
+    private var places: [Int] = []
+    private var vacant: [Int] = []
+
+    init(_ host: HostID?) {
+        self.host = host
+    }
+
+    var isEmpty: Bool { queue.isEmpty }
+    var first: (place: Int, turn: SlotQueue.Turn)? { queue.first.map { (places[$0.key], $0.priority) } }
+
+    mutating func join(_ place: Int, _ turn: SlotQueue.Turn) -> Int {
+        let key = vacant.popLast() ?? places.count
+        if key == places.count { places.append(place) } else { places[key] = place }
+        queue.set(key, to: turn)
+        return key
+    }
+
+    mutating func leave(_ key: Int) {
+        queue.remove(key)
+        vacant.append(key)
+    }
+}

@@ -1,0 +1,231 @@
+import Foundation
+import LannerCore
+
+#if canImport(FoundationNetworking)
+import FoundationNetworking
+#endif
+
+/// One GET that the system carries out, whoever waits for it. It lives from its beginning, in whatever process, to the
+/// time when it is discarded.
+final class BackgroundExchange: TaskFollower {
+    fileprivate struct State {
+        var task: URLSessionDownloadTask?
+        var outcome: OutcomeShelf.Outcome?
+        var head: ResponseHead?
+        var received: Int64 = 0
+        var isDiscarded = false
+        var attendance: Attendance?
+    }
+
+    let name: String
+    private let shelf: OutcomeShelf
+    private let state: Locked<State>
+
+    init(_ name: String, _ shelf: OutcomeShelf, _ outcome: OutcomeShelf.Outcome? = nil) {
+        self.name = name
+        self.shelf = shelf
+        state = Locked(State(outcome: outcome))
+    }
+
+    /// How far it is.
+    var progress: TransportSurvivor.Progress {
+        let outcome = state.withLock { $0.outcome }
+        guard let outcome else { return .running }
+        return outcome.failure?.fault == TransportFault.canceled.rawValue ? .interrupted : .ended
+    }
+
+    // MARK: On the control queue
+
+    /// Takes the task that brings it; another one with its name is not its own.
+    func own(_ task: URLSessionDownloadTask) {
+        state.withLock { $0.task = $0.task ?? task }
+    }
+
+    /// The same, with what the task has brought to an earlier process.
+    func adopt(_ task: URLSessionDownloadTask) {
+        own(task)
+        let response = (task.response as? HTTPURLResponse).map(ResponseHead.init)
+        let count = task.countOfBytesReceived
+        state.withLock { state in
+            guard state.task === task || state.task?.taskIdentifier == task.taskIdentifier else { return }
+            if let response, !response.isRedirect { state.report(response) }
+            if count > 0 { state.report(count) }
+        }
+    }
+
+    func isOwner(of task: URLSessionTask) -> Bool {
+        state.withLock { $0.task == nil || $0.task?.taskIdentifier == task.taskIdentifier }
+    }
+
+    /// Tells somebody what has come, and what comes.
+    func take(_ attendance: Attendance) {
+        let file = shelf.hasFile(name) ? shelf.file(name) : nil
+        state.withLock { state in
+            state.attendance?.mailbox.abandon(.invalidated)
+            state.attendance = attendance
+            if let outcome = state.outcome { return state.tell(outcome, file) }
+            if let head = state.head { attendance.mailbox.post(.head(head)) }
+            if state.received > 0, state.head != nil { attendance.mailbox.post(.progress(state.received)) }
+        }
+    }
+
+    /// Goes on without whom it told.
+    func leave(_ attendance: Attendance) {
+        state.withLock { state in
+            if state.attendance === attendance { state.attendance = nil }
+        }
+    }
+
+    /// Ends it, if it is for this one that it runs.
+    func cancel(_ attendance: Attendance) {
+        let task = state.withLock { $0.attendance === attendance && $0.outcome == nil ? $0.task : nil }
+        task?.cancel(byProducingResumeData: { [self] data in
+            finish(TransportFailure(.canceled, TransportFailure.canceled.message, resumeData: data))
+        })
+    }
+
+    /// Ends it, and forgets it.
+    func discard() {
+        let (task, attendance) = state.withLock { state in
+            state.isDiscarded = true
+            defer { state.attendance = nil }
+            return (state.task, state.attendance)
+        }
+        task?.cancel()
+        attendance?.mailbox.abandon(.canceled)
+        shelf.remove(name)
+    }
+
+    /// Runs work once everything so far has been handed over.
+    func fence(_ work: @escaping @Sendable () -> Void) {
+        if let mailbox = state.withLock({ $0.attendance?.mailbox }) { mailbox.fence(work) } else { work() }
+    }
+
+    // MARK: URLSession's side
+
+    func took(response: HTTPURLResponse) {
+        let head = ResponseHead(response)
+        if !head.isRedirect { state.withLock { $0.report(head) } }
+    }
+
+    func took(data: Data) {}
+
+    func took(written: Int64, response: HTTPURLResponse) {
+        let head = ResponseHead(response)
+        guard !head.isRedirect else { return }
+        state.withLock { state in
+            state.report(head)
+            state.report(written)
+        }
+    }
+
+    func took(file: URL, response: HTTPURLResponse?) {
+        guard let response, case let head = ResponseHead(response), !head.isRedirect else { return }
+        let size = ((try? file.resourceValues(forKeys: [.fileSizeKey]))?.fileSize).map(Int64.init)
+        // One that was resumed is longer than the answer that completed it.
+        if head.status != 206, case .announced(let length) = BodyLength(of: head), let size, size != length {
+            return finish(.length(announced: length, received: size))
+        }
+        do {
+            try shelf.keep(file, name)
+            state.withLock { state in
+                state.report(head)
+                state.received = max(state.received, size ?? 0)
+            }
+        } catch {
+            finish(TransportFailure(keeping: error))
+        }
+    }
+
+    func challenged(by response: HTTPURLResponse?) {
+        complete(response)
+    }
+
+    func ended(_ error: (any Error)?, response: HTTPURLResponse?) {
+        guard let error else { return complete(response) }
+        if let response { took(response: response) }
+        let data = (error as NSError).userInfo[NSURLSessionDownloadTaskResumeData] as? Data
+        var failure = TransportFailure(error, for: response?.url, resumeData: data)
+        // By the owner, or by the system for a user who wants no more of it.
+        if (error as NSError).code == NSURLErrorCancelled { failure.fault = .canceled }
+        finish(failure)
+    }
+
+    private func complete(_ response: HTTPURLResponse?) {
+        guard let response else { return finish(.noResponse) }
+        let head = ResponseHead(response)
+        state.withLock { $0.report(head) }
+        finish(nil)
+    }
+
+    private func finish(_ failure: TransportFailure?) {
+        let outcome = state.withLock { state -> OutcomeShelf.Outcome? in
+            guard state.outcome == nil, !state.isDiscarded else { return nil }
+            let outcome = OutcomeShelf.Outcome(
+                head: state.head, received: state.received, failure: failure.map(OutcomeShelf.Outcome.Failure.init))
+            state.outcome = outcome
+            return outcome
+        }
+        guard let outcome else { return }
+        shelf.keep(outcome, name)
+        let file = shelf.hasFile(name) ? shelf.file(name) : nil
+        state.withLock { $0.tellEnd(outcome, file) }
+    }
+
+    func abandon(_ failure: TransportFailure) {
+        finish(failure)
+    }
+}
+
+extension BackgroundExchange.State {
+    /// The head, once.
+    fileprivate mutating func report(_ head: ResponseHead) {
+        guard self.head == nil else { return }
+        self.head = head
+        attendance?.mailbox.post(.head(head))
+    }
+
+    fileprivate mutating func report(_ count: Int64) {
+        guard count > received else { return }
+        received = count
+        if head != nil { attendance?.mailbox.post(.progress(count)) }
+    }
+
+    /// Tells a new receiver everything.
+    fileprivate mutating func tell(_ outcome: OutcomeShelf.Outcome, _ file: URL?) {
+        if let head = outcome.head {
+            attendance?.mailbox.post(.head(head))
+            if outcome.received > 0 { attendance?.mailbox.post(.progress(outcome.received)) }
+        }
+        tellEnd(outcome, file)
+    }
+
+    fileprivate mutating func tellEnd(_ outcome: OutcomeShelf.Outcome, _ file: URL?) {
+        if let failure = outcome.failure {
+            attendance?.mailbox.finish(.failure(failure.failure))
+        } else {
+            if let file { attendance?.mailbox.post(.file(file)) }
+            attendance?.mailbox.finish(.end)
+        }
+        attendance = nil
+    }
+}
+
+/// Somebody who waits for what an exchange brings.
+final class Attendance: TransportExchange {
+    let mailbox: Mailbox
+    private let canceling: @Sendable (Attendance) -> Void
+
+    init(receive: @escaping @Sendable (TransportEvent) -> Void, canceling: @escaping @Sendable (Attendance) -> Void) {
+        mailbox = Mailbox(receive: receive)
+        self.canceling = canceling
+    }
+
+    func cancel() {
+        canceling(self)
+    }
+
+    // Resume data is what pauses a download task.
+    func pause() {}
+    func resume() {}
+}

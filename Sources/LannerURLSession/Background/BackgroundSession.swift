@@ -1,0 +1,226 @@
+import Dispatch
+import Foundation
+import LannerCore
+
+#if canImport(FoundationNetworking)
+import FoundationNetworking
+#endif
+
+/// A session of the system that goes on without the process, and its exchanges.
+///
+/// There can be one of each identifier in a process, so it stays until the process ends: transports come and go over it.
+/// As in ``SessionControl``, URLSession is only called on the control queue, never from inside its callbacks.
+// @unchecked Sendable: `session` and `waiting` are only touched on `queue`; the rest is constant or locked.
+final class BackgroundSession: @unchecked Sendable {
+    typealias Listener = @Sendable (TransportRecovery) -> Void
+
+    private struct State {
+        var exchanges: [String: BackgroundExchange] = [:]
+        /// A task that is being ended may still say so.
+        var discarded: Set<String> = []
+        /// Who is told of what comes by itself; the latest.
+        var listener: (owner: ObjectIdentifier, report: Listener)?
+        /// Whether all was told while nobody listened.
+        var isDelivered = false
+        /// Whether the exchanges are all that the session had when it was opened.
+        var hasListed = false
+    }
+
+    private static let sessions = Locked<[String: BackgroundSession]>([:])
+
+    private let shelf: OutcomeShelf
+    private let queue = DispatchQueue(label: "lanner.background.control")
+    private let reports = DispatchQueue(label: "lanner.background.reports")
+    private let state = Locked(State())
+    private var session: URLSession?
+    /// What is to be done once it is known what has survived; nil from then on.
+    private var waiting: [() -> Void]? = []
+
+    /// The session of an identifier. The directory and the configuration are those of the first call.
+    static func shared(
+        _ identifier: String, directory: URL, configuration: @escaping @Sendable () -> URLSessionConfiguration
+    ) -> BackgroundSession {
+        let (session, isNew) = sessions.withLock { sessions in
+            if let known = sessions[identifier] { return (known, false) }
+            let new = BackgroundSession(OutcomeShelf(directory: directory))
+            sessions[identifier] = new
+            return (new, true)
+        }
+        if isNew { session.queue.async { session.open(configuration()) } }
+        return session
+    }
+
+    private init(_ shelf: OutcomeShelf) {
+        self.shelf = shelf
+    }
+
+    // MARK: For transports
+
+    /// Tells a listener of what has survived, in the place of the last one.
+    func recover(for owner: ObjectIdentifier, _ report: @escaping Listener) {
+        afterListing { [self] in
+            let (survivors, isDelivered) = state.withLock { state in
+                state.listener = (owner, report)
+                defer { state.isDelivered = false }
+                let survivors = state.exchanges.sorted { $0.key < $1.key }
+                return (survivors.map { TransportSurvivor($0.key, $0.value.progress) }, state.isDelivered)
+            }
+            reports.async {
+                report(.survivors(survivors))
+                if isDelivered { report(.delivered) }
+            }
+        }
+    }
+
+    /// Takes up the exchange of a name, or begins it.
+    func begin(_ request: URLRequest, resumeData: Data?, name: String, for attendance: Attendance) {
+        afterListing { [self] in
+            guard !attendance.mailbox.isClosed, let session else { return }
+            if let known = state.withLock({ $0.exchanges[name] }) { return known.take(attendance) }
+            let task =
+                resumeData.map { session.downloadTask(withResumeData: $0) } ?? session.downloadTask(with: request)
+            task.taskDescription = name
+            let exchange = BackgroundExchange(name, shelf)
+            exchange.adopt(task)
+            exchange.take(attendance)
+            state.withLock { state in
+                state.exchanges[name] = exchange
+                state.discarded.remove(name)
+            }
+            task.resume()
+        }
+    }
+
+    /// Ends the exchange of a name for this receiver, if it has not left it.
+    func cancel(_ name: String, for attendance: Attendance) {
+        afterListing { [self] in
+            if let exchange = state.withLock({ $0.exchanges[name] }) {
+                exchange.cancel(attendance)
+            } else {
+                attendance.mailbox.abandon(.canceled)
+            }
+        }
+    }
+
+    func leave(_ name: String, _ attendance: Attendance) {
+        attendance.mailbox.abandon(.invalidated)
+        state.withLock { $0.exchanges[name] }?.leave(attendance)
+    }
+
+    func stopListening(_ owner: ObjectIdentifier) {
+        state.withLock { state in
+            if state.listener?.owner == owner { state.listener = nil }
+        }
+    }
+
+    func discard(_ name: String) {
+        afterListing { [self] in
+            let exchange = state.withLock { state in
+                let exchange = state.exchanges.removeValue(forKey: name)
+                if exchange?.progress == .running { state.discarded.insert(name) }
+                return exchange
+            }
+            exchange?.discard()
+        }
+    }
+
+    // MARK: On the control queue
+
+    private func open(_ configuration: URLSessionConfiguration) {
+        let relay = BackgroundRelay(
+            find: { [weak self] in self?.exchange(of: $0) }, finished: { [weak self] in self?.finished() })
+        let session = URLSession(configuration: configuration, delegate: relay, delegateQueue: .delivery())
+        self.session = session
+        session.getAllTasks { [self] tasks in
+            let tasks = Tasks(all: tasks)
+            queue.async { self.list(tasks.all) }
+        }
+    }
+
+    private func list(_ tasks: [URLSessionTask]) {
+        for task in tasks {
+            guard let download = task as? URLSessionDownloadTask, let exchange = exchange(of: task) else {
+                task.cancel()
+                continue
+            }
+            exchange.adopt(download)
+        }
+        let outcomes = shelf.all()
+        state.withLock { state in
+            for (name, outcome) in outcomes where state.exchanges[name] == nil {
+                state.exchanges[name] = BackgroundExchange(name, shelf, outcome)
+            }
+            state.hasListed = true
+        }
+        let work = waiting ?? []
+        waiting = nil
+        work.forEach { $0() }
+    }
+
+    private func afterListing(_ work: @escaping @Sendable () -> Void) {
+        queue.async { [self] in
+            if waiting == nil { work() } else { waiting?.append(work) }
+        }
+    }
+
+    // MARK: From the relay
+
+    /// The exchange of a task, which may be one of an earlier process that was not known yet.
+    private func exchange(of task: URLSessionTask) -> BackgroundExchange? {
+        guard let name = task.taskDescription, OutcomeShelf.isName(name) else { return nil }
+        let (exchange, listener) = state.withLock { state -> (BackgroundExchange?, Listener?) in
+            if state.discarded.contains(name) { return (nil, nil) }
+            if let known = state.exchanges[name] { return (known.isOwner(of: task) ? known : nil, nil) }
+            let new = BackgroundExchange(name, shelf)
+            state.exchanges[name] = new
+            // One that the system has not listed.
+            return (new, state.hasListed ? state.listener?.report : nil)
+        }
+        if let task = task as? URLSessionDownloadTask { exchange?.own(task) }
+        if let listener { reports.async { listener(.survivors([TransportSurvivor(name, .running)])) } }
+        return exchange
+    }
+
+    /// Everything that had happened while the process was away has been told to the exchanges: once they have passed it
+    /// on, it is delivered.
+    private func finished() {
+        let exchanges = state.withLock { Array($0.exchanges.values) }
+        let group = DispatchGroup()
+        for exchange in exchanges {
+            group.enter()
+            exchange.fence { group.leave() }
+        }
+        group.notify(queue: reports) { [state] in
+            let report = state.withLock { state in
+                if state.listener == nil { state.isDelivered = true }
+                return state.listener?.report
+            }
+            report?(.delivered)
+        }
+    }
+}
+
+/// Tasks on their way from URLSession to the control queue, which is where they are used.
+// @unchecked Sendable: URLSession's tasks may be used on any thread; not every platform says so.
+private struct Tasks: @unchecked Sendable {
+    let all: [URLSessionTask]
+}
+
+/// Knows tasks by their description, which is all that is left of them in another process.
+final class BackgroundRelay: DownloadRelay, @unchecked Sendable {
+    private let find: @Sendable (URLSessionTask) -> BackgroundExchange?
+    private let finished: @Sendable () -> Void
+
+    init(find: @escaping @Sendable (URLSessionTask) -> BackgroundExchange?, finished: @escaping @Sendable () -> Void) {
+        self.find = find
+        self.finished = finished
+    }
+
+    override func exchange(of task: URLSessionTask) -> (any TaskFollower)? {
+        find(task)
+    }
+
+    override func finishedEvents() {
+        finished()
+    }
+}

@@ -1,0 +1,101 @@
+import Foundation
+import LannerCore
+
+/// How exchanges that outlive the process have ended, on the disk, each under its name: two files, of which the one with
+/// the body is there first.
+struct OutcomeShelf: Sendable {
+    /// How an exchange has ended.
+    struct Outcome: Sendable, Equatable {
+        struct Failure: Sendable, Equatable, Codable {
+            var fault: String
+            var message: String
+            var resumeData: Data?
+        }
+
+        /// Nil when there was none.
+        var head: ResponseHead?
+        /// How many bytes there were.
+        var received: Int64 = 0
+        /// Nil when the body is complete.
+        var failure: Failure?
+    }
+
+    let directory: URL
+
+    /// Whether a name can be that of a file: those that the manager gives can.
+    static func isName(_ name: String) -> Bool {
+        !name.isEmpty && name.utf8.count <= 200
+            && name.utf8.allSatisfy { byte in
+                (0x30...0x39).contains(byte) || (0x41...0x5A).contains(byte) || (0x61...0x7A).contains(byte)
+                    || byte == 0x2D
+            }
+    }
+
+    /// Where the body of an exchange is, if there is one.
+    func file(_ name: String) -> URL { directory.appendingPathComponent(name + ".body") }
+
+    private func note(_ name: String) -> URL { directory.appendingPathComponent(name + ".outcome") }
+
+    /// Moves a body to where it stays.
+    func keep(_ body: URL, _ name: String) throws {
+        try FileManager.default.createDirectory(at: directory, withIntermediateDirectories: true)
+        try? FileManager.default.removeItem(at: file(name))
+        try FileManager.default.moveItem(at: body, to: file(name))
+    }
+
+    /// Writes down how an exchange has ended. What cannot be written is forgotten with the process.
+    func keep(_ outcome: Outcome, _ name: String) {
+        try? FileManager.default.createDirectory(at: directory, withIntermediateDirectories: true)
+        try? JSONEncoder().encode(Note(outcome)).write(to: note(name), options: .atomic)
+    }
+
+    func hasFile(_ name: String) -> Bool { FileManager.default.fileExists(atPath: file(name).path) }
+
+    func remove(_ name: String) {
+        for url in [file(name), note(name)] { try? FileManager.default.removeItem(at: url) }
+    }
+
+    /// Every outcome that is kept, by name. A note that cannot be read is as good as none.
+    func all() -> [String: Outcome] {
+        var outcomes: [String: Outcome] = [:]
+        for entry in (try? FileManager.default.contentsOfDirectory(atPath: directory.path)) ?? [] {
+            guard entry.hasSuffix(".outcome"), case let name = String(entry.dropLast(8)), Self.isName(name),
+                let data = try? Data(contentsOf: note(name)),
+                let note = try? JSONDecoder().decode(Note.self, from: data)
+            else { continue }
+            outcomes[name] = note.outcome
+        }
+        return outcomes
+    }
+}
+
+/// An outcome as it is written.
+private struct Note: Codable {
+    var status: Int?
+    var fields: [[String]]
+    var received: Int64
+    var failure: OutcomeShelf.Outcome.Failure?
+
+    init(_ outcome: OutcomeShelf.Outcome) {
+        status = outcome.head?.status
+        fields = outcome.head?.fields.fields.map { [$0.name, $0.value] } ?? []
+        received = outcome.received
+        failure = outcome.failure
+    }
+
+    var outcome: OutcomeShelf.Outcome {
+        let lines = fields.filter { $0.count == 2 }.map { HeaderFields.Field(name: $0[0], value: $0[1]) }
+        let head = status.map { ResponseHead(status: $0, fields: HeaderFields(lines)) }
+        return OutcomeShelf.Outcome(head: head, received: max(0, received), failure: failure)
+    }
+}
+
+extension OutcomeShelf.Outcome.Failure {
+    init(_ failure: TransportFailure) {
+        self.init(fault: failure.fault.rawValue, message: failure.message, resumeData: failure.resumeData)
+    }
+
+    var failure: TransportFailure {
+        TransportFailure(TransportFault(rawValue: fault) ?? .other, message, resumeData: resumeData)
+    }
+}

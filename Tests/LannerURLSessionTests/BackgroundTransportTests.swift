@@ -1,0 +1,113 @@
+import Foundation
+import LannerCore
+import LannerLoopback
+import Testing
+import TransportSupport
+
+@testable import LannerURLSession
+
+/// The background transport, over a session that ends with the process; the contract tries the rest.
+@Suite(.timeLimit(.minutes(2))) struct BackgroundTransportTests {
+    private let directory = FileManager.default.temporaryDirectory
+        .appendingPathComponent("lanner-\(UUID().uuidString)", isDirectory: true)
+
+    private func transport(_ identifier: String, trustsRedirects: Bool = false) -> URLSessionBackgroundTransport {
+        URLSessionBackgroundTransport(
+            foregroundSession: identifier, directory: directory.appendingPathComponent(identifier),
+            trustsRedirects: trustsRedirects)
+    }
+
+    private func survivors(_ transport: any Transport) async -> [TransportSurvivor] {
+        await withCheckedContinuation { continuation in
+            transport.recover { recovery in
+                if case .survivors(let survivors) = recovery { continuation.resume(returning: survivors) }
+            }
+        }
+    }
+
+    @Test func aRequestWithPrivateFieldsEndsWithTheProcess() async throws {
+        let server = try LoopbackServer()
+        server.put("/file", LoopbackServer.Resource(.generated(seed: 1, length: 10)))
+        server.always("/file", .hold)
+        defer { try? FileManager.default.removeItem(at: directory) }
+        let url = server.baseURL.appendingPathComponent("file")
+        for (trusts, names) in [(false, ["plain"]), (true, ["plain", "private"])] {
+            let identifier = UUID().uuidString
+            let transport = transport(identifier, trustsRedirects: trusts)
+            let fields: HeaderFields = ["Authorization": "Basic YTpi", "Accept-Encoding": "identity"]
+            let privately = transport.begin(TransportRequest(url: url, fields: fields, name: "private")) { _ in }
+            let plainly = transport.begin(TransportRequest(url: url, name: "plain")) { _ in }
+            try await server.waitForStalls(trusts ? 4 : 2)
+            transport.invalidate()
+            let next = self.transport(identifier)
+            #expect(await survivors(next).map(\.name) == names)
+            names.forEach(next.discard)
+            next.invalidate()
+            withExtendedLifetime((privately, plainly)) {}
+        }
+        try server.release()
+    }
+
+    @Test func identifiersDoNotShareWhatSurvives() async throws {
+        let server = try LoopbackServer()
+        server.put("/file", LoopbackServer.Resource(.generated(seed: 1, length: 10)))
+        server.always("/file", .hold)
+        defer { try? FileManager.default.removeItem(at: directory) }
+        let identifiers = [UUID().uuidString, UUID().uuidString]
+        for (identifier, name) in zip(identifiers, ["a-1-1", "b-1-1"]) {
+            let transport = transport(identifier)
+            let request = TransportRequest(url: server.baseURL.appendingPathComponent("file"), name: name)
+            let exchange = transport.begin(request) { _ in }
+            try await server.waitForStalls(name == "a-1-1" ? 1 : 2)
+            transport.invalidate()
+            exchange.cancel()
+        }
+        for (identifier, name) in zip(identifiers, ["a-1-1", "b-1-1"]) {
+            let transport = transport(identifier)
+            #expect(await survivors(transport) == [TransportSurvivor(name, .running)])
+            transport.discard(name)
+            transport.invalidate()
+        }
+        try server.release()
+    }
+
+    @Test func outcomesAreRemembered() throws {
+        let shelf = OutcomeShelf(directory: directory)
+        defer { try? FileManager.default.removeItem(at: directory) }
+        let head = ResponseHead(status: 200, fields: ["ETag": "\"a\"", "Set-Cookie": "b"])
+        let whole = OutcomeShelf.Outcome(head: head, received: 3)
+        let failure = TransportFailure(.canceled, "By hand.", resumeData: Data([1, 2]))
+        let broken = OutcomeShelf.Outcome(head: nil, received: 0, failure: .init(failure))
+        shelf.keep(whole, "a-1-1")
+        shelf.keep(broken, "a-1-2")
+        let body = directory.appendingPathComponent("body")
+        try Data([1, 2, 3]).write(to: body)
+        try shelf.keep(body, "a-1-1")
+        #expect(shelf.all() == ["a-1-1": whole, "a-1-2": broken])
+        #expect(shelf.all()["a-1-2"]?.failure?.failure.resumeData == Data([1, 2]))
+        #expect(shelf.hasFile("a-1-1") && !shelf.hasFile("a-1-2"))
+        try Data("garbage".utf8).write(to: directory.appendingPathComponent("a-1-3.outcome"))
+        try Data("{}".utf8).write(to: directory.appendingPathComponent("a-1-4.outcome"))
+        #expect(shelf.all().count == 2, "what cannot be read is left out")
+        shelf.remove("a-1-1")
+        #expect(shelf.all() == ["a-1-2": broken] && !shelf.hasFile("a-1-1"))
+    }
+
+    @Test(arguments: ["", "../a", "a/b", "a.b", "ä", String(repeating: "a", count: 201)])
+    func namesThatAreNoFilesAreRefused(name: String) {
+        #expect(!OutcomeShelf.isName(name))
+    }
+
+    @Test func aFenceComesBehindWhatWasPosted() async {
+        let events = Locked<[String]>([])
+        let mailbox = Mailbox { event in
+            if case .progress(let count) = event { events.withLock { $0.append("\(count)") } }
+        }
+        for round in 0..<100 {
+            events.withLock { $0 = [] }
+            for count in 0..<5 { mailbox.post(.progress(Int64(count))) }
+            await withCheckedContinuation { continuation in mailbox.fence { continuation.resume() } }
+            #expect(events.withLock { $0 } == ["0", "1", "2", "3", "4"], "round \(round)")
+        }
+    }
+}
