@@ -11,7 +11,20 @@ import Musl
 /// A server on ::1 that answers the first request with the same bytes whatever it is, and closes.
 final class OneAnswerServer: Sendable {
     let port: UInt16
-    private let descriptor: Int32
+    private let listener: Listener
+
+    /// Closed when neither the server nor its thread holds it, so that the number is nobody else's before.
+    private final class Listener: Sendable {
+        let descriptor: Int32
+
+        init(_ descriptor: Int32) {
+            self.descriptor = descriptor
+        }
+
+        deinit {
+            close(descriptor)
+        }
+    }
 
     /// Nil where there is no IPv6.
     init?(_ answer: String) {
@@ -20,6 +33,7 @@ final class OneAnswerServer: Sendable {
         #else
         let descriptor = socket(AF_INET6, SOCK_STREAM, 0)
         #endif
+        let listener = Listener(descriptor)
         var address = sockaddr_in6()
         address.sin6_family = sa_family_t(AF_INET6)
         address.sin6_addr = in6addr_loopback
@@ -29,23 +43,19 @@ final class OneAnswerServer: Sendable {
                 bind(descriptor, $0, size) == 0 && listen(descriptor, 1) == 0 && getsockname(descriptor, $0, &size) == 0
             }
         }
-        guard isListening else {
-            close(descriptor)
-            return nil
-        }
+        guard isListening else { return nil }
         port = UInt16(bigEndian: address.sin6_port)
-        self.descriptor = descriptor
-        Thread.detachNewThread { Self.serve(descriptor, Array(answer.utf8)) }
+        self.listener = listener
+        Thread.detachNewThread { Self.serve(listener, Array(answer.utf8)) }
     }
 
     deinit {
-        // Ends a wait for a connection that never came; the thread closes it.
-        shutdown(descriptor, Int32(SHUT_RDWR))
+        // Ends a wait for a connection that never came.
+        shutdown(listener.descriptor, Int32(SHUT_RDWR))
     }
 
-    private static func serve(_ listener: Int32, _ answer: [UInt8]) {
-        defer { close(listener) }
-        let connection = accept(listener, nil, nil)
+    private static func serve(_ listener: Listener, _ answer: [UInt8]) {
+        let connection = accept(listener.descriptor, nil, nil)
         guard connection >= 0 else { return }
         defer { close(connection) }
         var byte: UInt8 = 0
