@@ -154,16 +154,17 @@ extension Engine {
         guard let mark else { return }
         var request = TransportRequest(url: job.task.url)
         request.name = mark.name(job.token, job.id)
-        let held = Locked<Int64>(0)
+        let left = Locked(Left())
         let exchange = transport.begin(request) { [weak self] event in
             switch event {
-            case .progress(let count): held.withLock { $0 = count }
+            case .head(let head): if mark.isResumed { left.withLock { $0.join(head) } }
+            case .progress(let count): left.withLock { $0.hold(count) }
             case .end: self?.leave(job, mark)
             case .failure(let failure) where failure.fault == .unavailable: break
             case .failure(let failure):
-                self?.inherit(job, mark, failure.resumeData, held: held.withLock { $0 })
+                self?.inherit(job, mark, failure.resumeData, left.withLock { $0 })
                 done()
-            case .head, .bytes, .file: break
+            case .bytes, .file: break
             }
         }
         exchange.cancel()
@@ -177,16 +178,32 @@ extension Engine {
         }
     }
 
-    private func inherit(_ job: Job, _ mark: ExchangeMark, _ data: Data?, held: Int64) {
+    private func inherit(_ job: Job, _ mark: ExchangeMark, _ data: Data?, _ left: Left) {
         let data = transport.traits.hasResumeData ? data : nil
         enter { state in
             guard state.livingJob(job.id) === job, job.state.withLock({ $0.endSalvage(mark, of: data) }), let data
             else {
                 return []
             }
-            return [.inherit(job.id, ResumeData(Array(data), held: held))]
+            return [.inherit(job.id, ResumeData(Array(data), held: left.held), joint: left.joint)]
         }
         if data == nil { record([job]) }
+    }
+}
+
+/// What the data stand for that an exchange leaves.
+private struct Left {
+    private(set) var held: Int64 = 0
+    /// Where the answer goes on with earlier data, as long as nothing has shown that they end there.
+    private(set) var joint: Int64?
+
+    mutating func join(_ head: ResponseHead) {
+        if head.status == 206, case .part(let body, _) = ContentRange(fields: head.fields) { joint = body.lowerBound }
+    }
+
+    mutating func hold(_ count: Int64) {
+        held = count
+        if count == joint { joint = nil }
     }
 }
 

@@ -136,7 +136,9 @@ public enum TransportEvent: Sendable {
     case bytes(Data)
     /// How many bytes of the file the transport holds so far, those from before the resume data included. Reported by
     /// transports that hand over a file, as bytes arrive: without it they seem silent to the manager, which ends silent
-    /// exchanges. Not less than before.
+    /// exchanges. Not less than before. An exchange that goes on with resume data tells at first what these stand for:
+    /// what it leaves itself when it breaks off is used only when that, or the last progress before, is where the answer
+    /// goes on.
     case progress(Int64)
     /// The whole body in a file that the transport made; the receiver reads it or moves it away before it returns, and the
     /// transport may delete it afterwards. The file of an exchange with a name that outlives the process is only read.

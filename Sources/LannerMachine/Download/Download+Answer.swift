@@ -13,6 +13,12 @@ extension Download {
         case .whole(let version):
             tellHead(head, &context)
             acceptWhole(exchange, version, restarted: nil, &context)
+        case .resumed(let version, let joint):
+            tellHead(head, &context)
+            carried.join(at: joint)
+            wasResumed = true
+            isUnproven = true
+            acceptWhole(exchange, version, restarted: nil, &context)
         case .restart(let version, let reason):
             tellHead(head, &context)
             acceptWhole(exchange, version, restarted: reason, &context)
@@ -75,11 +81,6 @@ extension Download {
             beginNewFile(reason, keeping: exchange, total: version.total, &context)
         }
         carried.exchange = exchange.ask.range == nil ? exchange.number : nil
-        if exchange.ask.resumeData != nil, reason == nil {
-            carried.isSpent = true
-            wasResumed = true
-            isUnproven = true
-        }
         learn(version, &context)
         accept(exchange, 0..<(version.total ?? .max), &context)
     }

@@ -11,20 +11,31 @@ struct Carried: Sendable, Hashable {
     /// because it was asked for a part only.
     var exchange: ExchangeNumber?
     /// Whether that exchange has used the data up.
-    var isSpent = false
+    private(set) var isSpent = false
+    /// Where its answer goes on, as long as nothing has shown that this is where the data end. With a gap in between, what
+    /// is left of it would have the size of the file in the end, and not its bytes.
+    private(set) var joint: Int64?
 
     init(_ data: ResumeData? = nil) {
         self.data = data
         held = data?.held ?? 0
     }
 
-    /// It holds more.
+    /// An answer goes on with the data at a position of the file.
+    mutating func join(at position: Int64) {
+        isSpent = true
+        joint = data?.held == position ? nil : position
+    }
+
+    /// It holds more. Before the first new byte it tells what the data stand for.
     mutating func hold(_ count: Int64) {
         held = max(held, count)
+        if count == joint { joint = nil }
     }
 
     /// It has left data for what it holds.
     mutating func keep(_ bytes: [UInt8]) {
+        guard joint == nil else { return }
         data = ResumeData(bytes, held: held)
         isSpent = false
     }
@@ -39,6 +50,7 @@ struct Carried: Sendable, Hashable {
         data = nil
         held = 0
         isSpent = false
+        joint = nil
     }
 }
 
@@ -75,13 +87,16 @@ extension Download {
         }
     }
 
-    /// An exchange of an earlier process, which nobody here has taken up, has left this.
-    mutating func inherit(_ data: ResumeData, _ context: inout Context) {
+    /// An exchange of an earlier process, which nobody here has taken up, has left this; `joint` is where its answer went
+    /// on with earlier data, if it did and may not have begun where they end.
+    mutating func inherit(_ data: ResumeData, joint: Int64?, _ context: inout Context) {
         switch state {
         case .waiting, .suspended, .failed:
             guard written.isEmpty, data.held >= 0 else { return ignore(.late("inherit"), &context) }
-            carried = Carried(data)
-            noteGain(data.held)
+            let isJoined = joint == nil || joint == carried.data?.held
+            if !isJoined, carried.held > 0 { tell(.restarted(.cannotResume), &context) }
+            carried = Carried(isJoined ? data : nil)
+            noteGain(carried.held)
             tell(.progress(completed: completed, total: total), &context)
             record(.status, &context)
         case .opening, .transferring, .pausing, .verifying, .publishing, .succeeded:

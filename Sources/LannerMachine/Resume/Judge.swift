@@ -83,8 +83,9 @@ extension Judge {
         guard body.upperBound == total else { return .unusable("status 206 that does not complete the file") }
         if let problem = lengthProblem(body) { return .unusable(problem) }
         let version = Version(head)
-        guard let held = ask.held else { return .whole(version) }
-        return held.isContradicted(by: version) ? .fromZero(.contentChanged) : .whole(held.knowing(total: total))
+        guard let held = ask.held else { return .resumed(version, at: body.lowerBound) }
+        if held.isContradicted(by: version) { return .fromZero(.contentChanged) }
+        return .resumed(held.knowing(total: total), at: body.lowerBound)
     }
 
     private var partProblem: String? {

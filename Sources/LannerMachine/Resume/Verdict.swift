@@ -24,6 +24,8 @@ package enum Verdict: Sendable, Hashable {
     case part(Version, body: Range<Int64>)
     /// The whole file, and no version was held: take the body from position 0.
     case whole(Version)
+    /// The rest of the file, from that position on, of which the transport holds the beginning: it hands over the whole.
+    case resumed(Version, at: Int64)
     /// The whole file although a version was held: start the partial file over and take the body from position 0.
     case restart(Version, RestartReason)
     /// The body is of no use; what is held is not either. Ask again from zero: for the whole unless the reason is

@@ -114,8 +114,11 @@ private struct Trial {
         switch verdict {
         case .part(let version, let body): try checkPart(version, body)
         case .whole(let version):
-            let isFile = [200, 203].contains(head.status) && !isContinued
-            try promise(isFile || head.status == 206 && ask.resumeData != nil, "status \(head.status) is no whole file")
+            try promise([200, 203].contains(head.status) && !isContinued, "status \(head.status) is no whole file")
+            try checkTotal(version)
+        case .resumed(let version, let joint):
+            try promise(head.status == 206 && ask.resumeData != nil, "status \(head.status) goes on with nothing")
+            try promise(joint >= 0 && joint < version.total ?? 0, "\(joint) is no position of the file")
             try checkTotal(version)
         case .restart(let version, _):
             try promise([200, 203].contains(head.status) && isContinued, "there is nothing to start over")

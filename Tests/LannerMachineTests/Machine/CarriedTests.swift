@@ -5,6 +5,13 @@ import Testing
 @Suite struct CarriedTests {
     /// The transport has gone on from byte 400 with an answer for the rest, and hands over the file.
     private static func handingOver(end: Int64) -> Bench {
+        var bench = resumed(at: 400)
+        bench.feed(.file(bench.id, 1, .wrote(0..<end)))
+        return bench
+    }
+
+    /// The transport held 400 bytes, and the answer goes on at a position.
+    private static func resumed(at position: Int64) -> Bench {
         var settings = Settings()
         settings.takesResumeData = true
         var saved = Saved(status: .suspended)
@@ -13,9 +20,32 @@ import Testing
         saved.version = Version(entityTag: tag, lastModified: nil, isLastModifiedStrong: false, total: 1000)
         saved.generation = 1
         saved.resumeData = ResumeData([1], held: 400)
-        var bench = Bench.transferring(settings, saved: saved, head: .part(400..<1000, of: 1000))
-        bench.feed(.file(bench.id, 1, .wrote(0..<end)))
-        return bench
+        return Bench.transferring(settings, saved: saved, head: .part(position..<1000, of: 1000))
+    }
+
+    /// What it leaves when it is stopped after 700 bytes more.
+    private static func left(by bench: Bench) -> (actions: [Action], data: ResumeData?) {
+        var bench = bench
+        bench.feed(.exchange(bench.id, 1, .holds(930)))
+        bench.verb(.suspend)
+        bench.feed(.exchange(bench.id, 1, .resumeData([2])))
+        let actions = bench.closed(1, 0..<0)
+        return (actions, bench.machine[bench.id]?.saved.resumeData)
+    }
+
+    @Test func whatIsLeftOfItIsGoneOnWith() {
+        #expect(Self.left(by: Self.resumed(at: 400)).data == ResumeData([2], held: 930))
+        // Some bytes more than were told have come before it broke off.
+        var bench = Self.resumed(at: 431)
+        bench.feed(.exchange(bench.id, 1, .holds(431)))
+        #expect(Self.left(by: bench).data == ResumeData([2], held: 930))
+    }
+
+    /// It may have a gap where the answer goes on, which nobody would see in the end.
+    @Test func whatIsLeftOfItMayNotMeet() {
+        let left = Self.left(by: Self.resumed(at: 431))
+        #expect(left.data == nil)
+        #expect(left.actions.contains(.tell(.init(1), .restarted(.cannotResume))))
     }
 
     @Test func countsOnceItsLengthIsRight() {
@@ -52,7 +82,7 @@ import Testing
         var settings = Settings()
         settings.takesResumeData = true
         bench.feed(.settings(settings))
-        let actions = bench.feed(.inherit(bench.id, ResumeData([7], held: 400)))
+        let actions = bench.feed(.inherit(bench.id, ResumeData([7], held: 400), joint: nil))
         #expect(actions.contains(.tell(bench.id, .progress(completed: 400, total: nil))))
         #expect(bench.machine[bench.id]?.saved.resumeData == ResumeData([7], held: 400))
         bench.verb(.start)
@@ -63,10 +93,18 @@ import Testing
         #expect(asks.map(\.resumeData) == [[7]])
     }
 
+    @Test(arguments: [(nil, 700), (400, 700), (431, nil)] as [(Int64?, Int64?)])
+    func isInheritedWhereItMeets(_ joint: Int64?, _ held: Int64?) {
+        var bench = Bench.resting(saved: Saved(status: .suspended, resumeData: ResumeData([1], held: 400)))
+        let actions = bench.feed(.inherit(bench.id, ResumeData([2], held: 700), joint: joint))
+        #expect(bench.machine[bench.id]?.saved.resumeData?.held == held)
+        #expect(actions.contains(.tell(bench.id, .restarted(.cannotResume))) == (held == nil))
+    }
+
     @Test func isNotInheritedByWhoHasBytes() {
         var bench = Bench.resting(
             saved: Saved(status: .suspended, generation: 1, written: ByteRanges([0..<10])))
-        let actions = bench.feed(.inherit(bench.id, ResumeData([7], held: 400)))
+        let actions = bench.feed(.inherit(bench.id, ResumeData([7], held: 400), joint: nil))
         #expect(actions == [.ignored(bench.id, .late("inherit"))])
     }
 }

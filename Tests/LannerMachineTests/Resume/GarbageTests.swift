@@ -78,6 +78,7 @@ import Testing
             #expect(body.upperBound <= version.total ?? .max && !version.isEncoded, context)
         case .whole(let version):
             #expect(ask.held == nil && version.total ?? 0 >= 0, context)
+        case .resumed: #expect(ask.resumeData != nil && head.status == 206, context)
         case .restart, .fromZero(.contentChanged):
             #expect(ask.held != nil || head.status == 416, context)
         case .complete(let total): #expect(head.status == 416 && total == held, context)

@@ -23,7 +23,7 @@ import Testing
     func isUnusable(_ ask: Ask, _ head: ResponseHead) -> Bool {
         switch verdict(ask, head) {
         case .unusable(let why): !why.isEmpty
-        case .part, .whole, .restart, .fromZero, .complete, .redirect, .refused: false
+        case .part, .whole, .resumed, .restart, .fromZero, .complete, .redirect, .refused: false
         }
     }
 
@@ -91,7 +91,7 @@ import Testing
     @Test func whatResumeDataAskedForIsTheWholeFileInTheEnd() {
         for held in [Self.held, nil] {
             let ask = Ask.resumed(ResumeData([1], held: 400), held: held)
-            #expect(verdict(ask, Heads.part(400..<1000)) == .whole(Self.held))
+            #expect(verdict(ask, Heads.part(400..<1000)) == .resumed(Self.held, at: 400))
             #expect(verdict(ask, Heads.whole()) == .restart(Self.held, .rangesNotServed))
             #expect(isUnusable(ask, Heads.part(400..<900)), "not to the end")
             #expect(isUnusable(ask, Heads.part(400..<1000, of: nil)))
