@@ -16,6 +16,7 @@ final class Launch: Sendable {
         var seed: UInt64
         var network = ManualNetwork()
         var links: (any LinkSource)?
+        var notesCoverage = false
         /// Called by whoever is about to hand changes to the store, has begun an exchange, or has canceled one.
         var meanwhile: @Sendable () -> Void = {}
     }
@@ -38,7 +39,7 @@ final class Launch: Sendable {
         let environment = Environment(
             clock: parts.clock, fileSystem: parts.disk, lanes: lanes, network: parts.network,
             links: parts.links, mainLane: lanes.makeLane("main"), operationLane: lanes.makeLane("operation"),
-            seed: parts.seed)
+            seed: parts.seed, notesCoverage: parts.notesCoverage)
         manager = SessionManager(
             parts.log.identifier, configuration: configuration, transport: network, store: records, logger: parts.log,
             cache: Cache(parts.log.identifier, downloadPath: "/downloads"), operationQueue: .global(),

@@ -28,7 +28,8 @@ final class Engine: Sendable {
         self.operationLane = operationLane
         fileLane = environment.lanes.makeLane("files")
         boot = environment.fileSystem.bootIdentifier()
-        let machine = Machine(settings: settings, seed: environment.seed)
+        var machine = Machine(settings: settings, seed: environment.seed)
+        if environment.notesCoverage { machine.coverage = Coverage() }
         state = Locked(EngineState(machine: machine, identity: identity, logger: logger))
     }
 

@@ -89,13 +89,15 @@ package struct Environment: Sendable {
     package var operationLane: (any Lane)?
     /// Decides the jitter of retries.
     package var seed: UInt64
+    /// Whether the machine writes down in which states it meets which events.
+    package var notesCoverage: Bool
 
     /// Everything real, unless said otherwise.
     package init(
         clock: any SessionManager.Clock = SystemClock(), fileSystem: any FileSystem = PosixFileSystem(),
         lanes: any LaneFactory = DispatchLaneFactory(), network: any NetworkMonitor = DefaultNetworkMonitor.make(),
         links: (any LinkSource)? = nil, mainLane: any Lane = DispatchLane(.main), operationLane: (any Lane)? = nil,
-        seed: UInt64 = .random(in: 0 ... .max)
+        seed: UInt64 = .random(in: 0 ... .max), notesCoverage: Bool = false
     ) {
         self.clock = clock
         self.fileSystem = fileSystem
@@ -105,5 +107,6 @@ package struct Environment: Sendable {
         self.mainLane = mainLane
         self.operationLane = operationLane
         self.seed = seed
+        self.notesCoverage = notesCoverage
     }
 }

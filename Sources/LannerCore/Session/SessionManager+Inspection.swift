@@ -44,10 +44,7 @@ extension SessionManager {
     }
 
     /// The pairs of state and event that the machine has met; nil while nobody wants to know.
-    package var coverage: Coverage? {
-        get { engine.state.withLock { $0.machine.coverage } }
-        set { engine.state.withLock { $0.machine.coverage = newValue } }
-    }
+    package var coverage: Coverage? { engine.state.withLock { $0.machine.coverage } }
 }
 
 extension SessionManager {

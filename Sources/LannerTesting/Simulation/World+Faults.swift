@@ -118,7 +118,6 @@ extension World {
 
     /// Looks at a manager that is new.
     func begin() {
-        manager.coverage = Coverage()
         meanwhile.manager = manager
         watch.begin(with: manager)
         lookout.begin()
