@@ -81,6 +81,8 @@ struct StressCaller {
         configuration.retryPolicy.maximumRetries = index(4)
         configuration.refreshesLinksBeforeStart = flag()
         configuration.startsImmediately = index(8) > 0
+        configuration.keepsPartialFileOnCancel = flag()
+        configuration.progressInterval = .milliseconds(index(3))
         configuration.fileNaming = FileNaming.allCases[index(3)]
         configuration.fileConflictPolicy = FileConflictPolicy.allCases[index(3)]
         return configuration

@@ -117,14 +117,7 @@ extension StressCalls {
         StressCall("events") { call in
             guard let task = call.task() else { return }
             let (round, limit) = (call.round, call.index(20))
-            _ = round.listen(call.name) {
-                var count = 0
-                for await _ in task.events {
-                    count += 1
-                    round.callAnything("events")
-                    if count > limit { break }
-                }
-            }
+            _ = round.listen(call.name) { await round.take(task.events, upTo: limit) }
         },
         StressCall("events, canceled") { call in
             guard let task = call.task() else { return }

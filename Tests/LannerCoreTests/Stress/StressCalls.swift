@@ -5,7 +5,9 @@ import LannerMachine
 
 /// The public interface, call by call.
 enum StressCalls {
-    static let all = adding + verbs + totals + order + settings + questions + callbacks + listening + surroundings
+    static let all =
+        adding + verbs + totals + order + settings + questions + callbacks + listening
+        + observing + surroundings
 
     /// Fails soon, and tries again at once.
     static var configuration: SessionConfiguration {

@@ -22,11 +22,13 @@ extension StressRound {
         onThread("invalidate again") { [self] in manager?.invalidate() }
         endCallsInCallbacks()
         onQueue("network") { [network] in network.path = NetworkPath() }
+        letGoOfObservations()
         try await work.settled()
         // Nobody may go on that waits for an answer of no use.
         becomeWell()
         try await handlers.settled()
         try await listeners.settled()
+        try await followers.settled()
         try await work.settled()
         #expect(handlers.twice.isEmpty)
         if let disk = place.disk as? MemoryDisk, end != .release { #expect(disk.openFiles == 0) }
@@ -80,6 +82,6 @@ extension StressRound {
 
     /// What has not ended, when the time is over.
     var account: String {
-        "handlers \(handlers.open), calls \(work.open), listeners \(listeners.open)"
+        "handlers \(handlers.open), calls \(work.open), listeners \(listeners.open + followers.open)"
     }
 }

@@ -65,8 +65,11 @@ final class StressRound: Sendable {
     let work = Ledger()
     /// Swift tasks that wait for what happens to a download.
     let listeners = Ledger()
+    /// Swift tasks that wait for what happens to the manager, up to its end.
+    let followers = Ledger()
     let coverage: StressCoverage
     private let held = Locked<SessionManager?>(nil)
+    private let observations = Locked<[Observation]>([])
     /// How many calls are made inside callbacks of each kind; nil for no more.
     private let spent = Locked<[String: Int]?>([:])
     private let seed: Locked<UInt64>
@@ -88,6 +91,10 @@ final class StressRound: Sendable {
     var manager: SessionManager? { held.withLock { $0 } }
 
     func letGo() { held.replace(\.self, by: nil) }
+
+    func keep(_ observation: Observation) { observations.withLock { $0.append(observation) } }
+
+    func letGoOfObservations() { observations.replace(\.self, by: []) }
 
     func makeManager(
         _ transport: any Transport, _ log: any Logable, _ queue: DispatchQueue, _ network: any NetworkMonitor
@@ -162,11 +169,22 @@ final class StressRound: Sendable {
 
     /// Waits for something that happens to a download.
     func listen(_ name: String, _ body: @escaping @Sendable () async -> Void) -> Task<Void, Never> {
-        let number = listeners.begin(name)
+        wait(name, listeners, body)
+    }
+
+    /// Waits for something that happens to the manager.
+    func follow(_ name: String, _ body: @escaping @Sendable () async -> Void) -> Task<Void, Never> {
+        wait(name, followers, body)
+    }
+
+    private func wait(
+        _ name: String, _ ledger: Ledger, _ body: @escaping @Sendable () async -> Void
+    ) -> Task<Void, Never> {
+        let number = ledger.begin(name)
         return Task { [self] in
             await body()
             callAnything("task")
-            listeners.end(number, name)
+            ledger.end(number, name)
         }
     }
 
@@ -193,7 +211,13 @@ final class StressRound: Sendable {
         for index in 0..<Self.threads {
             onThread("thread \(index)") { [self] in makeAll { if index == 0 { begin(end) } } }
         }
-        for _ in 0..<2 { _ = listen("every call in a Swift task") { [self] in makeAll {} } }
+        for _ in 0..<2 {
+            let number = work.begin("every call in a Swift task")
+            _ = listen("every call in a Swift task") { [self] in
+                makeAll {}
+                work.end(number, "every call in a Swift task")
+            }
+        }
     }
 
     private func begin(_ end: StressEnd) {

@@ -31,7 +31,9 @@ import Testing
     }
 
     /// Where calls are made besides threads.
-    private static let origins = ["callback", "callback that stays", "logger", "task", "link provider", "events"]
+    private static let origins = [
+        "callback", "callback that stays", "logger", "task", "link provider", "events", "observer", "notification",
+    ]
 
     private func live(_ round: StressRound, _ end: StressEnd) async throws {
         do {
