@@ -17,6 +17,8 @@ final class Launch: Sendable {
         var network = ManualNetwork()
         var links: (any LinkSource)?
         var notesCoverage = false
+        /// Whether an exchange that is canceled ends some time later, as those of other processes do.
+        var cancelsLater = false
         /// Called by whoever is about to hand changes to the store, has begun an exchange, or has canceled one.
         var meanwhile: @Sendable () -> Void = {}
     }
@@ -31,8 +33,9 @@ final class Launch: Sendable {
 
     init(_ parts: Parts, _ configuration: SessionConfiguration, _ makeStore: (any LaneFactory) -> any Store) {
         self.parts = parts
-        network = LaunchTransport(parts.transport, meanwhile: parts.meanwhile)
         lanes = LaunchLanes(parts.lanes)
+        network = LaunchTransport(
+            parts.transport, parts.cancelsLater ? lanes.makeLane("transport") : nil, meanwhile: parts.meanwhile)
         store = makeStore(lanes)
         parts.store?.relaunch(store)
         records = LaunchStore(parts.store ?? store, meanwhile: parts.meanwhile)
@@ -71,11 +74,14 @@ private final class LaunchTransport: Transport {
 
     let traits: TransportTraits
     private let transport: ScriptedTransport
+    /// Where exchanges are canceled; nil for at once.
+    private let lane: (any Lane)?
     private let meanwhile: @Sendable () -> Void
     private let phase = Locked(Phase.open)
 
-    init(_ transport: ScriptedTransport, meanwhile: @escaping @Sendable () -> Void) {
+    init(_ transport: ScriptedTransport, _ lane: (any Lane)?, meanwhile: @escaping @Sendable () -> Void) {
         self.transport = transport
+        self.lane = lane
         self.meanwhile = meanwhile
         traits = transport.traits
     }
@@ -85,7 +91,7 @@ private final class LaunchTransport: Transport {
     ) -> any TransportExchange {
         switch phase.withLock({ $0 }) {
         case .open:
-            let exchange = LaunchExchange(transport.begin(request, receive: receive), meanwhile: meanwhile)
+            let exchange = LaunchExchange(transport.begin(request, receive: receive), lane, meanwhile: meanwhile)
             meanwhile()
             return exchange
         case .invalidated: receive(.failure(ScriptedTransport.unavailable))
@@ -122,15 +128,17 @@ private final class LaunchTransport: Transport {
 /// An exchange; others may go on while it is canceled.
 private final class LaunchExchange: TransportExchange {
     private let exchange: any TransportExchange
+    private let lane: (any Lane)?
     private let meanwhile: @Sendable () -> Void
 
-    init(_ exchange: any TransportExchange, meanwhile: @escaping @Sendable () -> Void) {
+    init(_ exchange: any TransportExchange, _ lane: (any Lane)?, meanwhile: @escaping @Sendable () -> Void) {
         self.exchange = exchange
+        self.lane = lane
         self.meanwhile = meanwhile
     }
 
     func cancel() {
-        exchange.cancel()
+        if let lane { lane.run { [exchange] in exchange.cancel() } } else { exchange.cancel() }
         meanwhile()
     }
 

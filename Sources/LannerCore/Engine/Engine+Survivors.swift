@@ -157,7 +157,7 @@ extension Engine {
         let left = Locked(Left())
         let exchange = transport.begin(request) { [weak self] event in
             switch event {
-            case .head(let head): if mark.isResumed { left.withLock { $0.join(head) } }
+            case .head(let head): left.withLock { $0.begin(with: head, isResumed: mark.isResumed) }
             case .progress(let count): left.withLock { $0.hold(count) }
             case .end: self?.leave(job, mark)
             case .failure(let failure) where failure.fault == .unavailable: break
@@ -185,7 +185,7 @@ extension Engine {
             else {
                 return []
             }
-            return [.inherit(job.id, ResumeData(Array(data), held: left.held), joint: left.joint)]
+            return [.inherit(job.id, Legacy(Array(data), held: left.held, joint: left.joint))]
         }
         if data == nil { record([job]) }
     }
@@ -193,12 +193,15 @@ extension Engine {
 
 /// What the data stand for that an exchange leaves.
 private struct Left {
-    private(set) var held: Int64 = 0
+    /// Nil as long as there is no answer.
+    private(set) var held: Int64?
     /// Where the answer goes on with earlier data, as long as nothing has shown that they end there.
     private(set) var joint: Int64?
 
-    mutating func join(_ head: ResponseHead) {
-        if head.status == 206, case .part(let body, _) = ContentRange(fields: head.fields) { joint = body.lowerBound }
+    mutating func begin(with head: ResponseHead, isResumed: Bool) {
+        held = 0
+        guard isResumed, head.status == 206, case .part(let body, _) = ContentRange(fields: head.fields) else { return }
+        (held, joint) = (body.lowerBound, body.lowerBound)
     }
 
     mutating func hold(_ count: Int64) {

@@ -87,15 +87,14 @@ extension Download {
         }
     }
 
-    /// An exchange of an earlier process, which nobody here has taken up, has left this; `joint` is where its answer went
-    /// on with earlier data, if it did and may not have begun where they end.
-    mutating func inherit(_ data: ResumeData, joint: Int64?, _ context: inout Context) {
+    /// An exchange of an earlier process, which nobody here has taken up, has left this.
+    mutating func inherit(_ legacy: Legacy, _ context: inout Context) {
         switch state {
         case .waiting, .suspended, .failed:
-            guard written.isEmpty, data.held >= 0 else { return ignore(.late("inherit"), &context) }
-            let isJoined = joint == nil || joint == carried.data?.held
-            if !isJoined, carried.held > 0 { tell(.restarted(.cannotResume), &context) }
-            carried = Carried(isJoined ? data : nil)
+            guard written.isEmpty, legacy.held ?? 0 >= 0 else { return ignore(.late("inherit"), &context) }
+            let before = carried.held
+            carried = Carried(legacy.data(after: carried.data))
+            if carried.held < before { tell(.restarted(.cannotResume), &context) }
             noteGain(carried.held)
             tell(.progress(completed: completed, total: total), &context)
             record(.status, &context)

@@ -31,9 +31,8 @@ package enum Event: Sendable, Equatable {
     case link(DownloadID, Attempt, LinkEvent)
     /// From the transport.
     case exchange(DownloadID, ExchangeNumber, ExchangeEvent)
-    /// From the transport, about an exchange of an earlier process: it was stopped, and has left this. `joint` is where its
-    /// answer went on with earlier data, if that was not seen to be where they end.
-    case inherit(DownloadID, ResumeData, joint: Int64?)
+    /// From the transport, about an exchange of an earlier process: it was stopped, and has left this.
+    case inherit(DownloadID, Legacy)
 
     // From elsewhere.
     /// The time asked for by ``Action/wake(at:)`` has come.

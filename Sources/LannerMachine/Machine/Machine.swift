@@ -97,7 +97,7 @@ extension Machine {
         case .store(let id, let attempt, let event): change(id, .init(event)) { $0.handle(event, of: attempt, &$1) }
         case .link(let id, let attempt, let event): change(id, .init(event)) { $0.handle(event, of: attempt, &$1) }
         case .exchange(let id, let number, let event): change(id, .init(event)) { $0.handle(event, of: number, &$1) }
-        case .inherit(let id, let data, let joint): change(id, .inherit) { $0.inherit(data, joint: joint, &$1) }
+        case .inherit(let id, let legacy): change(id, .inherit) { $0.inherit(legacy, &$1) }
         }
     }
 

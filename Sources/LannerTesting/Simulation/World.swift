@@ -89,7 +89,8 @@ public final class World {
         links = random.chance(1, in: 2) ? ManualLinks() : nil
         let parts = Launch.Parts(
             transport: transport, clock: clock, disk: disk, log: meanwhile, lanes: lanes, seed: random.next(),
-            network: network, links: links, notesCoverage: true, meanwhile: meanwhile.pass)
+            network: network, links: links, notesCoverage: true, cancelsLater: random.chance(1, in: 2),
+            meanwhile: meanwhile.pass)
         conflictPolicy = Self.conflictPolicy(of: seed)
         launch = Launch(parts, Self.configuration(&random, conflictPolicy)) { Self.store(disk: parts.disk, $0) }
         watch = Watch(journal)

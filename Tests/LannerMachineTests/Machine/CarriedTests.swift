@@ -82,7 +82,7 @@ import Testing
         var settings = Settings()
         settings.takesResumeData = true
         bench.feed(.settings(settings))
-        let actions = bench.feed(.inherit(bench.id, ResumeData([7], held: 400), joint: nil))
+        let actions = bench.feed(.inherit(bench.id, Legacy([7], held: 400)))
         #expect(actions.contains(.tell(bench.id, .progress(completed: 400, total: nil))))
         #expect(bench.machine[bench.id]?.saved.resumeData == ResumeData([7], held: 400))
         bench.verb(.start)
@@ -93,10 +93,19 @@ import Testing
         #expect(asks.map(\.resumeData) == [[7]])
     }
 
+    /// Without an answer, an exchange leaves what it began with; less than that is told as a loss.
+    @Test(arguments: [(nil, 400), (700, 700), (0, 0), (399, 399)] as [(Int64?, Int64)])
+    func isInheritedForWhatItStandsFor(_ held: Int64?, _ kept: Int64) {
+        var bench = Bench.resting(saved: Saved(status: .suspended, resumeData: ResumeData([1], held: 400)))
+        let actions = bench.feed(.inherit(bench.id, Legacy([2], held: held)))
+        #expect(bench.machine[bench.id]?.saved.resumeData == ResumeData([2], held: kept))
+        #expect(actions.contains(.tell(bench.id, .restarted(.cannotResume))) == (kept < 400))
+    }
+
     @Test(arguments: [(nil, 700), (400, 700), (431, nil)] as [(Int64?, Int64?)])
     func isInheritedWhereItMeets(_ joint: Int64?, _ held: Int64?) {
         var bench = Bench.resting(saved: Saved(status: .suspended, resumeData: ResumeData([1], held: 400)))
-        let actions = bench.feed(.inherit(bench.id, ResumeData([2], held: 700), joint: joint))
+        let actions = bench.feed(.inherit(bench.id, Legacy([2], held: 700, joint: joint)))
         #expect(bench.machine[bench.id]?.saved.resumeData?.held == held)
         #expect(actions.contains(.tell(bench.id, .restarted(.cannotResume))) == (held == nil))
     }
@@ -104,7 +113,7 @@ import Testing
     @Test func isNotInheritedByWhoHasBytes() {
         var bench = Bench.resting(
             saved: Saved(status: .suspended, generation: 1, written: ByteRanges([0..<10])))
-        let actions = bench.feed(.inherit(bench.id, ResumeData([7], held: 400), joint: nil))
+        let actions = bench.feed(.inherit(bench.id, Legacy([7], held: 400)))
         #expect(actions == [.ignored(bench.id, .late("inherit"))])
     }
 }

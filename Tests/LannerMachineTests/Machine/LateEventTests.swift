@@ -49,7 +49,7 @@ import Testing
         let (name, bench) = Self.states[index]
         if name == "suspended" || name == "failed" { return }
         var copy = bench
-        let actions = copy.feed(.inherit(bench.id, ResumeData([1], held: 5), joint: nil))
+        let actions = copy.feed(.inherit(bench.id, Legacy([1], held: 5)))
         #expect(actions == [.ignored(bench.id, .late("inherit"))], "\(name)")
         #expect(copy.state == bench.state)
     }
