@@ -11,13 +11,14 @@ import Testing
         let words = [
             "get", "-o", "out.bin", "-d", "dir", "--checksum", Self.digest, "-j", "8", "--header", "X-Key: a: b ",
             "--header", "Accept:text/html", "--retries", "0", "--timeout", "30", "--transport", "urlsession", "--json",
-            "-q", Self.url,
+            "--limit-rate", "100k", "--priority", "very-high", "-q", Self.url,
         ]
         var expected = GetOptions(urls: [Self.url], output: "out.bin", directory: "dir", jobs: 8)
         expected.checksum = try Checksum.Digest(parsing: Self.digest)
         expected.headers = ["X-Key": "a: b", "Accept": "text/html"]
         (expected.retries, expected.timeout, expected.isJSON, expected.isQuiet) = (0, 30, true, true)
         expected.transport = .urlsession
+        (expected.rateLimit, expected.priority) = (102_400, .veryHigh)
         #expect(try Command(words) == .get(expected))
     }
 
@@ -87,6 +88,11 @@ import Testing
                 ["get", url, "--timeout", "99999999999999999999"],
                 "--timeout needs a whole number from 1 to 86400, not “99999999999999999999”"
             ),
+            (
+                ["get", url, "--priority", "urgent"],
+                "there is no priority “urgent”; there are very-low, low, normal, high, very-high"
+            ),
+            (["get", url, "--limit-rate"], "--limit-rate needs BYTES[k|m|g]"),
             (["get", url, "--header", "nonsense"], "“nonsense” is no header field; write 'NAME: VALUE'"),
             (
                 ["get", url, "--header", "A: b\nC: d"],
@@ -120,6 +126,37 @@ import Testing
         ] as [([String], String)])
     func refuses(_ words: [String], _ message: String) {
         #expect(throws: UsageError(message)) { try Command(words) }
+    }
+
+    @Test(
+        arguments: [
+            ("1", 1), ("100", 100), ("2k", 2048), ("2K", 2048), ("3m", 3 << 20), ("1G", 1 << 30), ("007", 7),
+            ("9223372036854775807", .max), ("8589934591g", 8_589_934_591 << 30),
+        ] as [(String, Int64)])
+    func readsRates(_ text: String, _ rate: Int64) throws {
+        #expect(try Command(["get", Self.url, "--limit-rate", text]) == .get(options { $0.rateLimit = rate }))
+    }
+
+    @Test(
+        arguments: [
+            "", "k", "0", "0m", "-1", "+1", "1.5m", "1 k", "10kb", "1t", "９", "9223372036854775808", "8589934592g",
+            "x\n",
+        ])
+    func refusesRates(_ text: String) {
+        let error = #expect(throws: UsageError.self) { try Command(["get", Self.url, "--limit-rate=\(text)"]) }
+        #expect(error?.message.hasPrefix("--limit-rate needs a whole number of bytes a second, at least 1") == true)
+        #expect(error?.message.contains { $0.isNewline } == false)
+    }
+
+    @Test(arguments: DownloadPriority.allCases) func readsPriorities(_ priority: DownloadPriority) throws {
+        let words = ["get", "--priority", priority.word, Self.url]
+        #expect(try Command(words) == .get(options { $0.priority = priority }))
+    }
+
+    private func options(_ change: (inout GetOptions) -> Void) -> GetOptions {
+        var options = GetOptions(urls: [Self.url])
+        change(&options)
+        return options
     }
 
     @Test(arguments: ["sha256:0a", "sha256", "crc:00", "sha256:" + String(repeating: "x", count: 64), ":", "a\n:b"])

@@ -49,18 +49,20 @@ struct Unreachable {
             places: [.openingFile, .asking, .requesting, .transferring, .verifying, .closing, .moving],
             reason: "The file is closed in every other state, but where it is moved."),
         Rule(
-            kinds: [.head, .redirected, .received, .holds, .resumeData, .ended, .overflowed, .exchangeFailed],
+            kinds: [
+                .head, .redirected, .received, .holds, .resumeData, .heldBack, .ended, .overflowed, .exchangeFailed,
+            ],
             places: [.openingFile, .requesting, .transferring, .closing],
             reason: "Exchanges are stopped before a file is opened or closed: their last words come up to then."),
         Rule(
             kinds: [
                 .start, .suspend, .cancel, .remove, .shelve, .unshelve, .readdress, .expectDigest, .expectLink, .relist,
-                .reorder, .prioritize,
+                .reorder, .prioritize, .limit,
             ],
             places: Set(Place.allCases).subtracting([.none]),
             reason: "The engine does not ask for what is not there."),
         Rule(
-            kinds: [.expectDigest, .relist, .readdress, .prioritize],
+            kinds: [.expectDigest, .relist, .readdress, .prioritize, .limit],
             places: Set(Place.allCases).subtracting([.keeping, .forgetting, .discarding]),
             reason: "Whoever asks for the URL of a download on its way out gets another download."),
     ]

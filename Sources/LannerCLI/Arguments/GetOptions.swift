@@ -20,6 +20,10 @@ struct GetOptions: Sendable, Equatable {
     var retries = 5
     /// `--timeout`, in seconds.
     var timeout = 60
+    /// `--limit-rate`, in bytes a second, of all downloads together; nil for no limit.
+    var rateLimit: Int64?
+    /// `--priority`
+    var priority: DownloadPriority?
     /// `--transport`
     var transport = TransportChoice.auto
     /// `--json`
@@ -51,6 +55,8 @@ extension GetOptions {
         case "--header": try addHeader(reader.value("'NAME: VALUE'"))
         case "--retries": retries = try reader.number("a number", in: 0...1_000_000)
         case "--timeout": timeout = try reader.number("a number of seconds", in: 1...86_400)
+        case "--limit-rate": rateLimit = try .rate(reader.value("BYTES[k|m|g]"))
+        case "--priority": priority = try .argument(reader.value("a priority, such as high"))
         case "--transport": transport = try .argument(reader.value("auto, curl or urlsession"))
         case "--json": isJSON = true
         case "-q": isQuiet = true

@@ -44,6 +44,8 @@ enum Help: String, Sendable, CaseIterable {
           --header 'K: V'      send a header field; may be repeated
           --retries N          tries again in a row without progress; default 5
           --timeout S          seconds a server may be silent; default 60
+          --limit-rate N[k|m|g]  bytes a second at most, of all together
+          --priority P         very-low, low, normal, high or very-high: who is next
           --transport T        curl, urlsession, or auto, the default: curl where it is
           --json               events on stdout, one object a line, with event, url,
                                file, bytes, total, speed; event is start, progress,

@@ -47,7 +47,8 @@ struct GetCommand {
         if let trouble = obstacle(manager) { return fail(trouble) }
         let reporter = reporter(interruption)
         let session = GetSession(
-            plan: plan, headers: headers, manager: manager, reporter: reporter, interruption: interruption)
+            plan: plan, headers: headers, priority: options.priority, manager: manager, reporter: reporter,
+            interruption: interruption)
         let outcomes = await session.run()
         if interruption.received != nil { reporter.note("Stopped. The same command goes on from there.") }
         if await session.tidy(outcomes) { state.remove() }
@@ -64,6 +65,7 @@ struct GetCommand {
         configuration.maxConcurrentTasksLimit = options.jobs
         configuration.timeoutIntervalForRequest = TimeInterval(options.timeout)
         configuration.retryPolicy.maximumRetries = options.retries
+        configuration.maximumBytesPerSecond = options.rateLimit
         // Whoever types a command has chosen the network.
         configuration.allowsCellularAccess = true
         return configuration

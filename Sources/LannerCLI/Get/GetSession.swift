@@ -5,6 +5,7 @@ import Lanner
 struct GetSession: Sendable {
     var plan: GetPlan
     var headers: [String: String]
+    var priority: DownloadPriority?
     var manager: SessionManager
     var reporter: any Reporter
     var interruption: Interruption
@@ -91,12 +92,10 @@ struct GetSession: Sendable {
     private func start(_ index: Int) async -> Follower? {
         let item = plan.items[index]
         let held = manager.fetchTask(item.url)?.completedBytes ?? 0
+        let request = DownloadRequest(
+            item.url, headers: headers, fileName: item.name, checksum: item.checksum, priority: priority)
         let task = await withCheckedContinuation { continuation in
-            manager.download(
-                item.url, headers: headers, fileName: item.name, checksum: item.checksum, onMainQueue: false
-            ) {
-                continuation.resume(returning: $0)
-            }
+            manager.download(request, onMainQueue: false) { continuation.resume(returning: $0) }
         }
         // One that was refused belongs to no manager.
         guard task.manager != nil else { return nil }

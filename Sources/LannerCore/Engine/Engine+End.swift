@@ -49,6 +49,7 @@ extension Engine {
         endNetworkWatch()
         for job in jobs {
             cancelAsking(job)
+            leaveThrottle(job)
             let (sinks, file) = job.state.withLock { state in
                 defer { (state.sinks, state.file) = ([:], nil) }
                 return (state.sinks.sorted { $0.key < $1.key }.map(\.value), state.file)

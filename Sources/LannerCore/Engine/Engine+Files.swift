@@ -108,6 +108,7 @@ extension Engine {
     }
 
     func closeFile(of job: Job, sync: Bool) {
+        leaveThrottle(job)
         let file = job.state.withLock { state in
             defer { state.file = nil }
             state.endExchange()

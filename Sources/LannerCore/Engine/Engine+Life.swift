@@ -37,10 +37,12 @@ extension Engine {
             state.fileNaming = configuration.fileNaming
             state.conflictPolicy = configuration.fileConflictPolicy
             state.progressInterval = max(.zero, configuration.progressInterval)
+            limit(settings.rateLimit)
             let news = state.gate.news()
             // Nobody is admitted in between by what does not hold any more.
             return state.gate.isOpen ? [.settings(settings)] + news : news + [.settings(settings)]
         }
+        releaseHeld()
     }
 
     private func restore(_ records: [DownloadRecord], _ configuration: SessionConfiguration) {
@@ -86,6 +88,7 @@ extension Engine {
         if saved.status == .publishing, isPublished(record, digest) { saved.status = .succeeded }
         var taskState = TaskState(engine: self, status: saved.status.restored, url: url, place: record.place)
         (taskState.list, taskState.metadata, taskState.priority) = (record.list, record.metadata, record.priority)
+        taskState.maximumBytesPerSecond = record.maximumBytesPerSecond
         if case .failed(let failure) = saved.status { taskState.error = LannerError(failure) }
         taskState.isNameOpen = record.isNameOpen
         taskState.validation = record.validation
@@ -154,12 +157,12 @@ extension EngineState {
 extension Job {
     /// What the machine is told of a download that was remembered.
     func new(isShelved: Bool) -> NewDownload {
-        let (list, priority, url) = task.state.withLock { ($0.list, $0.priority, $0.url) }
+        let (list, priority, limit, url) = task.state.withLock { ($0.list, $0.priority, $0.rateLimit, $0.url) }
         return state.withLock { state in
             NewDownload(
                 id: id, rank: state.rank, hasDigest: state.digest != nil, list: list, host: HostID(of: url),
-                priority: priority, isShelved: isShelved, linkExpires: state.linkExpirationDate?.wholeSeconds,
-                lastAttempt: state.lastAttempt, saved: state.saved)
+                priority: priority, rateLimit: limit, isShelved: isShelved,
+                linkExpires: state.linkExpirationDate?.wholeSeconds, lastAttempt: state.lastAttempt, saved: state.saved)
         }
     }
 }

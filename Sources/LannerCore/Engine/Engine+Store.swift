@@ -77,11 +77,11 @@ extension Engine {
 
     func makeRecord(_ job: Job) -> DownloadRecord {
         // Not the whole state, which is large.
-        let (place, isNameOpen, list, priority, metadata, startDate, endDate, validation) =
+        let (place, isNameOpen, list, priority, limit, metadata, startDate, endDate, validation) =
             job.task.state.withLock { task in
                 (
-                    task.place, task.isNameOpen, task.list, task.priority, task.metadata, task.startDate, task.endDate,
-                    task.validation
+                    task.place, task.isNameOpen, task.list, task.priority, task.maximumBytesPerSecond, task.metadata,
+                    task.startDate, task.endDate, task.validation
                 )
             }
         return job.state.withLock { state in
@@ -92,8 +92,9 @@ extension Engine {
                 id: job.id, token: job.token, url: state.address.url.absoluteString, fields: state.address.fields,
                 place: place, hasDestination: state.hasDestination, isNameOpen: isNameOpen, rank: state.rank,
                 digest: state.digest?.description, startDate: startDate, endDate: endDate, validation: validation,
-                boot: boot, key: job.task.key, list: list, priority: priority, context: job.task.context,
-                metadata: metadata, conflictPolicy: state.conflictPolicy, saved: saved, link: state.link,
+                boot: boot, key: job.task.key, list: list, priority: priority, maximumBytesPerSecond: limit,
+                context: job.task.context, metadata: metadata, conflictPolicy: state.conflictPolicy, saved: saved,
+                link: state.link,
                 linkExpirationDate: state.linkExpirationDate, exchange: state.exchange?.mark,
                 lastSerial: state.lastSerial)
         }

@@ -24,10 +24,11 @@ extension Engine {
         job.state.withLock { state in state.sinks.sorted { $0.key < $1.key }.map(\.value) }
     }
 
-    private func begin(_ job: Job, _ number: ExchangeNumber, _ ask: Ask, _ pending: inout PendingChanges) {
-        if isOver { return }
+    func begin(_ job: Job, _ number: ExchangeNumber, _ ask: Ask, _ pending: inout PendingChanges) {
+        if isOver || !mayBegin(job, number, ask) { return }
         let id = job.id
-        let sink = Sink(isPausable: transport.traits.delivery == .pausable) { [weak self] report in
+        let isPausable = transport.traits.delivery == .pausable
+        let sink = Sink(isPausable: isPausable, meter: meter(job, number)) { [weak self] report in
             self?.take(report, of: id, number)
         }
         do throws(DownloadFailure) {
@@ -122,7 +123,11 @@ extension Engine {
     }
 
     private func stop(_ job: Job, _ number: ExchangeNumber, keepBytes: Bool) {
-        guard let sink = job.state.withLock({ $0.sinks.removeValue(forKey: number) }) else { return }
+        let sink = job.state.withLock { state in
+            state.heldBack[number] = nil
+            return state.sinks.removeValue(forKey: number)
+        }
+        guard let sink else { return }
         guard keepBytes, transport.traits.hasResumeData else {
             sink.stop(keepBytes: keepBytes)
             return

@@ -33,6 +33,7 @@ extension Engine {
             return [.add(taking.new)] + taking.updates
         }
         guard let intake else { throw manager?.unavailable ?? .invalidated }
+        releaseHeld()
         for (job, request) in intake.taken { settlePlace(job, request) }
         start(intake, done)
         return intake
@@ -50,6 +51,7 @@ extension Engine {
         }
         if let known {
             intake.updates += state.update(known, request)
+            if let limit = request.maximumBytesPerSecond { intake.updates += setLimit(limit, of: known) }
             intake.taken.append((known, request))
         } else {
             let job = makeJob(request, context, &state)
@@ -97,6 +99,7 @@ extension Engine {
         (taskState.list, taskState.metadata) = (request.list, request.metadata ?? [:])
         taskState.setProgress(completed: saved.held, total: saved.total)
         taskState.priority = request.priority ?? .normal
+        taskState.maximumBytesPerSecond = request.maximumBytesPerSecond
         let task = DownloadTask(
             id: id, identity: Identity(context: context, key: request.key), cache: cache, state: taskState)
         var jobState = JobState(

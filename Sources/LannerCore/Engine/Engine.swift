@@ -16,6 +16,8 @@ final class Engine: Sendable {
     let fileLane: any Lane
     let boot: String?
     let state: Locked<EngineState>
+    /// Keeps the limits on bandwidth. Locked for moments only, also inside other locks.
+    let throttle = Locked(Throttle())
 
     init(
         environment: Environment, transport: any Transport, store: any Store, cache: Cache, operationLane: any Lane,
@@ -137,6 +139,7 @@ final class Engine: Sendable {
             state.places.giveUpClaim(place, id)
             return (job, state.keepLeftover(of: job))
         }
+        throttle.withLock { $0.forget(id) }
         if let unwanted { drop([unwanted]) }
     }
 

@@ -48,6 +48,8 @@ struct JobState {
     var destination: Destination?
     var file: PartialFile?
     var sinks: [ExchangeNumber: Sink] = [:]
+    /// Requests that are held back to keep a limit.
+    var heldBack: [ExchangeNumber: Ask] = [:]
     /// The exchange that the transport keeps for the download, the number of the last one there was, and those that the
     /// next record does not name any more.
     var exchange: KeptExchange?

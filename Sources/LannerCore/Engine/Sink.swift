@@ -21,11 +21,15 @@ final class Sink: Sendable {
         case overflowed
     }
 
-    /// Bytes on their way to the disk at which a transport is held back, and at which it may go on.
-    private static let highWater = 8 << 20
-    private static let lowWater = 4 << 20
+    /// Keeps limits on bandwidth.
+    struct Meter: Sendable {
+        /// Counts what has come.
+        var charge: @Sendable (Int64) -> Void
+        /// Whether it was too much so far.
+        var isHeld: @Sendable () -> Bool
+    }
 
-    private enum Phase {
+    enum Phase {
         /// The answer is not judged yet: what it brings waits.
         case undecided(Early)
         /// Bytes go into the file.
@@ -34,7 +38,7 @@ final class Sink: Sendable {
         case closed
     }
 
-    private struct State {
+    struct State {
         var phase = Phase.undecided(Early())
         var hasHead = false
         var received: Int64 = 0
@@ -45,17 +49,23 @@ final class Sink: Sendable {
         /// Whether the end is told though nothing else is any more.
         var tellsEnd = false
         var hasEnded = false
-        var isPaused = false
+        /// Whether the disk does not keep up, and whether a limit has been reached.
+        var isFull = false
+        var isHeld = false
         var exchange: (any TransportExchange)?
+
+        var isPaused: Bool { isFull || isHeld }
     }
 
-    private let state = Locked(State())
-    private let room = NSCondition()
-    private let isPausable: Bool
+    let state = Locked(State())
+    let room = NSCondition()
+    let isPausable: Bool
+    let meter: Meter?
     private let report: @Sendable (Report) -> Void
 
-    init(isPausable: Bool, report: @escaping @Sendable (Report) -> Void) {
+    init(isPausable: Bool, meter: Meter?, report: @escaping @Sendable (Report) -> Void) {
         self.isPausable = isPausable
+        self.meter = meter
         self.report = report
     }
 
@@ -63,14 +73,14 @@ final class Sink: Sendable {
 
     /// The exchange that delivers here; canceled at once when nothing is wanted any more.
     func attach(_ exchange: any TransportExchange) {
-        let (isClosed, isPaused) = state.withLock { state in
-            if case .closed = state.phase { return (!state.hasEnded, false) }
+        let isClosed = state.withLock { state in
+            if case .closed = state.phase { return !state.hasEnded }
             if !state.hasEnded { state.exchange = exchange }
-            return (false, state.isPaused)
+            return false
         }
         if isClosed { exchange.cancel() }
         // What came before this may have been too much already.
-        if isPaused { exchange.pause() }
+        if state.withLock({ $0.isPaused }) { settlePause() }
     }
 
     func receive(_ event: TransportEvent) {
@@ -109,8 +119,10 @@ final class Sink: Sendable {
             }
         }
         unwanted?.cancel()
+        // Before it is told that bytes have come, which may make others ask for more.
+        meter?.charge(Int64(data.count))
         news.forEach(report)
-        holdBackIfFull()
+        holdBack()
     }
 
     /// More came than belongs to the body: what does is kept, and the exchange is of no use any more.
@@ -254,67 +266,5 @@ final class Sink: Sendable {
     /// Lets go of the exchange, as the death of the process does.
     func abandon() {
         state.withLock { $0.exchange = nil }
-    }
-
-    // MARK: Back-pressure
-
-    /// Bytes that wait, here or on their way to the disk; nil when none are taken.
-    private var outstanding: Int? {
-        state.withLock { state in
-            switch state.phase {
-            case .undecided(let early): early.bytes.count
-            case .open(let target): target.file.outstanding
-            case .closed: nil
-            }
-        }
-    }
-
-    private func holdBackIfFull() {
-        guard let outstanding, outstanding > Self.highWater else { return }
-        if isPausable {
-            let exchange = state.withLock { state -> (any TransportExchange)? in
-                defer { state.isPaused = true }
-                return state.isPaused ? nil : state.exchange
-            }
-            exchange?.pause()
-            // What would have let it go on may have come between the look and the pause.
-            if let exchange, !state.withLock({ $0.isPaused }) { exchange.resume() }
-            relieve()
-        } else {
-            waitForRoom()
-        }
-    }
-
-    /// The only way to slow such a transport down. Not before the answer is judged: that may be up to this thread,
-    /// in a transport that delivers inside `begin`.
-    private func waitForRoom() {
-        room.lock()
-        while isJudged, let outstanding, outstanding > Self.lowWater { room.wait() }
-        room.unlock()
-    }
-
-    private var isJudged: Bool {
-        state.withLock { state in
-            if case .undecided = state.phase { return false }
-            return true
-        }
-    }
-
-    private func signalRoom() {
-        guard !isPausable else { return }
-        room.lock()
-        room.broadcast()
-        room.unlock()
-    }
-
-    /// The file has written something, or failed: the transport may go on.
-    func relieve() {
-        signalRoom()
-        guard isPausable, (outstanding ?? 0) <= Self.lowWater else { return }
-        let exchange = state.withLock { state -> (any TransportExchange)? in
-            defer { state.isPaused = false }
-            return state.isPaused ? state.exchange : nil
-        }
-        exchange?.resume()
     }
 }

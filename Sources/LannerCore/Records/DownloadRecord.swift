@@ -29,6 +29,7 @@ struct DownloadRecord: Sendable, Equatable {
     var key: String
     var list: String?
     var priority = DownloadPriority.normal
+    var maximumBytesPerSecond: Int64?
     var context: String?
     var metadata: [String: String] = [:]
     /// What happens when its place is taken; as configured when nil.
@@ -94,6 +95,7 @@ extension DownloadRecord {
         static let hasDestination: UInt8 = 37
         static let isLeftover: UInt8 = 38
         static let priority: UInt8 = 39
+        static let maximumBytesPerSecond: UInt8 = 48
         static let linkURL: UInt8 = 64
         static let hasLinkFields: UInt8 = 65
         static let linkFieldName: UInt8 = 66
@@ -156,6 +158,7 @@ extension DownloadRecord {
         if key != url { writer.put(Tag.key, key) }
         writer.put(Tag.list, list)
         if priority != .normal { writer.put(Tag.priority, Int64(priority.rawValue)) }
+        writer.put(Tag.maximumBytesPerSecond, maximumBytesPerSecond)
         writer.put(Tag.context, context)
         for (name, value) in metadata.sorted(by: { $0.key < $1.key }) {
             writer.put(Tag.metadataName, name)
@@ -209,6 +212,7 @@ extension DownloadRecord {
         hasDestination = reader.number(Tag.hasDestination) == 1
         list = reader.text(Tag.list)
         priority = reader.number(Tag.priority).flatMap(Int8.init(exactly:)).flatMap(DownloadPriority.init) ?? .normal
+        maximumBytesPerSecond = reader.number(Tag.maximumBytesPerSecond)
         context = reader.text(Tag.context)
         metadata = Dictionary(
             zip(reader.texts(Tag.metadataName), reader.texts(Tag.metadataValue)), uniquingKeysWith: { _, last in last })

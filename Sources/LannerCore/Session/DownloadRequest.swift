@@ -27,6 +27,8 @@ public struct DownloadRequest: Sendable {
     public var list: String?
     /// See ``DownloadTask/priority``; normal when nil, or, for a task that is there, that which it has.
     public var priority: DownloadPriority?
+    /// See ``DownloadTask/maximumBytesPerSecond``; none when nil, or, for a task that is there, that which it has.
+    public var maximumBytesPerSecond: Int64?
     /// The context the task belongs to; when nil, the manager's present one, whatever that is. See ``SessionManager/context``.
     public var context: String?
     /// The path of the finished file: relative to the cache's ``Cache/downloadFilePath``, or absolute and inside that or
@@ -49,12 +51,14 @@ public struct DownloadRequest: Sendable {
     public init(
         _ url: any URLConvertible, headers: [String: String]? = nil, fileName: String? = nil,
         checksum: Checksum.Digest? = nil, key: String? = nil, list: String? = nil,
-        priority: DownloadPriority? = nil, context: String? = nil, destination: String? = nil,
-        conflictPolicy: FileConflictPolicy? = nil, metadata: [String: String]? = nil, startsImmediately: Bool? = nil
+        priority: DownloadPriority? = nil, maximumBytesPerSecond: Int64? = nil, context: String? = nil,
+        destination: String? = nil, conflictPolicy: FileConflictPolicy? = nil, metadata: [String: String]? = nil,
+        startsImmediately: Bool? = nil
     ) {
         (self.url, self.headers, self.fileName, self.checksum) = (url, headers, fileName, checksum)
         (self.key, self.list, self.priority, self.context) = (key, list, priority, context)
         (self.destination, self.conflictPolicy) = (destination, conflictPolicy)
+        self.maximumBytesPerSecond = maximumBytesPerSecond
         (self.metadata, self.startsImmediately) = (metadata, startsImmediately)
     }
 }
@@ -68,6 +72,7 @@ struct CheckedRequest {
     var key: String
     var list: String?
     var priority: DownloadPriority?
+    var maximumBytesPerSecond: Int64?
     var context: String?
     var destination: FilePlace?
     var conflictPolicy: FileConflictPolicy?
@@ -81,6 +86,7 @@ struct CheckedRequest {
         checksum = request.checksum
         key = request.key ?? url.absoluteString
         (list, priority, context) = (request.list, request.priority, request.context)
+        maximumBytesPerSecond = request.maximumBytesPerSecond
         conflictPolicy = request.conflictPolicy
         metadata = request.metadata
         self.starts = request.startsImmediately ?? starts

@@ -61,6 +61,26 @@ public final class DownloadTask: Sendable {
         }
     }
 
+    /// How many bytes a second the task may take, at least 1: what is set below counts as 1. Nil, the default, for no
+    /// limit but ``SessionConfiguration/maximumBytesPerSecond``, which holds as well.
+    ///
+    /// May be changed at any time, also while the task runs, and is remembered. Bytes of bodies are counted as they
+    /// come. A quarter of a second's worth, or 16 KiB where that is more, may come at once; then the task's exchanges
+    /// are paused until as much time has passed as it has taken, or, with a transport that cannot pause, the
+    /// next, smaller slice is asked for so much later. What is on its way by then comes still, and is counted. Neither silence
+    /// nor slowness that a limit brings about is a fault of the server: no timeout but
+    /// ``SessionConfiguration/timeoutIntervalForResource`` runs meanwhile. A server may close a connection that takes
+    /// nothing for long; the task goes on over another.
+    ///
+    /// A transport that hands over files (``TransportTraits/Delivery/file``) cannot be held back: with such, limits
+    /// do not hold.
+    public var maximumBytesPerSecond: Int64? {
+        get { state.withLock { $0.maximumBytesPerSecond } }
+        set {
+            if engine?.limit(self, newValue) != true { state.withLock { $0.maximumBytesPerSecond = newValue } }
+        }
+    }
+
     /// The manager of the task; nil once that is gone.
     public var manager: SessionManager? { engine?.manager }
 
@@ -157,6 +177,7 @@ struct TaskState {
     /// Whether the name will be that which the server gives.
     var isNameOpen = false
     var priority = DownloadPriority.normal
+    var maximumBytesPerSecond: Int64?
     var currentURL: URL?
     var response: ResponseHead?
     var validation = Validation.unknown

@@ -21,6 +21,10 @@ public struct SessionConfiguration: Sendable, Hashable {
     /// a ``DownloadLink/Provider`` lead from there. A task that is given another URL while it runs counts for the host it
     /// began with until it stops. Tasks of other hosts do not wait for those of one that is full.
     public var maxConcurrentTasksPerHost: Int?
+    /// How many bytes a second all tasks together may take, at least 1; nil, the default, for no limit. Tasks that want
+    /// more than there is have about equal shares; what one does not use is the others'. See
+    /// ``DownloadTask/maximumBytesPerSecond`` for the limit of one task, and for how limits are kept.
+    public var maximumBytesPerSecond: Int64?
     /// Whether mobile data may be used. Where a ``NetworkMonitor`` tells of the kinds of networks, tasks that run stop and
     /// keep their bytes when there is only one that may not be used, and all wait until there is another or this changes;
     /// elsewhere it is up to the transport, and holds for requests from then on.
@@ -91,6 +95,7 @@ extension SessionConfiguration {
             case .pausable, .file: .whole
             case .sliced(let lengths, let inFlight): .sliced(lengths, inFlight: max(1, inFlight))
             }
+        settings.rateLimit = maximumBytesPerSecond.map { max(1, $0) }
         settings.takesResumeData = traits.hasResumeData && traits.delivery == .file
         settings.watchdog.silence = Self.duration(timeoutIntervalForRequest)
         settings.watchdog.minimumSpeed = max(0, minimumSpeed)

@@ -31,6 +31,7 @@ extension Download {
         case .received(let count): received(number, count, &context)
         case .holds(let count): holds(number, count, &context)
         case .resumeData(let data): resumeData(number, data, &context)
+        case .heldBack(let time): heldBack(number, until: time, &context)
         case .ended(let count): ended(number, received: count, &context)
         case .overflowed: overflowed(number, &context)
         case .failed(let failure): exchangeFailed(number, failure, &context)

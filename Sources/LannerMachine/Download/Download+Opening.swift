@@ -124,7 +124,7 @@ extension Download {
     /// The first request of an attempt.
     private func firstAsk(_ settings: Settings) -> Ask? {
         guard let gap = nextGap else { return nil }
-        let delivery = settings.delivery
+        let delivery = delivery(settings)
         if let data = carried.data, written.isEmpty { return .resumed(data, held: version) }
         if written.isEmpty, isPlain || delivery == .whole { return .whole }
         if isPlain { return nil }

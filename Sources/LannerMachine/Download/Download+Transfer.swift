@@ -119,7 +119,7 @@ extension Download {
 
     /// Begins the next slices while there is reason to.
     mutating func askForMore(_ context: inout Context) {
-        let delivery = context.settings.delivery
+        let delivery = delivery(context.settings)
         guard case .transferring(var transfer) = state, transfer.asksForMore, let total else { return }
         while transfer.exchanges.count < delivery.inFlight, transfer.wantsMore(at: context.now),
             let slice = nextSlice(transfer, delivery, total, at: context.now)
@@ -218,7 +218,8 @@ extension Download {
     private func tooSlow(_ transfer: Transfer, _ context: Context) -> DownloadFailure? {
         let watchdog = context.settings.watchdog
         if watchdog.leavesExchanges { return nil }
-        if context.now - transfer.lastAdvance >= watchdog.silence, !transfer.exchanges.isEmpty {
+        if context.now - max(transfer.lastAdvance, transfer.heldUntil) >= watchdog.silence, !transfer.exchanges.isEmpty
+        {
             return .silent(watchdog.silence)
         }
         if let total = watchdog.total, context.now - transfer.since >= total {

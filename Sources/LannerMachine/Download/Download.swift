@@ -12,6 +12,8 @@ package struct Download: Sendable {
     package internal(set) var host: HostID
     /// Who gets a slot first, before the order.
     package internal(set) var priority: DownloadPriority
+    /// The most bytes a second that it may take; nil for no bound of its own.
+    var rateLimit: Int64?
     /// Whether it is not wanted for the time being.
     var isShelved: Bool
     /// Whether it was added without being started, and nothing was asked of it since.
@@ -62,6 +64,7 @@ package struct Download: Sendable {
         list = new.list
         host = new.host
         priority = new.priority
+        rateLimit = new.rateLimit
         isShelved = new.isShelved
         isUnstarted = new.saved.isUnstarted && new.saved.status == .suspended
         attempt = new.lastAttempt

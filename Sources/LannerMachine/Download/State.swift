@@ -124,6 +124,8 @@ package struct Transfer: Sendable, Equatable {
     package var since: Duration
     /// When bytes last came, for the watchdog.
     package var lastAdvance: Duration
+    /// Up to when none have to come, since it is held back to keep a limit.
+    package var heldUntil = Duration.zero
     /// Bytes received in this attempt.
     package var received: Int64 = 0
     /// The most that a transport held which hands the body over in the end.

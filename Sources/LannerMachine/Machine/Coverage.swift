@@ -10,11 +10,11 @@ package struct Coverage: Sendable, Hashable {
     /// An event, without what it brings.
     package enum Kind: Int, Sendable, CaseIterable {
         case add, start, startAdded, downloadAgain, suspend, cancel, remove, shelve, unshelve
-        case reorder, relist, readdress, prioritize, expectDigest, expectLink, admit, tick, network
+        case reorder, relist, readdress, prioritize, limit, expectDigest, expectLink, admit, tick, network
         case opened, wrote, synced, verified, published, placeTaken, fileFailed, closed, discarded
         case recorded, recordFailed
         case linkGiven, linkNone, linkFailed
-        case head, redirected, received, holds, resumeData, ended, overflowed, exchangeFailed, inherit
+        case head, redirected, received, holds, resumeData, heldBack, ended, overflowed, exchangeFailed, inherit
     }
 
     private static let kinds = Kind.allCases.count
@@ -153,6 +153,7 @@ extension Coverage.Kind {
             case .received: .received
             case .holds: .holds
             case .resumeData: .resumeData
+            case .heldBack: .heldBack
             case .ended: .ended
             case .overflowed: .overflowed
             case .failed: .exchangeFailed

@@ -13,6 +13,8 @@ package enum Event: Sendable, Equatable {
     case readdress(DownloadID, HostID)
     /// Another priority.
     case prioritize(DownloadID, DownloadPriority)
+    /// Another limit in bytes a second, or none.
+    case limit(DownloadID, Int64?)
     /// Another place in the order.
     case reorder([DownloadID: Int64])
     /// Another expected digest, or none; and whatever else the user changed is to be recorded.
@@ -94,6 +96,8 @@ package enum ExchangeEvent: Sendable, Equatable {
     /// The transport has left resume data for what it holds. Comes before `failed`, or before the file is closed when the
     /// exchange was stopped.
     case resumeData([UInt8])
+    /// It is held back up to a time, to keep a limit: it may be silent and slow.
+    case heldBack(until: Duration)
     /// The body is complete.
     case ended(received: Int64)
     /// More came than the answer had announced; the exchange is over.
@@ -134,6 +138,8 @@ package struct NewDownload: Sendable, Equatable {
     /// The host whose limit it keeps.
     package var host: HostID
     package var priority: DownloadPriority
+    /// The most bytes a second that it may take; nil for no bound of its own.
+    package var rateLimit: Int64?
     /// Whether it is not wanted for the time being.
     package var isShelved: Bool
     /// When the link's time is over, in seconds since 1970.
@@ -145,8 +151,8 @@ package struct NewDownload: Sendable, Equatable {
 
     package init(
         id: DownloadID, rank: Int64, hasDigest: Bool = false, list: String? = nil, host: HostID = .unknown,
-        priority: DownloadPriority = .normal, isShelved: Bool = false, linkExpires: Int64? = nil,
-        lastAttempt: Attempt = 0,
+        priority: DownloadPriority = .normal, rateLimit: Int64? = nil, isShelved: Bool = false,
+        linkExpires: Int64? = nil, lastAttempt: Attempt = 0,
         saved: Saved = Saved(status: .suspended)
     ) {
         self.id = id
@@ -155,6 +161,7 @@ package struct NewDownload: Sendable, Equatable {
         self.list = list
         self.host = host
         self.priority = priority
+        self.rateLimit = rateLimit
         self.isShelved = isShelved
         self.linkExpires = linkExpires
         self.lastAttempt = lastAttempt

@@ -76,6 +76,7 @@ extension Machine {
         case .readdress(let id, let host): change(id, .readdress) { $0.readdress(to: host, &$1) }
         case .prioritize(let id, let priority):
             change(id, .prioritize) { download, _ in download.priority = priority }
+        case .limit(let id, let limit): change(id, .limit) { download, _ in download.rateLimit = limit }
         case .reorder(let ranks):
             for (id, rank) in ranks.sorted(by: { $0.key < $1.key }) {
                 change(id, .reorder) { download, _ in download.rank = rank }

@@ -7,6 +7,8 @@ package struct Settings: Sendable, Hashable {
     package var hostLimit: Int?
     /// How a body arrives, by the transport's traits.
     package var delivery = Delivery.whole
+    /// The most bytes a second that all downloads together may take; nil for no bound.
+    package var rateLimit: Int64?
     /// Whether the transport goes on by resume data of its own.
     package var takesResumeData = false
     package var watchdog = Watchdog()
@@ -84,6 +86,8 @@ package enum Pace {
     package static let window: Int64 = 64 << 20
     /// The least that is still to come when the next slice is asked for.
     package static let lookAhead: Int64 = 2 << 20
+    /// The least that is asked for at once to keep a limit.
+    package static let leastSlice: Int64 = 16 << 10
     /// How long a full disk is left alone.
     package static let diskWait: Duration = .seconds(30)
     /// How long a download at most waits that found no network where there should be one.

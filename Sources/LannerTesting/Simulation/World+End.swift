@@ -59,7 +59,7 @@ extension World {
                 try check()
             } else if let links, links.waitingCount > 0 {
                 giveGoodLink(from: links)
-            } else if let exchange = transport.underwayExchanges.first {
+            } else if let exchange = transport.underwayExchanges.first(where: { !$0.isPaused }) {
                 exchange.release(nil)
             } else if manager.status == .running, let next = clock.nextDeadline {
                 clock.advance(to: next)

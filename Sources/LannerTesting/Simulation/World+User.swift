@@ -19,7 +19,11 @@ extension World {
             if random.chance(1, in: 2) {
                 changeContext()
             } else if let task = anyTask, random.chance(3, in: 4) {
-                if random.chance(1, in: 2) { expire(task) } else { prioritize(task) }
+                switch random.below(3) {
+                case 0: expire(task)
+                case 1: prioritize(task)
+                default: limit(task)
+                }
             } else {
                 reorder()
             }
@@ -38,7 +42,7 @@ extension World {
         case 3: readdress(task)
         case 4: manager.moveTask(at: 0, to: tasks.count - 1)
         case 5: expire(task)
-        case 6: prioritize(task)
+        case 6: if random.chance(1, in: 2) { prioritize(task) } else { limit(task) }
         default: userVerb()(task, manager)
         }
     }
@@ -202,6 +206,12 @@ extension World {
         let priority = anyPriority
         journal.note("priority", Int(priority.rawValue), text: task.url.path)
         task.priority = priority
+    }
+
+    private func limit(_ task: DownloadTask) {
+        let limit = random.chance(1, in: 4) ? nil : Int64(256 << random.below(8))
+        journal.note("limit", Int(limit ?? -1), text: task.url.path)
+        task.maximumBytesPerSecond = limit
     }
 
     private func configure() {

@@ -49,6 +49,8 @@ extension FuzzTarget {
     private static func check(_ options: GetOptions) throws {
         var words = ["get", "-j\(options.jobs)", "--retries=\(options.retries)", "--timeout=\(options.timeout)"]
         words += options.headers.fields.map { "--header=\($0.name):\($0.value)" }
+        if let rate = options.rateLimit { words.append("--limit-rate=\(rate)") }
+        if let priority = options.priority { words.append("--priority=\(priority.word)") }
         if let checksum = options.checksum { words.append("--checksum=\(checksum)") }
         for (name, value) in [("-o", options.output), ("-d", options.directory), ("-i", options.inputFile)] {
             if let value { words += [name, value] }

@@ -26,7 +26,7 @@ import Testing
             fields: ["A": "b", "A": "", "C": "d"],
             place: FilePlace("näme", in: "a/ü"), hasDestination: true, rank: -5, digest: "md5:00", startDate: 1.5,
             endDate: 2.5, validation: .incorrect, boot: "boot", key: "kéy", list: "a list", priority: .veryLow,
-            context: "",
+            maximumBytesPerSecond: -7, context: "",
             metadata: ["": "x", "b": "", "c": "é"], conflictPolicy: .keepBoth, saved: saved, link: link,
             linkExpirationDate: Date(timeIntervalSince1970: 3.5))
     }

@@ -63,6 +63,7 @@ struct StressCaller {
         request.checksum = digest()
         (request.list, request.context) = (list(), flag() ? context() : nil)
         request.priority = flag() ? priority() : nil
+        request.maximumBytesPerSecond = flag() ? rate() : nil
         request.conflictPolicy = FileConflictPolicy.allCases[index(3)]
         request.metadata = flag() ? ["number": "\(index(99))"] : nil
         request.startsImmediately = [nil, true, false][index(3)]
@@ -75,6 +76,7 @@ struct StressCaller {
         configuration.standardListLimit = 1 + index(3)
         configuration.listLimits = flag() ? ["films": 1 + index(2)] : [:]
         configuration.maxConcurrentTasksPerHost = flag() ? 1 + index(3) : nil
+        configuration.maximumBytesPerSecond = flag() ? rate() : nil
         configuration.allowsCellularAccess = flag()
         configuration.allowsExpensiveNetworkAccess = flag()
         configuration.allowsConstrainedNetworkAccess = flag()
@@ -89,6 +91,9 @@ struct StressCaller {
     }
 
     mutating func priority() -> DownloadPriority { DownloadPriority.allCases[index(5)] }
+
+    /// Mostly one at which a round comes to its end.
+    mutating func rate() -> Int64 { index(8) == 0 ? Int64(index(3) - 1) : 1 << Int64(20 + index(8)) }
 
     mutating func path() -> NetworkPath {
         let kinds = NetworkPath.Kind.allCases

@@ -17,6 +17,12 @@ extension StressCalls {
         },
         StressCall("metadata") { call in call.task()?.metadata = ["number": "\(call.index(99))"] },
         StressCall("priority") { call in call.task()?.priority = call.priority() },
+        StressCall("maximumBytesPerSecond") { call in
+            call.task()?.maximumBytesPerSecond = call.flag() ? call.rate() : nil
+        },
+        StressCall("maximumBytesPerSecond of all") { call in
+            call.manager.configuration.maximumBytesPerSecond = call.flag() ? call.rate() : nil
+        },
         StressCall("metadata, changed") { call in call.task()?.metadata["other"] = "\(call.index(99))" },
         StressCall("linkExpirationDate") { call in
             let task = call.task()
@@ -56,7 +62,10 @@ extension StressCalls {
             guard let task = call.task() else { return }
             _ = (task.status, task.waitingReason, task.error, task.response, task.validation, task.progress.isFinished)
             _ = (task.completedBytes, task.totalBytes, task.speed, task.timeRemaining, task.startDate, task.endDate)
-            _ = (task.speedString, task.timeRemainingString, task.startDateString, task.endDateString)
+            _ = (
+                task.maximumBytesPerSecond, task.speedString, task.timeRemainingString, task.startDateString,
+                task.endDateString
+            )
         },
         StressCall("names of a task") { call in
             guard let task = call.task() else { return }

@@ -71,7 +71,7 @@ extension World {
 
     private func change() throws {
         let index = random.below(places.count)
-        switch random.below(15) {
+        switch random.below(16) {
         case 0, 1: places[index].remote.change(&random)
         case 2:
             isNetworkAvailable.toggle()
@@ -93,8 +93,20 @@ extension World {
             if !places[index].phase.isOnItsWayOut { try readdress(index) }
             try takeOver(index)
         case 13: try feed(.prioritize(places[index].id, priority))
+        case 14: try limit(index)
         default: try advance(to: now + .seconds(random.below(40)))
         }
+    }
+
+    /// Another limit, or word from the engine that one is kept.
+    private func limit(_ index: Int) throws {
+        let place = places[index]
+        if random.chance(50) {
+            let limit = random.chance(50) ? Int64(1 + random.below(9)) << 24 : nil
+            return try feed(.limit(place.id, limit))
+        }
+        guard let flow = place.flows.last else { return }
+        try feed(.exchange(place.id, flow.number, .heldBack(until: now + .seconds(random.below(90)))))
     }
 
     /// Another download takes over what one that was canceled has left, while late events of that are on their way.

@@ -1,0 +1,139 @@
+import LannerMachine
+
+// Limits on bandwidth: who has had enough is paused, or asks for nothing more, until the clock says otherwise.
+
+extension Engine {
+    /// Whether the transport can be held back at all.
+    private var canHoldBack: Bool {
+        switch transport.traits.delivery {
+        case .pausable, .sliced: true
+        case .file: false
+        }
+    }
+
+    // MARK: Limits
+
+    /// Another limit of all downloads, or none; `releaseHeld` has to follow.
+    func limit(_ limit: Int64?) {
+        let now = environment.clock.now
+        throttle.withLock { $0.setLimit(limit, at: now) }
+    }
+
+    /// Gives a task another limit; false when it is no longer here.
+    func limit(_ task: DownloadTask, _ limit: Int64?) -> Bool {
+        var isHere = false
+        var events: [Event] = []
+        enter { state in
+            guard let job = state.livingJob(task.id), job.task === task else { return [] }
+            isHere = true
+            events = setLimit(limit, of: job)
+            return events
+        }
+        if !events.isEmpty {
+            record(task)
+            releaseHeld()
+        }
+        return isHere
+    }
+
+    /// What the machine has to know of another limit, which is not recorded yet; `releaseHeld` has to follow.
+    func setLimit(_ limit: Int64?, of job: Job) -> [Event] {
+        let (isOther, rate) = job.task.state.withLock { task in
+            defer { task.maximumBytesPerSecond = limit }
+            return (task.maximumBytesPerSecond != limit, limit.map { max(1, $0) })
+        }
+        guard isOther else { return [] }
+        let now = environment.clock.now
+        throttle.withLock { $0.setLimit(rate, of: job.id, at: now) }
+        return [.limit(job.id, rate)]
+    }
+
+    // MARK: Holding back
+
+    /// What the sink of an exchange keeps limits by; nil where they cannot be kept.
+    func meter(_ job: Job, _ number: ExchangeNumber) -> Sink.Meter? {
+        guard canHoldBack else { return nil }
+        let id = job.id
+        return Sink.Meter(
+            charge: { [weak self] count in self?.charge(count, to: id, number) },
+            isHeld: { [weak self] in self?.throttle.withLock { $0.isHeld(id) } ?? false })
+    }
+
+    /// Whether a request may go out now; else it goes when that is time.
+    func mayBegin(_ job: Job, _ number: ExchangeNumber, _ ask: Ask) -> Bool {
+        guard canHoldBack else { return true }
+        let (now, limit) = (environment.clock.now, job.task.state.withLock { $0.rateLimit })
+        let mayBegin = throttle.withLock { throttle in
+            throttle.open(job.id, limit: limit, at: now)
+            return throttle.mayBegin(job.id, at: now)
+        }
+        if mayBegin { return true }
+        job.state.withLock { $0.heldBack[number] = ask }
+        tellHeld([(job.id, number)], now)
+        return false
+    }
+
+    private func charge(_ count: Int64, to id: DownloadID, _ number: ExchangeNumber) {
+        if throttle.withLock({ $0.isFree(id) }) { return }
+        let now = environment.clock.now
+        if throttle.withLock({ $0.charge(count, to: id, at: now) }) { tellHeld([(id, number)], now) }
+    }
+
+    /// Says how long exchanges are held back at least, and comes back then.
+    private func tellHeld(_ held: [(id: DownloadID, number: ExchangeNumber)], _ now: Duration) {
+        let (next, isToArm) = throttle.withLock { $0.arm(at: now) }
+        guard let next else { return }
+        if isToArm { environment.clock.schedule(at: next) { [weak self] in self?.releaseHeld() } }
+        enter { _ in held.map { .exchange($0.id, $0.number, .heldBack(until: next)) } }
+    }
+
+    // MARK: Letting go
+
+    /// Lets go who need not be held back any more.
+    func releaseHeld() {
+        let now = environment.clock.now
+        let (free, held) = throttle.withLock { throttle in
+            throttle.disarm(at: now)
+            let free = throttle.release(at: now)
+            return (free, throttle.held.sorted())
+        }
+        for job in free.compactMap({ job($0) }) { letGo(job, now) }
+        if held.isEmpty { return }
+        tellHeld(held.compactMap { job($0) }.flatMap { job in job.exchangeNumbers.map { (job.id, $0) } }, now)
+    }
+
+    private func letGo(_ job: Job, _ now: Duration) {
+        enter { _ in job.exchangeNumbers.map { .exchange(job.id, $0, .heldBack(until: now)) } }
+        let (sinks, begins) = job.state.withLock { state in
+            (state.sinks.sorted { $0.key < $1.key }.map(\.value), state.heldBack.keys.sorted())
+        }
+        if !begins.isEmpty { inOrder { [self] in begins.forEach { beginHeld(job, $0) } } }
+        for sink in sinks { sink.followMeter() }
+    }
+
+    private func beginHeld(_ job: Job, _ number: ExchangeNumber) {
+        guard !isOver, let ask = job.state.withLock({ $0.heldBack.removeValue(forKey: number) }) else { return }
+        var pending = PendingChanges()
+        begin(job, number, ask, &pending)
+        commit(pending)
+    }
+
+    /// A download takes nothing for the time being.
+    func leaveThrottle(_ job: Job) {
+        let now = environment.clock.now
+        job.state.withLock { $0.heldBack = [:] }
+        throttle.withLock { $0.close(job.id, at: now) }
+    }
+}
+
+extension Job {
+    /// The exchanges that are out, or held back.
+    fileprivate var exchangeNumbers: [ExchangeNumber] {
+        state.withLock { $0.sinks.keys.sorted() + $0.heldBack.keys.sorted() }
+    }
+}
+
+extension TaskState {
+    /// The limit that is kept.
+    var rateLimit: Int64? { maximumBytesPerSecond.map { max(1, $0) } }
+}

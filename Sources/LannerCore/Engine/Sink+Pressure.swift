@@ -1,0 +1,90 @@
+import Foundation
+
+// When a transport has to wait: while the disk does not keep up, and while a limit is kept.
+
+extension Sink {
+    /// Bytes on their way to the disk at which a transport is held back, and at which it may go on.
+    private static let highWater = 8 << 20
+    private static let lowWater = 4 << 20
+
+    /// Bytes that wait, here or on their way to the disk; nil when none are taken.
+    var outstanding: Int? {
+        state.withLock { state in
+            switch state.phase {
+            case .undecided(let early): early.bytes.count
+            case .open(let target): target.file.outstanding
+            case .closed: nil
+            }
+        }
+    }
+
+    func holdBack() {
+        followMeter()
+        guard let outstanding, outstanding > Self.highWater else { return }
+        if isPausable {
+            pause { $0.isFull = true }
+            // What would have let it go on may have come between the look and the pause.
+            relieve()
+        } else {
+            waitForRoom()
+        }
+    }
+
+    /// The file has written something, or failed: the transport may go on.
+    func relieve() {
+        signalRoom()
+        guard isPausable, (outstanding ?? 0) <= Self.lowWater else { return }
+        pause { $0.isFull = false }
+    }
+
+    /// Pauses while a limit is reached. What the meter says is looked at under the lock, so that the last of several that
+    /// look at once sees what holds.
+    func followMeter() {
+        guard isPausable, let meter else { return }
+        pause { $0.isHeld = meter.isHeld() }
+    }
+
+    // MARK: By pausing
+
+    private func pause(_ change: (inout State) -> Void) {
+        let isOther = state.withLock { state in
+            let before = state.isPaused
+            change(&state)
+            return before != state.isPaused
+        }
+        if isOther { settlePause() }
+    }
+
+    /// Has the exchange do what was last decided. Others may decide otherwise meanwhile, also inside these calls: whoever
+    /// comes last sets it right.
+    func settlePause() {
+        while let (exchange, isPaused) = state.withLock({ state in state.exchange.map { ($0, state.isPaused) } }) {
+            if isPaused { exchange.pause() } else { exchange.resume() }
+            if state.withLock({ $0.isPaused }) == isPaused { return }
+        }
+    }
+
+    // MARK: By blocking
+
+    /// The only way to slow such a transport down. Not before the answer is judged: that may be up to this thread,
+    /// in a transport that delivers inside `begin`.
+    private func waitForRoom() {
+        room.lock()
+        while isJudged, let outstanding, outstanding > Self.lowWater { room.wait() }
+        room.unlock()
+    }
+
+    private var isJudged: Bool {
+        state.withLock { state in
+            if case .undecided = state.phase { return false }
+            return true
+        }
+    }
+
+    func signalRoom() {
+        guard !isPausable else { return }
+        room.lock()
+        room.broadcast()
+        room.unlock()
+    }
+}
