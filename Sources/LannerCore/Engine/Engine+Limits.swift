@@ -55,7 +55,8 @@ extension Engine {
         guard canHoldBack else { return nil }
         let id = job.id
         return Sink.Meter(
-            charge: { [weak self] count in self?.charge(count, to: id, number) },
+            charge: { [weak self] count in self?.charge(count, to: id) ?? false },
+            hold: { [weak self] in self.map { $0.tellHeld([(id, number)], $0.environment.clock.now) } },
             isHeld: { [weak self] in self?.throttle.withLock { $0.isHeld(id) } ?? false })
     }
 
@@ -73,10 +74,10 @@ extension Engine {
         return false
     }
 
-    private func charge(_ count: Int64, to id: DownloadID, _ number: ExchangeNumber) {
-        if throttle.withLock({ $0.isFree(id) }) { return }
+    private func charge(_ count: Int64, to id: DownloadID) -> Bool {
+        if throttle.withLock({ $0.isFree(id) }) { return false }
         let now = environment.clock.now
-        if throttle.withLock({ $0.charge(count, to: id, at: now) }) { tellHeld([(id, number)], now) }
+        return throttle.withLock { $0.charge(count, to: id, at: now) }
     }
 
     /// Says how long exchanges are held back at least, and comes back then.

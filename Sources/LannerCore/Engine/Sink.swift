@@ -23,8 +23,10 @@ final class Sink: Sendable {
 
     /// Keeps limits on bandwidth.
     struct Meter: Sendable {
-        /// Counts what has come.
-        var charge: @Sendable (Int64) -> Void
+        /// Counts what has come; whether that was too much, and was not before. Then `hold` has to follow.
+        var charge: @Sendable (Int64) -> Bool
+        /// Sees to it that it goes on in time.
+        var hold: @Sendable () -> Void
         /// Whether it was too much so far.
         var isHeld: @Sendable () -> Bool
     }
@@ -120,8 +122,9 @@ final class Sink: Sendable {
         }
         unwanted?.cancel()
         // Before it is told that bytes have come, which may make others ask for more.
-        meter?.charge(Int64(data.count))
+        let isTooMuch = meter?.charge(Int64(data.count)) == true
         news.forEach(report)
+        if isTooMuch { meter?.hold() }
         holdBack()
     }
 

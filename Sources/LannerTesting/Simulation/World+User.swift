@@ -209,7 +209,7 @@ extension World {
     }
 
     private func limit(_ task: DownloadTask) {
-        let limit = random.chance(1, in: 4) ? nil : Int64(256 << random.below(8))
+        let limit = random.chance(1, in: 4) ? nil : Int64(2048 << random.below(5))
         journal.note("limit", Int(limit ?? -1), text: task.url.path)
         task.maximumBytesPerSecond = limit
     }

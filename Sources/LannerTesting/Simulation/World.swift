@@ -156,7 +156,7 @@ public final class World {
         configuration.keepsPartialFileOnCancel = random.chance(1, in: 2)
         configuration.progressInterval = random.chance(1, in: 4) ? .seconds(1) : .zero
         configuration.minimumSpeed = random.chance(1, in: 4) ? 100 : 0
-        configuration.maximumBytesPerSecond = random.chance(1, in: 4) ? Int64(256 << random.below(8)) : nil
+        configuration.maximumBytesPerSecond = random.chance(1, in: 4) ? Int64(2048 << random.below(5)) : nil
         configuration.retryPolicy.maximumRetries = random.below(mostRetries + 1)
         return configuration
     }

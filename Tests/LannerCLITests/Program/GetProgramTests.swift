@@ -41,6 +41,18 @@ import Testing
         #expect(place.names == ["a"])
     }
 
+    @Test func keepsALimit() async throws {
+        let large = LoopbackServer.Resource(.generated(seed: 2, length: 8 << 20))
+        server.put("large.bin", large)
+        let begun = ContinuousClock.now
+        let words = ["get", "-q", "--limit-rate", "2m", "--priority", "high", url("large.bin")]
+        let get = try await Program.run(words, in: place)
+        #expect(get.code == 0 && get.errors.isEmpty)
+        #expect(place.bytes("large.bin") == large.bytes)
+        // Four seconds, less what may have been on its way; on a slow machine more.
+        #expect(ContinuousClock.now - begun >= .seconds(2))
+    }
+
     @Test func replacesAnOlderFile() async throws {
         try place.write([1, 2, 3], to: "small.bin")
         let get = try await Program.run(["get", url("small.bin")], in: place)
