@@ -8,6 +8,7 @@ extension Engine {
         switch action {
         case .begin(let number, let ask): begin(job, number, ask, &pending)
         case .accept(let number, let body): accept(job, number, body)
+        case .cut(let number, let position): job.state.withLock { $0.sinks[number] }?.cut(at: position)
         case .follow(let number, let location): follow(job, number, location)
         case .stop(let number, let keepBytes): stop(job, number, keepBytes: keepBytes)
         case .readdress:

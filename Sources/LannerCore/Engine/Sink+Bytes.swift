@@ -14,8 +14,9 @@ extension Sink {
         let file: PartialFile
         /// Where the next chunk begins.
         private var position: Int64
-        /// The first position that is not the body's.
-        private let end: Int64
+        /// The first position that is not the body's, and whether the answer goes on behind it.
+        private var end: Int64
+        private var isCut = false
         private var chunk = Chunk()
 
         init(file: PartialFile, position: Int64, end: Int64) {
@@ -37,6 +38,14 @@ extension Sink {
             }
             return isAll
         }
+
+        /// Ends the body sooner than the answer.
+        mutating func cut(at end: Int64) {
+            if end < self.end { (self.end, isCut) = (end, true) }
+        }
+
+        /// Whether all has come up to where the body was cut.
+        var isCutOff: Bool { isCut && position + Int64(chunk.count) >= end }
 
         /// Hands over what has been gathered, however little.
         mutating func handOver() {

@@ -115,7 +115,9 @@ final class Sink: Sendable {
                 return ([], nil)
             case .open(var target):
                 state.phase = .closed
-                guard target.take(data, &state.received) else { return Self.overflow(&target, &state) }
+                let isAll = target.take(data, &state.received)
+                if target.isCutOff { return Self.complete(&target, &state) }
+                guard isAll else { return Self.overflow(&target, &state) }
                 state.phase = .open(target)
                 return (Self.progress(&state), nil)
             }
@@ -134,6 +136,14 @@ final class Sink: Sendable {
         state.phase = .closed
         defer { state.exchange = nil }
         return ([.received(state.received), .overflowed], state.exchange)
+    }
+
+    /// All has come that is wanted: the rest of the answer is another's.
+    private static func complete(_ target: inout Target, _ state: inout State) -> ([Report], (any TransportExchange)?) {
+        target.handOver()
+        state.phase = .closed
+        defer { state.exchange = nil }
+        return ([.received(state.received), .ended(state.received)], state.exchange)
     }
 
     /// What has come since the last report, when it is worth one.
@@ -226,6 +236,21 @@ final class Sink: Sendable {
         case .ended: .ended(received)
         case .head, .received, .holds, .stopped, .failed, .overflowed: ending
         }
+    }
+
+    /// The body ends at this position of the file, sooner than the answer: what comes behind it is not taken, and the
+    /// exchange ends there.
+    func cut(at end: Int64) {
+        let (news, exchange) = state.withLock { state -> ([Report], (any TransportExchange)?) in
+            guard case .open(var target) = state.phase else { return ([], nil) }
+            state.phase = .closed
+            target.cut(at: end)
+            if target.isCutOff { return Self.complete(&target, &state) }
+            state.phase = .open(target)
+            return ([], nil)
+        }
+        exchange?.cancel()
+        news.forEach(report)
     }
 
     /// Hands over what has been gathered, however little.

@@ -25,6 +25,20 @@ public struct SessionConfiguration: Sendable, Hashable {
     /// more than there is have about equal shares; what one does not use is the others'. See
     /// ``DownloadTask/maximumBytesPerSecond`` for the limit of one task, and for how limits are kept.
     public var maximumBytesPerSecond: Int64?
+    /// How many connections may be used for one file at once, from 1 to 16; what is less or more counts as the nearest of
+    /// them. With transports that can be paused, as `CurlTransport`; others use as many as suits them.
+    ///
+    /// Each file begins with one, and is asked for as a whole. Others follow while they make it come faster by more than a
+    /// tenth; for large files only, and only where the server sends parts (`Accept-Ranges`, RFC 9110, 14.3) and a strong
+    /// validator, or a checksum, shows that all are of one version. They are given up where they bring nothing, and when
+    /// the server refuses one. Losing one of several is no failure. 1 uses one in any case.
+    ///
+    /// They do not count for ``maxConcurrentTasksPerHost``. Where the transport limits the connections to a host, leave
+    /// room: those of one task may hold up another.
+    public var maxConnectionsPerDownload = 4
+    /// The least that a connection is begun for; files of tests are small.
+    package var smallestPiece = Pace.piece
+
     /// Whether mobile data may be used. Where a ``NetworkMonitor`` tells of the kinds of networks, tasks that run stop and
     /// keep their bytes when there is only one that may not be used, and all wait until there is another or this changes;
     /// elsewhere it is up to the transport, and holds for requests from then on.
@@ -96,6 +110,8 @@ extension SessionConfiguration {
             case .sliced(let lengths, let inFlight): .sliced(lengths, inFlight: max(1, inFlight))
             }
         settings.rateLimit = maximumBytesPerSecond.map { max(1, $0) }
+        settings.connections = traits.delivery == .pausable ? min(max(1, maxConnectionsPerDownload), 16) : 1
+        settings.smallestPiece = smallestPiece
         settings.takesResumeData = traits.hasResumeData && traits.delivery == .file
         settings.watchdog.silence = Self.duration(timeoutIntervalForRequest)
         settings.watchdog.minimumSpeed = max(0, minimumSpeed)

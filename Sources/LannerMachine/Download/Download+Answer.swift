@@ -2,10 +2,12 @@
 
 extension Download {
     mutating func head(_ number: ExchangeNumber, _ head: ResponseHead, _ context: inout Context) {
-        guard let exchange = exchange(number), !exchange.isAccepted, !exchange.isLeaving else {
+        guard var exchange = exchange(number), !exchange.isAccepted, !exchange.isLeaving else {
             return ignore(.unknownExchange(number), &context)
         }
+        exchange.offersRanges = head.offersRanges
         let verdict = judge(head, for: exchange.ask, held: written.prefix, wallSeconds: context.wallSeconds)
+        if isBesideOthers(number, context) { return answerBeside(exchange, verdict, &context) }
         switch verdict {
         case .part(let version, let body):
             tellHead(head, &context)
@@ -52,7 +54,7 @@ extension Download {
         }
     }
 
-    private mutating func acceptPart(
+    mutating func acceptPart(
         _ exchange: Exchange, _ version: Version, _ body: Range<Int64>, _ context: inout Context
     ) {
         learn(version, &context)
@@ -110,6 +112,7 @@ extension Download {
         var transfer = currentTransfer(&context)
         var accepted = exchange
         accepted.body = body
+        accepted.lastAdvance = context.now
         // Several answers may be of several versions, whatever their validators say: the digest decides.
         if !transfer.exchanges.isEmpty || transfer.received > 0 { wasResumed = true }
         transfer.exchanges.removeAll { $0.number == exchange.number }
@@ -118,6 +121,7 @@ extension Download {
         transfer.lastAdvance = context.now
         let latency = context.now - exchange.begun
         transfer.latency = transfer.latency == .zero ? latency : (transfer.latency * 3 + latency) / 4
+        if exchange.offersRanges { transfer.takesRanges = true }
         transfer.asksForMore = exchange.ask.range != nil && !isPlain
         perform(.accept(exchange.number, body), &context)
         go(to: .transferring(transfer), &context)
@@ -129,7 +133,7 @@ extension Download {
         return Transfer(
             exchanges: [], claimed: written, base: written.count, since: context.now, lastAdvance: context.now,
             speedMark: (context.now, 0), lastMark: (context.now, written.count), lastSync: context.now,
-            latency: .zero, asksForMore: false)
+            latency: .zero, asksForMore: false, connections: ConnectionRule(since: context.now))
     }
 
     private mutating func fromZero(_ exchange: Exchange, _ reason: RestartReason, _ context: inout Context) {
@@ -160,7 +164,7 @@ extension Download {
         unusable(exchange, "The server sent more bytes than it had announced.", &context)
     }
 
-    private mutating func redirect(_ exchange: Exchange, _ location: String, _ context: inout Context) {
+    mutating func redirect(_ exchange: Exchange, _ location: String, _ context: inout Context) {
         guard exchange.redirects < Pace.redirects else {
             // Where to last is not told: a location may hold credentials.
             let failure = DownloadFailure(

@@ -9,9 +9,10 @@ extension Download {
     }
 
     mutating func verifyIfComplete(_ context: inout Context) {
-        guard case .transferring(let transfer) = state, transfer.exchanges.isEmpty, let total, isComplete else {
-            return
-        }
+        guard case .transferring(let transfer) = state, let total, isComplete else { return }
+        // The end of an answer is waited for, since more may come than was announced; the answer to a request is not.
+        guard transfer.running == 0 else { return }
+        stopAll(keepBytes: true, &context)
         verify(total, &context)
     }
 

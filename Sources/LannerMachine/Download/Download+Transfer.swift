@@ -5,11 +5,7 @@ extension Download {
         guard case .transferring(var transfer) = state,
             let index = transfer.exchanges.firstIndex(where: { $0.number == number && $0.isAccepted })
         else { return ignore(.unknownExchange(number), &context) }
-        let before = transfer.exchanges[index].received
-        guard count > before else { return }
-        transfer.exchanges[index].received = count
-        transfer.received = transfer.received.addingClamped(count - before)
-        transfer.lastAdvance = context.now
+        guard transfer.advance(at: index, to: count, now: context.now) else { return }
         // Not only once they are written: an exchange that fails right after them has advanced all the same.
         noteGain(transfer.base.addingClamped(transfer.received))
         state = .transferring(transfer)
@@ -64,9 +60,14 @@ extension Download {
             return exchangeOver(failure, over: number, &context)
         }
         let received = max(0, received)
-        transfer.exchanges.removeAll { $0.number == number }
-        transfer.received = transfer.received.addingClamped(max(0, received - exchange.received))
+        let index = transfer.exchanges.firstIndex { $0.number == number }
+        if let index { _ = transfer.advance(at: index, to: received, now: context.now) }
         transfer.lastAdvance = context.now
+        state = .transferring(transfer)
+        if body.lowerBound.addingClamped(received) < body.upperBound, isBesideOthers(number, context) {
+            return lose(number, &context)
+        }
+        transfer.exchanges.removeAll { $0.number == number }
         state = .transferring(transfer)
         bodyEnded(body, received, wasResumed: exchange.ask.resumeData != nil, &context)
     }
@@ -83,6 +84,7 @@ extension Download {
                 DownloadFailure(.transport(.lengthMismatch), "The answer ended \(missing) bytes early."), &context)
         }
         isUnproven = false
+        stopNeedless(&context)
         askForMore(&context)
         verifyIfComplete(&context)
     }
@@ -98,6 +100,7 @@ extension Download {
         if exchange.ask.resumeData != nil, !exchange.isAccepted, failure.reason.maySpeakOfResumeData {
             return startOver(.cannotResume, plain: true, &context)
         }
+        if isBesideOthers(number, context), !failure.reason.isOfDisk { return lose(number, &context) }
         exchangeOver(failure, over: number, &context)
     }
 
@@ -117,8 +120,13 @@ extension Download {
 
     // MARK: Slices
 
-    /// Begins the next slices while there is reason to.
+    /// Begins the next requests while there is reason to.
     mutating func askForMore(_ context: inout Context) {
+        askForSlices(&context)
+        connect(&context)
+    }
+
+    private mutating func askForSlices(_ context: inout Context) {
         let delivery = delivery(context.settings)
         guard case .transferring(var transfer) = state, transfer.asksForMore, let total else { return }
         while transfer.exchanges.count < delivery.inFlight, transfer.wantsMore(at: context.now),
@@ -140,10 +148,7 @@ extension Download {
     private func nextSlice(
         _ transfer: Transfer, _ delivery: Settings.Delivery, _ total: Int64, at now: Duration
     ) -> Range<Int64>? {
-        var claimed = transfer.claimed
-        for exchange in transfer.exchanges {
-            if let range = exchange.ask.range, !exchange.isAccepted { claimed.insert(range) }
-        }
+        let claimed = transfer.taken(besides: written)
         guard let gap = claimed.firstGap(below: total) else { return nil }
         guard let length = delivery.length(for: transfer.isFast ? transfer.speed(at: now) : 0) else { return gap }
         guard claimed.count - written.count + length <= Pace.window else { return nil }
@@ -212,6 +217,7 @@ extension Download {
             transfer.speedMark = (context.now, transfer.arrived)
         }
         state = .transferring(transfer)
+        adapt(&context)
     }
 
     /// Why the attempt has to end, if it has to.
@@ -257,6 +263,29 @@ extension Settings.Delivery {
 }
 
 extension Transfer {
+    /// Notes how much of an answer has come: not what came behind its end, before that was known. False when it is not more.
+    mutating func advance(at index: Int, to count: Int64, now: Duration) -> Bool {
+        let exchange = exchanges[index]
+        let most = exchange.body.map { $0.upperBound - $0.lowerBound } ?? 0
+        let count = min(count, most)
+        guard count > exchange.received else { return false }
+        exchanges[index].received = count
+        exchanges[index].lastAdvance = now
+        received = received.addingClamped(count - exchange.received)
+        lastAdvance = now
+        return true
+    }
+
+    /// Positions that are written, or that an exchange brings or was asked for.
+    func taken(besides written: ByteRanges) -> ByteRanges {
+        var taken = claimed
+        taken.formUnion(written)
+        for exchange in exchanges {
+            if let range = exchange.ask.range, !exchange.isAccepted { taken.insert(range) }
+        }
+        return taken
+    }
+
     /// Whether the next slice should be asked for now, so that its answer is there when the last one ends.
     func wantsMore(at now: Duration) -> Bool {
         guard exchanges.allSatisfy(\.isAccepted) else { return false }

@@ -92,6 +92,8 @@ package struct Exchange: Sendable, Equatable {
     package var number: ExchangeNumber
     package var ask: Ask
     package var begun: Duration
+    /// When bytes of it last came.
+    package var lastAdvance: Duration
     /// How many redirects led here.
     package var redirects = 0
     /// Whether the answer leads elsewhere, which is being looked at.
@@ -102,8 +104,19 @@ package struct Exchange: Sendable, Equatable {
     package var received: Int64 = 0
     /// Bytes that the transport holds, when it hands the body over in the end.
     package var held: Int64 = 0
+    /// Whether the server has said that it sends parts.
+    package var offersRanges = false
+
+    init(number: ExchangeNumber, ask: Ask, begun: Duration) {
+        (self.number, self.ask, self.begun, lastAdvance) = (number, ask, begun, begun)
+    }
 
     package var isAccepted: Bool { body != nil }
+
+    /// What is still to come of an accepted answer.
+    package var rest: Range<Int64>? {
+        body.map { min($0.upperBound, $0.lowerBound.addingClamped(received))..<$0.upperBound }
+    }
 
     /// Bytes still to come, as far as is known.
     package var remaining: Int64 {
@@ -143,6 +156,10 @@ package struct Transfer: Sendable, Equatable {
     package var latency: Duration
     /// Whether what is missing may be asked for by further requests.
     package var asksForMore: Bool
+    /// Whether the server sends parts of the file.
+    package var takesRanges = false
+    /// How many connections are worth it.
+    package var connections: ConnectionRule
 
     package static func == (left: Transfer, right: Transfer) -> Bool {
         left.exchanges == right.exchanges && left.claimed == right.claimed && left.received == right.received

@@ -48,6 +48,8 @@ package enum TransportAction: Sendable, Equatable {
     indirect case begin(ExchangeNumber, Ask)
     /// Write the body of the exchange to these positions of the file.
     case accept(ExchangeNumber, Range<Int64>)
+    /// Let the body of the exchange end at this position: what comes behind it is another's. → ended
+    case cut(ExchangeNumber, at: Int64)
     /// Look at a redirect of the exchange. → redirected, failed
     case follow(ExchangeNumber, location: String)
     /// End the exchange, if it has not come to its end meanwhile; hand over what it has received if `keepBytes`.

@@ -9,6 +9,10 @@ package struct Settings: Sendable, Hashable {
     package var delivery = Delivery.whole
     /// The most bytes a second that all downloads together may take; nil for no bound.
     package var rateLimit: Int64?
+    /// How many connections one download may use, when a body arrives as a whole.
+    package var connections = 1
+    /// A part of a file of fewer bytes is not worth a connection of its own.
+    package var smallestPiece = Pace.piece
     /// Whether the transport goes on by resume data of its own.
     package var takesResumeData = false
     package var watchdog = Watchdog()
@@ -88,6 +92,12 @@ package enum Pace {
     package static let lookAhead: Int64 = 2 << 20
     /// The least that is asked for at once to keep a limit.
     package static let leastSlice: Int64 = 16 << 10
+    /// The least that one of several connections is begun for.
+    package static let piece: Int64 = 1 << 20
+    /// And in time, at the speed of one of them, besides twice the way to the server and back.
+    package static let pieceTime: Duration = .milliseconds(250)
+    /// More bytes than this wait for the disk only when it is the disk that is slow.
+    package static let backlog: Int64 = 4 << 20
     /// How long a full disk is left alone.
     package static let diskWait: Duration = .seconds(30)
     /// How long a download at most waits that found no network where there should be one.

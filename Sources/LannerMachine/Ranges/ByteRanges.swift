@@ -42,6 +42,16 @@ package struct ByteRanges: Sendable, Hashable {
         for range in other.ranges { insert(range) }
     }
 
+    /// Takes every position of a range out.
+    package mutating func remove(_ range: Range<Int64>) {
+        guard !range.isEmpty else { return }
+        ranges = ranges.flatMap { mine in
+            let before = mine.lowerBound..<max(mine.lowerBound, min(mine.upperBound, range.lowerBound))
+            let after = min(mine.upperBound, max(mine.lowerBound, range.upperBound))..<mine.upperBound
+            return [before, after].filter { !$0.isEmpty }
+        }
+    }
+
     /// The part of the set below a position: what a file of that size can hold.
     package func clipped(to size: Int64) -> ByteRanges {
         ByteRanges(

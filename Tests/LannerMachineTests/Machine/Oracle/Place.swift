@@ -117,4 +117,10 @@ struct Flow {
     var isStalled = false
     var redirects = 0
     var window: Range<Int64>?
+
+    /// Whether a range may be asked for besides: nobody brings it, or this does, and can end before.
+    func leaves(_ range: Range<Int64>) -> Bool {
+        guard stage == .flowing, let window else { return !(ask.range ?? 0..<Int64.max).overlaps(range) }
+        return !window.overlaps(range) || window.lowerBound < range.lowerBound && window.upperBound >= range.upperBound
+    }
 }

@@ -118,6 +118,7 @@ extension Remote {
 extension Remote {
     private var whole: Answer {
         var fields = validators
+        if servesRanges { fields["Accept-Ranges"] = "bytes" }
         if tellsLength { fields["Content-Length"] = "\(total)" }
         return Answer(
             head: ResponseHead(status: 200, fields: fields), body: 0..<total, version: version, tellsEnd: tellsLength)

@@ -38,6 +38,7 @@ extension World {
         switch action {
         case .begin(let number, let ask): try begin(index, number, ask)
         case .accept(let number, let range): try accept(index, number, range)
+        case .cut(let number, let end): try cut(index, number, at: end)
         case .follow(let number, _): try follow(index, number)
         case .stop(let number, let keepBytes): try stop(index, number, keepBytes)
         case .flush: try flush(index)
@@ -132,17 +133,20 @@ extension World {
         lastExchange = number
         guard isNetworkAvailable else { throw Nonsense("asks for bytes without a network") }
         guard places[index].call == nil else { throw Nonsense("asks for bytes while a link is on its way") }
-        guard let file = places[index].file, file.isOpen, !file.isClosing, file.verified == nil else {
+        // What was begun anew under an exchange may be opened while more is asked for.
+        let isOnItsWay = places[index].file?.isOpen == true || places[index].flows.contains { $0.stage == .flowing }
+        guard let file = places[index].file, isOnItsWay, !file.isClosing, file.verified == nil else {
             throw Nonsense("asks for bytes without an open file")
         }
         let others = places[index].flows.filter { $0.stage != .over && $0.stage != .redirected }
         guard others.count < inFlight else { throw Nonsense("more than \(inFlight) exchanges") }
-        if let range = ask.range, !others.allSatisfy({ !($0.window ?? $0.ask.range ?? 0..<Int64.max).overlaps(range) })
-        {
+        if let range = ask.range, !others.allSatisfy({ $0.leaves(range) }) {
             throw Nonsense("asks for \(range) twice at once")
         }
-        if let range = ask.range, !file.written.intersection(ByteRanges([range])).isEmpty {
-            throw Nonsense("asks for \(range), some of which is written")
+        // What a redirect leads away from may come otherwise meanwhile.
+        let isLed = mostConnections > 1 && places[index].flows.contains { $0.stage == .redirected }
+        if let range = ask.range, !isLed, isWritten(range, file) {
+            throw Nonsense("asks for \(range), which is written")
         }
         var flow = Flow(number: number, ask: ask)
         if let old = places[index].flows.firstIndex(where: { $0.stage == .redirected }) {
@@ -153,9 +157,14 @@ extension World {
         places[index].flows.append(flow)
     }
 
+    /// Whether any of it is written; or all of it, where what a connection brought that was dropped may come later.
+    private func isWritten(_ range: Range<Int64>, _ file: WorkingFile) -> Bool {
+        mostConnections > 1 ? file.written.contains(range) : !file.written.intersection(ByteRanges([range])).isEmpty
+    }
+
     private var inFlight: Int {
         switch settings.delivery {
-        case .whole: 3  // What was begun before the settings changed goes on.
+        case .whole: max(3, mostConnections)  // What was begun before the settings changed goes on.
         case .sliced(_, let inFlight): max(inFlight, 3)
         }
     }
@@ -188,6 +197,15 @@ extension World {
         places[index].flows[at].window = range
         places[index].flows[at].position = answer.body.lowerBound
         places[index].flows[at].handed = answer.body.lowerBound
+    }
+
+    private func cut(_ index: Int, _ number: ExchangeNumber, at end: Int64) throws {
+        let at = try flow(index, number, .flowing)
+        guard let window = places[index].flows[at].window, window.lowerBound < end, end < window.upperBound else {
+            throw Nonsense("cuts exchange \(number) at \(end), which is not in its body")
+        }
+        places[index].flows[at].window = window.lowerBound..<end
+        cuts += 1
     }
 
     private func follow(_ index: Int, _ number: ExchangeNumber) throws {

@@ -148,6 +148,7 @@ extension World {
         mostRunning = max(machine.runningCount, 1)
         settings.maximumRunning = 1 + random.below(4)
         settings.delivery = delivery
+        setConnections()
         settings.links = links
         settings.hostLimit = hostLimit
         settings.listLimits.standard = 1 + random.below(3)

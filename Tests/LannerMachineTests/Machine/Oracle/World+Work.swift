@@ -259,6 +259,12 @@ extension World {
             }
             return try fail(index, at, number, DownloadFailure(.transport(.connectionLost), ""))
         }
+        // It has come to where another goes on, or, before that was known, farther.
+        if let end = flow.window?.upperBound, end < body.upperBound, flow.position >= end {
+            try hand(index, at)
+            places[index].flows[at].stage = .over
+            return try feed(.exchange(places[index].id, number, .ended(received: flow.position - body.lowerBound)))
+        }
         let most = min(flow.cut ?? body.upperBound, body.upperBound) - flow.position
         let length =
             random.chance(isCalm ? 75 : 25) ? most : min(most, Int64(1 + random.below(scale << random.below(4))))
@@ -271,6 +277,8 @@ extension World {
             let count = body.upperBound - body.lowerBound
             return try feed(.exchange(places[index].id, number, .ended(received: count)))
         }
+        // Not all that has come is told at once.
+        if settings.connections > 1, random.chance(30) { return }
         try feed(.exchange(places[index].id, number, .received(flow.position + length - body.lowerBound)))
     }
 }

@@ -40,6 +40,10 @@ final class World {
     var lastTicket: Ticket = 0
     var lastExchange: ExchangeNumber = 0
     var isNetworkAvailable = true
+    /// How many connections a download may have at most, over all settings there were; and how often one of several has
+    /// taken a part over from another.
+    var mostConnections = 1
+    var cuts = 0
     /// How many may run: the limit, or as many as ran when it was lowered.
     var mostRunning = 0
     /// The same of each list.
@@ -72,6 +76,7 @@ final class World {
         settings.watchdog.total = random.chance(10) ? .seconds(300) : nil
         machine = Machine(settings: settings, seed: random.next())
         settings.delivery = delivery
+        setConnections()
         settings.links = links
         settings.hostLimit = hostLimit
         mostRunning = settings.maximumRunning
@@ -80,7 +85,14 @@ final class World {
     /// Any delivery, with slices that suit the sizes of the files.
     var delivery: Settings.Delivery {
         let length = Int64(scale * 4)
-        return random.chance(25) ? .whole : .sliced(length...length * 2, inFlight: 1 + random.below(3))
+        return random.chance(40) ? .whole : .sliced(length...length * 2, inFlight: 1 + random.below(3))
+    }
+
+    /// Any number of connections, and pieces that suit the sizes of the files.
+    func setConnections() {
+        settings.connections = 1 + random.below(4)
+        settings.smallestPiece = Int64(1 + random.below(scale))
+        mostConnections = max(mostConnections, settings.connections)
     }
 
     /// Any way to have links given.

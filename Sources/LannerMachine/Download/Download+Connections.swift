@@ -1,0 +1,216 @@
+// Several connections for one file. The first request asks for all there is; another one, while that runs, for the second
+// half of the largest part that is still to come. Once its answer is found good, the exchange that was on its way there ends
+// where it begins. So a request that comes to nothing costs nothing; and where one exchange is lost, the others go on.
+
+extension Download {
+    /// Whether an exchange may be lost without loss: bytes come over another one.
+    func isBesideOthers(_ number: ExchangeNumber, _ context: Context) -> Bool {
+        guard context.settings.delivery == .whole, case .transferring(let transfer) = state else { return false }
+        return transfer.exchanges.contains { $0.number != number && $0.isAccepted }
+    }
+
+    /// Whether answers to several requests are sure to be of one version.
+    private func maySplit(_ transfer: Transfer) -> Bool {
+        guard transfer.takesRanges, !isPlain, total != nil, let version else { return false }
+        return switch version.rung(from: ladder.top, hasDigest: hasDigest) {
+        case .strongTag, .strongDate: true
+        case .weak, .digestOnly: hasDigest
+        case .none: false
+        }
+    }
+
+    // MARK: More
+
+    /// Begins further exchanges, up to the number that is worth it.
+    mutating func connect(_ context: inout Context) {
+        let settings = context.settings
+        guard settings.connections > 1, settings.delivery == .whole, case .transferring(var transfer) = state,
+            transfer.connections.wanted > transfer.exchanges.count, maySplit(transfer), let total
+        else { return }
+        let least = transfer.leastPiece(settings.smallestPiece, at: context.now)
+        while transfer.exchanges.count < min(transfer.connections.wanted, settings.connections),
+            let piece = transfer.nextPiece(besides: written, below: total, least: least),
+            let ask = ask(for: piece, settings.delivery)
+        {
+            let exchange = Exchange(number: context.makeExchangeNumber(), ask: ask, begun: context.now)
+            transfer.exchanges.append(exchange)
+            perform(.begin(exchange.number, ask), &context)
+        }
+        state = .transferring(transfer)
+    }
+
+    /// The answer to a request that was made while others run: a part that is still wanted, or nothing to take.
+    mutating func answerBeside(_ exchange: Exchange, _ verdict: Verdict, _ context: inout Context) {
+        switch verdict {
+        case .part(let version, let body):
+            join(exchange, version, body, &context)
+        case .redirect(let location) where exchange.redirects < Pace.redirects:
+            redirect(exchange, location, &context)
+        case .refused(_, let retryAfter):
+            refuse(exchange.number, retryAfter, &context)
+        case .whole, .restart, .fromZero, .complete, .unusable, .redirect:
+            refuse(exchange.number, nil, &context)
+        }
+    }
+
+    private mutating func join(
+        _ exchange: Exchange, _ version: Version, _ body: Range<Int64>, _ context: inout Context
+    ) {
+        guard case .transferring(var transfer) = state else { return }
+        guard maySplit(transfer) else { return refuse(exchange.number, nil, &context) }
+        let isLate = transfer.arrived(besides: written).contains(body.lowerBound..<body.lowerBound + 1)
+        if isLate {
+            leave(exchange.number, &transfer, &context)
+            state = .transferring(transfer)
+            return askForMore(&context)
+        }
+        if let before = transfer.cut(at: body) { perform(.cut(before, at: body.lowerBound), &context) }
+        state = .transferring(transfer)
+        acceptPart(exchange, version, body, &context)
+    }
+
+    // MARK: Less
+
+    /// A server that does not send it like this may not want to: one connection is enough.
+    private mutating func refuse(_ number: ExchangeNumber, _ retryAfter: Duration?, _ context: inout Context) {
+        guard case .transferring(var transfer) = state else { return }
+        transfer.connections.wasRefused(at: context.now, retryAfter: retryAfter)
+        leave(number, &transfer, &context)
+        dropUnwanted(&transfer, &context)
+        state = .transferring(transfer)
+        askForMore(&context)
+    }
+
+    /// An exchange is over before its end, and others are not: they go on, and one of them brings later what it did not.
+    mutating func lose(_ number: ExchangeNumber, _ context: inout Context) {
+        guard case .transferring(var transfer) = state else { return }
+        transfer.give(back: number)
+        transfer.connections.wasLost(at: context.now, left: transfer.exchanges.count)
+        state = .transferring(transfer)
+        askForMore(&context)
+        verifyIfComplete(&context)
+    }
+
+    /// Requests that are out for what has come meanwhile: with nothing else under way, their answers would count.
+    mutating func stopNeedless(_ context: inout Context) {
+        guard case .transferring(var transfer) = state, transfer.running == 0, !transfer.exchanges.isEmpty else {
+            return
+        }
+        let arrived = transfer.arrived(besides: written)
+        for exchange in transfer.exchanges {
+            if let range = exchange.ask.range, arrived.contains(range) { leave(exchange.number, &transfer, &context) }
+        }
+        state = .transferring(transfer)
+    }
+
+    private func leave(_ number: ExchangeNumber, _ transfer: inout Transfer, _ context: inout Context) {
+        transfer.give(back: number)
+        perform(.stop(number, keepBytes: true), &context)
+    }
+
+    /// The latest go first: the others have shown what they are worth.
+    private func dropUnwanted(_ transfer: inout Transfer, _ context: inout Context) {
+        while transfer.exchanges.count > transfer.connections.wanted,
+            let last = transfer.exchanges.last(where: { !$0.isAccepted || transfer.running > 1 })
+        {
+            leave(last.number, &transfer, &context)
+        }
+    }
+
+    // MARK: Time
+
+    /// The regular look at what the connections bring.
+    mutating func adapt(_ context: inout Context) {
+        guard context.settings.delivery == .whole, case .transferring(var transfer) = state, transfer.running > 0,
+            maySplit(transfer), let total
+        else { return }
+        let waiting = transfer.base.addingClamped(transfer.received) - written.count
+        transfer.connections.look(
+            ConnectionRule.Look(
+                now: context.now, received: transfer.received, running: transfer.running,
+                left: max(0, total - written.count), isHeldUp: waiting > Pace.backlog,
+                most: context.settings.connections))
+        dropUnwanted(&transfer, &context)
+        let silent = transfer.exchanges.first { context.now - $0.lastAdvance >= context.settings.watchdog.silence }
+        state = .transferring(transfer)
+        if let silent, isBesideOthers(silent.number, context), !context.settings.watchdog.leavesExchanges {
+            perform(.stop(silent.number, keepBytes: true), &context)
+            return lose(silent.number, &context)
+        }
+        askForMore(&context)
+    }
+}
+
+extension Transfer {
+    /// Over how many exchanges bytes come.
+    var running: Int { exchanges.count { $0.isAccepted } }
+
+    /// Positions that are written, or on their way from here to the disk.
+    func arrived(besides written: ByteRanges) -> ByteRanges {
+        var arrived = claimed
+        arrived.formUnion(written)
+        for exchange in exchanges { exchange.rest.map { arrived.remove($0) } }
+        return arrived
+    }
+
+    /// What an exchange does not bring any more can be asked for again.
+    mutating func give(back number: ExchangeNumber) {
+        for exchange in exchanges where exchange.number == number { exchange.rest.map { claimed.remove($0) } }
+        exchanges.removeAll { $0.number == number }
+    }
+
+    /// Lets the exchange that is on its way to a body end where that begins; says which one that is.
+    mutating func cut(at body: Range<Int64>) -> ExchangeNumber? {
+        for index in exchanges.indices {
+            guard let whole = exchanges[index].body, exchanges[index].rest?.contains(body.lowerBound) == true else {
+                continue
+            }
+            exchanges[index].body = whole.lowerBound..<body.lowerBound
+            claimed.remove(body.lowerBound..<whole.upperBound)
+            return exchanges[index].number
+        }
+        return nil
+    }
+
+    /// Fewer bytes are not worth a request.
+    func leastPiece(_ smallest: Int64, at now: Duration) -> Int64 {
+        let time = Pace.pieceTime.milliseconds.addingClamped(min(latency.milliseconds, 60_000) * 2)
+        let speed = speed(at: now) / Int64(max(1, running))
+        return max(1, smallest, speed.multipliedClamped(by: time) / 1000)
+    }
+
+    /// What the next exchange is asked for: what nobody brings, else the second half of the largest part that one does.
+    func nextPiece(besides written: ByteRanges, below total: Int64, least: Int64) -> Range<Int64>? {
+        if let gap = taken(besides: written).firstGap(below: total) { return gap }
+        let asked = exchanges.compactMap { $0.isAccepted ? nil : $0.ask.range?.lowerBound }
+        // What is written may be farther than what was told of.
+        let parts = exchanges.compactMap(\.rest).compactMap { rest in
+            written.firstGap(
+                from: rest.lowerBound, below: asked.filter(rest.contains).min() ?? rest.upperBound)
+        }
+        guard let largest = parts.max(by: { $0.upperBound - $0.lowerBound < $1.upperBound - $1.lowerBound }) else {
+            return nil
+        }
+        let half = (largest.upperBound - largest.lowerBound) / 2
+        guard half >= least else { return nil }
+        let middle = largest.lowerBound + half
+        // Writes that begin at whole megabytes are the cheapest.
+        let aligned = middle & ~0xF_FFFF
+        return (aligned - largest.lowerBound >= least ? aligned : middle)..<largest.upperBound
+    }
+}
+
+extension DownloadFailure.Reason {
+    /// Whether another connection would fare no better.
+    var isOfDisk: Bool {
+        if case .disk = self { true } else { false }
+    }
+}
+
+extension ResponseHead {
+    /// Whether the server says that it sends parts (RFC 9110, 14.3), or has sent one.
+    var offersRanges: Bool {
+        status == 206
+            || FieldText.members(fields.values(of: "Accept-Ranges")).contains { FieldText.equal($0, "bytes") }
+    }
+}

@@ -1,0 +1,137 @@
+/// How many connections one download is worth: more are tried, and stay when they bring more.
+///
+/// It is told at regular times how much has come, and says how many there should be. First it tries as many again as
+/// there are, for each of them costs time while it is missing; after a try that brought nothing one at a time, with
+/// longer and longer pauses.
+package struct ConnectionRule: Sendable, Equatable {
+    /// What it goes by.
+    package struct Look: Sendable, Equatable {
+        package var now: Duration
+        /// Bytes that have come over all connections.
+        package var received: Int64
+        /// Connections over which bytes come.
+        package var running: Int
+        /// Bytes that are still to come.
+        package var left: Int64
+        /// Whether it is the disk that is slow.
+        package var isHeldUp: Bool
+        /// How many connections there may be.
+        package var most: Int
+
+        package init(
+            now: Duration, received: Int64, running: Int, left: Int64, isHeldUp: Bool = false, most: Int
+        ) {
+            (self.now, self.received, self.running) = (now, received, running)
+            (self.left, self.isHeldUp, self.most) = (left, isHeldUp, most)
+        }
+    }
+
+    /// How many there should be.
+    package private(set) var wanted = 1
+    /// Where the window begins that is measured; nil until it does.
+    private var mark: Mark?
+    private var trial: Trial?
+    /// Whether a try has brought nothing: from then on one is tried at a time.
+    private var isCautious = false
+    /// Before this nothing is tried, and how long after the next try that brings nothing.
+    private var rest = Duration.zero
+    private var pause = firstPause
+
+    private struct Mark: Equatable {
+        var time: Duration
+        var received: Int64
+    }
+
+    private struct Trial: Equatable {
+        /// How many there were, and what they brought in a second.
+        var before: Int
+        var speed: Int64
+        var begun: Duration
+    }
+
+    /// A gain of half as much shows soon, one of a tenth after a while.
+    static let window: Duration = .milliseconds(500)
+    static let longWindow: Duration = .milliseconds(1500)
+    /// How long a try at most waits for its connections.
+    static let patience: Duration = .seconds(2)
+    static let firstPause: Duration = .seconds(4)
+    static let longestPause: Duration = .seconds(256)
+
+    /// One connection, over which bytes come from a time on.
+    package init(since time: Duration) {
+        mark = Mark(time: time, received: 0)
+    }
+
+    /// Looks at what has come.
+    package mutating func look(_ look: Look) {
+        if wanted > max(1, look.most) { settle(at: max(1, look.most)) }
+        guard let mark else {
+            if isReady(look) { self.mark = Mark(time: look.now, received: look.received) }
+            return
+        }
+        let time = look.now - mark.time
+        guard time >= Self.window else { return }
+        let speed = max(0, look.received - mark.received).perSecond(over: time)
+        if let trial { judge(trial, speed, over: time, look) } else { consider(speed, look) }
+    }
+
+    /// A connection was refused, or what came over it was of no use: one is enough, for a while.
+    package mutating func wasRefused(at now: Duration, retryAfter: Duration? = nil) {
+        settle(at: 1)
+        waitLonger(at: now, retryAfter ?? .zero)
+    }
+
+    /// A connection was lost, and so many are left.
+    package mutating func wasLost(at now: Duration, left: Int) {
+        settle(at: max(1, min(wanted, left)))
+        waitLonger(at: now, .zero)
+    }
+
+    // MARK: Trying
+
+    /// Whether what comes from now on tells something of all connections.
+    private func isReady(_ look: Look) -> Bool {
+        guard let trial else { return true }
+        return look.running >= wanted || look.now - trial.begun >= Self.patience
+    }
+
+    private mutating func consider(_ speed: Int64, _ look: Look) {
+        mark = Mark(time: look.now, received: look.received)
+        // What is there in a second is not worth a request.
+        guard look.now >= rest, wanted < look.most, look.running >= wanted, !look.isHeldUp, look.left > speed else {
+            return
+        }
+        trial = Trial(before: wanted, speed: speed, begun: look.now)
+        wanted = min(look.most, isCautious ? wanted + 1 : wanted * 2)
+        mark = nil
+    }
+
+    private mutating func judge(_ trial: Trial, _ speed: Int64, over time: Duration, _ look: Look) {
+        let isMuch = speed > trial.speed.addingClamped(trial.speed / 2)
+        guard isMuch || time >= Self.longWindow else { return }
+        if isMuch || speed > trial.speed.addingClamped(trial.speed / 10) {
+            self.trial = nil
+            pause = Self.firstPause
+            consider(speed, look)
+        } else {
+            settle(at: trial.before)
+            waitLonger(at: look.now, .zero)
+        }
+    }
+
+    private mutating func settle(at count: Int) {
+        (wanted, trial, mark) = (count, nil, nil)
+    }
+
+    private mutating func waitLonger(at now: Duration, _ least: Duration) {
+        isCautious = true
+        rest = now + max(pause, least)
+        pause = min(pause * 2, Self.longestPause)
+    }
+}
+
+extension Int64 {
+    fileprivate func perSecond(over time: Duration) -> Int64 {
+        multipliedClamped(by: 1000) / Swift.max(1, time.milliseconds)
+    }
+}

@@ -1,0 +1,338 @@
+import LannerMachine
+import Testing
+
+/// Several connections for one file: when they are begun, what each brings, and what becomes of the others when one is lost.
+@Suite struct ConnectionTests {
+    private static let megabyte: Int64 = 1 << 20
+    private let megabyte = Self.megabyte
+
+    /// A file of 100 MiB, of which one connection brings 5 MiB a second, each at its own pace.
+    private struct Line {
+        var bench: Bench
+        var received: [ExchangeNumber: Int64] = [:]
+
+        init(
+            _ connections: Int = 4, hasDigest: Bool = false, saved: Saved? = nil,
+            head: ResponseHead = .large(), smallestPiece: Int64 = ConnectionTests.megabyte
+        ) {
+            var settings = Settings()
+            (settings.connections, settings.smallestPiece) = (connections, smallestPiece)
+            bench = .transferring(settings, hasDigest: hasDigest, saved: saved, head: head)
+        }
+
+        var exchanges: [Exchange] { bench.transfer?.exchanges ?? [] }
+
+        /// Bytes come over every connection, and are written at once; a quarter of a second passes.
+        @discardableResult
+        mutating func tick(_ perSecond: Int64 = 5 << 20) -> [Action] {
+            bench.now += .milliseconds(250)
+            var actions: [Action] = []
+            for exchange in exchanges {
+                guard let body = exchange.body else { continue }
+                let before = received[exchange.number] ?? 0
+                let count = min(before + perSecond / 4, body.upperBound - body.lowerBound)
+                received[exchange.number] = count
+                let range = body.lowerBound + before..<body.lowerBound + count
+                if !range.isEmpty { actions += bench.feed(.file(bench.id, 1, .wrote(range))) }
+                actions += bench.feed(.exchange(bench.id, exchange.number, .received(count)))
+                if count == body.upperBound - body.lowerBound {
+                    actions += bench.feed(.exchange(bench.id, exchange.number, .ended(received: count)))
+                }
+            }
+            return actions + bench.feed(.timer)
+        }
+
+        /// The server answers every request that is out as it should.
+        @discardableResult
+        mutating func answer() -> [Action] {
+            exchanges.filter { !$0.isAccepted }.flatMap { exchange in
+                bench.feed(
+                    .exchange(bench.id, exchange.number, .head(.part(exchange.ask.range ?? 0..<1, of: 100 << 20))))
+            }
+        }
+
+        /// Up to where another request is out; its number.
+        mutating func toSecond() -> ExchangeNumber {
+            tick()
+            tick()
+            return exchanges.last?.number ?? 0
+        }
+    }
+
+    @Test func itBeginsWithOneForAllThereIs() {
+        var line = Line()
+        #expect(line.exchanges.map(\.number) == [1])
+        #expect(line.exchanges[0].ask.range == nil)
+        #expect(line.tick().asks.isEmpty)
+    }
+
+    @Test func aSecondIsAskedForTheSecondHalfOfWhatIsToCome() {
+        var line = Line()
+        line.tick()
+        let asks = line.tick().asks
+        #expect(asks.count == 1)
+        // 2.5 of 100 MiB have come.
+        #expect(asks.first?.headerFields["Range"] == "bytes=\(51 * megabyte)-")
+        #expect(asks.first?.headerFields["If-Range"] == "\"a\"")
+        #expect(line.exchanges[0].body == 0..<100 * megabyte)
+    }
+
+    @Test func theFirstEndsWhereTheSecondBegins() {
+        var line = Line()
+        let second = line.toSecond()
+        let actions = line.answer()
+        #expect(actions.contains(.transport(line.bench.id, .cut(1, at: 51 * megabyte))))
+        #expect(actions.contains(.transport(line.bench.id, .accept(second, 51 * megabyte..<100 * megabyte))))
+        #expect(line.exchanges.map(\.body) == [0..<51 * megabyte, 51 * megabyte..<100 * megabyte])
+    }
+
+    @Test func theFileIsWholeInTheEndAndRequestsAreFew() {
+        var line = Line(8)
+        var asks = 1
+        for _ in 0..<400 where line.bench.transfer != nil {
+            asks += line.tick().asks.count
+            line.answer()
+        }
+        #expect(line.bench.phase == .running)
+        if case .verifying(let verifying) = line.bench.state {
+            #expect(verifying.total == 100 * megabyte)
+        } else {
+            Issue.record("the file is not complete: \(String(describing: line.bench.state))")
+        }
+        #expect(asks >= 8)
+        #expect(asks <= 24)
+        // 100 MiB at 5 a second take 20 seconds over one.
+        #expect(line.bench.now <= .seconds(5))
+    }
+
+    @Test func noMoreThanMayBeAreOut() {
+        var line = Line(3)
+        for _ in 0..<20 {
+            line.tick()
+            line.answer()
+            #expect(line.exchanges.count <= 3)
+        }
+        #expect(line.exchanges.count == 3)
+    }
+
+    @Test(arguments: [
+        // No word of ranges, no validator, a weak one, no size, a content coding, and too small a file.
+        ResponseHead.file(100 << 20),
+        .large(tag: nil), .large(tag: "W/\"a\""), .large(nil),
+        .large().with("Content-Encoding", "gzip"), .large(1 << 20),
+    ])
+    func oneIsAllWhereMoreWouldNotBeSafe(head: ResponseHead) {
+        var line = Line(head: head)
+        for _ in 0..<3 { #expect(line.tick(100_000).asks.isEmpty) }
+        for _ in 0..<20 { #expect(line.tick(40_000).asks.isEmpty) }
+        #expect(line.exchanges.count == 1)
+    }
+
+    @Test(arguments: [nil, "W/\"a\""])
+    func aDigestTiesWhatValidatorsDoNot(tag: String?) {
+        var line = Line(hasDigest: true, head: .large(tag: tag))
+        #expect(line.toSecond() == 2)
+    }
+
+    @Test func aDigestThatWasTakenBackEndsIt() {
+        var line = Line(hasDigest: true, head: .large(tag: nil))
+        let second = line.toSecond()
+        line.bench.feed(.expectDigest(line.bench.id, false))
+        let head = ResponseHead.part(51 * megabyte..<100 * megabyte, of: 100 * megabyte, tag: nil)
+        let actions = line.bench.feed(.exchange(line.bench.id, second, .head(head)))
+        #expect(actions == [.transport(line.bench.id, .stop(second, keepBytes: true))])
+    }
+
+    @Test(arguments: [
+        ResponseHead.file(100 << 20), .large(tag: "\"b\""), ResponseHead(status: 429), ResponseHead(status: 503),
+        ResponseHead(status: 404), ResponseHead(status: 401), ResponseHead(status: 412), ResponseHead(status: 416),
+        .part(0..<10, of: 100 << 20), .part(51 << 20..<100 << 20, of: 100 << 20, tag: "\"b\""),
+        .part(51 << 20..<100 << 20, of: 200 << 20), ResponseHead(status: 206),
+    ])
+    func anAnswerThatIsOfNoUseIsStoppedAndTheFirstGoesOn(head: ResponseHead) {
+        var line = Line()
+        let second = line.toSecond()
+        let actions = line.bench.feed(.exchange(line.bench.id, second, .head(head)))
+        #expect(actions == [.transport(line.bench.id, .stop(second, keepBytes: true))])
+        #expect(line.exchanges.map(\.body) == [0..<100 * megabyte])
+        for _ in 0..<15 { #expect(line.tick().asks.isEmpty) }
+    }
+
+    @Test func aServerThatAsksForPatienceGetsIt() {
+        var line = Line()
+        let second = line.toSecond()
+        let head = ResponseHead(status: 503, fields: ["Retry-After": "10"])
+        line.bench.feed(.exchange(line.bench.id, second, .head(head)))
+        for _ in 0..<39 { #expect(line.tick(1 << 20).asks.isEmpty) }
+        for _ in 0..<4 { line.tick(1 << 20) }
+        #expect(line.exchanges.count == 2)
+    }
+
+    @Test func aRefusalBringsItBackToOneWithoutLosingBytes() {
+        var line = Line()
+        for _ in 0..<5 {
+            line.tick()
+            line.answer()
+        }
+        line.tick()
+        #expect(line.exchanges.count == 4)
+        guard let refused = line.exchanges.first(where: { !$0.isAccepted }) else { return }
+        line.bench.feed(.exchange(line.bench.id, refused.number, .head(ResponseHead(status: 429))))
+        #expect(line.exchanges.map(\.number) == [1])
+        #expect(line.bench.phase == .running)
+    }
+
+    @Test func aLostConnectionIsNoFailureWhileAnotherGoesOn() {
+        var line = Line()
+        let second = line.toSecond()
+        line.answer()
+        let lost = DownloadFailure(.transport(.connectionLost), "")
+        #expect(line.bench.feed(.exchange(line.bench.id, second, .failed(lost))).isEmpty)
+        #expect(line.exchanges.map(\.body) == [0..<51 * megabyte])
+        // The first comes to its end, and what the second has not brought is asked for.
+        line.bench.feed(.file(line.bench.id, 1, .wrote(0..<51 * megabyte)))
+        let asks = line.bench.feed(.exchange(line.bench.id, 1, .ended(received: 51 * megabyte))).asks
+        #expect(asks.map(\.range) == [51 * megabyte..<100 * megabyte])
+    }
+
+    @Test func theFirstMayBeTheOneThatIsLost() {
+        var line = Line()
+        let second = line.toSecond()
+        line.answer()
+        let lost = DownloadFailure(.transport(.connectionLost), "")
+        #expect(line.bench.feed(.exchange(line.bench.id, 1, .failed(lost))).isEmpty)
+        line.bench.feed(.file(line.bench.id, 1, .wrote(51 * megabyte..<100 * megabyte)))
+        let asks = line.bench.feed(.exchange(line.bench.id, second, .ended(received: 49 * megabyte))).asks
+        #expect(asks.map(\.range) == [line.received[1]!..<51 * megabyte])
+    }
+
+    @Test func theLastOneThatIsLostIsAFailure() {
+        var line = Line()
+        let second = line.toSecond()
+        line.answer()
+        let lost = DownloadFailure(.transport(.connectionLost), "")
+        line.bench.feed(.exchange(line.bench.id, 1, .failed(lost)))
+        #expect(line.bench.feed(.exchange(line.bench.id, second, .failed(lost))).retry?.failure == lost)
+    }
+
+    @Test func anAnswerThatEndsTooSoonIsALossAsWell() {
+        var line = Line()
+        let second = line.toSecond()
+        line.answer()
+        #expect(line.bench.feed(.exchange(line.bench.id, second, .ended(received: 10))).retry == nil)
+        #expect(line.exchanges.map(\.number) == [1])
+    }
+
+    @Test func aFullDiskIsAFailureOverAnyConnection() {
+        var line = Line()
+        let second = line.toSecond()
+        let full = DownloadFailure(.disk(.noSpace), "")
+        line.bench.feed(.exchange(line.bench.id, second, .failed(full)))
+        #expect(line.bench.transfer == nil)
+    }
+
+    @Test func anAnswerThatComesTooLateIsStopped() {
+        var line = Line()
+        let second = line.toSecond()
+        line.bench.feed(.exchange(line.bench.id, 1, .received(52 * megabyte)))
+        let head = ResponseHead.part(51 * megabyte..<100 * megabyte, of: 100 * megabyte)
+        let actions = line.bench.feed(.exchange(line.bench.id, second, .head(head)))
+        #expect(actions.contains(.transport(line.bench.id, .stop(second, keepBytes: true))))
+        #expect(!actions.contains { if case .transport(_, .accept) = $0 { true } else { false } })
+        #expect(line.exchanges[0].body == 0..<100 * megabyte)
+    }
+
+    @Test func aRequestIsStoppedWhenAllHasComeWithoutIt() {
+        var line = Line()
+        let second = line.toSecond()
+        line.bench.feed(.exchange(line.bench.id, 1, .received(100 * megabyte)))
+        let actions = line.bench.feed(.exchange(line.bench.id, 1, .ended(received: 100 * megabyte)))
+        #expect(actions.contains(.transport(line.bench.id, .stop(second, keepBytes: true))))
+        #expect(line.exchanges.isEmpty)
+    }
+
+    @Test func whatCameBehindTheCutIsNotCounted() {
+        var line = Line()
+        _ = line.toSecond()
+        line.answer()
+        line.bench.feed(.exchange(line.bench.id, 1, .ended(received: 53 * megabyte)))
+        #expect(line.bench.transfer?.received == 51 * megabyte)
+    }
+
+    @Test func aSilentConnectionIsGivenUpBesideOneThatIsNot() {
+        var line = Line()
+        let second = line.toSecond()
+        line.answer()
+        var actions: [Action] = []
+        for count in 1...Int64(60) {
+            line.bench.feed(.exchange(line.bench.id, 1, .received(4 * megabyte + count)))
+            actions = line.bench.pass(.seconds(1))
+            if line.exchanges.count == 1 { break }
+        }
+        #expect(line.exchanges.map(\.number) == [1])
+        #expect(line.bench.phase == .running)
+        #expect(actions.contains(.transport(line.bench.id, .stop(second, keepBytes: true))))
+    }
+
+    @Test func whatAlreadyCameAtTheEndOfAFileIsAskedForFirst() {
+        // Two holes: the first is asked for as always, the other by the second connection.
+        var saved = Saved.holding()
+        let version = Version(
+            entityTag: EntityTag("\"a\""), lastModified: nil, isLastModifiedStrong: false, total: 100 << 20)
+        let held = ByteRanges([0..<megabyte, 40 * megabyte..<50 * megabyte])
+        saved = Saved(
+            status: .suspended, version: version, generation: 1, written: held, synced: held, total: 100 << 20)
+        var line = Line(saved: saved, head: .part(megabyte..<40 * megabyte, of: 100 << 20))
+        line.tick()
+        #expect(line.tick().asks.map(\.range) == [50 * megabyte..<100 * megabyte])
+    }
+
+    @Test func aPlainDownloadHasOneOnly() {
+        var line = Line()
+        // Ranges have proved unusable, and it began again.
+        line.bench.feed(.exchange(line.bench.id, 1, .overflowed))
+        line.bench.opened(2)
+        let number = line.bench.feed(.timer).isEmpty ? ExchangeNumber(2) : 2
+        line.bench.feed(.exchange(line.bench.id, number, .head(.large())))
+        for count in 1...Int64(20) {
+            line.bench.feed(.exchange(line.bench.id, number, .received(count * megabyte)))
+            #expect(line.bench.pass(.milliseconds(250)).asks.isEmpty)
+        }
+    }
+
+    @Test func fewerSettingsStopTheLatest() {
+        var line = Line()
+        for _ in 0..<8 {
+            line.tick()
+            line.answer()
+        }
+        #expect(line.exchanges.count == 4)
+        line.bench.feed(.settings(line.bench.settings.with { $0.connections = 1 }))
+        line.tick()
+        #expect(line.exchanges.map(\.number) == [1])
+        #expect(line.bench.phase == .running)
+    }
+
+    @Test func aRedirectIsFollowed() {
+        var line = Line()
+        let second = line.toSecond()
+        let head = ResponseHead(status: 302, fields: ["Location": "/elsewhere"])
+        let actions = line.bench.feed(.exchange(line.bench.id, second, .head(head)))
+        #expect(actions.contains(.transport(line.bench.id, .follow(second, location: "/elsewhere"))))
+        #expect(
+            line.bench.feed(.exchange(line.bench.id, second, .redirected)).asks.first?.range?.lowerBound == 51 << 20)
+    }
+}
+
+extension ResponseHead {
+    /// A 200 of a large file, from a server that sends parts.
+    static func large(_ total: Int64? = 100 << 20, tag: String? = "\"a\"") -> ResponseHead {
+        file(total, tag: tag).with("Accept-Ranges", "bytes")
+    }
+
+    func with(_ name: String, _ value: String) -> ResponseHead {
+        var head = self
+        head.fields[name] = value
+        return head
+    }
+}
