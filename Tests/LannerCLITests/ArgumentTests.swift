@@ -10,14 +10,14 @@ import Testing
     @Test func readsEveryOptionOfGet() throws {
         let words = [
             "get", "-o", "out.bin", "-d", "dir", "--checksum", Self.digest, "-j", "8", "--header", "X-Key: a: b ",
-            "--header", "Accept:text/html", "--retries", "0", "--timeout", "30", "--transport", "urlsession", "--json",
-            "--limit-rate", "100k", "--priority", "very-high", "-q", Self.url,
+            "--header", "Accept:text/html", "--retries", "0", "--timeout", "30", "--transport", "urlsession", "-x",
+            "16", "--limit-rate", "100k", "--priority", "very-high", "--json", "-q", Self.url,
         ]
         var expected = GetOptions(urls: [Self.url], output: "out.bin", directory: "dir", jobs: 8)
         expected.checksum = try Checksum.Digest(parsing: Self.digest)
         expected.headers = ["X-Key": "a: b", "Accept": "text/html"]
         (expected.retries, expected.timeout, expected.isJSON, expected.isQuiet) = (0, 30, true, true)
-        expected.transport = .urlsession
+        (expected.transport, expected.connections) = (.urlsession, 16)
         (expected.rateLimit, expected.priority) = (102_400, .veryHigh)
         #expect(try Command(words) == .get(expected))
     }
@@ -25,6 +25,7 @@ import Testing
     @Test func readsTheOtherFormsOfValues() throws {
         let expected = GetOptions(urls: ["-a", Self.url], jobs: 3, retries: 2)
         #expect(try Command(["get", "-j3", "--retries=2", "--", "-a", Self.url]) == .get(expected))
+        #expect(try Command(["get", "--connections=1", "a"]) == .get(GetOptions(urls: ["a"], connections: 1)))
         #expect(try Command(["get", "-i", "-"]) == .get(GetOptions(inputFile: "-")))
         #expect(try Command(["get", "-i-"]) == .get(GetOptions(inputFile: "-")))
         #expect(try Command(["get", Self.url, "-q"]) == .get(GetOptions(urls: [Self.url], isQuiet: true)))
@@ -68,7 +69,9 @@ import Testing
             (["-x"], "there is no option “-x”; see lanner --help"),
             (["get"], "a URL is missing; see lanner get --help"),
             (["get", "--fast", url], "there is no option “--fast”; see lanner get --help"),
-            (["get", "-x", url], "there is no option “-x”; see lanner get --help"),
+            (["get", "-y", url], "there is no option “-y”; see lanner get --help"),
+            (["get", url, "-x", "17"], "-x needs a whole number from 1 to 16, not “17”"),
+            (["get", url, "-x0"], "-x needs a whole number from 1 to 16, not “0”"),
             (["get", url, "-o"], "-o needs a FILE"),
             (["get", url, "--checksum"], "--checksum needs ALGO:HEX"),
             (["get", url, "--json=yes"], "--json takes no value"),

@@ -14,6 +14,8 @@ struct GetOptions: Sendable, Equatable {
     var checksum: Checksum.Digest?
     /// `-j`
     var jobs = 4
+    /// `-x`, `--connections`: for one file.
+    var connections = 4
     /// `--header`
     var headers = HeaderFields()
     /// `--retries`: in a row, without a byte gained.
@@ -52,6 +54,7 @@ extension GetOptions {
         case "-i": inputFile = try reader.value("a FILE, or - for standard input")
         case "--checksum": checksum = try .argument(reader.value("ALGO:HEX"))
         case "-j": jobs = try reader.number("a number", in: 1...256)
+        case "-x", "--connections": connections = try reader.number("a number", in: 1...16)
         case "--header": try addHeader(reader.value("'NAME: VALUE'"))
         case "--retries": retries = try reader.number("a number", in: 0...1_000_000)
         case "--timeout": timeout = try reader.number("a number of seconds", in: 1...86_400)

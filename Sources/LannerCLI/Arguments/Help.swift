@@ -40,7 +40,7 @@ enum Help: String, Sendable, CaseIterable {
           -i FILE|-            read URLs, one a line; below each, indented, may follow
                                out=NAME and checksum=ALGO:HEX; # begins a comment
           --checksum ALGO:HEX  what the file must be (md5, sha1, sha256, sha512)
-          -j N                 downloads at once; default 4
+          -j N, -x N           downloads at once, 4; connections for each at most, 4
           --header 'K: V'      send a header field; may be repeated
           --retries N          tries again in a row without progress; default 5
           --timeout S          seconds a server may be silent; default 60

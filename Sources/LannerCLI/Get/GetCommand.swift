@@ -63,6 +63,7 @@ struct GetCommand {
     private var configuration: SessionConfiguration {
         var configuration = SessionConfiguration()
         configuration.maxConcurrentTasksLimit = options.jobs
+        configuration.maxConnectionsPerDownload = options.connections
         configuration.timeoutIntervalForRequest = TimeInterval(options.timeout)
         configuration.retryPolicy.maximumRetries = options.retries
         configuration.maximumBytesPerSecond = options.rateLimit

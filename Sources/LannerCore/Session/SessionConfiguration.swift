@@ -36,7 +36,8 @@ public struct SessionConfiguration: Sendable, Hashable {
     /// They do not count for ``maxConcurrentTasksPerHost``. Where the transport limits the connections to a host, leave
     /// room: those of one task may hold up another.
     public var maxConnectionsPerDownload = 4
-    /// The least that a connection is begun for; files of tests are small.
+    /// With how many of them a file begins, and the least that one is begun for: a test need not wait for either.
+    package var firstConnections = 1
     package var smallestPiece = Pace.piece
 
     /// Whether mobile data may be used. Where a ``NetworkMonitor`` tells of the kinds of networks, tasks that run stop and
@@ -111,6 +112,7 @@ extension SessionConfiguration {
             }
         settings.rateLimit = maximumBytesPerSecond.map { max(1, $0) }
         settings.connections = traits.delivery == .pausable ? min(max(1, maxConnectionsPerDownload), 16) : 1
+        settings.firstConnections = firstConnections
         settings.smallestPiece = smallestPiece
         settings.takesResumeData = traits.hasResumeData && traits.delivery == .file
         settings.watchdog.silence = Self.duration(timeoutIntervalForRequest)

@@ -130,10 +130,11 @@ extension Download {
 
     private func currentTransfer(_ context: inout Context) -> Transfer {
         if case .transferring(let transfer) = state { return transfer }
+        let connections = min(context.settings.firstConnections, context.settings.connections)
         return Transfer(
             exchanges: [], claimed: written, base: written.count, since: context.now, lastAdvance: context.now,
             speedMark: (context.now, 0), lastMark: (context.now, written.count), lastSync: context.now,
-            latency: .zero, asksForMore: false, connections: ConnectionRule(since: context.now))
+            latency: .zero, asksForMore: false, connections: ConnectionRule(since: context.now, wanted: connections))
     }
 
     private mutating func fromZero(_ exchange: Exchange, _ reason: RestartReason, _ context: inout Context) {

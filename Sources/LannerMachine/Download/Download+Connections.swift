@@ -5,8 +5,11 @@
 extension Download {
     /// Whether an exchange may be lost without loss: bytes come over another one.
     func isBesideOthers(_ number: ExchangeNumber, _ context: Context) -> Bool {
-        guard context.settings.delivery == .whole, case .transferring(let transfer) = state else { return false }
-        return transfer.exchanges.contains { $0.number != number && $0.isAccepted }
+        guard case .transferring(let transfer) = state else { return false }
+        let isWhole = context.settings.delivery == .whole
+        return transfer.exchanges.contains {
+            $0.number != number && $0.isAccepted && (isWhole || transfer.asks(number, within: $0.rest))
+        }
     }
 
     /// Whether answers to several requests are sure to be of one version.
@@ -144,6 +147,12 @@ extension Download {
 extension Transfer {
     /// Over how many exchanges bytes come.
     var running: Int { exchanges.count { $0.isAccepted } }
+
+    /// Whether an exchange is asked for a part of what another one is still to bring.
+    func asks(_ number: ExchangeNumber, within rest: Range<Int64>?) -> Bool {
+        guard let rest, let asked = exchanges.first(where: { $0.number == number })?.ask.range else { return false }
+        return rest.overlaps(asked)
+    }
 
     /// Positions that are written, or on their way from here to the disk.
     func arrived(besides written: ByteRanges) -> ByteRanges {

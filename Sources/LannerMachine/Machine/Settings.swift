@@ -11,6 +11,8 @@ package struct Settings: Sendable, Hashable {
     package var rateLimit: Int64?
     /// How many connections one download may use, when a body arrives as a whole.
     package var connections = 1
+    /// With how many of them one begins, before it is known whether they help.
+    package var firstConnections = 1
     /// A part of a file of fewer bytes is not worth a connection of its own.
     package var smallestPiece = Pace.piece
     /// Whether the transport goes on by resume data of its own.

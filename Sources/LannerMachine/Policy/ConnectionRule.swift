@@ -27,10 +27,13 @@ package struct ConnectionRule: Sendable, Equatable {
     }
 
     /// How many there should be.
-    package private(set) var wanted = 1
+    package private(set) var wanted: Int
     /// Where the window begins that is measured; nil until it does.
     private var mark: Mark?
     private var trial: Trial?
+    /// What had come at the last look, and in how many of the last ones in a row something had.
+    private var last: Int64 = 0
+    private var gains = 0
     /// Whether a try has brought nothing: from then on one is tried at a time.
     private var isCautious = false
     /// Before this nothing is tried, and how long after the next try that brings nothing.
@@ -57,13 +60,16 @@ package struct ConnectionRule: Sendable, Equatable {
     static let firstPause: Duration = .seconds(4)
     static let longestPause: Duration = .seconds(256)
 
-    /// One connection, over which bytes come from a time on.
-    package init(since time: Duration) {
+    /// One connection, over which bytes come from a time on, or so many.
+    package init(since time: Duration, wanted: Int = 1) {
+        self.wanted = max(1, wanted)
         mark = Mark(time: time, received: 0)
     }
 
     /// Looks at what has come.
     package mutating func look(_ look: Look) {
+        gains = look.received > last ? gains + 1 : 0
+        last = look.received
         if wanted > max(1, look.most) { settle(at: max(1, look.most)) }
         guard let mark else {
             if isReady(look) { self.mark = Mark(time: look.now, received: look.received) }
@@ -97,13 +103,15 @@ package struct ConnectionRule: Sendable, Equatable {
 
     private mutating func consider(_ speed: Int64, _ look: Look) {
         mark = Mark(time: look.now, received: look.received)
-        // What is there in a second is not worth a request.
-        guard look.now >= rest, wanted < look.most, look.running >= wanted, !look.isHeldUp, look.left > speed else {
-            return
-        }
+        guard look.now >= rest, wanted < look.most, isWorthATry(look, speed) else { return }
         trial = Trial(before: wanted, speed: speed, begun: look.now)
         wanted = min(look.most, isCautious ? wanted + 1 : wanted * 2)
         mark = nil
+    }
+
+    /// Not where nothing comes just now, for which the silence may have other reasons; nor for what is there in a second.
+    private func isWorthATry(_ look: Look, _ speed: Int64) -> Bool {
+        look.running >= wanted && gains > 1 && !look.isHeldUp && look.left > speed
     }
 
     private mutating func judge(_ trial: Trial, _ speed: Int64, over time: Duration, _ look: Look) {

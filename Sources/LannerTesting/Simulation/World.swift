@@ -158,6 +158,9 @@ public final class World {
         configuration.minimumSpeed = random.chance(1, in: 4) ? 100 : 0
         configuration.maximumBytesPerSecond = random.chance(1, in: 4) ? Int64(2048 << random.below(5)) : nil
         configuration.retryPolicy.maximumRetries = random.below(mostRetries + 1)
+        configuration.maxConnectionsPerDownload = 1 + random.below(4)
+        configuration.firstConnections = 1 + random.below(4)
+        configuration.smallestPiece = 256
         return configuration
     }
 

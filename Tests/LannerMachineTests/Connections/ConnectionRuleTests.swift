@@ -89,6 +89,13 @@ import Testing
         #expect(line.changes(in: .seconds(10)) == [1])
     }
 
+    @Test func nothingIsTriedWhileNothingComes() {
+        var line = Line { Int64($0) * 5_000_000 }
+        line.tick()
+        line.speed = { _ in 0 }
+        #expect(line.changes(in: .seconds(60)) == [1])
+    }
+
     @Test func nothingIsTriedWhileTheDiskIsSlow() {
         var line = Line(isHeldUp: true) { Int64($0) * 5_000_000 }
         #expect(line.changes(in: .seconds(10)) == [1])

@@ -105,6 +105,13 @@ import Testing
         #expect(line.bench.now <= .seconds(5))
     }
 
+    @Test func oneMayBeginWithSeveral() {
+        let settings = Settings().with { ($0.connections, $0.firstConnections) = (3, 8) }
+        var bench = Bench.requesting(settings)
+        let asks = bench.feed(.exchange(bench.id, 1, .head(.large()))).asks
+        #expect(asks.map(\.range) == [50 * megabyte..<100 * megabyte, 25 * megabyte..<50 * megabyte])
+    }
+
     @Test func noMoreThanMayBeAreOut() {
         var line = Line(3)
         for _ in 0..<20 {

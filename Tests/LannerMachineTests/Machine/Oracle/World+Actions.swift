@@ -144,12 +144,12 @@ extension World {
             throw Nonsense("asks for \(range) twice at once")
         }
         // What a redirect leads away from may come otherwise meanwhile.
-        let isLed = mostConnections > 1 && places[index].flows.contains { $0.stage == .redirected }
+        let isLed = mostConnections > 1 && places[index].flows.contains { $0.stage == .redirected && $0.ask == ask }
         if let range = ask.range, !isLed, isWritten(range, file) {
             throw Nonsense("asks for \(range), which is written")
         }
         var flow = Flow(number: number, ask: ask)
-        if let old = places[index].flows.firstIndex(where: { $0.stage == .redirected }) {
+        if let old = places[index].flows.firstIndex(where: { $0.stage == .redirected && $0.ask == ask }) {
             flow.redirects = places[index].flows[old].redirects + 1
             places[index].flows[old].stage = .over
         }

@@ -91,6 +91,7 @@ final class World {
     /// Any number of connections, and pieces that suit the sizes of the files.
     func setConnections() {
         settings.connections = 1 + random.below(4)
+        settings.firstConnections = random.chance(50) ? 1 : 1 + random.below(4)
         settings.smallestPiece = Int64(1 + random.below(scale))
         mostConnections = max(mostConnections, settings.connections)
     }
