@@ -21,6 +21,8 @@ struct ConnectionTests {
     private func download(_ connections: Int, perHost: Int? = nil) async throws -> DownloadTask {
         var configuration = SessionConfiguration()
         configuration.maxConnectionsPerDownload = connections
+        // Whether more are faster is not for a busy machine to say.
+        configuration.firstConnections = connections
         let manager = SessionManager(
             "connections", configuration: configuration,
             transport: try CurlTransport(configuration: .init(connectionsPerHost: perHost)),

@@ -28,12 +28,13 @@ extension Engine {
     func begin(_ job: Job, _ number: ExchangeNumber, _ ask: Ask, _ pending: inout PendingChanges) {
         if isOver || !mayBegin(job, number, ask) { return }
         let id = job.id
-        let isPausable = transport.traits.delivery == .pausable
-        let sink = Sink(isPausable: isPausable, meter: meter(job, number)) { [weak self] report in
-            self?.take(report, of: id, number)
-        }
         do throws(DownloadFailure) {
-            let request = try request(job, ask)
+            let destination = try destination(job)
+            let request = request(destination, ask)
+            let isPausable = transport.traits.delivery == .pausable
+            let sink = Sink(to: destination, isPausable: isPausable, meter: meter(job, number)) { [weak self] report in
+                self?.take(report, of: id, number)
+            }
             job.state.withLock { $0.sinks[number] = sink }
             if transport.traits.outlivesProcess, ask.range == nil {
                 return beginNamed(job, number, ask, request, sink, &pending)
@@ -44,8 +45,7 @@ extension Engine {
         }
     }
 
-    private func request(_ job: Job, _ ask: Ask) throws(DownloadFailure) -> TransportRequest {
-        let destination = try destination(job)
+    private func request(_ destination: Destination, _ ask: Ask) -> TransportRequest {
         var fields = destination.fields
         for field in ask.headerFields.fields { fields.append(field.name, field.value) }
         let (access, timeout) = state.withLock { ($0.gate.access, $0.timeout) }
@@ -147,13 +147,13 @@ extension Engine {
     }
 
     private func follow(_ job: Job, _ number: ExchangeNumber, _ location: String) {
+        let origin = job.state.withLock { $0.sinks[number]?.destination ?? $0.destination }
         stop(job, number, keepBytes: false)
         do throws(DownloadFailure) {
             // Nobody knows any more how it got there: the way is gone again from its beginning.
-            if job.state.withLock({ $0.exchange?.isInherited == true }) {
+            guard var destination = origin, job.state.withLock({ $0.exchange?.isInherited != true }) else {
                 return handle(.exchange(job.id, number, .redirected))
             }
-            var destination = try destination(job)
             try destination.follow(location)
             job.state.withLock { $0.destination = destination }
             job.task.state.withLock { $0.currentURL = destination.url }

@@ -61,11 +61,16 @@ final class Sink: Sendable {
 
     let state = Locked(State())
     let room = NSCondition()
+    /// Where the exchange went, from where redirects lead on.
+    let destination: Destination
     let isPausable: Bool
     let meter: Meter?
     private let report: @Sendable (Report) -> Void
 
-    init(isPausable: Bool, meter: Meter?, report: @escaping @Sendable (Report) -> Void) {
+    init(
+        to destination: Destination, isPausable: Bool, meter: Meter?, report: @escaping @Sendable (Report) -> Void
+    ) {
+        self.destination = destination
         self.isPausable = isPausable
         self.meter = meter
         self.report = report

@@ -33,8 +33,9 @@ public struct SessionConfiguration: Sendable, Hashable {
     /// validator, or a checksum, shows that all are of one version. They are given up where they bring nothing, and when
     /// the server refuses one. Losing one of several is no failure. 1 uses one in any case.
     ///
-    /// They do not count for ``maxConcurrentTasksPerHost``. Where the transport limits the connections to a host, leave
-    /// room: those of one task may hold up another.
+    /// Where there is a ``maxConcurrentTasksPerHost``, all connections to a host count for it: the tasks that run share
+    /// what is left, and when another begins, within half a second. Where the transport limits the connections to a host,
+    /// leave room: those of one task may hold up another.
     public var maxConnectionsPerDownload = 4
     /// With how many of them a file begins, and the least that one is begun for: a test need not wait for either.
     package var firstConnections = 1

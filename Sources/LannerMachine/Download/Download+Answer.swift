@@ -130,7 +130,7 @@ extension Download {
 
     private func currentTransfer(_ context: inout Context) -> Transfer {
         if case .transferring(let transfer) = state { return transfer }
-        let connections = min(context.settings.firstConnections, context.settings.connections)
+        let connections = min(context.settings.firstConnections, context.connections)
         return Transfer(
             exchanges: [], claimed: written, base: written.count, since: context.now, lastAdvance: context.now,
             speedMark: (context.now, 0), lastMark: (context.now, written.count), lastSync: context.now,

@@ -27,11 +27,11 @@ extension Download {
     /// Begins further exchanges, up to the number that is worth it.
     mutating func connect(_ context: inout Context) {
         let settings = context.settings
-        guard settings.connections > 1, settings.delivery == .whole, case .transferring(var transfer) = state,
+        guard context.connections > 1, settings.delivery == .whole, case .transferring(var transfer) = state,
             transfer.connections.wanted > transfer.exchanges.count, maySplit(transfer), let total
         else { return }
         let least = transfer.leastPiece(settings.smallestPiece, at: context.now)
-        while transfer.exchanges.count < min(transfer.connections.wanted, settings.connections),
+        while transfer.exchanges.count < min(transfer.connections.wanted, context.connections),
             let piece = transfer.nextPiece(besides: written, below: total, least: least),
             let ask = ask(for: piece, settings.delivery)
         {
@@ -51,7 +51,7 @@ extension Download {
             redirect(exchange, location, &context)
         case .refused(_, let retryAfter):
             refuse(exchange.number, retryAfter, &context)
-        case .whole, .restart, .fromZero, .complete, .unusable, .redirect:
+        case .whole, .resumed, .restart, .fromZero, .complete, .unusable, .redirect:
             refuse(exchange.number, nil, &context)
         }
     }
@@ -132,7 +132,7 @@ extension Download {
             ConnectionRule.Look(
                 now: context.now, received: transfer.received, running: transfer.running,
                 left: max(0, total - written.count), isHeldUp: waiting > Pace.backlog,
-                most: context.settings.connections))
+                most: context.connections))
         dropUnwanted(&transfer, &context)
         let silent = transfer.exchanges.first { context.now - $0.lastAdvance >= context.settings.watchdog.silence }
         state = .transferring(transfer)

@@ -4,6 +4,8 @@ struct Context: Sendable {
     /// The time of day since 1970.
     var wallSeconds: Int64 = 0
     var settings: Settings
+    /// How many connections the download may use that handles the event.
+    var connections = 1
     /// Whether there is a network that may be used, as far as is known.
     var isNetworkAvailable = true
     /// Whether somebody tells when that changes.

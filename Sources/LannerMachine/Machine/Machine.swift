@@ -144,9 +144,18 @@ extension Machine {
     ) {
         let from = coverage == nil ? .none : roster.state(at: place).map(Coverage.Place.init) ?? .none
         defer { note(kind, from: from, at: place) }
+        context.connections = connections(at: place)
         guard let change = roster.change(place, &context, body) else { return }
         follow(change, at: place)
         time(place, change.deadline)
+    }
+
+    /// How many connections a download may use: where its host has a limit, those that run there share it.
+    private func connections(at place: Int) -> Int {
+        guard let limit = slots.hostLimit, settings.connections > 1,
+            let host = roster.id(at: place).flatMap({ holders[$0] })
+        else { return settings.connections }
+        return max(1, min(settings.connections, limit / max(1, slots.taken(host))))
     }
 
     private mutating func note(_ kind: Coverage.Kind, from: Coverage.Place, at place: Int) {

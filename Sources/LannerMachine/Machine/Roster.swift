@@ -16,6 +16,8 @@ struct Roster: Sendable {
 
     func state(at place: Int) -> State? { downloads[place]?.state }
 
+    func id(at place: Int) -> DownloadID? { downloads[place]?.id }
+
     func standing(at place: Int) -> Standing? { downloads[place]?.standing }
 
     func place(of id: DownloadID) -> Int? { places[id] }

@@ -70,6 +70,9 @@ struct SlotQueue: Sendable {
         return host.taken >= hostLimit
     }
 
+    /// Slots that are held for a host, or kept empty.
+    func taken(_ host: HostID) -> Int { hosts[host]?.taken ?? 0 }
+
     private func isFull(_ number: Int) -> Bool {
         lists[number].taken >= limits[lists[number].name]
     }

@@ -147,6 +147,26 @@ private struct ConnectionBench {
         #expect(line.asked.filter { $0 == "whole" }.count == 1)
     }
 
+    /// Not from where another one was led meanwhile.
+    @Test func aRedirectLeadsOnFromWhereItWasAsked() throws {
+        var configuration = SessionConfiguration()
+        (configuration.maxConnectionsPerDownload, configuration.firstConnections) = (3, 3)
+        configuration.smallestPiece = 64 << 10
+        let bench = TestBench.serving(ConnectionBench.bytes, configuration: configuration)
+        bench.transport.serve(.init(ConnectionBench.bytes), at: "https://example.com/moved.bin")
+        bench.transport.script(
+            place, .stall(afterBytes: 0), .redirect(to: "https://other.example/a.bin"), .redirect(to: "/moved.bin"))
+        let task = try #require(bench.manager.download(address))
+        bench.settle()
+        let led = Set(bench.transport.requests.map(\.url.absoluteString))
+        #expect(led.contains("https://example.com/moved.bin"))
+        #expect(!led.contains("https://other.example/moved.bin"))
+        bench.transport.release(place, bytes: .max)
+        bench.runToRest()
+        #expect(task.status == .succeeded)
+        #expect(bench.holds(ConnectionBench.bytes, in: task) == true)
+    }
+
     @Test func aFileThatChangesIsNotMixed() throws {
         let other = LoopbackServer.Resource(Sample.bytes(6 << 20).map { $0 ^ 0xFF })
         var line = try ConnectionBench(4, .stall(afterBytes: 0), .changeTo(other))

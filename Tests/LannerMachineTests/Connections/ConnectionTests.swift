@@ -320,6 +320,25 @@ import Testing
         #expect(line.bench.phase == .running)
     }
 
+    @Test func whereTheHostHasALimitAllConnectionsCountForIt() {
+        var settings = Settings().with { ($0.connections, $0.firstConnections, $0.hostLimit) = (8, 8, 5) }
+        var bench = Bench.transferring(settings, head: .large())
+        #expect(bench.transfer?.exchanges.count == 5)
+        // Another one begins there: both share what there is.
+        let other = DownloadID(2)
+        bench.feed(.add([NewDownload(id: other, rank: 1)]))
+        bench.feed(.user(.start, [other], nil))
+        bench.pass(Pace.tick)
+        #expect(bench.transfer?.exchanges.count == 2)
+        // As many as there may be run there already: one each, whatever the limit.
+        settings.hostLimit = 1
+        bench.feed(.settings(settings))
+        bench.feed(.exchange(bench.id, 1, .received(1)))
+        bench.pass(Pace.tick)
+        #expect(bench.transfer?.exchanges.count == 1)
+        #expect(bench.phase == .running)
+    }
+
     @Test func aRedirectIsFollowed() {
         var line = Line()
         let second = line.toSecond()
