@@ -131,10 +131,13 @@ extension Download {
         transfer.connections.look(
             ConnectionRule.Look(
                 now: context.now, received: transfer.received, running: transfer.running,
-                left: max(0, total - written.count), isHeldUp: waiting > Pace.backlog,
+                left: max(0, total - written.count),
+                isHeldUp: waiting > Pace.backlog || transfer.isHeld(at: context.now),
                 most: context.connections))
         dropUnwanted(&transfer, &context)
-        let silent = transfer.exchanges.first { context.now - $0.lastAdvance >= context.settings.watchdog.silence }
+        let silent = transfer.exchanges.first { exchange in
+            context.now - max(exchange.lastAdvance, transfer.heldUntil) >= context.settings.watchdog.silence
+        }
         state = .transferring(transfer)
         if let silent, isBesideOthers(silent.number, context), !context.settings.watchdog.leavesExchanges {
             perform(.stop(silent.number, keepBytes: true), &context)
@@ -145,6 +148,9 @@ extension Download {
 }
 
 extension Transfer {
+    /// Whether a limit on bandwidth keeps bytes away, or has a moment ago.
+    func isHeld(at now: Duration) -> Bool { heldUntil > .zero && heldUntil + Pace.holdMemory > now }
+
     /// Over how many exchanges bytes come.
     var running: Int { exchanges.count { $0.isAccepted } }
 

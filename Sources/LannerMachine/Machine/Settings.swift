@@ -100,6 +100,8 @@ package enum Pace {
     package static let pieceTime: Duration = .milliseconds(250)
     /// More bytes than this wait for the disk only when it is the disk that is slow.
     package static let backlog: Int64 = 4 << 20
+    /// How long a download counts as held back after it was.
+    package static let holdMemory: Duration = .seconds(1)
     /// How long a full disk is left alone.
     package static let diskWait: Duration = .seconds(30)
     /// How long a download at most waits that found no network where there should be one.
