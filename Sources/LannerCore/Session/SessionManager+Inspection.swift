@@ -10,6 +10,8 @@ package struct Inspection: Sendable {
     package var partialPath: String
     /// The positions that the partial file is said to hold; none once it is moved to its place.
     package var claimed: [Range<Int64>]
+    /// Whether those may be of several versions, which only a digest of the whole can tell.
+    package var isMixed: Bool
     /// Whether it is open, and bytes come.
     package var isTransferring: Bool
 }
@@ -98,6 +100,7 @@ extension Engine {
         let isTransferring = if case .transferring = download.state { true } else { false }
         return Inspection(
             task: task, digest: job.state.withLock { $0.digest }, partialPath: path,
-            claimed: download.hasPlace ? [] : download.saved.written.ranges, isTransferring: isTransferring)
+            claimed: download.hasPlace ? [] : download.saved.written.ranges, isMixed: download.isTiedByDigest,
+            isTransferring: isTransferring)
     }
 }

@@ -61,7 +61,11 @@ extension Download {
         guard mayGoOn(after: body, context.settings.delivery) else {
             return startOver(.cannotResume, plain: true, &context)
         }
-        if exchange.ask.rung == .digestOnly { isTiedByDigest = true }
+        if exchange.ask.rung == .digestOnly {
+            isTiedByDigest = true
+            // On record, too: with validators nobody would know after a relaunch.
+            self.version = version.sizeOnly
+        }
         accept(exchange, body, &context)
     }
 

@@ -39,7 +39,7 @@ package struct Download: Sendable {
     /// that they meet: until then none of them counts.
     var isUnproven = false
     /// Whether nothing but the digest ties some of the bytes to the others.
-    var isTiedByDigest = false
+    package internal(set) var isTiedByDigest = false
     /// Whether bytes in hand may come from another URL than the one it has now.
     var isOfOtherURL: Bool
     /// How often in a row a file that came in one piece had another digest.

@@ -79,7 +79,7 @@ struct Watch {
     func compareClaims(of manager: SessionManager, _ sites: [Site], _ disk: MemoryDisk) {
         for claim in manager.inspections where !claim.claimed.isEmpty {
             // With a digest the bytes of two versions may stand side by side; it decides in the end.
-            guard claim.digest == nil else { continue }
+            guard claim.digest == nil, !claim.isMixed else { continue }
             // A partial file that is gone, or was emptied to be removed, is noticed when it is opened.
             guard let file = disk.contents(of: claim.partialPath) else { continue }
             if claim.isTransferring, let end = claim.claimed.last?.upperBound, end > file.count {

@@ -241,3 +241,51 @@ import Testing
         #expect(bench.feed(.file(bench.id, 2, .opened(held: ByteRanges()))).asks == [.whole])
     }
 }
+
+/// Where every answer has another tag, only a digest ties one to the next.
+@Suite struct DigestOnlyTests {
+    /// A download that holds bytes of two versions, after its server has sent another tag with each answer.
+    private static func mixed() -> Bench {
+        var bench = Bench.resting(hasDigest: true, saved: .holding(0..<500))
+        var held: Range<Int64> = 0..<500
+        for round in 0..<8 {
+            let tag = "\"\(round)\""
+            bench.verb(.start)
+            guard let ask = bench.opened(bench.attempt, held).asks.first else { break }
+            bench.feed(.exchange(bench.id, bench.exchange, .head(.part(held.upperBound..<1000, of: 1000, tag: tag))))
+            if ask.rung == .digestOnly { break }
+            // It begins again, and comes as far as one byte.
+            bench.closed(bench.attempt, held)
+            bench.opened(bench.attempt)
+            bench.feed(.exchange(bench.id, bench.exchange, .head(.file(tag: tag))))
+            held = 0..<1
+            bench.feed(.file(bench.id, bench.attempt, .wrote(held)))
+            bench.verb(.suspend)
+            bench.closed(bench.attempt, held)
+        }
+        return bench
+    }
+
+    @Test func isRememberedAsThat() {
+        var bench = Self.mixed()
+        #expect(bench.transfer?.exchanges.first?.ask.rung == .digestOnly)
+        bench.feed(.file(bench.id, bench.attempt, .wrote(1..<600)))
+        bench.verb(.suspend)
+        let saved = bench.closed(bench.attempt, 0..<600).records.last
+        #expect(saved?.written == ByteRanges([0..<600]))
+        #expect(saved?.version?.entityTag == nil)
+        // The next process asks for it without a digest.
+        var next = Bench.resting(saved: saved)
+        #expect(next.verb(.start).restarts == [.cannotResume])
+    }
+}
+
+extension Bench {
+    fileprivate var attempt: Attempt { machine[id]?.attempt ?? 0 }
+
+    /// The exchange that was begun first, of those under way.
+    fileprivate var exchange: ExchangeNumber {
+        if case .opening(let opening) = state, case .request(let exchange) = opening.step { return exchange.number }
+        return transfer?.exchanges.first?.number ?? 0
+    }
+}
