@@ -11,7 +11,8 @@ import Testing
         let words = [
             "get", "-o", "out.bin", "-d", "dir", "--checksum", Self.digest, "-j", "8", "--header", "X-Key: a: b ",
             "--header", "Accept:text/html", "--retries", "0", "--timeout", "30", "--transport", "urlsession", "-x",
-            "16", "--limit-rate", "100k", "--priority", "very-high", "--json", "-q", Self.url,
+            "16", "--limit-rate", "100k", "--priority", "very-high", "--mirror", "http://b/1",
+            "--mirror=http://c/1", "--json", "-q", Self.url,
         ]
         var expected = GetOptions(urls: [Self.url], output: "out.bin", directory: "dir", jobs: 8)
         expected.checksum = try Checksum.Digest(parsing: Self.digest)
@@ -19,6 +20,7 @@ import Testing
         (expected.retries, expected.timeout, expected.isJSON, expected.isQuiet) = (0, 30, true, true)
         (expected.transport, expected.connections) = (.urlsession, 16)
         (expected.rateLimit, expected.priority) = (102_400, .veryHigh)
+        expected.mirrors = ["http://b/1", "http://c/1"]
         #expect(try Command(words) == .get(expected))
     }
 
@@ -71,6 +73,10 @@ import Testing
             (["get", "--fast", url], "there is no option “--fast”; see lanner get --help"),
             (["get", "-y", url], "there is no option “-y”; see lanner get --help"),
             (["get", url, "-x", "17"], "-x needs a whole number from 1 to 16, not “17”"),
+            (
+                ["get", url, url, "--mirror", url],
+                "--mirror is of one file; give exactly one URL with it, or a list by -i with mirror=URL lines"
+            ),
             (["get", url, "-x0"], "-x needs a whole number from 1 to 16, not “0”"),
             (["get", url, "-o"], "-o needs a FILE"),
             (["get", url, "--checksum"], "--checksum needs ALGO:HEX"),

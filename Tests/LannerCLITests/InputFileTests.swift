@@ -12,6 +12,8 @@ import Testing
             http://a/1
               out=one.bin
             \tchecksum=md5:\(hex)
+              mirror=http://d/1
+              mirror=http://e/1?f=g
               # another
 
             https://b/2?x=y
@@ -23,9 +25,9 @@ import Testing
             try entries == [
                 .init(
                     url: "http://a/1", place: "list:3", name: "one.bin",
-                    checksum: Checksum.Digest(parsing: "md5:" + hex)),
-                .init(url: "https://b/2?x=y", place: "list:8"),
-                .init(url: "http://c/3", place: "list:9", name: "a=b"),
+                    checksum: Checksum.Digest(parsing: "md5:" + hex), mirrors: ["http://d/1", "http://e/1?f=g"]),
+                .init(url: "https://b/2?x=y", place: "list:10"),
+                .init(url: "http://c/3", place: "list:11", name: "a=b"),
             ])
     }
 
@@ -38,8 +40,8 @@ import Testing
     @Test(arguments: [
         ("  out=x", "f:1: an indented line belongs below a URL"),
         ("http://a/1 http://b/2", "f:1: one URL a line; write a space in a URL as %20"),
-        ("\nhttp://a/1\n  dir=x", "f:3: “dir=x” is neither out=NAME nor checksum=ALGO:HEX"),
-        ("http://a/1\n  out", "f:2: “out” is neither out=NAME nor checksum=ALGO:HEX"),
+        ("\nhttp://a/1\n  dir=x", "f:3: “dir=x” is none of out=NAME, checksum=ALGO:HEX and mirror=URL"),
+        ("http://a/1\n  out", "f:2: “out” is none of out=NAME, checksum=ALGO:HEX and mirror=URL"),
         ("http://a/1\n  out=", "f:2: “” is no file name; give one without a directory"),
         ("http://a/1\n  out=a/b", "f:2: “a/b” is no file name; give one without a directory"),
         ("http://a/1\n  out=..", "f:2: “..” is no file name; give one without a directory"),

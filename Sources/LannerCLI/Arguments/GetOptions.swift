@@ -12,6 +12,8 @@ struct GetOptions: Sendable, Equatable {
     var inputFile: String?
     /// `--checksum`
     var checksum: Checksum.Digest?
+    /// `--mirror`: other places of the one file.
+    var mirrors: [String] = []
     /// `-j`
     var jobs = 4
     /// `-x`, `--connections`: for one file.
@@ -53,6 +55,7 @@ extension GetOptions {
         case "-d": directory = try reader.value("a DIR")
         case "-i": inputFile = try reader.value("a FILE, or - for standard input")
         case "--checksum": checksum = try .argument(reader.value("ALGO:HEX"))
+        case "--mirror": mirrors.append(try reader.value("a URL"))
         case "-j": jobs = try reader.number("a number", in: 1...256)
         case "-x", "--connections": connections = try reader.number("a number", in: 1...16)
         case "--header": try addHeader(reader.value("'NAME: VALUE'"))
@@ -87,6 +90,10 @@ extension GetOptions {
         let isSingle = urls.count == 1 && inputFile == nil
         if output != nil, !isSingle {
             throw UsageError("-o names one file; give exactly one URL with it, or a list by -i with out=NAME lines")
+        }
+        if !mirrors.isEmpty, !isSingle {
+            throw UsageError(
+                "--mirror is of one file; give exactly one URL with it, or a list by -i with mirror=URL lines")
         }
         if checksum != nil, !isSingle {
             throw UsageError(

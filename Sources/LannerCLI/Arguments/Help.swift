@@ -34,12 +34,12 @@ enum Help: String, Sendable, CaseIterable {
         The same command again resumes. A finished file takes the place of one of its
         name; one that matches its checksum already is left as it is. Until all is
         done, DIR/.lanner holds what is not finished.
-
           -o FILE              save as FILE (one URL only)
           -d DIR               save in DIR, made when missing; default: here
           -i FILE|-            read URLs, one a line; below each, indented, may follow
-                               out=NAME and checksum=ALGO:HEX; # begins a comment
+                               out=NAME, checksum=ALGO:HEX, mirror=URL; # is a comment
           --checksum ALGO:HEX  what the file must be (md5, sha1, sha256, sha512)
+          --mirror URL         another place that has it; may be repeated
           -j N, -x N           downloads at once, 4; connections for each at most, 4
           --header 'K: V'      send a header field; may be repeated
           --retries N          tries again in a row without progress; default 5

@@ -12,6 +12,8 @@ struct GetPlan: Sendable, Equatable {
         /// Where the file will be.
         var path: String
         var checksum: Checksum.Digest?
+        /// Other places of the same file.
+        var mirrors: [URL] = []
     }
 
     var directory = "."
@@ -24,11 +26,11 @@ struct GetPlan: Sendable, Equatable {
         if let output = options.output { directory = try Self.split(output, in: options.directory).directory }
         for url in options.urls {
             let name = try options.output.map { output throws(UsageError) in try Self.split(output, in: nil).name }
-            try add(url, name, options.checksum, options.headers)
+            try add(url, name, options.checksum, options.mirrors, options.headers)
         }
         for entry in list {
             do throws(UsageError) {
-                try add(entry.url, entry.name, entry.checksum, options.headers)
+                try add(entry.url, entry.name, entry.checksum, entry.mirrors, options.headers)
             } catch {
                 throw UsageError("\(entry.place): \(error.message)")
             }
@@ -38,7 +40,7 @@ struct GetPlan: Sendable, Equatable {
     }
 
     private mutating func add(
-        _ text: String, _ name: String?, _ checksum: Checksum.Digest?, _ headers: HeaderFields
+        _ text: String, _ name: String?, _ checksum: Checksum.Digest?, _ mirrors: [String], _ headers: HeaderFields
     ) throws(UsageError) {
         let (url, shown) = try Self.url(text)
         do throws(DownloadFailure) {
@@ -49,7 +51,8 @@ struct GetPlan: Sendable, Equatable {
         }
         let name = name ?? TargetName.suggested(by: url)
         let path = TargetName.path(name, in: directory)
-        items.append(Item(url: url, shownURL: shown, name: name, path: path, checksum: checksum))
+        let others = try mirrors.map { mirror throws(UsageError) in try Self.url(mirror).0 }
+        items.append(Item(url: url, shownURL: shown, name: name, path: path, checksum: checksum, mirrors: others))
     }
 
     private static func url(_ text: String) throws(UsageError) -> (URL, shown: String) {

@@ -93,7 +93,8 @@ struct GetSession: Sendable {
         let item = plan.items[index]
         let held = manager.fetchTask(item.url)?.completedBytes ?? 0
         let request = DownloadRequest(
-            item.url, headers: headers, fileName: item.name, checksum: item.checksum, priority: priority)
+            item.url, headers: headers, fileName: item.name, checksum: item.checksum, mirrors: item.mirrors,
+            priority: priority)
         let task = await withCheckedContinuation { continuation in
             manager.download(request, onMainQueue: false) { continuation.resume(returning: $0) }
         }

@@ -30,6 +30,7 @@ extension Engine {
             state.file = file
             state.attempted = state.address
             state.destination = nil
+            state.mirrorDestinations = [:]
         }
         file.open(total: total)
     }

@@ -99,6 +99,8 @@ extension Engine {
         let task = DownloadTask(id: record.id, identity: record.identity, cache: cache, state: taskState)
         let address = Address(url: url, fields: record.fields)
         var state = JobState(address: address, digest: digest, rank: record.rank, saved: saved)
+        state.askedMirrors = record.mirrors
+        state.mirrors = record.mirrors
         (state.link, state.linkExpirationDate) = (record.link, record.linkExpirationDate)
         state.isInPlace = saved.status == .succeeded
         (state.conflictPolicy, state.hasDestination) = (record.conflictPolicy, record.hasDestination)
@@ -162,7 +164,8 @@ extension Job {
             NewDownload(
                 id: id, rank: state.rank, hasDigest: state.digest != nil, list: list, host: HostID(of: url),
                 priority: priority, rateLimit: limit, isShelved: isShelved,
-                linkExpires: state.linkExpirationDate?.wholeSeconds, lastAttempt: state.lastAttempt, saved: state.saved)
+                linkExpires: state.linkExpirationDate?.wholeSeconds, mirrors: state.mirrors.count,
+                lastAttempt: state.lastAttempt, saved: state.saved)
         }
     }
 }

@@ -94,8 +94,8 @@ extension Engine {
                 digest: state.digest?.description, startDate: startDate, endDate: endDate, validation: validation,
                 boot: boot, key: job.task.key, list: list, priority: priority, maximumBytesPerSecond: limit,
                 context: job.task.context, metadata: metadata, conflictPolicy: state.conflictPolicy, saved: saved,
-                link: state.link,
-                linkExpirationDate: state.linkExpirationDate, exchange: state.exchange?.mark,
+                link: state.link, linkExpirationDate: state.linkExpirationDate, mirrors: state.askedMirrors,
+                exchange: state.exchange?.mark,
                 lastSerial: state.lastSerial)
         }
     }

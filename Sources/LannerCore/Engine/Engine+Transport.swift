@@ -18,6 +18,7 @@ extension Engine {
                 (state.link, state.linkExpirationDate) = (nil, nil)
             }
         case .flush: for sink in sinks(job) { sink.flush() }
+        case .remirror: job.state.withLock { $0.mirrors = $0.askedMirrors }
         }
     }
 
@@ -29,10 +30,11 @@ extension Engine {
         if isOver || !mayBegin(job, number, ask) { return }
         let id = job.id
         do throws(DownloadFailure) {
-            let destination = try destination(job)
+            let destination = try destination(job, ask.source)
             let request = request(destination, ask)
+            let way = Sink.Way(source: ask.source, destination: destination)
             let isPausable = transport.traits.delivery == .pausable
-            let sink = Sink(to: destination, isPausable: isPausable, meter: meter(job, number)) { [weak self] report in
+            let sink = Sink(way, isPausable: isPausable, meter: meter(job, number)) { [weak self] report in
                 self?.take(report, of: id, number)
             }
             job.state.withLock { $0.sinks[number] = sink }
@@ -54,12 +56,26 @@ extension Engine {
             networkAccess: access)
     }
 
-    private func destination(_ job: Job) throws(DownloadFailure) -> Destination {
+    private func destination(_ job: Job, _ source: Source) throws(DownloadFailure) -> Destination {
+        if source > 0 { return try mirrorDestination(job, source) }
         let (known, link, address) = job.state.withLock { ($0.destination, $0.link, $0.attempted) }
         if let known { return known }
         let destination = try Destination(
             link ?? KeptLink(url: address.url), url: address.url, fields: address.fields)
         job.state.withLock { $0.destination = destination }
+        return destination
+    }
+
+    /// The way to a mirror, with the fields for the download's own URL as far as they may leave its origin.
+    private func mirrorDestination(_ job: Job, _ source: Source) throws(DownloadFailure) -> Destination {
+        let (known, mirrors, address) = job.state.withLock { ($0.mirrorDestinations[source], $0.mirrors, $0.attempted) }
+        if let known { return known }
+        guard source <= mirrors.count else {
+            throw DownloadFailure(.transport(.unacceptableRequest), "There is no mirror \(source).")
+        }
+        let destination = try Destination(
+            KeptLink(url: mirrors[source - 1]), url: address.url, fields: address.fields)
+        job.state.withLock { $0.mirrorDestinations[source] = destination }
         return destination
     }
 
@@ -147,20 +163,29 @@ extension Engine {
     }
 
     private func follow(_ job: Job, _ number: ExchangeNumber, _ location: String) {
-        let origin = job.state.withLock { $0.sinks[number]?.destination ?? $0.destination }
+        let way = job.state.withLock { $0.sinks[number]?.way }
         stop(job, number, keepBytes: false)
         do throws(DownloadFailure) {
             // Nobody knows any more how it got there: the way is gone again from its beginning.
-            guard var destination = origin, job.state.withLock({ $0.exchange?.isInherited != true }) else {
+            guard let way, job.state.withLock({ $0.exchange?.isInherited != true }) else {
                 return handle(.exchange(job.id, number, .redirected))
             }
+            var destination = way.destination
             try destination.follow(location)
-            job.state.withLock { $0.destination = destination }
-            job.task.state.withLock { $0.currentURL = destination.url }
+            lead(job, way.source, to: destination)
             handle(.exchange(job.id, number, .redirected))
         } catch {
             handle(.exchange(job.id, number, .failed(error)))
         }
+    }
+}
+
+extension Engine {
+    /// Requests to a place go somewhere else from now on.
+    private func lead(_ job: Job, _ source: Source, to destination: Destination) {
+        guard source == 0 else { return job.state.withLock { $0.mirrorDestinations[source] = destination } }
+        job.state.withLock { $0.destination = destination }
+        job.task.state.withLock { $0.currentURL = destination.url }
     }
 }
 

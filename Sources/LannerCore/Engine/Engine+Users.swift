@@ -106,6 +106,8 @@ extension Engine {
             address: Address(url: request.url, fields: request.fields), digest: request.checksum,
             rank: state.makeRank(), saved: saved)
         jobState.lastAttempt = leftover?.attempt ?? 0
+        jobState.askedMirrors = request.mirrors ?? []
+        jobState.mirrors = jobState.askedMirrors
         (jobState.conflictPolicy, jobState.hasDestination) = (request.conflictPolicy, request.destination != nil)
         let job = Job(id: id, token: leftover?.token ?? state.identity.token, task: task, state: jobState)
         state.keep(job)
@@ -210,7 +212,8 @@ extension EngineState {
         if let next = request.place(instead: place), mayRename(job.id) {
             move(job, request, to: next)
         }
-        return events + [.expectDigest(job.id, job.state.withLock { $0.digest != nil })]
+        let (hasDigest, mirrors) = job.state.withLock { ($0.digest != nil, $0.renewedMirrors(by: request)) }
+        return events + [.expectDigest(job.id, hasDigest, mirrors: mirrors)]
     }
 
     /// What the machine has to know of another priority, which is not recorded yet.
@@ -260,6 +263,13 @@ extension Job {
 }
 
 extension JobState {
+    /// Takes other mirrors over; says how many they are, nil when it has them already.
+    fileprivate mutating func renewedMirrors(by request: CheckedRequest) -> Int? {
+        guard let mirrors = request.mirrors, mirrors != askedMirrors else { return nil }
+        askedMirrors = mirrors
+        return mirrors.count
+    }
+
     /// Header fields count at once, unless there is a new URL: then they go there only.
     fileprivate mutating func update(_ request: CheckedRequest, insteadOf old: URL) {
         let fields = request.fields.fields.isEmpty ? nil : request.fields

@@ -46,6 +46,10 @@ struct JobState {
     var linkCall: LinkCall?
     /// Where the next request goes; made anew for each attempt.
     var destination: Destination?
+    /// The mirrors that were asked for, those of the present attempt, and where requests to these go.
+    var askedMirrors: [URL] = []
+    var mirrors: [URL] = []
+    var mirrorDestinations: [Source: Destination] = [:]
     var file: PartialFile?
     var sinks: [ExchangeNumber: Sink] = [:]
     /// Requests that are held back to keep a limit.

@@ -62,15 +62,18 @@ final class Sink: Sendable {
     let state = Locked(State())
     let room = NSCondition()
     /// Where the exchange went, from where redirects lead on.
-    let destination: Destination
+    struct Way: Sendable {
+        let source: Source
+        let destination: Destination
+    }
+
+    let way: Way
     let isPausable: Bool
     let meter: Meter?
     private let report: @Sendable (Report) -> Void
 
-    init(
-        to destination: Destination, isPausable: Bool, meter: Meter?, report: @escaping @Sendable (Report) -> Void
-    ) {
-        self.destination = destination
+    init(_ way: Way, isPausable: Bool, meter: Meter?, report: @escaping @Sendable (Report) -> Void) {
+        self.way = way
         self.isPausable = isPausable
         self.meter = meter
         self.report = report

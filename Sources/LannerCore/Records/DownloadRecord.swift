@@ -38,6 +38,8 @@ struct DownloadRecord: Sendable, Equatable {
     /// The link that was given last, and when its time is over.
     var link: KeptLink?
     var linkExpirationDate: Date?
+    /// Other places that have the file.
+    var mirrors: [URL] = []
     /// The exchange that the transport keeps for it, and the number of the last one it had.
     var exchange: ExchangeMark?
     var lastSerial: UInt64 = 0
@@ -101,6 +103,7 @@ extension DownloadRecord {
         static let linkFieldName: UInt8 = 66
         static let linkFieldValue: UInt8 = 67
         static let linkExpirationDate: UInt8 = 68
+        static let mirror: UInt8 = 69
         static let lastSerial: UInt8 = 72
         static let exchangeGeneration: UInt8 = 73
         static let isExchangeResumed: UInt8 = 74
@@ -132,6 +135,7 @@ extension DownloadRecord {
     }
 
     private func encodeLink(into writer: inout RecordWriter) {
+        for mirror in mirrors { writer.put(Tag.mirror, mirror.absoluteString) }
         if let date = linkExpirationDate {
             writer.put(Tag.linkExpirationDate, Int64(bitPattern: date.timeIntervalSince1970.bitPattern))
         }
@@ -227,6 +231,7 @@ extension DownloadRecord {
         validation = reader.text(Tag.validation).flatMap(Validation.init) ?? .unknown
         boot = reader.text(Tag.boot)
         link = Self.link(reader)
+        mirrors = reader.texts(Tag.mirror).compactMap { URL(string: $0) }
         linkExpirationDate = reader.number(Tag.linkExpirationDate).map { Date(timeIntervalSince1970: Self.date($0)) }
         let serial = reader.number(Tag.lastSerial) ?? 0
         lastSerial = Self.numbers.contains(serial) ? UInt64(serial) : 0

@@ -15,6 +15,17 @@ public struct DownloadRequest: Sendable {
     /// What the file has to be.
     public var checksum: Checksum.Digest?
 
+    /// Other places that have the same file, http or https, in the order in which they are tried; none when nil, or, for a
+    /// task that is there, those it has. Others count from its next attempt on. At most 62 are used.
+    ///
+    /// A mirror is asked when the URL, or the mirror before, has failed, and, where several connections are worth it
+    /// (``SessionConfiguration/maxConnectionsPerDownload``), for parts of the file beside it, the faster the more. What is
+    /// there already only goes on from another place where that tells the same strong entity tag and the same size
+    /// (RFC 9110, 8.8.3), or where a ``checksum`` decides at the end. A mirror that has another file is not asked again. Of
+    /// ``headers`` a mirror gets those that would go along with a redirect to it. Transports whose exchanges outlive the
+    /// process use none.
+    public var mirrors: [any URLConvertible]?
+
     /// What the task is known by, one task a key in each context; the text of the URL when nil.
     ///
     /// With keys of their own two tasks may have one URL. A key that is asked for again is the same task, updated; with
@@ -50,12 +61,13 @@ public struct DownloadRequest: Sendable {
     /// Makes a request.
     public init(
         _ url: any URLConvertible, headers: [String: String]? = nil, fileName: String? = nil,
-        checksum: Checksum.Digest? = nil, key: String? = nil, list: String? = nil,
+        checksum: Checksum.Digest? = nil, mirrors: [any URLConvertible]? = nil, key: String? = nil, list: String? = nil,
         priority: DownloadPriority? = nil, maximumBytesPerSecond: Int64? = nil, context: String? = nil,
         destination: String? = nil, conflictPolicy: FileConflictPolicy? = nil, metadata: [String: String]? = nil,
         startsImmediately: Bool? = nil
     ) {
         (self.url, self.headers, self.fileName, self.checksum) = (url, headers, fileName, checksum)
+        self.mirrors = mirrors
         (self.key, self.list, self.priority, self.context) = (key, list, priority, context)
         (self.destination, self.conflictPolicy) = (destination, conflictPolicy)
         self.maximumBytesPerSecond = maximumBytesPerSecond
@@ -69,6 +81,7 @@ struct CheckedRequest {
     var fields: HeaderFields
     var fileName: String?
     var checksum: Checksum.Digest?
+    var mirrors: [URL]?
     var key: String
     var list: String?
     var priority: DownloadPriority?
@@ -84,6 +97,7 @@ struct CheckedRequest {
         fields = HeaderFields(of: request.headers ?? [:])
         fileName = request.fileName
         checksum = request.checksum
+        mirrors = try request.mirrors?.prefix(Mirrors.most).map { try $0.asURL() }
         key = request.key ?? url.absoluteString
         (list, priority, context) = (request.list, request.priority, request.context)
         maximumBytesPerSecond = request.maximumBytesPerSecond
@@ -99,6 +113,9 @@ struct CheckedRequest {
         } catch {
             let isURL = (try? WebAddress(url.absoluteString)) != nil
             throw isURL ? LannerError.failed(error) : .invalidURL(url: request.url)
+        }
+        for mirror in mirrors ?? [] where (try? Destination(url: mirror, fields: [:])) == nil {
+            throw LannerError.invalidURL(url: mirror)
         }
     }
 

@@ -12,6 +12,21 @@ extension Download {
         case .part(let version, let body):
             tellHead(head, &context)
             acceptPart(exchange, version, body, &context)
+        case .whole, .resumed, .restart, .fromZero, .complete, .unusable:
+            if exchange.ask.isElsewhere { return leaveMirror(exchange, &context) }
+            answerAlone(exchange, head, verdict, &context)
+        case .redirect(let location):
+            redirect(exchange, location, &context)
+        case .refused(let status, let retryAfter):
+            refused(exchange, status, retryAfter, &context)
+        }
+    }
+
+    /// An answer that is not the part of the file that it was asked for.
+    private mutating func answerAlone(
+        _ exchange: Exchange, _ head: ResponseHead, _ verdict: Verdict, _ context: inout Context
+    ) {
+        switch verdict {
         case .whole(let version):
             tellHead(head, &context)
             acceptWhole(exchange, version, restarted: nil, &context)
@@ -30,10 +45,7 @@ extension Download {
             complete(exchange, total, &context)
         case .unusable(let why):
             unusable(exchange, why, &context)
-        case .redirect(let location):
-            redirect(exchange, location, &context)
-        case .refused(let status, let retryAfter):
-            refused(exchange, status, retryAfter, &context)
+        case .part, .redirect, .refused: break
         }
     }
 
@@ -57,7 +69,7 @@ extension Download {
     mutating func acceptPart(
         _ exchange: Exchange, _ version: Version, _ body: Range<Int64>, _ context: inout Context
     ) {
-        learn(version, &context)
+        learn(version, of: exchange, &context)
         guard mayGoOn(after: body, context.settings.delivery) else {
             return startOver(.cannotResume, plain: true, &context)
         }
@@ -87,7 +99,7 @@ extension Download {
             beginNewFile(reason, keeping: exchange, total: version.total, &context)
         }
         carried.exchange = exchange.ask.range == nil ? exchange.number : nil
-        learn(version, &context)
+        learn(version, of: exchange, &context)
         accept(exchange, 0..<(version.total ?? .max), &context)
     }
 
@@ -104,8 +116,9 @@ extension Download {
     }
 
     /// The version that is coming; a size that was known of another one is forgotten.
-    private mutating func learn(_ version: Version, _ context: inout Context) {
+    private mutating func learn(_ version: Version, of exchange: Exchange, _ context: inout Context) {
         self.version = version
+        if !exchange.ask.isElsewhere { mirrors.learn(from: exchange.ask.source) }
         guard total != version.total else { return }
         total = version.total
         if let total { perform(.setTotal(total), &context) }
@@ -157,7 +170,8 @@ extension Download {
 
     private mutating func unusable(_ exchange: Exchange, _ why: String, _ context: inout Context) {
         if exchange.ask.isPlain {
-            close(for: .fail(DownloadFailure(.unusableResponse, why)), [], &context)
+            let failure = DownloadFailure(.unusableResponse, why)
+            retryOrFail(failure, retryAfter: nil, &context)
         } else {
             startOver(.unusableAnswer, plain: true, &context)
         }
@@ -174,7 +188,7 @@ extension Download {
             // Where to last is not told: a location may hold credentials.
             let failure = DownloadFailure(
                 .redirect, "The server redirected more than \(Pace.redirects) times in a row.")
-            return close(for: .fail(failure), [], &context)
+            return retryOrFail(failure, retryAfter: nil, &context)
         }
         // Resume data go where they lead: elsewhere only another request gets.
         if exchange.ask.resumeData != nil { return startOver(.cannotResume, plain: true, &context) }
@@ -211,7 +225,7 @@ extension Download {
     private mutating func refused(
         _ exchange: Exchange, _ status: Int, _ retryAfter: Duration?, _ context: inout Context
     ) {
-        if wantsLink(after: status, context.settings) {
+        if exchange.ask.source == 0, wantsLink(after: status, context.settings) {
             link.refusal = status
             return close(for: .restart, [], &context)
         }

@@ -26,6 +26,7 @@ extension Download {
 
     /// Begins further exchanges, up to the number that is worth it.
     mutating func connect(_ context: inout Context) {
+        stopOvertaken(&context)
         let settings = context.settings
         guard context.connections > 1, settings.delivery == .whole, case .transferring(var transfer) = state,
             transfer.connections.wanted > transfer.exchanges.count, maySplit(transfer), let total
@@ -33,7 +34,7 @@ extension Download {
         let least = transfer.leastPiece(settings.smallestPiece, at: context.now)
         while transfer.exchanges.count < min(transfer.connections.wanted, context.connections),
             let piece = transfer.nextPiece(besides: written, below: total, least: least),
-            let ask = ask(for: piece, settings.delivery)
+            let ask = nextAsk(for: piece, transfer, context)
         {
             let exchange = Exchange(number: context.makeExchangeNumber(), ask: ask, begun: context.now)
             transfer.exchanges.append(exchange)
@@ -50,9 +51,9 @@ extension Download {
         case .redirect(let location) where exchange.redirects < Pace.redirects:
             redirect(exchange, location, &context)
         case .refused(_, let retryAfter):
-            refuse(exchange.number, retryAfter, &context)
+            refuse(exchange, retryAfter, &context)
         case .whole, .resumed, .restart, .fromZero, .complete, .unusable, .redirect:
-            refuse(exchange.number, nil, &context)
+            refuse(exchange, nil, isOther: true, &context)
         }
     }
 
@@ -60,7 +61,9 @@ extension Download {
         _ exchange: Exchange, _ version: Version, _ body: Range<Int64>, _ context: inout Context
     ) {
         guard case .transferring(var transfer) = state else { return }
-        guard maySplit(transfer) else { return refuse(exchange.number, nil, &context) }
+        guard maySplit(transfer), exchange.ask.rung != .digestOnly || hasDigest else {
+            return refuse(exchange, nil, &context)
+        }
         let isLate = transfer.arrived(besides: written).contains(body.lowerBound..<body.lowerBound + 1)
         if isLate {
             leave(exchange.number, &transfer, &context)
@@ -74,11 +77,16 @@ extension Download {
 
     // MARK: Less
 
-    /// A server that does not send it like this may not want to: one connection is enough.
-    private mutating func refuse(_ number: ExchangeNumber, _ retryAfter: Duration?, _ context: inout Context) {
+    /// A server that does not send it like this may not want to: one connection is enough. Of a mirror nothing follows
+    /// for the others.
+    private mutating func refuse(
+        _ exchange: Exchange, _ retryAfter: Duration?, isOther: Bool = false, _ context: inout Context
+    ) {
         guard case .transferring(var transfer) = state else { return }
-        transfer.connections.wasRefused(at: context.now, retryAfter: retryAfter)
-        leave(number, &transfer, &context)
+        if !blameMirror(exchange, isOther: isOther) {
+            transfer.connections.wasRefused(at: context.now, retryAfter: retryAfter)
+        }
+        leave(exchange.number, &transfer, &context)
         dropUnwanted(&transfer, &context)
         state = .transferring(transfer)
         askForMore(&context)
@@ -87,11 +95,25 @@ extension Download {
     /// An exchange is over before its end, and others are not: they go on, and one of them brings later what it did not.
     mutating func lose(_ number: ExchangeNumber, _ context: inout Context) {
         guard case .transferring(var transfer) = state else { return }
+        let isMirror = exchange(number).map { blameMirror($0, isOther: false) } ?? false
         transfer.give(back: number)
-        transfer.connections.wasLost(at: context.now, left: transfer.exchanges.count)
+        if !isMirror { transfer.connections.wasLost(at: context.now, left: transfer.exchanges.count) }
         state = .transferring(transfer)
         askForMore(&context)
         verifyIfComplete(&context)
+    }
+
+    /// Requests whose first byte has come otherwise, before their answer.
+    private mutating func stopOvertaken(_ context: inout Context) {
+        guard context.settings.delivery == .whole, case .transferring(var transfer) = state, transfer.running > 0,
+            transfer.running < transfer.exchanges.count
+        else { return }
+        let arrived = transfer.arrived(besides: written)
+        for exchange in transfer.exchanges where !exchange.isAccepted {
+            guard let start = exchange.ask.range?.lowerBound, arrived.contains(start..<start + 1) else { continue }
+            leave(exchange.number, &transfer, &context)
+        }
+        state = .transferring(transfer)
     }
 
     /// Requests that are out for what has come meanwhile: with nothing else under way, their answers would count.

@@ -46,11 +46,17 @@ extension Download {
     /// again as often as is wanted.
     private mutating func mismatched(_ detail: String, _ context: inout Context) {
         if wasResumed { return startOver(.wrongDigest, plain: true, &context) }
+        let failure = DownloadFailure(.checksumMismatch, detail)
+        mirrors.drop(mirrors.main)
+        if let other = mirrors.usable.first {
+            mirrors.begin(at: other)
+            return startOver(.wrongDigest, plain: true, &context)
+        }
         mismatches += 1
         if mismatches <= context.settings.retry.maximumChecksumRetries {
             return startOver(.wrongDigest, plain: true, &context)
         }
-        close(for: .fail(DownloadFailure(.checksumMismatch, detail)), [], &context)
+        close(for: .fail(failure), [], &context)
     }
 
     mutating func recorded(_ context: inout Context) {
@@ -169,6 +175,7 @@ extension Download {
             tell(.retrying(failure, at: context.now + Pace.networkWait), &context)
             return close(for: .wait(.network), [], over: over, &context)
         }
+        guard let failure = goElsewhere(after: failure, over: over, &context) else { return }
         failures += 1
         let decision = context.settings.retry.decide(
             failure, failures: failures, retryAfter: retryAfter, random: context.random.next())

@@ -22,7 +22,7 @@ extension Download {
 
     /// Why another link is wanted before the first request; nil when the one in hand will do.
     private func wantedLink(_ context: Context) -> LinkReason? {
-        guard context.settings.links != .never, !link.isFresh else { return nil }
+        guard context.settings.links != .never, !link.isFresh, mirrors.main == 0 else { return nil }
         if let status = link.refusal { return .refused(status: status) }
         if let expires = link.expires, context.wallSeconds >= expires { return .expired }
         return context.settings.links == .always ? .start : nil

@@ -10,7 +10,9 @@ extension Download {
             recordSuccess(failures: 0, &context)
             return
         }
+        renewMirrors(&context)
         if isOfOtherURL { tieToURL(&context) }
+        chooseSource(context.settings)
         forgetBytesThatCannotBeResumed(&context)
         wasResumed = !written.isEmpty
         if generation == 0 { generation = 1 }
@@ -77,11 +79,18 @@ extension Download {
         written.firstGap(below: total ?? .max)
     }
 
-    /// The request for a range, tied to the version in hand; nil when it cannot be tied.
-    func ask(for range: Range<Int64>, _ delivery: Settings.Delivery) -> Ask? {
+    /// The request for a range, tied to the version in hand; nil when it cannot be tied. Goes to where the attempt began
+    /// unless said otherwise.
+    func ask(for range: Range<Int64>, _ delivery: Settings.Delivery, at source: Source? = nil) -> Ask? {
         let isOpenEnded = delivery == .whole && range.upperBound == total ?? .max
+        let source = source ?? mirrors.main
+        if let version, source != mirrors.ofVersion {
+            return Ask.elsewhere(
+                range: range, isOpenEnded: isOpenEnded, held: version, from: ladder.top, hasDigest: hasDigest,
+                source: source)
+        }
         return Ask.next(
-            range: range, isOpenEnded: isOpenEnded, held: version, from: ladder.top, hasDigest: hasDigest)
+            range: range, isOpenEnded: isOpenEnded, held: version, from: ladder.top, hasDigest: hasDigest)?.at(source)
     }
 
     mutating func opened(held: ByteRanges, _ context: inout Context) {
@@ -125,8 +134,8 @@ extension Download {
     private func firstAsk(_ settings: Settings) -> Ask? {
         guard let gap = nextGap else { return nil }
         let delivery = delivery(settings)
-        if let data = carried.data, written.isEmpty { return .resumed(data, held: version) }
-        if written.isEmpty, isPlain || delivery == .whole { return .whole }
+        if let data = carried.data, written.isEmpty { return .resumed(data, held: version).at(mirrors.main) }
+        if written.isEmpty, isPlain || delivery == .whole { return .whole.at(mirrors.main) }
         if isPlain { return nil }
         return ask(for: firstSlice(of: gap, delivery), delivery)
     }

@@ -44,6 +44,7 @@ extension Download {
     private mutating func forgive() {
         failures = 0
         mismatches = 0
+        mirrors = Mirrors(count: mirrors.count, ofVersion: mirrors.ofVersion)
         // A server that could not be trusted with ranges may have been mended.
         isPlain = false
     }
@@ -62,8 +63,9 @@ extension Download {
     }
 
     /// The user has changed what the download is to be.
-    mutating func expectDigest(_ hasDigest: Bool, _ context: inout Context) {
+    mutating func expectDigest(_ hasDigest: Bool, mirrors: Int?, _ context: inout Context) {
         self.hasDigest = hasDigest
+        renewedMirrors = mirrors ?? renewedMirrors
         recordChange(&context)
     }
 

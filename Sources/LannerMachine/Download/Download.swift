@@ -45,6 +45,9 @@ package struct Download: Sendable {
     /// How often in a row a file that came in one piece had another digest.
     var mismatches = 0
     var link: HeldLink
+    /// Where the file may be asked for, and how many mirrors there are from the next attempt on when that was changed.
+    package internal(set) var mirrors: Mirrors
+    var renewedMirrors: Int?
     /// What the transport holds of the file itself, when it hands it over in the end.
     var carried = Carried()
     /// Failures since bytes last advanced.
@@ -71,6 +74,7 @@ package struct Download: Sendable {
         isOfOtherURL = new.saved.isOfOtherURL
         hasDigest = new.hasDigest
         link = HeldLink(expires: new.linkExpires)
+        mirrors = Mirrors(count: new.mirrors)
         // A record comes from outside: what makes no sense in it is left out.
         let total = new.saved.total.flatMap { $0 < 0 ? nil : $0 }
         self.total = total
@@ -180,7 +184,8 @@ extension Download {
             status: savedStatus, version: version, generation: generation,
             written: isUnproven ? ByteRanges() : written, synced: isUnproven ? ByteRanges() : synced, total: total,
             resumeData: carried.data, isUnstarted: isUnstarted)
-        saved.isOfOtherURL = isOfOtherURL
+        // Nobody remembers which mirror it was.
+        saved.isOfOtherURL = isOfOtherURL || isOfMirror
         saved.isLeftover = isBeingKept
         return saved
     }

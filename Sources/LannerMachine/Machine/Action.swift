@@ -58,6 +58,8 @@ package enum TransportAction: Sendable, Equatable {
     case readdress
     /// Hand over what the exchanges have received, however little. → received, wrote
     case flush
+    /// The mirrors that were asked for last are those of what follows.
+    case remirror
 }
 
 /// What is to be done about the link of a download.

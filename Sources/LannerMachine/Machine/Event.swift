@@ -17,8 +17,9 @@ package enum Event: Sendable, Equatable {
     case limit(DownloadID, Int64?)
     /// Another place in the order.
     case reorder([DownloadID: Int64])
-    /// Another expected digest, or none; and whatever else the user changed is to be recorded.
-    case expectDigest(DownloadID, Bool)
+    /// Another expected digest, or none; other mirrors, so many, from the next attempt on; and whatever else the user
+    /// changed is to be recorded.
+    case expectDigest(DownloadID, Bool, mirrors: Int? = nil)
     /// When the link's time is over, in seconds since 1970; nil when that is not known.
     case expectLink(DownloadID, expires: Int64?)
     /// Other settings; they hold from the next decision on.
@@ -144,6 +145,8 @@ package struct NewDownload: Sendable, Equatable {
     package var isShelved: Bool
     /// When the link's time is over, in seconds since 1970.
     package var linkExpires: Int64?
+    /// How many mirrors have the file, besides its URL.
+    package var mirrors: Int
     /// The last attempt of one that had the number before: what comes late from that is not mistaken for this one's.
     package var lastAttempt: Attempt
     /// What the store remembered, or a blank for a new one.
@@ -152,7 +155,7 @@ package struct NewDownload: Sendable, Equatable {
     package init(
         id: DownloadID, rank: Int64, hasDigest: Bool = false, list: String? = nil, host: HostID = .unknown,
         priority: DownloadPriority = .normal, rateLimit: Int64? = nil, isShelved: Bool = false,
-        linkExpires: Int64? = nil, lastAttempt: Attempt = 0,
+        linkExpires: Int64? = nil, mirrors: Int = 0, lastAttempt: Attempt = 0,
         saved: Saved = Saved(status: .suspended)
     ) {
         self.id = id
@@ -164,6 +167,7 @@ package struct NewDownload: Sendable, Equatable {
         self.rateLimit = rateLimit
         self.isShelved = isShelved
         self.linkExpires = linkExpires
+        self.mirrors = mirrors
         self.lastAttempt = lastAttempt
         self.saved = saved
     }

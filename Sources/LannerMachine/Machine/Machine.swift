@@ -81,8 +81,8 @@ extension Machine {
             for (id, rank) in ranks.sorted(by: { $0.key < $1.key }) {
                 change(id, .reorder) { download, _ in download.rank = rank }
             }
-        case .expectDigest(let id, let hasDigest):
-            change(id, .expectDigest) { $0.expectDigest(hasDigest, &$1) }
+        case .expectDigest(let id, let hasDigest, let mirrors):
+            change(id, .expectDigest) { $0.expectDigest(hasDigest, mirrors: mirrors, &$1) }
         case .expectLink(let id, let expires):
             change(id, .expectLink) { $0.expectLink(expires: expires, &$1) }
         case .settings(let new):

@@ -18,6 +18,10 @@ package struct Ask: Sendable, Hashable {
     package let rung: Rung
     /// The transport's own resume data, which stand for the bytes that it holds; then there is no range.
     package let resumeData: [UInt8]?
+    /// Where it goes.
+    package private(set) var source: Source = 0
+    /// Whether `held` was told elsewhere: then the answer has to prove that it is the same, or a digest decides.
+    package private(set) var isElsewhere = false
 
     /// Whether this asks for the file as a whole, from nothing.
     package var isPlain: Bool { range == nil && resumeData == nil }
@@ -46,6 +50,32 @@ package struct Ask: Sendable, Hashable {
         guard rung != .none else { return nil }
         return Ask(
             range: range, isOpenEnded: isOpenEnded, condition: condition(for: held, on: rung), held: held, rung: rung)
+    }
+
+    /// The same request, at another place.
+    package func at(_ source: Source) -> Ask {
+        var ask = self
+        ask.source = source
+        return ask
+    }
+
+    /// Asks a place for a range of a file whose version was told at another.
+    ///
+    /// Validators tell versions of one URL apart. Only a strong tag that is the same, with the same size, is taken for
+    /// the same bytes, for nobody makes two alike but from the bytes or for a copy of the file. Nil without one, or when it
+    /// is not to be trusted, unless a digest decides at the end.
+    package static func elsewhere(
+        range: Range<Int64>, isOpenEnded: Bool, held: Version, from top: Rung = .strongTag, hasDigest: Bool,
+        source: Source
+    ) -> Ask? {
+        guard !range.isEmpty, range.lowerBound >= 0, held.total != nil else { return nil }
+        let isTagged = held.rung(from: top, hasDigest: false) == .strongTag
+        guard !held.isEncoded, hasDigest || isTagged else { return nil }
+        let rung = hasDigest ? Rung.digestOnly : .strongTag
+        var ask = Ask(
+            range: range, isOpenEnded: isOpenEnded, condition: condition(for: held, on: rung), held: held, rung: rung)
+        (ask.source, ask.isElsewhere) = (source, true)
+        return ask
     }
 
     private init(

@@ -16,7 +16,7 @@ private struct Judge {
         switch head.status {
         // 203 is a 200 that a proxy has changed on its way (RFC 9110, 15.3.4): a file all the same.
         case 200, 203: whole
-        case 206: ask.resumeData == nil ? part : resumed
+        case 206: ask.resumeData == nil ? isProven ? part : .fromZero(.contentChanged) : resumed
         case 301, 302, 303, 307, 308: redirect
         case 412: isContinued ? .fromZero(.contentChanged) : refused
         case 416: unsatisfied
@@ -27,6 +27,12 @@ private struct Judge {
 
     /// Whether the answer is to go on with something.
     private var isContinued: Bool { ask.held != nil || ask.resumeData != nil }
+
+    /// Whether an answer from elsewhere has told all that it takes.
+    private var isProven: Bool {
+        guard ask.isElsewhere, let held = ask.held else { return true }
+        return held.isProven(by: Version(head), on: ask.rung)
+    }
 
     private var refused: Verdict {
         .refused(status: head.status, retryAfter: RetryAfter.delay(fields: head.fields, wallSeconds: wallSeconds))

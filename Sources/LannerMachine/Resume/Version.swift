@@ -96,6 +96,18 @@ extension Version {
         }
     }
 
+    /// Whether the answer of another place has told all that makes it the same file.
+    package func isProven(by answer: Version, on rung: Rung) -> Bool {
+        guard let total, answer.total == total else { return false }
+        switch rung {
+        case .strongTag:
+            guard let mine = entityTag, let theirs = answer.entityTag else { return false }
+            return mine.isSameBytes(as: theirs)
+        case .digestOnly: return true
+        case .strongDate, .weak, .none: return false
+        }
+    }
+
     /// Whether something that both versions tell differs. A strong tag that is the same outweighs the dates: servers
     /// behind one name often agree on the bytes but not on when they were put there.
     package func isContradicted(by other: Version) -> Bool {

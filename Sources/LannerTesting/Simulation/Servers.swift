@@ -45,6 +45,8 @@ final class Servers: Sendable {
         guard let resource = all.withLock({ $0[index].change(at: clock.date, using: &random) }) else { return }
         journal.note("version", index, Int(resource.length))
         transport.serve(resource, at: sites[index].place)
+        // A mirror may be behind.
+        if random.chance(2, in: 3) { transport.serve(resource, at: sites[index].mirror.absoluteString) }
     }
 
     /// A file changes, or the next request for it goes another way.
@@ -54,7 +56,7 @@ final class Servers: Sendable {
         let site = sites[index]
         if random.chance(1, in: 4) { return serveOtherVersion(at: index, using: &random) }
         let step = random.chance(1, in: 2) ? breakdown(&random) : oddity(of: site, lying, &random)
-        let place = random.chance(1, in: 8) ? site.alias.absoluteString : site.place
+        let place = [site.alias.absoluteString, site.mirror.absoluteString, site.place][min(2, random.below(8))]
         journal.note("serve", index, text: "\(step)")
         transport.script(place, step)
     }

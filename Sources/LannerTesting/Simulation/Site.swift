@@ -15,6 +15,8 @@ struct Site {
     var place: String { url.absoluteString }
     /// Another URL that leads here.
     let alias: URL
+    /// Another server that has the file, or had an earlier version of it.
+    let mirror: URL
     let validator: Validator
     let acceptsRanges: Bool
     /// Whether no whole file comes in the place of a part but that of another version, which is told by its tag.
@@ -36,6 +38,7 @@ struct Site {
         let host = ["a", "b"][number % 2] + ".example"
         url = URL(string: "https://\(host)/file-\(number).bin") ?? URL(fileURLWithPath: "/")
         alias = URL(string: "http://\(["c", "d"][number % 2]).example/to-\(number)") ?? URL(fileURLWithPath: "/")
+        mirror = URL(string: "https://m.example/copy-\(number).bin") ?? url
         validator = Validator.allCases.randomElement(using: &random) ?? .strongTag
         acceptsRanges = random.chance(5, in: 6)
         framing = random.chance(1, in: 6) ? .chunked : .contentLength

@@ -74,6 +74,8 @@ extension World {
         let checksum = digest(of: site, at: index)
         let list = [nil, "a", "b"][random.below(3)]
         let priority = random.chance(1, in: 2) ? anyPriority : nil
+        let mirrors: [any URLConvertible]? =
+            [nil, nil, [], [site.mirror], [Self.nowhere, site.mirror]][random.below(5)]
         let starts = random.chance(1, in: 8) ? false : nil
         journal.note("download", index, text: "\(url)")
         watch.noteStart()
@@ -82,7 +84,7 @@ extension World {
         var task: DownloadTask?
         watch.expectCall("download").make { called in
             let request = DownloadRequest(
-                url, headers: headers, fileName: name, checksum: checksum, key: key, list: list,
+                url, headers: headers, fileName: name, checksum: checksum, mirrors: mirrors, key: key, list: list,
                 priority: priority, startsImmediately: starts)
             task = manager.download(request) { _ in called?() }
         }
@@ -90,6 +92,9 @@ extension World {
         watch.observe(task)
         if random.chance(1, in: 2) { listen(to: task) }
     }
+
+    /// A mirror that has nothing.
+    private static let nowhere = "https://m.example/nothing"
 
     /// One place for two URLs of one file; for different files only where none replaces another.
     private func fileName(_ key: String?, _ index: Int) -> String? {

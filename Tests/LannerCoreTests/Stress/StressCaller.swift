@@ -61,6 +61,7 @@ struct StressCaller {
         request.fileName = index(4) == 0 ? "name-\(index(5))" : nil
         request.destination = index(6) == 0 ? "below/place-\(index(5))" : nil
         request.checksum = digest()
+        request.mirrors = flag() ? (0..<index(3)).map { _ in address() } : nil
         (request.list, request.context) = (list(), flag() ? context() : nil)
         request.priority = flag() ? priority() : nil
         request.maximumBytesPerSecond = flag() ? rate() : nil
@@ -77,6 +78,8 @@ struct StressCaller {
         configuration.listLimits = flag() ? ["films": 1 + index(2)] : [:]
         configuration.maxConcurrentTasksPerHost = flag() ? 1 + index(3) : nil
         configuration.maximumBytesPerSecond = flag() ? rate() : nil
+        (configuration.maxConnectionsPerDownload, configuration.firstConnections) = (1 + index(4), 1 + index(4))
+        configuration.smallestPiece = 1000
         configuration.allowsCellularAccess = flag()
         configuration.allowsExpensiveNetworkAccess = flag()
         configuration.allowsConstrainedNetworkAccess = flag()

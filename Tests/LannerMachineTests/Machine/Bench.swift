@@ -13,32 +13,39 @@ struct Bench {
     }
 
     /// A machine with one download that sits in `suspended`.
-    static func resting(_ settings: Settings = Settings(), hasDigest: Bool = false, saved: Saved? = nil) -> Bench {
+    static func resting(
+        _ settings: Settings = Settings(), hasDigest: Bool = false, mirrors: Int = 0, saved: Saved? = nil
+    ) -> Bench {
         var bench = Bench(settings)
         let saved = saved ?? Saved(status: .suspended)
-        bench.feed(.add([NewDownload(id: bench.id, rank: 0, hasDigest: hasDigest, saved: saved)]))
+        bench.feed(.add([NewDownload(id: bench.id, rank: 0, hasDigest: hasDigest, mirrors: mirrors, saved: saved)]))
         return bench
     }
 
     /// The file is being opened.
-    static func opening(_ settings: Settings = Settings(), hasDigest: Bool = false, saved: Saved? = nil) -> Bench {
-        var bench = resting(settings, hasDigest: hasDigest, saved: saved)
+    static func opening(
+        _ settings: Settings = Settings(), hasDigest: Bool = false, mirrors: Int = 0, saved: Saved? = nil
+    ) -> Bench {
+        var bench = resting(settings, hasDigest: hasDigest, mirrors: mirrors, saved: saved)
         bench.feed(.user(.start, [bench.id], nil))
         return bench
     }
 
     /// The first request is out.
-    static func requesting(_ settings: Settings = Settings(), hasDigest: Bool = false, saved: Saved? = nil) -> Bench {
-        var bench = opening(settings, hasDigest: hasDigest, saved: saved)
+    static func requesting(
+        _ settings: Settings = Settings(), hasDigest: Bool = false, mirrors: Int = 0, saved: Saved? = nil
+    ) -> Bench {
+        var bench = opening(settings, hasDigest: hasDigest, mirrors: mirrors, saved: saved)
         bench.feed(.file(bench.id, 1, .opened(held: saved?.written ?? ByteRanges())))
         return bench
     }
 
     /// Bytes arrive: a 200 of 1000 bytes, or what is given.
     static func transferring(
-        _ settings: Settings = Settings(), hasDigest: Bool = false, saved: Saved? = nil, head: ResponseHead = .file()
+        _ settings: Settings = Settings(), hasDigest: Bool = false, mirrors: Int = 0, saved: Saved? = nil,
+        head: ResponseHead = .file()
     ) -> Bench {
-        var bench = requesting(settings, hasDigest: hasDigest, saved: saved)
+        var bench = requesting(settings, hasDigest: hasDigest, mirrors: mirrors, saved: saved)
         bench.feed(.exchange(bench.id, 1, .head(head)))
         return bench
     }

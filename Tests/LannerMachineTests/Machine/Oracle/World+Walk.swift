@@ -83,7 +83,8 @@ extension World {
         case 6: if faults.outside > 0 { tamper(index) }
         case 7:
             places[index].hasDigest.toggle()
-            try feed(.expectDigest(places[index].id, places[index].hasDigest))
+            let mirrors = random.chance(30) ? self.mirrors : nil
+            try feed(.expectDigest(places[index].id, places[index].hasDigest, mirrors: mirrors))
         case 8: places[index].isLinkDead = true
         case 9:
             places[index].linkExpires = random.chance(50) ? wallSeconds + Int64(random.below(60)) : nil
@@ -120,8 +121,8 @@ extension World {
             .add([
                 NewDownload(
                     id: place.id, rank: 0, hasDigest: place.hasDigest, list: place.list, host: place.host,
-                    isShelved: place.isShelved, linkExpires: place.linkExpires, lastAttempt: place.attempt,
-                    saved: saved)
+                    isShelved: place.isShelved, linkExpires: place.linkExpires, mirrors: mirrors,
+                    lastAttempt: place.attempt, saved: saved)
             ]))
     }
 
@@ -216,7 +217,7 @@ extension World {
         place.generations.removeAll { $0.number > kept.generation }
         let new = NewDownload(
             id: place.id, rank: 0, hasDigest: place.hasDigest, list: place.list, host: place.host,
-            isShelved: place.isShelved, linkExpires: place.linkExpires, saved: kept)
+            isShelved: place.isShelved, linkExpires: place.linkExpires, mirrors: mirrors, saved: kept)
         switch kept.status {
         case .active, .suspended, .publishing: place.phase = .suspended
         case .failed(let failure): place.phase = .failed(failure)

@@ -234,7 +234,7 @@ extension World {
     }
 
     private func makeAnswer(_ index: Int, _ ask: Ask) -> Remote.Answer {
-        if places[index].isLinkDead { return places[index].remote.refuseLink(&random) }
+        if places[index].isLinkDead, ask.source == 0 { return places[index].remote.refuseLink(&random) }
         if random.chance(faults.lies), places[index].remote.total > 0 {
             return places[index].remote.lie(ask, &random)
         }

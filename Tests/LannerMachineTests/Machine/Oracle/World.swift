@@ -118,9 +118,12 @@ final class World {
             .add([
                 NewDownload(
                     id: id, rank: Int64(random.below(5)), hasDigest: place.hasDigest, list: place.list,
-                    host: place.host, priority: priority, isShelved: place.isShelved, saved: saved)
+                    host: place.host, priority: priority, isShelved: place.isShelved, mirrors: mirrors, saved: saved)
             ]))
     }
+
+    /// They have what the download's own URL leads to.
+    var mirrors: Int { random.chance(30) ? 1 + random.below(2) : 0 }
 
     var host: HostID { HostID(UInt64(1 + random.below(3))) }
 

@@ -1,0 +1,112 @@
+// Several places that are said to have one file. Its version is the one that the first answer tells; another place may
+// bring parts of that where it tells the same strong tag and size, or where a digest decides at the end. A place with
+// another version is dropped.
+
+extension Download {
+    /// Whether a place may be asked for what is missing.
+    private func mayAsk(_ source: Source, _ settings: Settings) -> Bool {
+        if source == mirrors.ofVersion { return true }
+        if carried.data != nil { return false }
+        guard !written.isEmpty, let gap = nextGap else { return true }
+        return ask(for: gap, settings.delivery, at: source) != nil
+    }
+
+    /// Settles where an attempt begins: where the last one did, as long as that can be asked.
+    mutating func chooseSource(_ settings: Settings) {
+        if !mayAsk(mirrors.main, settings) { mirrors.begin(at: mirrors.ofVersion) }
+    }
+
+    /// Others were given in the place of the mirrors there were. Bytes that one of those began come from another URL.
+    mutating func renewMirrors(_ context: inout Context) {
+        guard let count = renewedMirrors else { return }
+        isOfOtherURL = isOfOtherURL || isOfMirror
+        mirrors = Mirrors(count: count)
+        renewedMirrors = nil
+        perform(.remirror, &context)
+    }
+
+    /// Whether the version in hand is that of a mirror.
+    var isOfMirror: Bool { mirrors.ofVersion != 0 && completed > 0 }
+
+    /// Goes to another place after a failure, one that has not failed since the last failure that counted: that is no
+    /// retry. Else returns what counts: where one of the places may do better, its failure.
+    mutating func goElsewhere(
+        after failure: DownloadFailure, over: ExchangeNumber? = nil, _ context: inout Context
+    ) -> DownloadFailure? {
+        // What outlives the process is taken up as what was asked of the URL.
+        guard mirrors.count > 0, failure.reason.isOfPlace, !context.settings.watchdog.leavesExchanges else {
+            return failure
+        }
+        if failure.reason.isWorthRetrying {
+            mirrors.fail(mirrors.main, failure)
+        } else {
+            mirrors.drop(mirrors.main)
+        }
+        if beginElsewhere(context.settings) {
+            tell(.retrying(failure, at: context.now), &context)
+            close(for: .restart, [], over: over, &context)
+            return nil
+        }
+        let counting = mirrors.passing ?? failure
+        mirrors.forgetFailures()
+        _ = beginElsewhere(context.settings)
+        return counting
+    }
+
+    private mutating func beginElsewhere(_ settings: Settings) -> Bool {
+        guard let next = mirrors.usable.first(where: { mayAsk($0, settings) }) else { return false }
+        mirrors.begin(at: next)
+        return true
+    }
+
+    /// An answer from elsewhere that does not continue what is there: the place has another file, and what is there stays.
+    mutating func leaveMirror(_ exchange: Exchange, _ context: inout Context) {
+        mirrors.drop(exchange.ask.source)
+        mirrors.begin(at: mirrors.ofVersion)
+        close(for: .restart, [], &context)
+    }
+
+    /// Where the next of several exchanges goes: to a place that nobody is asked at, else to the one that brings most over
+    /// each.
+    func nextAsk(for piece: Range<Int64>, _ transfer: Transfer, _ context: Context) -> Ask? {
+        let usable = mirrors.count == 0 ? [mirrors.main] : mirrors.usable
+        let asks = usable.compactMap { ask(for: piece, context.settings.delivery, at: $0) }
+        return asks.max {
+            transfer.worth(of: $0.source, at: context.now) < transfer.worth(of: $1.source, at: context.now)
+        }
+    }
+
+    /// Whether an exchange that came to nothing is the fault of a mirror; then that is not asked again.
+    mutating func blameMirror(_ exchange: Exchange, isOther: Bool) -> Bool {
+        guard exchange.ask.source != mirrors.main, exchange.received == 0 else { return false }
+        if isOther { mirrors.drop(exchange.ask.source) } else { mirrors.fail(exchange.ask.source) }
+        return true
+    }
+}
+
+extension Transfer {
+    /// Bytes a second that a place brings over each exchange; a place that is not asked at might bring any number.
+    fileprivate func worth(of source: Source, at now: Duration) -> Int64 {
+        let mine = exchanges.filter { $0.ask.source == source }
+        guard !mine.isEmpty else { return .max }
+        let speeds = mine.map { $0.received.multipliedClamped(by: 1000) / max(1, (now - $0.begun).milliseconds) }
+        return speeds.reduce(0) { $0.addingClamped($1) } / Int64(mine.count)
+    }
+}
+
+extension DownloadFailure.Reason {
+    /// Whether another place may fare better.
+    fileprivate var isOfPlace: Bool {
+        switch self {
+        case .transport(let fault):
+            switch fault {
+            case .notConnected, .networkNotAllowed, .diskFull, .canceled, .unavailable: false
+            case .timedOut, .connectionLost, .cannotConnect, .cannotFindHost, .secureConnectionFailed,
+                .malformedResponse, .lengthMismatch, .unacceptableRequest, .other:
+                true
+            }
+        case .status, .unusableResponse, .redirect, .link, .checksumMismatch: true
+        case .disk, .store: false
+        }
+    }
+}

@@ -1,0 +1,52 @@
+/// Where a file may be asked for: 0 is the download's own URL, the mirrors follow.
+package typealias Source = Int
+
+/// The places that are said to have the file, and what has become of them.
+package struct Mirrors: Sendable, Hashable {
+    /// More are not used.
+    package static let most = 62
+
+    /// How many there are besides the download's own URL.
+    package let count: Int
+    /// Where the next attempt begins, or the present one did.
+    package private(set) var main: Source = 0
+    /// Where the version in hand was told.
+    package private(set) var ofVersion: Source = 0
+    /// Places that are of no use, and places that have failed since the last failure that counted, but may do better.
+    private var dropped: UInt64 = 0
+    private var failed: UInt64 = 0
+    /// The last failure of those.
+    package private(set) var passing: DownloadFailure?
+
+    /// So many mirrors, of which nothing is known.
+    package init(count: Int = 0, ofVersion: Source = 0) {
+        self.count = min(max(0, count), Self.most)
+        self.ofVersion = ofVersion
+        main = ofVersion
+    }
+
+    /// The places of which nothing bad is known, the own URL first.
+    package var usable: [Source] { (0...count).filter { (dropped | failed) & $0.bit == 0 } }
+
+    /// The place does not have the file that is wanted.
+    package mutating func drop(_ source: Source) { dropped |= source.bit }
+
+    /// Nothing comes from there now.
+    package mutating func fail(_ source: Source, _ failure: DownloadFailure? = nil) {
+        failed |= source.bit
+        passing = failure ?? passing
+    }
+
+    /// An attempt begins there.
+    package mutating func begin(at source: Source) { main = source }
+
+    /// The version in hand is the one that was told there.
+    package mutating func learn(from source: Source) { ofVersion = source }
+
+    /// All that failed may be tried again.
+    package mutating func forgetFailures() { (failed, passing) = (0, nil) }
+}
+
+extension Source {
+    fileprivate var bit: UInt64 { (0..<64).contains(self) ? 1 << UInt64(self) : 0 }
+}

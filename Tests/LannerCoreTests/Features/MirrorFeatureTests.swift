@@ -1,0 +1,128 @@
+import Foundation
+import LannerMachine
+import LannerTesting
+import Testing
+
+@testable import LannerCore
+
+@Suite("N-12: mirrors") struct MirrorFeatureTests {
+    private static let bytes = Sample.bytes(1 << 20)
+    private static let mirror = "https://mirror.example/copy.bin"
+
+    private func bench(_ configuration: SessionConfiguration = SessionConfiguration()) -> TestBench {
+        let bench = TestBench.serving(Self.bytes, configuration: configuration)
+        bench.transport.serve(.init(Self.bytes), at: Self.mirror)
+        return bench
+    }
+
+    private func download(_ bench: TestBench, _ checksum: Checksum.Digest? = nil) throws -> DownloadTask {
+        let headers = ["Authorization": "secret", "User-Agent": "Test"]
+        let request = DownloadRequest(address, headers: headers, checksum: checksum, mirrors: [Self.mirror])
+        return try #require(bench.manager.download(request))
+    }
+
+    private func hosts(_ bench: TestBench) -> [String?] { bench.transport.requests.map(\.url.host) }
+
+    @Test func aMirrorIsAskedWhenTheURLFails() throws {
+        let bench = bench()
+        bench.transport.always(place, .status(404))
+        let task = try download(bench)
+        bench.settle()
+        #expect(task.status == .succeeded)
+        #expect(bench.holds(Self.bytes, in: task) == true)
+        #expect(hosts(bench) == ["example.com", "mirror.example"])
+        // What was given for the URL stays with its origin.
+        let last = try #require(bench.transport.requests.last)
+        #expect(last.fields["Authorization"] == nil)
+        #expect(last.fields["User-Agent"] == "Test")
+    }
+
+    @Test func partsComeFromBoth() throws {
+        var configuration = SessionConfiguration()
+        (configuration.firstConnections, configuration.smallestPiece) = (2, 1024)
+        let bench = bench(configuration)
+        bench.transport.always(place, .stall(afterBytes: 100_000))
+        let task = try download(bench)
+        bench.settle()
+        #expect(hosts(bench).prefix(2) == ["example.com", "mirror.example"])
+        bench.transport.release(place, bytes: .max)
+        bench.runToRest()
+        #expect(task.status == .succeeded)
+        #expect(bench.holds(Self.bytes, in: task) == true)
+    }
+
+    @Test func anotherFileIsNotMixedIn() throws {
+        var configuration = SessionConfiguration()
+        (configuration.firstConnections, configuration.smallestPiece) = (2, 1024)
+        let bench = bench(configuration)
+        bench.transport.serve(.init(Self.bytes.map { $0 ^ 0xFF }), at: Self.mirror)
+        bench.transport.script(place, .stall(afterBytes: 100_000))
+        let task = try download(bench)
+        bench.settle()
+        bench.transport.release(place, bytes: .max)
+        bench.runToRest()
+        #expect(bench.holds(Self.bytes, in: task) == true)
+        #expect(hosts(bench).filter { $0 == "mirror.example" }.count == 1)
+    }
+
+    /// The mirror of another file, and the digest is of the URL's.
+    @Test func aDigestDecidesAtTheEnd() throws {
+        var configuration = SessionConfiguration()
+        (configuration.firstConnections, configuration.smallestPiece) = (2, 1024)
+        let bench = bench(configuration)
+        bench.transport.serve(.init(Self.bytes.map { $0 ^ 0xFF }), at: Self.mirror)
+        bench.transport.script(place, .stall(afterBytes: 100_000))
+        var hasher = Checksum.Algorithm.sha256.makeHasher()
+        Self.bytes.withUnsafeBytes { hasher.update($0) }
+        let task = try download(bench, Checksum.Digest(algorithm: .sha256, bytes: hasher.digest()))
+        bench.settle()
+        bench.transport.release(place, bytes: .max)
+        bench.runToRest()
+        #expect(task.status == .succeeded)
+        #expect(task.validation == .correct)
+        #expect(bench.holds(Self.bytes, in: task) == true)
+    }
+
+    @Test func redirectsOfAMirrorAreItsOwn() throws {
+        let bench = bench()
+        bench.transport.always(place, .status(404))
+        bench.transport.script(Self.mirror, .redirect(to: "/moved.bin"))
+        bench.transport.serve(.init(Self.bytes), at: "https://mirror.example/moved.bin")
+        let task = try download(bench)
+        bench.settle()
+        #expect(task.status == .succeeded)
+        #expect(hosts(bench) == ["example.com", "mirror.example", "mirror.example"])
+        #expect(task.currentURL.absoluteString == address)
+    }
+
+    @Test func mirrorsAreRemembered() throws {
+        let bench = bench()
+        let task = try download(bench)
+        bench.manager.suspend(task)
+        bench.settle()
+        bench.relaunch()
+        bench.transport.always(place, .status(404))
+        let again = try #require(bench.manager.fetchTask(address))
+        bench.manager.start(again)
+        bench.runToRest()
+        #expect(again.status == .succeeded)
+        #expect(hosts(bench).last == "mirror.example")
+    }
+
+    @Test func otherMirrorsMayBeGiven() throws {
+        let bench = bench()
+        bench.transport.always(place, .status(404))
+        let task = try #require(bench.manager.download(address))
+        bench.settle()
+        #expect(task.status == .failed)
+        #expect(try download(bench) === task)
+        bench.settle()
+        #expect(task.status == .succeeded)
+    }
+
+    @Test(arguments: ["ftp://mirror.example/f", "http://", ""]) func refusesWhatIsNoMirror(url: String) throws {
+        let bench = bench()
+        let request = DownloadRequest(address, mirrors: [Self.mirror, url])
+        #expect(bench.manager.download(request) == nil)
+    }
+}

@@ -1,0 +1,258 @@
+import LannerMachine
+import Testing
+
+/// Several places that are said to have one file: when each is asked, and what counts of what it answers.
+@Suite("N-12: mirrors") struct MirrorTests {
+    private let lost = DownloadFailure(.transport(.connectionLost), "")
+    private static let total: Int64 = 100 << 20
+    private let half = 50 << 20..<Self.total
+
+    /// A download of 100 MiB that asks a mirror for its second half.
+    private func asking(
+        hasDigest: Bool = false, tag: String? = "\"a\"", mirrors: Int = 1, connections: Int = 2
+    ) -> (bench: Bench, ask: Ask?) {
+        let settings = Settings().with { ($0.connections, $0.firstConnections) = (connections, connections) }
+        var bench = Bench.requesting(settings, hasDigest: hasDigest, mirrors: mirrors)
+        let asks = bench.feed(.exchange(bench.id, 1, .head(.large(tag: tag)))).asks
+        return (bench, asks.first)
+    }
+
+    // MARK: Beside the URL
+
+    @Test func aSecondConnectionGoesToAMirror() {
+        var (bench, ask) = asking()
+        #expect(ask?.source == 1)
+        #expect(ask?.headerFields["If-Range"] == "\"a\"")
+        let actions = bench.feed(.exchange(bench.id, 2, .head(.part(half, of: Self.total))))
+        #expect(actions.contains(.transport(bench.id, .accept(2, half))))
+    }
+
+    @Test func withADigestNoTagIsNeeded() {
+        var (bench, ask) = asking(hasDigest: true)
+        #expect(ask?.source == 1)
+        #expect(ask?.headerFields["If-Range"] == nil)
+        let actions = bench.feed(.exchange(bench.id, 2, .head(.part(half, of: Self.total, tag: "\"b\""))))
+        #expect(actions.contains(.transport(bench.id, .accept(2, half))))
+        // What it brought counts only while a digest decides.
+        bench.feed(.file(bench.id, 1, .wrote(0..<Self.total)))
+        bench.feed(.exchange(bench.id, 1, .ended(received: 50 << 20)))
+        bench.feed(.exchange(bench.id, 2, .ended(received: 50 << 20)))
+        bench.feed(.expectDigest(bench.id, false))
+        #expect(bench.feed(.file(bench.id, 1, .verified(.sizeOnly))).restarts == [.cannotResume])
+    }
+
+    private static let second: Range<Int64> = 52_428_800..<104_857_600
+    private static let others: [ResponseHead] = [
+        .part(second, of: total, tag: "\"b\""), .part(second, of: total, tag: nil),
+        .part(second, of: total, tag: "W/\"a\""), .part(second, of: nil), .part(second, of: 2 * total), .large(),
+        ResponseHead(status: 416),
+    ]
+
+    @Test(arguments: others)
+    func oneThatDoesNotProveToHaveTheSameIsDropped(head: ResponseHead) {
+        var (bench, _) = asking()
+        let actions = bench.feed(.exchange(bench.id, 2, .head(head)))
+        #expect(actions.contains(.transport(bench.id, .stop(2, keepBytes: true))))
+        #expect(bench.transfer?.exchanges.first?.body == 0..<Self.total)
+        // At once another connection, which says nothing of the URL; but not to the mirror.
+        #expect(actions.asks.map(\.source) == [0])
+    }
+
+    @Test func withADigestTheSizeIsAllThatHasToBeTheSame() {
+        for head in [ResponseHead.part(half, of: 200 << 20), .part(half, of: nil)] {
+            var (bench, _) = asking(hasDigest: true)
+            #expect(
+                bench.feed(.exchange(bench.id, 2, .head(head))).contains(
+                    .transport(bench.id, .stop(2, keepBytes: true))))
+        }
+    }
+
+    @Test(arguments: [nil, "W/\"a\""]) func withoutAStrongTagOrADigestMirrorsAreNotAsked(tag: String?) {
+        #expect(asking(tag: tag).ask == nil)
+    }
+
+    @Test func oneThatFailsIsLeftAlone() {
+        for event in [ExchangeEvent.failed(lost), .head(ResponseHead(status: 503))] {
+            var (bench, _) = asking()
+            let actions = bench.feed(.exchange(bench.id, 2, event))
+            #expect(actions.asks.map(\.source) == [0])
+            #expect(actions.retry == nil)
+        }
+    }
+
+    @Test func eachPlaceIsAskedBeforeOneIsAskedTwice() {
+        let (bench, _) = asking(mirrors: 2, connections: 4)
+        let sources = bench.transfer?.exchanges.map(\.ask.source) ?? []
+        #expect(sources.count == 4)
+        #expect(Set(sources) == [0, 1, 2])
+    }
+
+    @Test func theFastestGetsMore() {
+        let settings = Settings().with { ($0.connections, $0.firstConnections) = (4, 3) }
+        var bench = Bench.requesting(settings, mirrors: 2)
+        bench.feed(.exchange(bench.id, 1, .head(.large())))
+        for exchange in bench.transfer?.exchanges ?? [] where !exchange.isAccepted {
+            bench.feed(.exchange(bench.id, exchange.number, .head(.part(exchange.ask.range!, of: Self.total))))
+        }
+        #expect(bench.transfer?.exchanges.allSatisfy(\.isAccepted) == true)
+        bench.now += .seconds(1)
+        for exchange in bench.transfer?.exchanges ?? [] {
+            let count: Int64 = exchange.ask.source == 2 ? 4 << 20 : 1 << 20
+            bench.feed(.exchange(bench.id, exchange.number, .received(count)))
+            guard let start = exchange.body?.lowerBound else { continue }
+            bench.feed(.file(bench.id, 1, .wrote(start..<start + count)))
+        }
+        var asks: [Ask] = []
+        for _ in 0..<8 where asks.isEmpty {
+            for exchange in bench.transfer?.exchanges ?? [] {
+                bench.feed(.exchange(bench.id, exchange.number, .received(exchange.received + 1000)))
+            }
+            asks = bench.pass(.milliseconds(250)).asks
+        }
+        #expect(asks.map(\.source) == [2])
+    }
+
+    // MARK: Instead of the URL
+
+    @Test(arguments: [
+        ExchangeEvent.failed(DownloadFailure(.transport(.cannotConnect), "")), .head(ResponseHead(status: 404)),
+        .head(ResponseHead(status: 503)), .head(ResponseHead(status: 206)),
+    ])
+    func aMirrorIsAskedAtOnceWhenTheURLFails(event: ExchangeEvent) {
+        var bench = Bench.requesting(mirrors: 2)
+        #expect(bench.feed(.exchange(bench.id, 1, event)).retry?.time == bench.now)
+        #expect(bench.reopened(2).map(\.source) == [1])
+        bench.feed(.exchange(bench.id, 2, event))
+        #expect(bench.reopened(3).map(\.source) == [2])
+        // That was the last one: now it counts.
+        bench.feed(.exchange(bench.id, 3, event))
+        bench.closed(3)
+        #expect(bench.phase != .running)
+    }
+
+    @Test func withoutNetworkNoMirrorIsAsked() {
+        var bench = Bench.requesting(mirrors: 1)
+        bench.feed(.exchange(bench.id, 1, .failed(DownloadFailure(.transport(.notConnected), ""))))
+        bench.closed()
+        bench.pass(.seconds(100))
+        #expect(bench.opened(2).asks.map(\.source) == [0])
+    }
+
+    @Test func bytesGoOnFromAMirrorThatProvesToHaveTheSame() {
+        var bench = Bench.transferring(mirrors: 1)
+        bench.feed(.exchange(bench.id, 1, .received(400)))
+        bench.feed(.file(bench.id, 1, .wrote(0..<400)))
+        bench.feed(.exchange(bench.id, 1, .failed(lost)))
+        let asks = bench.reopened(2, 0..<400)
+        #expect(asks.map(\.source) == [1])
+        #expect(asks.map(\.range) == [400..<1000])
+        let actions = bench.feed(.exchange(bench.id, 2, .head(.part(400..<1000, of: 1000))))
+        #expect(actions.contains(.transport(bench.id, .accept(2, 400..<1000))))
+        #expect(actions.restarts.isEmpty)
+    }
+
+    @Test(arguments: [
+        ResponseHead.file(), .file(tag: "\"b\""), .part(400..<1000, of: 1000, tag: nil), ResponseHead(status: 416),
+    ])
+    func bytesStayWhereTheMirrorHasAnother(head: ResponseHead) {
+        var bench = Bench.transferring(mirrors: 1)
+        bench.feed(.file(bench.id, 1, .wrote(0..<400)))
+        bench.feed(.exchange(bench.id, 1, .failed(lost)))
+        _ = bench.reopened(2, 0..<400)
+        #expect(bench.feed(.exchange(bench.id, 2, .head(head))).restarts.isEmpty)
+        #expect(bench.reopened(3, 0..<400).map(\.source) == [0])
+        // And it is not asked again.
+        bench.feed(.exchange(bench.id, 3, .failed(lost)))
+        bench.closed(3, 0..<400)
+        bench.pass(.seconds(100))
+        #expect(bench.opened(4, 0..<400).asks.map(\.source) == [0])
+    }
+
+    @Test func withoutAStrongTagOrADigestBytesGoOnWhereTheyCameFrom() {
+        var bench = Bench.transferring(mirrors: 1, head: .file(tag: "W/\"a\""))
+        bench.feed(.file(bench.id, 1, .wrote(0..<400)))
+        bench.feed(.exchange(bench.id, 1, .failed(lost)))
+        bench.closed(1, 0..<400)
+        bench.pass(.seconds(100))
+        #expect(bench.opened(2, 0..<400).asks.map(\.source) == [0])
+    }
+
+    /// Bytes that a mirror began are remembered as those of another URL: nobody knows later which mirror it was.
+    @Test func whatAMirrorBeganIsRememberedSo() {
+        var bench = Bench.requesting(mirrors: 1)
+        bench.feed(.exchange(bench.id, 1, .failed(lost)))
+        _ = bench.reopened(2)
+        bench.feed(.exchange(bench.id, 2, .head(.file())))
+        bench.feed(.file(bench.id, 2, .wrote(0..<400)))
+        bench.verb(.suspend)
+        let records = bench.closed(2, 0..<400).records
+        #expect(records.map(\.isOfOtherURL) == [true])
+        // In this process it goes on where it was.
+        bench.verb(.start)
+        let asks = bench.opened(3, 0..<400).asks
+        #expect(asks.map(\.source) == [1])
+        #expect(asks.first?.isElsewhere == false)
+    }
+
+    @Test func theURLIsElsewhereForWhatAMirrorBegan() {
+        var bench = Bench.requesting(mirrors: 1)
+        bench.feed(.exchange(bench.id, 1, .failed(lost)))
+        _ = bench.reopened(2)
+        bench.feed(.exchange(bench.id, 2, .head(.file())))
+        bench.feed(.file(bench.id, 2, .wrote(0..<400)))
+        bench.feed(.exchange(bench.id, 2, .failed(lost)))
+        bench.closed(2, 0..<400)
+        bench.pass(.seconds(100))
+        let asks = bench.opened(3, 0..<400).asks
+        #expect(asks.first?.isElsewhere == (asks.first?.source == 0))
+    }
+
+    @Test func aMirrorOfWrongBytesIsLeftForAnother() {
+        var bench = Bench.requesting(hasDigest: true, mirrors: 1)
+        bench.feed(.exchange(bench.id, 1, .head(.file())))
+        bench.feed(.file(bench.id, 1, .wrote(0..<1000)))
+        bench.feed(.exchange(bench.id, 1, .ended(received: 1000)))
+        let actions = bench.feed(.file(bench.id, 1, .verified(.mismatch(""))))
+        #expect(actions.restarts == [.wrongDigest])
+        #expect(bench.opened(2).asks.map(\.source) == [1])
+        bench.feed(.exchange(bench.id, 2, .head(.file())))
+        bench.feed(.file(bench.id, 2, .wrote(0..<1000)))
+        bench.feed(.exchange(bench.id, 2, .ended(received: 1000)))
+        // None is left.
+        bench.feed(.file(bench.id, 2, .verified(.mismatch(""))))
+        bench.closed(2)
+        #expect(bench.phase == .failed(DownloadFailure(.checksumMismatch, "")))
+    }
+
+    @Test func otherMirrorsCountFromTheNextAttemptOn() {
+        var bench = Bench.transferring(mirrors: 0)
+        #expect(!bench.feed(.expectDigest(bench.id, false, mirrors: 1)).contains(.transport(bench.id, .remirror)))
+        bench.verb(.suspend)
+        bench.closed(1)
+        #expect(bench.verb(.start).contains(.transport(bench.id, .remirror)))
+        bench.opened(2)
+        bench.feed(.exchange(bench.id, 2, .failed(lost)))
+        #expect(bench.reopened(3).map(\.source) == [1])
+    }
+
+    @Test func moreThanMayBeAreNotAsked() {
+        #expect(Mirrors(count: 1000).usable.count == Mirrors.most + 1)
+        #expect(Mirrors(count: -1).usable == [0])
+        var mirrors = Mirrors(count: 2)
+        mirrors.drop(1)
+        mirrors.fail(0)
+        mirrors.fail(1000)
+        #expect(mirrors.usable == [2])
+        mirrors.forgetFailures()
+        #expect(mirrors.usable == [0, 2])
+    }
+}
+
+extension Bench {
+    /// The file of the last attempt is closed and opened for the next; what is asked for then.
+    fileprivate mutating func reopened(_ attempt: Attempt, _ ranges: Range<Int64>...) -> [Ask] {
+        let held = ByteRanges(ranges)
+        feed(.file(id, attempt - 1, .closed(written: held, synced: held)))
+        return feed(.file(id, attempt, .opened(held: held))).asks
+    }
+}
