@@ -31,7 +31,7 @@ def lists(server, names, directory):
 def commands(lanner, paths):
     return {
         "lanner": [lanner, "get", "-q", "-j", str(AT_ONCE), "-i", paths["lanner"]],
-        "curl": ["curl", "-s", "-Z", "--parallel-max", str(AT_ONCE), "-K", paths["curl"]],
+        "curl": ["curl", "-sS", "-Z", "--no-progress-meter", "--parallel-max", str(AT_ONCE), "-K", paths["curl"]],
         "aria2c": ["aria2c", "-q", f"-j{AT_ONCE}", "-i", paths["aria2c"]],
     }
 
