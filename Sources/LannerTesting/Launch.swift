@@ -91,13 +91,24 @@ private final class LaunchTransport: Transport {
     ) -> any TransportExchange {
         switch phase.withLock({ $0 }) {
         case .open:
-            let exchange = LaunchExchange(transport.begin(request, receive: receive), lane, meanwhile: meanwhile)
+            let exchange = LaunchExchange(
+                transport.begin(request, receive: failingLater(receive)), lane, meanwhile: meanwhile)
             meanwhile()
             return exchange
         case .invalidated: receive(.failure(ScriptedTransport.unavailable))
         case .dead: break
         }
         return NoExchange()
+    }
+
+    /// The last word of what went wrong comes a little later, where that is so of cancellations.
+    private func failingLater(
+        _ receive: @escaping @Sendable (TransportEvent) -> Void
+    ) -> @Sendable (TransportEvent) -> Void {
+        guard let lane else { return receive }
+        return { event in
+            if case .failure = event { lane.run { receive(event) } } else { receive(event) }
+        }
     }
 
     func invalidate() {
@@ -138,7 +149,8 @@ private final class LaunchExchange: TransportExchange {
     }
 
     func cancel() {
-        if let lane { lane.run { [exchange] in exchange.cancel() } } else { exchange.cancel() }
+        // Behind whatever was begun before.
+        if let lane { lane.run { [exchange] in lane.run { exchange.cancel() } } } else { exchange.cancel() }
         meanwhile()
     }
 

@@ -37,11 +37,21 @@ public final class ManualLinks: Sendable {
     /// What the call that has waited longest asks for.
     var oldestWaiting: DownloadLink.Request? { state.withLock { $0.waiting.first?.request } }
 
-    /// Answers the calls for a task before all others.
+    /// Whether a call for a task waits, be it wanted any more or not.
+    func isAsked(for task: DownloadTask) -> Bool { state.withLock { $0.waiting.contains { $0.request.task === task } } }
+
+    /// Answers the call for a task that has waited longest before all others.
     func hurry(_ task: DownloadTask) {
         state.withLock { state in
-            let first = state.waiting.filter { $0.request.task === task }
-            state.waiting = first + state.waiting.filter { $0.request.task !== task }
+            guard let index = state.waiting.firstIndex(where: { $0.request.task === task }) else { return }
+            state.waiting.insert(state.waiting.remove(at: index), at: 0)
+        }
+    }
+
+    /// Answers the latest call before all others.
+    func hurryLatest() {
+        state.withLock { state in
+            if let last = state.waiting.popLast() { state.waiting.insert(last, at: 0) }
         }
     }
 

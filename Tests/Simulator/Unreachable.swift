@@ -37,23 +37,32 @@ struct Unreachable {
             reason: "Only these wait for the store, and none is left before it has answered."),
         Rule(kinds: [.discarded], places: [.discarding], reason: "Files are removed there, and waited for."),
         Rule(kinds: [.published, .placeTaken], places: [.moving], reason: "A file is moved there, and waited for."),
+        Rule(kinds: [.verified], places: [.verifying], reason: "A file is finished there, and waited for."),
+        Rule(kinds: [.closed], places: [.closing], reason: "A file is closed there, and waited for."),
         Rule(
-            kinds: [.verified], places: [.verifying, .closing],
-            reason: "A file is finished in verifying; whoever stops that waits in closing."),
-        Rule(
-            kinds: [.opened, .wrote, .synced],
-            places: [.openingFile, .requesting, .transferring, .verifying, .closing],
-            reason: "The file is closed in every other state."),
+            kinds: [.opened], places: [.openingFile, .transferring, .closing],
+            reason: "A file is opened before the first request, or with the answer that begins it anew."),
+        Rule(kinds: [.wrote], places: [.transferring, .closing], reason: "Elsewhere it is late: none is expected."),
+        Rule(kinds: [.synced], places: [.transferring], reason: "Elsewhere it is late: the end syncs by itself."),
         Rule(
             kinds: [.fileFailed],
-            places: [.openingFile, .asking, .requesting, .transferring, .verifying, .closing, .moving],
-            reason: "The file is closed in every other state, but where it is moved."),
+            places: [.openingFile, .asking, .requesting, .transferring, .verifying, .moving],
+            reason: "The file is closed in every other state, or about to be, or moved."),
         Rule(
-            kinds: [
-                .head, .redirected, .received, .holds, .resumeData, .heldBack, .ended, .overflowed, .exchangeFailed,
-            ],
-            places: [.openingFile, .requesting, .transferring, .closing],
-            reason: "Exchanges are stopped before a file is opened or closed: their last words come up to then."),
+            kinds: [.linkGiven, .linkNone, .linkFailed], places: [.asking],
+            reason: "Elsewhere it is late: the question was given up."),
+        Rule(
+            kinds: [.inherit], places: [.waiting, .suspended, .failed],
+            reason: "Elsewhere it is late: another exchange was begun, or the download is on its way out."),
+        Rule(
+            kinds: [.head, .redirected, .exchangeFailed, .heldBack], places: [.requesting, .transferring],
+            reason: "Elsewhere it is late: the exchange was stopped."),
+        Rule(
+            kinds: [.received, .ended, .overflowed], places: [.transferring],
+            reason: "Elsewhere it is late, and the head comes first."),
+        Rule(
+            kinds: [.holds, .resumeData], places: [.transferring, .closing],
+            reason: "Elsewhere it is late: what an exchange leaves is waited for in closing."),
         Rule(
             kinds: [
                 .start, .suspend, .cancel, .remove, .shelve, .unshelve, .readdress, .expectDigest, .expectLink, .relist,
@@ -67,23 +76,12 @@ struct Unreachable {
             reason: "Whoever asks for the URL of a download on its way out gets another download."),
     ]
 
-    /// Pairs that the rules leave, and that cannot come about either.
-    private static let single: [(place: Place, kind: Kind, reason: String)] = [
-        (.requesting, .received, "The head comes first, and leads out."),
-        (.requesting, .holds, "The head comes first, and leads out."),
-        (.requesting, .ended, "The head comes first, and leads out."),
-        (.requesting, .overflowed, "The head comes first, and leads out."),
-        (.openingFile, .holds, "Who holds a file has one exchange; what begins anew comes before its answer is taken."),
-        (.openingFile, .resumeData, "An exchange that is stopped to begin anew leaves none."),
-        (.requesting, .opened, "The request follows from it; files of earlier attempts were opened on the same lane."),
-    ]
-
     /// Why an event cannot come in a state; nil when it can.
     static func reason(_ kind: Kind, in place: Place) -> String? {
         if let rule = rules.first(where: { $0.kinds.contains(kind) && !$0.places.contains(place) }) {
             return rule.reason
         }
-        return single.first { $0.place == place && $0.kind == kind }?.reason
+        return nil
     }
 }
 

@@ -27,6 +27,11 @@ struct Context: Sendable {
         return lastExchange
     }
 
+    /// Whether an event was of no interest any more, after so many earlier actions.
+    func hasIgnored(since earlier: Int) -> Bool {
+        actions[earlier...].contains { if case .ignored = $0 { true } else { false } }
+    }
+
     /// Has a ticket answered when so many downloads have come to rest.
     mutating func expect(_ count: Int, for ticket: Ticket) {
         if count > 0 { tickets[ticket] = count } else { actions.append(.answer(ticket)) }

@@ -7,7 +7,8 @@ package struct Coverage: Sendable, Hashable {
         case announcing, moving, readdressing, recording, waitingToRecord, suspended, failed, succeeded
     }
 
-    /// An event, without what it brings.
+    /// An event, without what it brings; `late` is one that is of no interest any more, such as the last word of an
+    /// exchange that was stopped: whatever it is, nothing comes of it.
     package enum Kind: Int, Sendable, CaseIterable {
         case add, start, startAdded, downloadAgain, suspend, cancel, remove, shelve, unshelve
         case reorder, relist, readdress, prioritize, limit, expectDigest, expectLink, admit, tick, network
@@ -15,6 +16,7 @@ package struct Coverage: Sendable, Hashable {
         case recorded, recordFailed
         case linkGiven, linkNone, linkFailed
         case head, redirected, received, holds, resumeData, heldBack, ended, overflowed, exchangeFailed, inherit
+        case late
     }
 
     private static let kinds = Kind.allCases.count

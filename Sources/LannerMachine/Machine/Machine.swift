@@ -133,7 +133,7 @@ extension Machine {
         _ id: DownloadID, _ kind: Coverage.Kind, _ body: (inout Download, inout Context) -> Void
     ) {
         guard let place = roster.place(of: id) else {
-            coverage?.note(kind, from: .none, to: .none)
+            coverage?.note(.late, from: .none, to: .none)
             return context.actions.append(.ignored(id, .unknownDownload))
         }
         change(at: place, kind, body)
@@ -143,7 +143,8 @@ extension Machine {
         at place: Int, _ kind: Coverage.Kind, _ body: (inout Download, inout Context) -> Void
     ) {
         let from = coverage == nil ? .none : roster.state(at: place).map(Coverage.Place.init) ?? .none
-        defer { note(kind, from: from, at: place) }
+        let earlier = context.actions.count
+        defer { note(kind, from: from, at: place, after: earlier) }
         context.connections = connections(at: place)
         guard let change = roster.change(place, &context, body) else { return }
         follow(change, at: place)
@@ -158,10 +159,10 @@ extension Machine {
         return max(1, min(settings.connections, limit / max(1, slots.taken(host))))
     }
 
-    private mutating func note(_ kind: Coverage.Kind, from: Coverage.Place, at place: Int) {
+    private mutating func note(_ kind: Coverage.Kind, from: Coverage.Place, at place: Int, after earlier: Int) {
         guard coverage != nil else { return }
         let to = roster.state(at: place).map(Coverage.Place.init) ?? .none
-        coverage?.note(kind, from: from, to: to)
+        coverage?.note(context.hasIgnored(since: earlier) ? .late : kind, from: from, to: to)
     }
 
     /// Keeps the queue, the slots and the network's list as the download is now.

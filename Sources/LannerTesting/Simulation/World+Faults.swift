@@ -53,6 +53,7 @@ extension World {
             relaunch(reboots: random.chance(1, in: 2))
         default: break
         }
+        if transport.traits.outlivesProcess { useEach() }
     }
 
     private func end() {
@@ -101,13 +102,25 @@ extension World {
         begin()
     }
 
+    /// The user is there before what has survived is settled.
+    private func useEach() {
+        if isUserQuiet { return }
+        if random.chance(1, in: 2) { changeContext() }
+        if random.chance(1, in: 2) { changeNetwork() }
+        if random.chance(1, in: 4) { changeDisk() }
+        for _ in 0..<3 {
+            for task in manager.tasks where random.chance(2, in: 3) { userVerb()(task, manager) }
+            for _ in 0..<random.below(4) { work() }
+        }
+    }
+
     /// What happens to transfers while nobody is there.
     private func passWithoutProcess() {
         journal.note("without a process", transport.keptNames.count)
-        switch random.below(4) {
-        case 0: transport.forceQuit()
-        case 1: transport.release()
-        case 2: for exchange in transport.underwayExchanges { exchange.release(Int64(random.below(4096))) }
+        switch random.below(8) {
+        case 0, 1: transport.forceQuit()
+        case 2: transport.release()
+        case 3..<7: for exchange in transport.underwayExchanges { exchange.release(Int64(random.below(4096))) }
         default: break
         }
     }

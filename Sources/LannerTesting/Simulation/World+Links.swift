@@ -4,12 +4,13 @@ import LannerCore
 // What whoever gives links answers.
 
 extension World {
-    /// Answers the call that has waited longest, of all or of one task, if any does.
+    /// Answers the latest call, so that those nobody wants any more wait on, or the first of one task.
     func giveLink(to task: DownloadTask? = nil) {
         guard let links else { return }
-        if let task { links.hurry(task) }
+        if let task { links.hurry(task) } else { links.hurryLatest() }
         guard let request = links.oldestWaiting else { return }
-        let number = random.below(8)
+        // Of no use are most of those that come late.
+        let number = random.below(task == nil ? 8 : 4)
         journal.note("link", number, text: request.url.path)
         switch number {
         case 0: links.answer(.success(nil))

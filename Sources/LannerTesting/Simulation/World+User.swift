@@ -31,16 +31,38 @@ extension World {
         }
     }
 
-    /// Something happens to a task that is where none stays for long.
+    /// Something happens to a task that is where none stays for long: most often where they come seldom.
     func disturb() {
-        let tasks = isUserQuiet ? [] : manager.tasks.filter { manager.place(of: $0)?.isBrief == true }
-        guard !tasks.isEmpty else { return work() }
-        let task = tasks[random.below(tasks.count)]
-        switch random.below(8) {
-        case 0, 1: giveLink(to: task)
-        case 2: changeContext()
+        guard let task = taskInPassing(atLeast: 1) else { return work() }
+        disturb(task)
+    }
+
+    /// The same where they come most seldom, or hardly ever with an answer that waits.
+    func disturbTheRarest() {
+        guard let task = taskInPassing(atLeast: 2) else { return }
+        if links?.isAsked(for: task) == true { return giveLink(to: task) }
+        while manager.place(of: task)?.brevity == 3 {
+            disturb(task)
+            if random.chance(1, in: 2) { break }
+        }
+    }
+
+    private func taskInPassing(atLeast brevity: Int) -> DownloadTask? {
+        if isUserQuiet { return nil }
+        let tasks = manager.tasks.map { (task: $0, brevity: manager.place(of: $0)?.brevity ?? 0) }
+        guard let most = tasks.map(\.brevity).max(), most >= brevity else { return nil }
+        let least = random.chance(3, in: 4) ? most : brevity
+        let found = tasks.filter { $0.brevity >= least }
+        return found[random.below(found.count)].task
+    }
+
+    private func disturb(_ task: DownloadTask) {
+        if links?.isAsked(for: task) == true, random.chance(1, in: 2) { return giveLink(to: task) }
+        switch random.below(10) {
+        case 0: giveLink()
+        case 1, 2: leaveAndComeBack()
         case 3: readdress(task)
-        case 4: manager.moveTask(at: 0, to: tasks.count - 1)
+        case 4: manager.moveTask(at: 0, to: manager.tasks.count - 1)
         case 5: expire(task)
         case 6: if random.chance(1, in: 2) { prioritize(task) } else { limit(task) }
         default: userVerb()(task, manager)
@@ -74,8 +96,10 @@ extension World {
         let checksum = digest(of: site, at: index)
         let list = [nil, "a", "b"][random.below(3)]
         let priority = random.chance(1, in: 2) ? anyPriority : nil
+        // Those that were given before may be of another file.
+        let unchanged: [any URLConvertible]? = key == nil ? nil : []
         let mirrors: [any URLConvertible]? =
-            [nil, nil, [], [site.mirror], [Self.nowhere, site.mirror]][random.below(5)]
+            [unchanged, unchanged, [], [site.mirror], [Self.nowhere, site.mirror]][random.below(5)]
         let starts = random.chance(1, in: 8) ? false : nil
         journal.note("download", index, text: "\(url)")
         watch.noteStart()
@@ -126,7 +150,7 @@ extension World {
     }
 
     /// A call for one task that can be made now or in a callback.
-    private func userVerb() -> @Sendable (DownloadTask, SessionManager) -> Void {
+    func userVerb() -> @Sendable (DownloadTask, SessionManager) -> Void {
         let number = random.below(6)
         let completely = random.chance(1, in: 2)
         let expected = watch.expectCall("verb \(number)")
@@ -192,11 +216,18 @@ extension World {
     }
 
     /// Another user's downloads come in the place of those that are there; or nobody's.
-    private func changeContext() {
+    func changeContext() {
         let number = random.below(8)
         journal.note("context", number)
         if number < 7 { return manager.context = Self.contexts[number % 2] }
         watch.expectCall("shutDown").make { called in manager.shutDown { _ in called?() } }
+    }
+
+    /// Another context, and perhaps the same again before anything else can happen.
+    private func leaveAndComeBack() {
+        let context = manager.context
+        changeContext()
+        if random.chance(1, in: 2) { manager.context = context }
     }
 
     /// The URL of a task expires, or has.
@@ -248,14 +279,13 @@ extension World {
 }
 
 extension Coverage.Place {
-    /// Whether a download leaves it soon.
-    fileprivate var isBrief: Bool {
+    /// How soon a download leaves it, and how seldom it comes there; 0 where it may stay.
+    fileprivate var brevity: Int {
         switch self {
-        case .openingFile, .asking, .keeping, .forgetting, .discarding, .verifying, .announcing, .moving, .readdressing,
-            .recording:
-            true
-        case .waitingToRecord: true
-        case .none, .waiting, .requesting, .transferring, .closing, .suspended, .failed, .succeeded: false
+        case .none, .waiting, .requesting, .transferring, .closing, .suspended, .failed, .succeeded: 0
+        case .openingFile, .asking, .forgetting, .discarding, .verifying: 1
+        case .keeping, .announcing, .moving, .recording: 2
+        case .readdressing, .waitingToRecord: 3
         }
     }
 }

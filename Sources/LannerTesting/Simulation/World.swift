@@ -89,7 +89,8 @@ public final class World {
         links = random.chance(1, in: 2) ? ManualLinks() : nil
         let parts = Launch.Parts(
             transport: transport, clock: clock, disk: disk, log: meanwhile, lanes: lanes, seed: random.next(),
-            network: network, links: links, notesCoverage: true, cancelsLater: random.chance(1, in: 2),
+            network: network, links: links, notesCoverage: true,
+            cancelsLater: transport.traits.outlivesProcess || random.chance(1, in: 4),
             meanwhile: meanwhile.pass)
         conflictPolicy = Self.conflictPolicy(of: seed)
         launch = Launch(parts, Self.configuration(&random, conflictPolicy)) { Self.store(disk: parts.disk, $0) }
@@ -121,7 +122,7 @@ public final class World {
         if mood == .stormy { return TransportTraits(delivery: .sliced(512...1024, inFlight: 3)) }
         return switch random.below(16) {
         case 0..<8: TransportTraits(delivery: .pausable)
-        case 8: TransportTraits(delivery: .file, hasResumeData: true, outlivesProcess: random.chance(3, in: 4))
+        case 8, 9: TransportTraits(delivery: .file, hasResumeData: true, outlivesProcess: random.chance(3, in: 4))
         default: TransportTraits(delivery: .sliced(512...4096, inFlight: 1 + random.below(3)))
         }
     }
@@ -216,10 +217,12 @@ public final class World {
         case 750..<825: pass()
         case 825..<830: slowSteps = Self.slowly
         case 830..<920: use()
-        case 920..<930: disturb()
-        case 930..<945: giveLink()
+        case 920..<935: disturb()
+        case 935..<945: giveLink()
         case 945..<975: servers.serveOtherwise(lying: !isUserQuiet, using: &random)
-        case 975..<985: changeNetwork()
+        case 975..<985:
+            // Much of what outlives the process shows at launch only.
+            if transport.traits.outlivesProcess, random.chance(1, in: 2) { die() } else { changeNetwork() }
         case 985..<995: changeDisk()
         default: die()
         }
@@ -227,7 +230,9 @@ public final class World {
 
     /// A piece of work that is queued; else bytes come.
     func work() {
-        if lanes.runAny(using: &random) { journal.note("work", lanes.count) } else { deliver() }
+        guard lanes.runAny(using: &random) else { return deliver() }
+        journal.note("work", lanes.count)
+        if random.chance(1, in: 32) { disturbTheRarest() }
     }
 
     /// Bytes come in one exchange; else time passes.
