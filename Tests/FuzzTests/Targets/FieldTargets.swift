@@ -1,3 +1,5 @@
+import Foundation
+
 @testable import LannerMachine
 @testable import LannerURLSession
 
@@ -65,6 +67,28 @@ extension FuzzTarget {
             }
         }
     }
+
+    /// Lines of `Repr-Digest`, and of a dictionary with any byte sequences.
+    static let digestField = FuzzTarget("digest-field") { bytes in
+        var feed = Feed(bytes)
+        let lines = feed.lines()
+        let head = ResponseHead(
+            status: 200, fields: HeaderFields(lines.map { .init(name: "Repr-Digest", value: $0) }))
+        let isMalformed = ServerDigest.malformedField(head) != nil
+        guard let read = ByteDictionary(lines) else {
+            try promise(ServerDigest(head) == nil, "a digest from what is malformed")
+            return try promise(isMalformed || lines.isEmpty, "nobody says that it is malformed")
+        }
+        let text = read.values.sorted { $0.key < $1.key }
+            .map { "\($0.key)=:\(Data($0.value).base64EncodedString()):" }.joined(separator: ", ")
+        // Written with padding it may be longer than what was read.
+        if text.utf8.count <= ByteDictionary.longest {
+            try promise(ByteDictionary([text]) == read, "\(read) is read otherwise when it is written again")
+        }
+        guard let digest = ServerDigest(head) else { return }
+        try promise(read.values.values.contains(digest.bytes), "\(digest) was not said")
+    }
+
     /// Lines of `Content-Disposition`.
     static let contentDisposition = FuzzTarget("content-disposition") { bytes in
         var feed = Feed(bytes)
