@@ -74,6 +74,16 @@ package final class ManualLanes: LaneFactory {
         return true
     }
 
+    /// Runs what was queued first on the lanes of a label; false when nothing is.
+    @discardableResult
+    package func runNext(_ label: String) -> Bool {
+        let next: Queued? = queue.withLock { queue in
+            queue.entries[queue.head...].firstIndex { $0?.label == label }.flatMap { queue.take(at: $0) }
+        }
+        if let next { run(next) }
+        return next != nil
+    }
+
     /// Runs what was queued first on a lane picked at random, as threads might; false when nothing is queued.
     @discardableResult
     package func runAny(using generator: inout some RandomNumberGenerator) -> Bool {

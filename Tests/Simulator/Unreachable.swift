@@ -45,6 +45,9 @@ struct Unreachable {
         Rule(kinds: [.wrote], places: [.transferring, .closing], reason: "Elsewhere it is late: none is expected."),
         Rule(kinds: [.synced], places: [.transferring], reason: "Elsewhere it is late: the end syncs by itself."),
         Rule(
+            kinds: [.damaged], places: [.openingFile, .asking, .requesting, .transferring, .verifying, .closing],
+            reason: "Pieces are compared while the file is open."),
+        Rule(
             kinds: [.fileFailed],
             places: [.openingFile, .asking, .requesting, .transferring, .verifying, .moving],
             reason: "The file is closed in every other state, or about to be, or moved."),
@@ -65,13 +68,13 @@ struct Unreachable {
             reason: "Elsewhere it is late: what an exchange leaves is waited for in closing."),
         Rule(
             kinds: [
-                .start, .suspend, .cancel, .remove, .shelve, .unshelve, .readdress, .expectDigest, .expectLink, .relist,
-                .reorder, .prioritize, .limit,
+                .start, .suspend, .cancel, .remove, .shelve, .unshelve, .readdress, .expectDigest, .expectPieces,
+                .expectLink, .relist, .reorder, .prioritize, .limit,
             ],
             places: Set(Place.allCases).subtracting([.none]),
             reason: "The engine does not ask for what is not there."),
         Rule(
-            kinds: [.expectDigest, .relist, .readdress, .prioritize, .limit],
+            kinds: [.expectDigest, .expectPieces, .relist, .readdress, .prioritize, .limit],
             places: Set(Place.allCases).subtracting([.keeping, .forgetting, .discarding]),
             reason: "Whoever asks for the URL of a download on its way out gets another download."),
     ]

@@ -28,6 +28,8 @@ struct GetOptions: Sendable, Equatable {
     var rateLimit: Int64?
     /// `--priority`
     var priority: DownloadPriority?
+    /// Whether digests count that servers give; not with `--no-server-digests`.
+    var checksServerDigests = true
     /// `--transport`
     var transport = TransportChoice.auto
     /// `--json`
@@ -63,6 +65,7 @@ extension GetOptions {
         case "--timeout": timeout = try reader.number("a number of seconds", in: 1...86_400)
         case "--limit-rate": rateLimit = try .rate(reader.value("BYTES[k|m|g]"))
         case "--priority": priority = try .argument(reader.value("a priority, such as high"))
+        case "--no-server-digests": checksServerDigests = false
         case "--transport": transport = try .argument(reader.value("auto, curl or urlsession"))
         case "--json": isJSON = true
         case "-q": isQuiet = true

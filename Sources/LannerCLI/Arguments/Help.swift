@@ -39,11 +39,11 @@ enum Help: String, Sendable, CaseIterable {
           -i FILE|-            read URLs, one a line; below each, indented, may follow
                                out=NAME, checksum=ALGO:HEX, mirror=URL; # is a comment
           --checksum ALGO:HEX  what the file must be (md5, sha1, sha256, sha512)
+          --no-server-digests  ignore digests that servers give
           --mirror URL         another place that has it; may be repeated
           -j N, -x N           downloads at once, 4; connections for each at most, 4
           --header 'K: V'      send a header field; may be repeated
-          --retries N          tries again in a row without progress; default 5
-          --timeout S          seconds a server may be silent; default 60
+          --retries N, --timeout S  tries without progress, 5; seconds of silence, 60
           --limit-rate N[k|m|g]  bytes a second at most, of all together
           --priority P         very-low, low, normal, high or very-high: who is next
           --transport T        curl, urlsession, or auto, the default: curl where it is

@@ -67,6 +67,7 @@ struct GetCommand {
         configuration.timeoutIntervalForRequest = TimeInterval(options.timeout)
         configuration.retryPolicy.maximumRetries = options.retries
         configuration.maximumBytesPerSecond = options.rateLimit
+        configuration.checksServerDigests = options.checksServerDigests
         // Whoever types a command has chosen the network.
         configuration.allowsCellularAccess = true
         return configuration

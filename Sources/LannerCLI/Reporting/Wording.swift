@@ -50,6 +50,7 @@ enum Wording {
         case .unusableAnswer: "the server's answer made no sense"
         case .bytesLost: "the unfinished file on the disk holds less than was recorded"
         case .wrongDigest: "the bytes do not have the expected checksum"
+        case .wrongPiece: "a piece does not have its checksum, and is fetched again"
         case .otherURL: "the file was asked for from another URL"
         }
     }

@@ -9,8 +9,9 @@ extension Engine {
         case .open(let generation, let claimed, let total): open(job, attempt, generation, claimed, total)
         case .startOver(let generation, let total): startOver(job, attempt, generation, total)
         case .setTotal(let total): file(job)?.setTotal(total)
+        case .expect(let digest): expect(digest, of: job)
         case .sync: file(job)?.checkpoint()
-        case .verify(let total): file(job)?.finish(total: total)
+        case .verify(let total): verify(job, attempt, total)
         case .publish: publish(job, attempt)
         case .close(let sync): close(job, sync: sync)
         case .discard(let finished): discard(job, attempt, finished: finished)
@@ -51,17 +52,17 @@ extension Engine {
     private func makeFile(
         _ job: Job, _ attempt: Attempt, _ generation: UInt32, _ claimed: ByteRanges, _ lanes: PartialFile.Lanes
     ) -> PartialFile {
-        let (digest, synced, old) = job.state.withLock { state in
-            defer { state.generations = [generation] }
-            return (state.digest, state.saved.synced, state.generations.subtracting([generation]))
+        let (digest, pieces, synced, old) = job.state.withLock { state in
+            defer { (state.generations, state.followed) = ([generation], state.digest) }
+            return (state.digest, state.pieces, state.saved.synced, state.generations.subtracting([generation]))
         }
         state.withLock { $0.openFiles += 1 }
         return PartialFile(
             path: partialPath(job, generation), fileSystem: environment.fileSystem, lanes: lanes,
-            hasher: digest?.algorithm.makeHasher(), claimed: claimed, durable: synced.intersection(claimed),
-            replacing: old.sorted().map { partialPath(job, $0) }
+            hasher: digest?.algorithm.makeHasher(), pieces: pieces, claimed: claimed,
+            durable: synced.intersection(claimed), replacing: old.sorted().map { partialPath(job, $0) }
         ) { [weak self] event in
-            self?.report(event, of: job, attempt, digest)
+            self?.report(event, of: job, attempt)
             if case .closed(let written, let synced) = event {
                 let closed = Ending.Closed(attempt: attempt, generation: generation, written: written, synced: synced)
                 self?.fileClosed(job.id, closed)
@@ -69,7 +70,7 @@ extension Engine {
         }
     }
 
-    private func report(_ event: PartialFileEvent, of job: Job, _ attempt: Attempt, _ digest: Checksum.Digest?) {
+    private func report(_ event: PartialFileEvent, of job: Job, _ attempt: Attempt) {
         let id = job.id
         switch event {
         case .opened(let held): handle(.file(id, attempt, .opened(held: held)))
@@ -77,10 +78,9 @@ extension Engine {
             relieve(job)
             handle(.file(id, attempt, .wrote(range)))
         case .synced(let ranges): handle(.file(id, attempt, .synced(ranges)))
+        case .damaged(let piece): handle(.file(id, attempt, .damaged(piece)))
         case .finished(let actual):
-            // Another digest may have been given since the file was opened: then nothing has been compared.
-            let isCurrent = job.state.withLock { $0.digest == digest }
-            handle(.file(id, attempt, .verified(isCurrent ? Self.compare(actual, digest) : .sizeOnly)))
+            handle(.file(id, attempt, .verified(job.state.withLock { $0.compare(actual) })))
         case .failed(let error):
             relieve(job)
             handle(.file(id, attempt, .failed(DownloadFailure(error))))
@@ -93,14 +93,25 @@ extension Engine {
         for sink in job.state.withLock({ Array($0.sinks.values) }) { sink.relieve() }
     }
 
-    private static func compare(_ actual: [UInt8]?, _ expected: Checksum.Digest?) -> Verification {
-        guard let expected, let actual else { return .sizeOnly }
-        if actual == expected.bytes { return .correct }
-        let found =
-            (try? Checksum.Digest(algorithm: expected.algorithm, bytes: actual).hexadecimal) ?? "of another length"
-        return .mismatch(
-            "The file's \(expected.algorithm.rawValue) is \(found), not the expected \(expected.hexadecimal); check "
-                + "the checksum, or download again.")
+    /// The server has told a digest: with one of the caller's the file is hashed for that already.
+    private func expect(_ digest: ServerDigest, of job: Job) {
+        guard let digest = Checksum.Digest(digest) else { return }
+        let file = job.state.withLock { state -> PartialFile? in
+            guard state.followed == nil else { return nil }
+            state.followed = digest
+            return state.file
+        }
+        file?.hash(with: digest.algorithm.makeHasher())
+    }
+
+    private func verify(_ job: Job, _ attempt: Attempt, _ total: Int64) {
+        if let pieces = job.state.withLock({ $0.pieces }), !pieces.fileSizes.contains(total) {
+            let detail =
+                "The file has \(total) bytes, but \(pieces.count) pieces of \(pieces.length) bytes have checksums; check the "
+                + "checksums, or download again."
+            return handle(.file(job.id, attempt, .verified(.mismatch(detail))))
+        }
+        file(job)?.finish(total: total)
     }
 
     private func close(_ job: Job, sync: Bool) {
@@ -134,6 +145,32 @@ extension Engine {
         } catch {
             log { .error("could not remove a file", error: LannerError.failed(DownloadFailure(error))) }
         }
+    }
+}
+
+extension JobState {
+    /// What the digest of the whole file says of it, its pieces being right.
+    fileprivate func compare(_ actual: [UInt8]?) -> Verification {
+        // Another digest may have been given since the file was opened: then nothing has been compared.
+        if let digest, digest != followed { return .sizeOnly }
+        guard let followed else { return pieces == nil ? .sizeOnly : .correct }
+        guard let actual else { return .sizeOnly }
+        if actual == followed.bytes { return .correct }
+        let found =
+            (try? Checksum.Digest(algorithm: followed.algorithm, bytes: actual).hexadecimal) ?? "of another length"
+        let (origin, advice) =
+            digest == nil
+            ? ("that the server gives", "download again, or do not compare digests of this server")
+            : ("expected", "check the checksum, or download again")
+        let kind = followed.algorithm.rawValue
+        return .mismatch("The file's \(kind) is \(found), not the \(followed.hexadecimal) \(origin); \(advice).")
+    }
+}
+
+extension Checksum.Digest {
+    init?(_ digest: ServerDigest) {
+        guard let algorithm = Checksum.Algorithm(rawValue: digest.algorithm.rawValue) else { return nil }
+        try? self.init(algorithm: algorithm, bytes: digest.bytes)
     }
 }
 

@@ -85,7 +85,8 @@ extension Engine {
         guard let url = URL(string: record.url) else { return nil }
         var saved = record.saved(in: boot)
         let digest = record.digest.flatMap { try? Checksum.Digest(parsing: $0) }
-        if saved.status == .publishing, isPublished(record, digest) { saved.status = .succeeded }
+        let serverDigest = saved.version?.digest.flatMap { Checksum.Digest($0) }
+        if saved.status == .publishing, isPublished(record, digest ?? serverDigest) { saved.status = .succeeded }
         var taskState = TaskState(engine: self, status: saved.status.restored, url: url, place: record.place)
         (taskState.list, taskState.metadata, taskState.priority) = (record.list, record.metadata, record.priority)
         taskState.maximumBytesPerSecond = record.maximumBytesPerSecond
@@ -102,6 +103,7 @@ extension Engine {
         state.askedMirrors = record.mirrors
         state.mirrors = record.mirrors
         (state.link, state.linkExpirationDate) = (record.link, record.linkExpirationDate)
+        state.pieces = record.pieces
         state.isInPlace = saved.status == .succeeded
         (state.conflictPolicy, state.hasDestination) = (record.conflictPolicy, record.hasDestination)
         (state.exchange, state.lastSerial) = (leftExchange(record), record.lastSerial)
@@ -162,7 +164,7 @@ extension Job {
         let (list, priority, limit, url) = task.state.withLock { ($0.list, $0.priority, $0.rateLimit, $0.url) }
         return state.withLock { state in
             NewDownload(
-                id: id, rank: state.rank, hasDigest: state.digest != nil, list: list, host: HostID(of: url),
+                id: id, rank: state.rank, hasDigest: state.hasDigest, list: list, host: HostID(of: url),
                 priority: priority, rateLimit: limit, isShelved: isShelved,
                 linkExpires: state.linkExpirationDate?.wholeSeconds, mirrors: state.mirrors.count,
                 lastAttempt: state.lastAttempt, saved: state.saved)

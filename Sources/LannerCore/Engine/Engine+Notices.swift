@@ -13,6 +13,9 @@ extension Engine {
             log { .downloadTask("starts over (\(reason.rawValue))", task: task) }
             tell(.restarted(reason), of: task) { $0.validation = .unknown }
         case .head(let head):
+            if let field = ServerDigest.malformedField(head) {
+                log { .downloadTask("\(field) is malformed, and ignored", task: task) }
+            }
             settleName(job, head)
             tell(.response(head), of: task) { $0.response = head }
         case .retrying(let failure, let time):

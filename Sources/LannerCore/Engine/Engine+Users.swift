@@ -66,7 +66,7 @@ extension Engine {
         if ids.isEmpty { return record(intake.taken.map(\.job)) { done(first) } }
         // In one commit with those that are started.
         let others = intake.taken.filter { !$0.request.starts }.map(\.job)
-        let records = others.map { Event.expectDigest($0.id, $0.state.withLock { $0.digest != nil }) }
+        let records = others.map { Event.expectDigest($0.id, $0.state.withLock { $0.hasDigest }) }
         user(.start, ids, behind: records) { done(first) }
     }
 
@@ -105,6 +105,7 @@ extension Engine {
         var jobState = JobState(
             address: Address(url: request.url, fields: request.fields), digest: request.checksum,
             rank: state.makeRank(), saved: saved)
+        jobState.pieces = request.pieces
         jobState.lastAttempt = leftover?.attempt ?? 0
         jobState.askedMirrors = request.mirrors ?? []
         jobState.mirrors = jobState.askedMirrors
@@ -212,8 +213,13 @@ extension EngineState {
         if let next = request.place(instead: place), mayRename(job.id) {
             move(job, request, to: next)
         }
-        let (hasDigest, mirrors) = job.state.withLock { ($0.digest != nil, $0.renewedMirrors(by: request)) }
+        let (hasDigest, hasOtherPieces, mirrors) = job.state.withLock { state in
+            defer { state.pieces = request.pieces ?? state.pieces }
+            let hasOtherPieces = request.pieces.map { $0 != state.pieces } ?? false
+            return (state.hasDigest || request.pieces != nil, hasOtherPieces, state.renewedMirrors(by: request))
+        }
         return events + [.expectDigest(job.id, hasDigest, mirrors: mirrors)]
+            + (hasOtherPieces ? [.expectPieces(job.id)] : [])
     }
 
     /// What the machine has to know of another priority, which is not recorded yet.

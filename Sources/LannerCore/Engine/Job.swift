@@ -29,6 +29,9 @@ struct JobState {
     /// Whether its caller chose its place.
     var hasDestination = false
     var digest: Checksum.Digest?
+    var pieces: Checksum.Pieces?
+    /// What the open partial file is hashed for: the caller's digest, as it was then, or the server's.
+    var followed: Checksum.Digest?
     var rank: Int64
     /// What the machine last wanted remembered, and in which attempt.
     var saved: Saved
@@ -73,6 +76,11 @@ struct JobState {
         self.saved = saved
         if saved.generation > 0 { generations = [saved.generation] }
     }
+}
+
+extension JobState {
+    /// Whether the caller has said what the file has to be.
+    var hasDigest: Bool { digest != nil || pieces != nil }
 }
 
 /// Where requests go, and the caller's header fields for there.

@@ -11,7 +11,10 @@ extension PartialFile {
             state.withLock { $0.file = file }
             let size = try file.size()
             state.withLock { $0.clip(to: size) }
-            if let total { try reserve(total, in: file) }
+            if let total {
+                state.withLock { $0.setTotal(total) }
+                try reserve(total, in: file)
+            }
             update { $0.emit(.opened(held: $0.written)) }
             startHashing()
         } catch {
@@ -29,6 +32,8 @@ extension PartialFile {
 
     func reserveNow(_ total: Int64) {
         guard let file = file(for: "allocate") else { return }
+        state.withLock { $0.setTotal(total) }
+        startHashing()
         do throws(FileError) { try reserve(total, in: file) } catch { update { $0.fail(error) } }
     }
 
@@ -53,7 +58,7 @@ extension PartialFile {
             try write(missing, of: chunk, at: offset, to: file)
             update { state in
                 state.outstanding -= chunk.count
-                state.wrote(range)
+                state.wrote(range, missing: missing)
                 if missing == [range] { state.keep(chunk, at: offset) }
             }
             startHashing()
@@ -88,6 +93,22 @@ extension PartialFile {
     }
 
     func finishNow(_ total: Int64) {
+        let (number, hasPieces) = state.withLock { state in
+            state.setTotal(total)
+            return (state.finishes, state.hasPieces)
+        }
+        guard hasPieces else { return completeNow(total) }
+        // What is wrong now is fetched again: only a file whose pieces are right is completed. Another finish may have
+        // followed this one meanwhile, and compares by itself.
+        lanes.hash.run {
+            self.hashNow()
+            self.lanes.write.run {
+                if self.state.withLock({ $0.isFinishing(number) }) { self.completeNow(total) }
+            }
+        }
+    }
+
+    private func completeNow(_ total: Int64) {
         guard let file = file(for: "finish") else { return }
         do throws(FileError) {
             guard state.withLock({ $0.isComplete(total) }) else { throw contradiction("finish") }
@@ -97,15 +118,15 @@ extension PartialFile {
             return update { $0.fail(error) }
         }
         // The two that take long, side by side.
-        state.withLock { $0.beginFinish(parts: digester == nil ? 1 : 2) }
+        let isHashed = state.withLock { $0.beginFinish() }
         lanes.sync.run { self.syncToFinish() }
-        if let digester { lanes.hash.run { self.hashToFinish(digester) } }
+        if isHashed { lanes.hash.run { self.hashToFinish() } }
     }
 
     /// Passes through the lanes one after the other: when the last is reached, nothing of this file runs any more.
     func closeBehindLanes(sync: Bool) {
         lanes.hash.run {
-            self.digester?.release()
+            self.digester.release()
             self.state.withLock { $0.stopHashing() }
             self.lanes.sync.run { self.closeNow(sync: sync) }
         }
@@ -128,23 +149,29 @@ extension PartialFile {
 // MARK: On the hash lane
 
 extension PartialFile {
-    private func startHashing() {
-        guard let digester, state.withLock({ $0.startHashing() }) else { return }
-        lanes.hash.run { self.hashNow(digester) }
+    func startHashing() {
+        if state.withLock({ $0.startHashing() }) { lanes.hash.run { self.hashNow() } }
     }
 
-    private func hashNow(_ digester: Digester) {
-        while let next = state.withLock({ $0.nextPiece() }) {
+    private func hashNow() {
+        while let next = state.withLock({ $0.nextHashing() }) {
             do throws(FileError) {
-                try digester.take(next.piece, of: next.file, path)
+                switch next.work {
+                case .check(let piece, let algorithm):
+                    let digest = try digester.digest(of: piece, algorithm, in: next.file, path) {
+                        state.withLock { $0.wantedFile } != nil
+                    }
+                    if let digest { update { $0.compare(digest, of: piece) } }
+                case .take(let piece, _): try digester.take(piece, of: next.file, path)
+                }
             } catch {
-                update { $0.failRead(error, at: next.position) }
+                update { $0.failRead(error, at: next.work.position) }
             }
         }
     }
 
-    private func hashToFinish(_ digester: Digester) {
-        hashNow(digester)
+    private func hashToFinish() {
+        hashNow()
         guard state.withLock({ $0.wantedFile }) != nil else { return }
         let digest = digester.digest()
         digester.release()

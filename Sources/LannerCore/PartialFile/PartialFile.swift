@@ -8,6 +8,8 @@ package enum PartialFileEvent: Sendable, Hashable {
     case wrote(Range<Int64>)
     /// These bytes, all that were ever synced, survive the death of the machine.
     case synced(ByteRanges)
+    /// These bytes, a piece, do not have their digest: they count as not written any more. A `finish` is given up.
+    case damaged(Range<Int64>)
     /// The file is complete, has its size and is on the device. The digest is nil when no hasher was given.
     case finished(digest: [UInt8]?)
     /// The disk refused, or the calls contradict each other. Only `closed` follows.
@@ -21,18 +23,19 @@ package enum PartialFileEvent: Sendable, Hashable {
 /// Every method returns at once and may be called on any thread. The work is done on three lanes, so that none of
 /// writing, hashing and syncing waits for another:
 /// - *write* opens, preallocates, writes and cuts, in the order of the calls;
-/// - *hash* follows the written prefix, taking chunks from memory or reading back what it has missed;
+/// - *hash* compares pieces that are written, and follows the written prefix, taking chunks from memory or reading back
+///   what it has missed;
 /// - *sync* waits for the device. On the write lane a sync of seconds would hold up the transfer, on the hash lane
 ///   the digest, which is often the slowest part of the three.
 ///
 /// Events come one at a time, in order, on one of the lanes and never under a lock; any method may be called from
-/// `report`. The order: `opened`; `wrote` and `synced` as they happen; `finished`. `failed` comes at most once, at any
+/// `report`. The order: `opened`; `wrote`, `synced` and `damaged` as they happen; `finished`. `failed` comes at most once, at any
 /// point, and then only `closed`. `closed` comes exactly once after ``close(sync:)`` and is the last.
 package final class PartialFile: Sendable {
     let path: String
     let fileSystem: any FileSystem
     let lanes: Lanes
-    let digester: Digester?
+    let digester = Digester()
     /// Files that are removed before this one is opened, because it takes their place and needs their space.
     let replaced: [String]
     let report: @Sendable (PartialFileEvent) -> Void
@@ -40,24 +43,27 @@ package final class PartialFile: Sendable {
 
     /// A file at `path`, in a directory that is there. Nothing is touched before ``open(total:)``.
     ///
-    /// The hasher is a fresh one and gets every byte of the file from 0 on, in order. `claimed` is what the record says
+    /// The hasher is a fresh one and gets every byte of the file from 0 on, in order, where there are pieces only those of
+    /// pieces that are right. `claimed` is what the record says
     /// was written and may be kept, empty for a new file; `durable` the part of it that is on the device. At most
     /// `backlogLimit` bytes of memory wait for the hasher; what does not fit is read back. The files `replacing` are
     /// removed before this one takes any space; another partial file that still writes to one has to have the same lanes.
     package init(
         path: String, fileSystem: any FileSystem, lanes: Lanes, hasher: (any Checksum.Hasher)?,
-        claimed: ByteRanges = ByteRanges(), durable: ByteRanges = ByteRanges(), replacing replaced: [String] = [],
+        pieces: Checksum.Pieces? = nil, claimed: ByteRanges = ByteRanges(), durable: ByteRanges = ByteRanges(),
+        replacing replaced: [String] = [],
         backlogLimit: Int = 8 << 20,
         report: @escaping @Sendable (PartialFileEvent) -> Void
     ) {
         self.path = path
         self.fileSystem = fileSystem
         self.lanes = lanes
-        self.digester = hasher.map { Digester($0) }
+        if let hasher { digester.begin(with: hasher) }
         self.replaced = replaced
         self.report = report
         self.state = Locked(
-            PartialFileState(claimed: claimed, durable: durable, hasher: hasher != nil, backlogLimit: backlogLimit))
+            PartialFileState(
+                claimed: claimed, durable: durable, hasher: hasher != nil, pieces: pieces, backlogLimit: backlogLimit))
     }
 
     deinit {
@@ -110,6 +116,18 @@ package final class PartialFile: Sendable {
         }
     }
 
+    /// Gives the file a fresh hasher, which gets every byte of the file; does nothing when it has one, or is finished.
+    package func hash(with hasher: any Checksum.Hasher) {
+        accept { state in
+            guard state.phase == .taking, !state.hasHasher else { return false }
+            digester.begin(with: hasher)
+            state.hasHasher = true
+            return true
+        } work: {
+            $0.startHashing()
+        }
+    }
+
     /// Writes a chunk, which is given away by this. → `wrote` or, unless something has failed before, `failed`
     ///
     /// Ranges may come in any order, and several at once. Bytes that are already written are not written again: the
@@ -136,12 +154,15 @@ package final class PartialFile: Sendable {
         }
     }
 
-    /// Completes a file of `total` bytes, all of them written: cuts what lies beyond, hashes to the end, syncs.
-    /// → `finished` or `failed`
+    /// Completes a file of `total` bytes, all of them written: compares its pieces, cuts what lies beyond, hashes to the
+    /// end, syncs. → `finished`, `damaged` or `failed`
+    ///
+    /// After a piece that is not right the file takes bytes again; and does not finish before they have come.
     package func finish(total: Int64) {
         accept { state in
-            guard state.phase == .taking else { return false }
+            guard state.phase == .taking, state.damaged.isEmpty else { return false }
             state.phase = .finishing
+            state.finishes += 1
             return true
         } work: {
             $0.finishNow(total)

@@ -7,7 +7,7 @@ struct PartialFileState {
     enum Phase {
         /// Bytes are taken. → finishing, closing
         case taking
-        /// `finish` was called: no more bytes, the rest is cut, hashed and synced. → closing
+        /// `finish` was called: no more bytes, the rest is cut, hashed and synced. → closing; taking when a piece is wrong
         case finishing
         /// `close` was called: what was accepted is still written, hashing ends. → closed
         case closing
@@ -16,6 +16,8 @@ struct PartialFileState {
     }
 
     var phase = Phase.taking
+    /// How often `finish` was called.
+    var finishes = 0
     /// Set by a successful open, taken away by close.
     var file: (any OpenFile)?
     /// The bytes the kernel has. Until the file is open, the bytes the record claims.
@@ -27,7 +29,12 @@ struct PartialFileState {
     /// Bytes accepted and not yet written or dropped.
     var outstanding = 0
     private(set) var backlog: HashBacklog
-    private let hasHasher: Bool
+    var hasHasher: Bool
+    private var check: PieceCheck?
+    /// Pieces that were wrong and are not written again.
+    private(set) var damaged = ByteRanges()
+    /// The same of all that were wrong since the last sync was begun, which does not vouch for them.
+    private var damagedSinceSync = ByteRanges()
     /// Whether the hash lane has work queued or running.
     private var isHashing = false
     /// Whether a checkpoint waits for the sync lane.
@@ -42,13 +49,14 @@ struct PartialFileState {
     private var events: [PartialFileEvent] = []
     private var isReporting = false
 
-    init(claimed: ByteRanges, durable: ByteRanges, hasher: Bool, backlogLimit: Int) {
+    init(claimed: ByteRanges, durable: ByteRanges, hasher: Bool, pieces: Checksum.Pieces?, backlogLimit: Int) {
         written = claimed
         written.formUnion(durable)
         synced = durable
         isNameSynced = !durable.isEmpty
         backlog = HashBacklog(limit: backlogLimit)
         hasHasher = hasher
+        check = pieces.map { PieceCheck(pieces: $0) }
     }
 
     /// The file, while work on it makes sense: it is open, nothing has failed, and its end is not waited for.
@@ -90,23 +98,22 @@ extension PartialFileState {
         return gaps
     }
 
-    /// The kernel has a range. After a failure it does not count: which bytes can be trusted was decided then.
-    mutating func wrote(_ range: Range<Int64>) {
+    /// The kernel has a range, of which some was missing before. After a failure it does not count: which bytes can be
+    /// trusted was decided then. Nor does what was there and has turned out to be wrong.
+    mutating func wrote(_ range: Range<Int64>, missing: [Range<Int64>]) {
         guard !hasFailed else { return }
-        written.insert(range)
-        emit(.wrote(range))
+        let isWrong = !damaged.intersection(ByteRanges([range])).isEmpty
+        for part in isWrong ? missing : [range] {
+            written.insert(part)
+            damaged.remove(part)
+            emit(.wrote(part))
+        }
     }
 
-    /// Keeps a chunk in memory for the hasher, if there is one and the chunk was written as a whole.
+    /// Keeps a chunk in memory for the hasher, if there is one and the chunk was written as a whole. Not where it may turn
+    /// out to be wrong.
     mutating func keep(_ chunk: Chunk, at offset: Int64) {
-        if hasHasher, wantedFile != nil { backlog.offer(chunk, at: offset) }
-    }
-
-    /// Whether the hash lane is idle and has something to do; it counts as started then.
-    mutating func startHashing() -> Bool {
-        guard hasHasher, !isHashing, wantedFile != nil, backlog.hasNext(below: written.prefix) else { return false }
-        isHashing = true
-        return true
+        if hasHasher, check == nil, wantedFile != nil { backlog.offer(chunk, at: offset) }
     }
 
     /// Whether a checkpoint has to be queued: not when one is, and not when nobody waits for it any more.
@@ -119,32 +126,87 @@ extension PartialFileState {
     /// What a sync that begins now covers; nil when nobody waits for it any more.
     mutating func beginSync() -> (any OpenFile, ByteRanges)? {
         isSyncQueued = false
+        damagedSinceSync = ByteRanges()
         return wantedFile.map { ($0, written) }
     }
 
     /// What is left for the sync before closing, which is worth it after failures, too; but not after a failed sync,
     /// since the kernel may tell of lost pages once and then forget them.
-    func beginLastSync() -> (any OpenFile, ByteRanges)? {
-        distrustsSync || synced == written ? nil : file.map { ($0, written) }
+    mutating func beginLastSync() -> (any OpenFile, ByteRanges)? {
+        damagedSinceSync = ByteRanges()
+        return distrustsSync || synced == written ? nil : file.map { ($0, written) }
     }
 
     /// What was written when a sync began is on the device.
     mutating func didSync(_ ranges: ByteRanges) {
         guard !distrustsSync else { return }
-        synced.formUnion(ranges.clipped(to: unreadable))
-    }
-
-    /// The next piece to hash; nil when there is none for now, and then the hash lane is idle.
-    mutating func nextPiece() -> (piece: HashBacklog.Piece, position: Int64, file: any OpenFile)? {
-        let position = backlog.position
-        if let file = wantedFile, let piece = backlog.next(below: written.prefix) { return (piece, position, file) }
-        isHashing = false
-        return nil
+        var ranges = ranges.clipped(to: unreadable)
+        for piece in damagedSinceSync.ranges { ranges.remove(piece) }
+        synced.formUnion(ranges)
     }
 
     /// Whether the bytes written are those of a file of this size, no less and no more.
     func isComplete(_ total: Int64) -> Bool {
         total >= 0 && written.end == total && written.prefix == total
+    }
+}
+
+// MARK: Hashing
+
+extension PartialFileState {
+    /// What the hash lane does next.
+    enum Hashing {
+        /// Compare a piece.
+        case check(Range<Int64>, Checksum.Algorithm)
+        /// Take the next bytes of the whole file, which are there.
+        case take(HashBacklog.Piece, position: Int64)
+
+        var position: Int64 {
+            switch self {
+            case .check(let piece, _): piece.lowerBound
+            case .take(_, let position): position
+            }
+        }
+    }
+
+    /// Whether there are pieces to be compared.
+    var hasPieces: Bool { check != nil }
+
+    /// The size is known now.
+    mutating func setTotal(_ total: Int64) {
+        check?.total = total
+    }
+
+    /// Whether the hash lane is idle and has something to do; it counts as started then.
+    mutating func startHashing() -> Bool {
+        guard !isHashing, wantedFile != nil else { return false }
+        isHashing = check?.next(in: written) != nil || (hasHasher && backlog.hasNext(below: hashable))
+        return isHashing
+    }
+
+    /// What to hash next; nil when there is nothing for now, and then the hash lane is idle.
+    mutating func nextHashing() -> (work: Hashing, file: any OpenFile)? {
+        if let file = wantedFile {
+            if let check, let piece = check.next(in: written) { return (.check(piece, check.pieces.algorithm), file) }
+            let position = backlog.position
+            if hasHasher, let piece = backlog.next(below: hashable) { return (.take(piece, position: position), file) }
+        }
+        isHashing = false
+        return nil
+    }
+
+    /// Up to where the hasher of the whole file may go: what it has taken it cannot give back.
+    private var hashable: Int64 { check?.right.prefix ?? written.prefix }
+
+    /// A piece has this digest. If it is wrong its bytes count no more, and a finish has to wait for others.
+    mutating func compare(_ digest: [UInt8], of piece: Range<Int64>) {
+        guard wantedFile != nil, check?.compare(digest, of: piece) == false else { return }
+        written.remove(piece)
+        synced.remove(piece)
+        damaged.insert(piece)
+        damagedSinceSync.insert(piece)
+        if phase == .finishing { phase = .taking }
+        emit(.damaged(piece))
     }
 }
 
@@ -173,9 +235,13 @@ extension PartialFileState {
         fail(error)
     }
 
-    /// The file is cut and complete; `parts` more have to be done.
-    mutating func beginFinish(parts: Int) {
-        finishing.parts = parts
+    /// Whether this finish was not given up.
+    func isFinishing(_ number: Int) -> Bool { phase == .finishing && finishes == number }
+
+    /// The file is cut and complete; it has to be synced and, if this says so, hashed.
+    mutating func beginFinish() -> Bool {
+        finishing.parts = hasHasher ? 2 : 1
+        return hasHasher
     }
 
     /// One part of the finish is done.

@@ -18,6 +18,8 @@ struct DownloadRecord: Sendable, Equatable {
     var rank: Int64
     /// The expected digest, as "algorithm:hexadecimal".
     var digest: String?
+    /// What its pieces have to be.
+    var pieces: Checksum.Pieces?
     /// Seconds since 1970; 0 for not yet.
     var startDate: Double = 0
     var endDate: Double = 0
@@ -56,7 +58,7 @@ struct DownloadRecord: Sendable, Equatable {
 }
 
 extension DownloadRecord {
-    private enum Tag {
+    enum Tag {
         static let id: UInt8 = 1
         static let url: UInt8 = 2
         static let fieldName: UInt8 = 3
@@ -98,6 +100,11 @@ extension DownloadRecord {
         static let isLeftover: UInt8 = 38
         static let priority: UInt8 = 39
         static let maximumBytesPerSecond: UInt8 = 48
+        static let serverDigestAlgorithm: UInt8 = 49
+        static let serverDigest: UInt8 = 50
+        static let pieceAlgorithm: UInt8 = 51
+        static let pieceLength: UInt8 = 52
+        static let pieceDigests: UInt8 = 53
         static let linkURL: UInt8 = 64
         static let hasLinkFields: UInt8 = 65
         static let linkFieldName: UInt8 = 66
@@ -131,6 +138,7 @@ extension DownloadRecord {
         encode(saved, into: &writer)
         encodeLink(into: &writer)
         encodeExchange(into: &writer)
+        encodeDigests(into: &writer)
         return Data(writer.bytes)
     }
 
@@ -226,6 +234,7 @@ extension DownloadRecord {
         fields = Self.fields(reader, Tag.fieldName, Tag.fieldValue)
         rank = min(max(reader.number(Tag.rank) ?? 0, -Self.numbers.upperBound), Self.numbers.upperBound)
         digest = reader.text(Tag.digest)
+        pieces = Self.pieces(reader)
         startDate = Self.date(reader.number(Tag.startDate))
         endDate = Self.date(reader.number(Tag.endDate))
         validation = reader.text(Tag.validation).flatMap(Validation.init) ?? .unknown
@@ -304,7 +313,8 @@ extension DownloadRecord {
         return Version(
             entityTag: reader.text(Tag.entityTag).flatMap { EntityTag($0) },
             lastModified: reader.text(Tag.lastModified), isLastModifiedStrong: isStrong == 1,
-            total: reader.number(Tag.versionTotal), isEncoded: reader.number(Tag.isEncoded) == 1)
+            total: reader.number(Tag.versionTotal), isEncoded: reader.number(Tag.isEncoded) == 1,
+            digest: serverDigest(reader))
     }
 }
 

@@ -14,6 +14,11 @@ public struct DownloadRequest: Sendable {
     public var fileName: String?
     /// What the file has to be.
     public var checksum: Checksum.Digest?
+    /// What the pieces of the file have to be, besides or instead of ``checksum``. Each is compared as soon as it is there;
+    /// one that is wrong is told as ``RestartReason/wrongPiece`` and fetched again
+    /// (``RetryPolicy/maximumPieceRetries``), the others stay. Where a server sends the file only as a whole, that is
+    /// fetched again. They are remembered. Given for a task that runs, they count at once: it stops and goes on.
+    public var pieces: Checksum.Pieces?
 
     /// Other places that have the same file, http or https, in the order in which they are tried; none when nil, or, for a
     /// task that is there, those it has. Others count from its next attempt on. At most 62 are used.
@@ -61,7 +66,8 @@ public struct DownloadRequest: Sendable {
     /// Makes a request.
     public init(
         _ url: any URLConvertible, headers: [String: String]? = nil, fileName: String? = nil,
-        checksum: Checksum.Digest? = nil, mirrors: [any URLConvertible]? = nil, key: String? = nil, list: String? = nil,
+        checksum: Checksum.Digest? = nil, pieces: Checksum.Pieces? = nil, mirrors: [any URLConvertible]? = nil,
+        key: String? = nil, list: String? = nil,
         priority: DownloadPriority? = nil, maximumBytesPerSecond: Int64? = nil, context: String? = nil,
         destination: String? = nil, conflictPolicy: FileConflictPolicy? = nil, metadata: [String: String]? = nil,
         startsImmediately: Bool? = nil
@@ -69,7 +75,7 @@ public struct DownloadRequest: Sendable {
         (self.url, self.headers, self.fileName, self.checksum) = (url, headers, fileName, checksum)
         self.mirrors = mirrors
         (self.key, self.list, self.priority, self.context) = (key, list, priority, context)
-        (self.destination, self.conflictPolicy) = (destination, conflictPolicy)
+        (self.pieces, self.destination, self.conflictPolicy) = (pieces, destination, conflictPolicy)
         self.maximumBytesPerSecond = maximumBytesPerSecond
         (self.metadata, self.startsImmediately) = (metadata, startsImmediately)
     }
@@ -81,6 +87,7 @@ struct CheckedRequest {
     var fields: HeaderFields
     var fileName: String?
     var checksum: Checksum.Digest?
+    var pieces: Checksum.Pieces?
     var mirrors: [URL]?
     var key: String
     var list: String?
@@ -96,7 +103,7 @@ struct CheckedRequest {
         url = try request.url.asURL()
         fields = HeaderFields(of: request.headers ?? [:])
         fileName = request.fileName
-        checksum = request.checksum
+        (checksum, pieces) = (request.checksum, request.pieces)
         mirrors = try request.mirrors?.prefix(Mirrors.most).map { try $0.asURL() }
         key = request.key ?? url.absoluteString
         (list, priority, context) = (request.list, request.priority, request.context)

@@ -54,6 +54,16 @@ public struct SessionConfiguration: Sendable, Hashable {
     /// link in hand has expired or is refused.
     public var refreshesLinksBeforeStart = false
 
+    /// Whether a file is compared with the digest that its server gives, where the caller gives no checksum: in
+    /// `Repr-Digest` (RFC 9530), by SHA-256, SHA-512, SHA-1 or MD5, the first of these that is there; else in `Content-MD5`
+    /// (RFC 2616, 14.15) of an answer with the whole file. It is computed while bytes arrive, decides what resumed bytes
+    /// are worth like a checksum of the caller's, and is remembered. A file with another digest is a failure
+    /// (``DownloadFailure/Reason/checksumMismatch``). What is malformed, or by another algorithm, is ignored.
+    ///
+    /// True by default: it finds what was damaged on the way, by a proxy or on a server's disk. Not what a server means to
+    /// send: whoever changes the file changes the digest. Set it to false where a server is known to tell wrong ones.
+    public var checksServerDigests = true
+
     /// When a failure is tried again.
     public var retryPolicy = RetryPolicy()
     /// Bytes a second, over 30 seconds, below which an attempt is given up (and tried again).
@@ -115,6 +125,7 @@ extension SessionConfiguration {
         settings.connections = traits.delivery == .pausable ? min(max(1, maxConnectionsPerDownload), 16) : 1
         settings.firstConnections = firstConnections
         settings.smallestPiece = smallestPiece
+        settings.takesServerDigests = checksServerDigests
         settings.takesResumeData = traits.hasResumeData && traits.delivery == .file
         settings.watchdog.silence = Self.duration(timeoutIntervalForRequest)
         settings.watchdog.minimumSpeed = max(0, minimumSpeed)

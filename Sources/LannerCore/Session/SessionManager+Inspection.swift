@@ -4,8 +4,9 @@ import LannerMachine
 /// What a manager claims of one download, for those who check it.
 package struct Inspection: Sendable {
     package var task: DownloadTask
-    /// The caller's digest.
-    package var digest: Checksum.Digest?
+    /// Whether a digest decides in the end: one of the caller's, or of the server's.
+    package var hasChecksum: Bool
+    package var hasServerDigest: Bool
     /// Where the partial file of the present generation is.
     package var partialPath: String
     /// The positions that the partial file is said to hold; none once it is moved to its place.
@@ -99,7 +100,8 @@ extension Engine {
         let path = partialPath(job, download.saved.generation)
         let isTransferring = if case .transferring = download.state { true } else { false }
         return Inspection(
-            task: task, digest: job.state.withLock { $0.digest }, partialPath: path,
+            task: task, hasChecksum: job.state.withLock { $0.hasDigest },
+            hasServerDigest: download.saved.version?.digest != nil, partialPath: path,
             claimed: download.hasPlace ? [] : download.saved.written.ranges, isMixed: download.isTiedByDigest,
             isTransferring: isTransferring)
     }

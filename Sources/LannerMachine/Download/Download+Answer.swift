@@ -76,7 +76,7 @@ extension Download {
         if exchange.ask.rung == .digestOnly {
             isTiedByDigest = true
             // On record, too: with validators nobody would know after a relaunch.
-            self.version = version.sizeOnly
+            self.version = self.version?.withoutValidators
         }
         accept(exchange, body, &context)
     }
@@ -117,7 +117,9 @@ extension Download {
 
     /// The version that is coming; a size that was known of another one is forgotten.
     private mutating func learn(_ version: Version, of exchange: Exchange, _ context: inout Context) {
-        self.version = version
+        let known = self.version?.digest
+        self.version = context.settings.takesServerDigests ? version : version.withoutDigest
+        if let digest = self.version?.digest, digest != known { perform(.expect(digest), &context) }
         if !exchange.ask.isElsewhere { mirrors.learn(from: exchange.ask.source) }
         guard total != version.total else { return }
         total = version.total
@@ -145,7 +147,7 @@ extension Download {
         askForMore(&context)
     }
 
-    private func currentTransfer(_ context: inout Context) -> Transfer {
+    func currentTransfer(_ context: inout Context) -> Transfer {
         if case .transferring(let transfer) = state { return transfer }
         let connections = min(context.settings.firstConnections, context.connections)
         return Transfer(

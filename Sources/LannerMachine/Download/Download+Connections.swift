@@ -17,7 +17,7 @@ extension Download {
         guard transfer.takesRanges, !isPlain, total != nil, let version else { return false }
         return switch version.rung(from: ladder.top, hasDigest: hasDigest) {
         case .strongTag, .strongDate: true
-        case .weak, .digestOnly: hasDigest
+        case .weak, .digestOnly: hasDigest || version.digest != nil
         case .none: false
         }
     }

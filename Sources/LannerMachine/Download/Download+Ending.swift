@@ -44,7 +44,7 @@ extension Download {
 
     /// Bytes from more than one attempt may be of two versions: once more from zero. Else the file is wrong, and fetched
     /// again as often as is wanted.
-    private mutating func mismatched(_ detail: String, _ context: inout Context) {
+    mutating func mismatched(_ detail: String, _ context: inout Context) {
         if wasResumed { return startOver(.wrongDigest, plain: true, &context) }
         let failure = DownloadFailure(.checksumMismatch, detail)
         mirrors.drop(mirrors.main)

@@ -6,6 +6,7 @@ extension Download {
         switch event {
         case .opened(let held): opened(held: held, &context)
         case .wrote(let range): wrote(range, &context)
+        case .damaged(let piece): damaged(piece, &context)
         case .synced(let ranges): synced(ranges, &context)
         case .verified(let result): verified(result, &context)
         case .published: published(&context)

@@ -12,6 +12,7 @@ extension Download {
         }
         renewMirrors(&context)
         if isOfOtherURL { tieToURL(&context) }
+        if !context.settings.takesServerDigests { version = version?.withoutDigest }
         chooseSource(context.settings)
         forgetBytesThatCannotBeResumed(&context)
         wasResumed = !written.isEmpty
@@ -19,6 +20,7 @@ extension Download {
         hasFile = true
         go(to: .opening(Opening(step: .file, since: context.now)), &context)
         perform(.open(generation: generation, claimed: written, total: total), &context)
+        if let digest = version?.digest { perform(.expect(digest), &context) }
     }
 
     /// Validators say nothing of what another URL leads to: only a digest can tell whether it is the same file.
@@ -37,7 +39,7 @@ extension Download {
     private mutating func forgetBytesThatCannotBeResumed(_ context: inout Context) {
         if carried.data != nil, !context.settings.takesResumeData { return giveUpBytes(.cannotResume, &context) }
         guard !written.isEmpty else { return }
-        if isComplete, hasDigest || !isTiedByDigest { return }
+        if isComplete, hasDigest || version?.digest != nil || !isTiedByDigest { return }
         if let gap = nextGap, !isPlain, version != nil, ask(for: gap, context.settings.delivery) != nil { return }
         giveUpBytes(.cannotResume, &context)
     }

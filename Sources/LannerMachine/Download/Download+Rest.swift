@@ -23,9 +23,21 @@ extension Download {
         for intent: Pausing.Intent, _ tickets: [Ticket], over: ExchangeNumber? = nil, _ context: inout Context
     ) {
         cancelAsking(&context)
-        stopAll(except: over, keepBytes: !intent.discards, &context)
-        perform(.close(sync: !intent.discards), &context)
+        let keepsBytes = keepsBytes(after: intent)
+        stopAll(except: over, keepBytes: keepsBytes, &context)
+        perform(.close(sync: keepsBytes), &context)
         go(to: .pausing(Pausing(intent: intent, step: .closing, tickets: tickets)), &context)
+    }
+
+    /// Whether the bytes are of any more use. A file that is complete has the wrong digest as a whole; where a piece is
+    /// wrong, it is missing, and the others stay.
+    private func keepsBytes(after intent: Pausing.Intent) -> Bool {
+        switch intent {
+        case .cancel(let keepsBytes): keepsBytes
+        case .remove: false
+        case .fail(let failure): failure.reason != .checksumMismatch || !isComplete
+        case .suspend, .restart, .wait: true
+        }
     }
 
     mutating func closed(written: ByteRanges, synced: ByteRanges, _ context: inout Context) {
@@ -44,7 +56,7 @@ extension Download {
         case .restart: waitAgain(.slot, pausing, &context)
         case .wait(let reason): waitAgain(reason, pausing, &context)
         case .fail(let failure):
-            if failure.reason == .checksumMismatch { giveUpBytes(.wrongDigest, &context) }
+            if !keepsBytes(after: .fail(failure)) { giveUpBytes(.wrongDigest, &context) }
             rest(in: .failed(failure), pausing, &context)
         }
     }
@@ -156,15 +168,5 @@ extension Download {
 extension Pausing.Intent {
     fileprivate var isCancel: Bool {
         if case .cancel = self { true } else { false }
-    }
-
-    /// Whether the bytes are of no more use.
-    var discards: Bool {
-        switch self {
-        case .cancel(let keepsBytes): !keepsBytes
-        case .remove: true
-        case .fail(let failure): failure.reason == .checksumMismatch
-        case .suspend, .restart, .wait: false
-        }
     }
 }

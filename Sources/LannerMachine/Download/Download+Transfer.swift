@@ -92,6 +92,10 @@ extension Download {
     private mutating func learnEnd(_ end: Int64, _ context: inout Context) {
         total = end
         version = version?.knowing(total: end)
+        if case .transferring(var transfer) = state {
+            transfer.claimed = transfer.claimed.clipped(to: end)
+            state = .transferring(transfer)
+        }
         tell(.progress(completed: completed, total: end), &context)
     }
 

@@ -44,6 +44,7 @@ extension Download {
     private mutating func forgive() {
         failures = 0
         mismatches = 0
+        pieceFailures = [:]
         mirrors = Mirrors(count: mirrors.count, ofVersion: mirrors.ofVersion)
         // A server that could not be trusted with ranges may have been mended.
         isPlain = false

@@ -44,6 +44,8 @@ package struct Download: Sendable {
     var isOfOtherURL: Bool
     /// How often in a row a file that came in one piece had another digest.
     var mismatches = 0
+    /// How often each piece was wrong, by its first position.
+    var pieceFailures: [Int64: Int] = [:]
     var link: HeldLink
     /// Where the file may be asked for, and how many mirrors there are from the next attempt on when that was changed.
     package internal(set) var mirrors: Mirrors
@@ -94,7 +96,7 @@ package struct Download: Sendable {
         }
         // Nobody knows whether the bytes came in one piece, unless they were verified.
         let tie = version?.rung(hasDigest: false) ?? Rung.none
-        isTiedByDigest = !written.isEmpty && tie == Rung.none && new.saved.status != .publishing
+        isTiedByDigest = !written.isEmpty && tie >= .digestOnly && new.saved.status != .publishing
     }
 }
 

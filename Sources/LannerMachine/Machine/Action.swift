@@ -30,6 +30,8 @@ package enum FileAction: Sendable, Equatable {
     case startOver(generation: UInt32, total: Int64?)
     /// The size is known now: set space aside. → failed
     case setTotal(Int64)
+    /// The server has told the digest of the file: it is what the file is compared with, unless the user gave one.
+    case expect(ServerDigest)
     /// Sync what is written. → synced
     case sync
     /// All bytes are there: check the size and the digest, sync. → verified, failed

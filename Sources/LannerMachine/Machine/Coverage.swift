@@ -11,8 +11,8 @@ package struct Coverage: Sendable, Hashable {
     /// exchange that was stopped: whatever it is, nothing comes of it.
     package enum Kind: Int, Sendable, CaseIterable {
         case add, start, startAdded, downloadAgain, suspend, cancel, remove, shelve, unshelve
-        case reorder, relist, readdress, prioritize, limit, expectDigest, expectLink, admit, tick, network
-        case opened, wrote, synced, verified, published, placeTaken, fileFailed, closed, discarded
+        case reorder, relist, readdress, prioritize, limit, expectDigest, expectPieces, expectLink, admit, tick, network
+        case opened, wrote, synced, damaged, verified, published, placeTaken, fileFailed, closed, discarded
         case recorded, recordFailed
         case linkGiven, linkNone, linkFailed
         case head, redirected, received, holds, resumeData, heldBack, ended, overflowed, exchangeFailed, inherit
@@ -121,6 +121,7 @@ extension Coverage.Kind {
             case .opened: .opened
             case .wrote: .wrote
             case .synced: .synced
+            case .damaged: .damaged
             case .verified: .verified
             case .published: .published
             case .placeTaken: .placeTaken

@@ -17,6 +17,8 @@ package enum Event: Sendable, Equatable {
     case limit(DownloadID, Int64?)
     /// Another place in the order.
     case reorder([DownloadID: Int64])
+    /// Other digests of pieces: an attempt that is under way begins anew.
+    case expectPieces(DownloadID)
     /// Another expected digest, or none; other mirrors, so many, from the next attempt on; and whatever else the user
     /// changed is to be recorded.
     case expectDigest(DownloadID, Bool, mirrors: Int? = nil)
@@ -52,6 +54,8 @@ package enum FileEvent: Sendable, Equatable {
     case wrote(Range<Int64>)
     /// Bytes are with the device.
     case synced(ByteRanges)
+    /// These bytes, a piece, do not have their digest: they are not there any more.
+    case damaged(Range<Int64>)
     /// The file is complete and its digest compared.
     case verified(Verification)
     /// The file is in its final place, and its name is with the device.

@@ -81,6 +81,7 @@ extension Machine {
             for (id, rank) in ranks.sorted(by: { $0.key < $1.key }) {
                 change(id, .reorder) { download, _ in download.rank = rank }
             }
+        case .expectPieces(let id): change(id, .expectPieces) { $0.expectPieces(&$1) }
         case .expectDigest(let id, let hasDigest, let mirrors):
             change(id, .expectDigest) { $0.expectDigest(hasDigest, mirrors: mirrors, &$1) }
         case .expectLink(let id, let expires):

@@ -15,6 +15,8 @@ package struct Settings: Sendable, Hashable {
     package var firstConnections = 1
     /// A part of a file of fewer bytes is not worth a connection of its own.
     package var smallestPiece = Pace.piece
+    /// Whether digests count that servers give.
+    package var takesServerDigests = true
     /// Whether the transport goes on by resume data of its own.
     package var takesResumeData = false
     package var watchdog = Watchdog()

@@ -18,17 +18,22 @@ public struct RetryPolicy: Sendable, Hashable {
     /// before that is a failure. One that consists of the bytes of several attempts has one more try, for it may be of two
     /// versions. None unless set: a file that came in one piece is what the server has.
     public var maximumChecksumRetries: Int
+    /// How often one piece of a file that does not have its checksum (see `DownloadRequest.pieces`) is fetched again before
+    /// that is a failure.
+    public var maximumPieceRetries: Int
 
     /// Makes a policy.
     public init(
         maximumRetries: Int? = 5, baseDelay: Duration = .seconds(1), maximumDelay: Duration = .seconds(60),
-        maximumRetryAfter: Duration = .seconds(3600), maximumChecksumRetries: Int = 0
+        maximumRetryAfter: Duration = .seconds(3600), maximumChecksumRetries: Int = 0,
+        maximumPieceRetries: Int = 3
     ) {
         self.maximumRetries = maximumRetries
         self.baseDelay = baseDelay
         self.maximumDelay = maximumDelay
         self.maximumRetryAfter = maximumRetryAfter
         self.maximumChecksumRetries = maximumChecksumRetries
+        self.maximumPieceRetries = maximumPieceRetries
     }
 
     /// A policy under which the first failure is final.

@@ -13,6 +13,8 @@ public enum RestartReason: String, Sendable, Hashable, CaseIterable {
     case bytesLost
     /// The bytes do not have the digest that was expected.
     case wrongDigest
+    /// A piece of the file does not have its digest: it is fetched again, the others stay.
+    case wrongPiece
     /// The download was given another URL, and no checksum decides at the end.
     case otherURL
 }

@@ -12,6 +12,8 @@ package struct Version: Sendable, Hashable {
     package private(set) var total: Int64?
     /// Whether the body was sent with a content coding: then it has no size and no ranges that could be used.
     package let isEncoded: Bool
+    /// What the server says the digest of the whole file is, where that is to be compared.
+    package private(set) var digest: ServerDigest?
 
     /// What a response with the file, a part of it, or the size of it (416) says.
     package init(_ head: ResponseHead) {
@@ -24,12 +26,13 @@ package struct Version: Sendable, Hashable {
             entityTag: EntityTag(fields: fields), lastModified: modified,
             isLastModifiedStrong: Self.isStrong(modified, sent: fields["Date"]),
             total: isRanged ? ContentRange(fields: fields)?.total : ContentLength(fields: fields).value,
-            isEncoded: isEncoded)
+            isEncoded: isEncoded, digest: ServerDigest(head))
     }
 
     /// A version from a record. What makes no sense is left out.
     package init(
-        entityTag: EntityTag?, lastModified: String?, isLastModifiedStrong: Bool, total: Int64?, isEncoded: Bool = false
+        entityTag: EntityTag?, lastModified: String?, isLastModifiedStrong: Bool, total: Int64?,
+        isEncoded: Bool = false, digest: ServerDigest? = nil
     ) {
         let seconds = lastModified.flatMap(Self.modificationSeconds)
         self.entityTag = entityTag
@@ -38,6 +41,7 @@ package struct Version: Sendable, Hashable {
         self.isLastModifiedStrong = seconds != nil && isLastModifiedStrong
         self.total = isEncoded || (total ?? 0) < 0 ? nil : total
         self.isEncoded = isEncoded
+        self.digest = digest
     }
 
     /// A clock that was never set, and builds that give every file the same date, write the first day of 1970: it
@@ -60,10 +64,22 @@ package struct Version: Sendable, Hashable {
         return version
     }
 
-    /// What stays of it where its validators count for nothing, as on another server.
-    package var sizeOnly: Version {
-        Version(entityTag: nil, lastModified: nil, isLastModifiedStrong: false, total: total, isEncoded: isEncoded)
+    /// The same version, of which no digest is to be compared.
+    package var withoutDigest: Version {
+        var version = self
+        version.digest = nil
+        return version
     }
+
+    /// What stays of it where its validators count for nothing.
+    package var withoutValidators: Version {
+        Version(
+            entityTag: nil, lastModified: nil, isLastModifiedStrong: false, total: total, isEncoded: isEncoded,
+            digest: digest)
+    }
+
+    /// The same where its digest does not, either, as on another server.
+    package var sizeOnly: Version { withoutValidators.withoutDigest }
 }
 
 extension Version {
@@ -78,7 +94,7 @@ extension Version {
         case .strongDate: !isEncoded && isLastModifiedStrong
         // Without a total there is too little to compare.
         case .weak: !isEncoded && total != nil && (entityTag != nil || lastModified != nil)
-        case .digestOnly: !isEncoded && hasDigest
+        case .digestOnly: !isEncoded && (hasDigest || digest != nil)
         case .none: true
         }
     }
@@ -91,7 +107,7 @@ extension Version {
         case .strongTag: !isContradicted(by: answer) && isStrongTagKept(by: answer)
         case .strongDate: !isContradicted(by: answer)
         case .weak: !isContradicted(by: answer) && isConfirmed(by: answer)
-        case .digestOnly: !isTotalContradicted(by: answer)
+        case .digestOnly: !isContentContradicted(by: answer)
         case .none: false
         }
     }
@@ -111,7 +127,7 @@ extension Version {
     /// Whether something that both versions tell differs. A strong tag that is the same outweighs the dates: servers
     /// behind one name often agree on the bytes but not on when they were put there.
     package func isContradicted(by other: Version) -> Bool {
-        if isTotalContradicted(by: other) { return true }
+        if isContentContradicted(by: other) { return true }
         if let mine = entityTag, let theirs = other.entityTag {
             if mine.isSameBytes(as: theirs) { return false }
             if !mine.isEquivalent(to: theirs) { return true }
@@ -120,7 +136,9 @@ extension Version {
         return mine != theirs
     }
 
-    private func isTotalContradicted(by other: Version) -> Bool {
+    /// Whether size or digest differs.
+    private func isContentContradicted(by other: Version) -> Bool {
+        if let digest, let theirs = other.digest, digest.isContradicted(by: theirs) { return true }
         guard let total, let theirs = other.total else { return false }
         return total != theirs
     }

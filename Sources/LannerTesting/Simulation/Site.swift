@@ -24,8 +24,12 @@ struct Site {
     let framing: LoopbackServer.Resource.Framing
     /// What the server calls the file, if anything.
     private let disposition: String?
-    /// Whether every download of it is given a digest: only then may the server send wrong bytes.
+    /// Whether the server may send wrong bytes. Only where every download of it is given a digest, or the server tells one.
     let isLying: Bool
+    /// Whether the server tells digests, those of the right bytes.
+    let tellsDigests: Bool
+    /// Whether a download has to be given a digest.
+    var needsChecksum: Bool { isLying && !tellsDigests }
     /// Whether it takes many slices.
     private let isLong: Bool
     private(set) var versions: [[UInt8]] = []
@@ -43,6 +47,7 @@ struct Site {
         acceptsRanges = random.chance(5, in: 6)
         framing = random.chance(1, in: 6) ? .chunked : .contentLength
         isLying = random.chance(1, in: 4)
+        tellsDigests = random.chance(1, in: 3)
         disposition = random.chance(1, in: 3) ? "attachment; filename=\"../served \(number).bin\"" : nil
     }
 
@@ -84,7 +89,24 @@ struct Site {
             }
         return LoopbackServer.Resource(
             .bytes(bytes), entityTag: entityTag, lastModified: date, acceptsRanges: acceptsRanges, framing: framing,
-            fields: disposition.map { ["Content-Disposition": $0] } ?? [:])
+            fields: fields)
+    }
+
+    private var fields: LoopbackServer.Fields {
+        var fields: LoopbackServer.Fields = [:]
+        fields["Content-Disposition"] = disposition
+        if tellsDigests {
+            fields["Repr-Digest"] = "sha-256=:\(Data(bytes.digest(.sha256).bytes).base64EncodedString()):"
+        }
+        return fields
+    }
+
+    /// The pieces of the present version; nil when that is empty.
+    func pieces(length: Int) -> Checksum.Pieces? {
+        let digests = stride(from: 0, to: bytes.count, by: length).map { start in
+            Array(bytes[start..<Swift.min(start + length, bytes.count)]).digest(.md5)
+        }
+        return try? Checksum.Pieces(length: Int64(length), digests: digests)
     }
 
     /// A digest of the present version.

@@ -79,7 +79,7 @@ struct Watch {
     func compareClaims(of manager: SessionManager, _ sites: [Site], _ disk: MemoryDisk) {
         for claim in manager.inspections where !claim.claimed.isEmpty {
             // With a digest the bytes of two versions may stand side by side; it decides in the end.
-            guard claim.digest == nil, !claim.isMixed else { continue }
+            if claim.hasChecksum || claim.hasServerDigest || claim.isMixed { continue }
             // A partial file that is gone, or was emptied to be removed, is noticed when it is opened.
             guard let file = disk.contents(of: claim.partialPath) else { continue }
             if claim.isTransferring, let end = claim.claimed.last?.upperBound, end > file.count {
@@ -109,9 +109,12 @@ struct Watch {
     }
 
     /// The user asks for a file, by whatever key.
-    mutating func noteAsked(_ identity: Identity, _ url: URL, _ digest: Checksum.Digest?) {
+    mutating func noteAsked(
+        _ identity: Identity, _ url: URL, _ digest: Checksum.Digest? = nil, _ pieces: Checksum.Pieces? = nil
+    ) {
         asked[identity, default: Asked()].urls.insert(url)
         if let digest { asked[identity]?.digests.insert(digest) }
+        if let pieces { asked[identity]?.pieces.insert(pieces) }
     }
 
     /// The sites whose file may be that of a task: one that was given another URL may still have that of the one before.
@@ -209,8 +212,9 @@ struct Watch {
             return journal.report(.oneVersion, "\(task.url) has succeeded without a file")
         }
         if self.sites(of: task, sites).contains(where: { $0.versions.contains(file) }) { return }
-        let digests = asked[task.identity]?.digests ?? []
-        if digests.contains(where: { file.digest($0.algorithm) == $0 }) { return }
+        let asked = asked[task.identity] ?? Asked()
+        if asked.digests.contains(where: { file.digest($0.algorithm) == $0 }) { return }
+        if asked.pieces.contains(where: { $0.fits(file) }) { return }
         journal.report(.oneVersion, "\(task.url) has \(file.count) bytes that are of no version")
     }
 }
@@ -242,6 +246,18 @@ private struct Doomed {
 private struct Asked {
     var urls: Set<URL> = []
     var digests: Set<Checksum.Digest> = []
+    var pieces: Set<Checksum.Pieces> = []
+}
+
+extension Checksum.Pieces {
+    /// Whether a file consists of these pieces.
+    fileprivate func fits(_ file: [UInt8]) -> Bool {
+        guard fileSizes.contains(Int64(file.count)) else { return false }
+        let digests = stride(from: 0, to: file.count, by: Int(length)).map { start in
+            Array(file[start..<Swift.min(start + Int(length), file.count)]).digest(algorithm)
+        }
+        return (try? Checksum.Pieces(length: length, digests: digests)) == self
+    }
 }
 
 /// What is known of a task from its events.

@@ -78,7 +78,7 @@ extension World {
         guard servers.sites.contains(where: { $0.leads(from: claim.task.url) }) else { return }
         switch claim.task.status {
         case .succeeded: watch.compareFile(of: claim.task, servers.sites, disk)
-        case .failed where claim.digest != nil: break
+        case .failed where claim.hasChecksum: break
         case let status:
             let reason = claim.task.error.map { "\($0)" } ?? ""
             journal.report(.liveness, "\(claim.task.url) is \(status.rawValue) in a good world: \(reason)")

@@ -93,7 +93,8 @@ extension World {
         let url = random.chance(1, in: 4) ? site.alias : site.url
         let headers = random.chance(1, in: 2) ? ["Authorization": "for \(url.host ?? "")"] : nil
         let name = fileName(key, index)
-        let checksum = digest(of: site, at: index)
+        let pieces = random.chance(1, in: 3) ? site.pieces(length: pieceLength(of: site)) : nil
+        let checksum = digest(of: site, at: index, isNeeded: site.needsChecksum && pieces == nil)
         let list = [nil, "a", "b"][random.below(3)]
         let priority = random.chance(1, in: 2) ? anyPriority : nil
         // Those that were given before may be of another file.
@@ -104,11 +105,12 @@ extension World {
         journal.note("download", index, text: "\(url)")
         watch.noteStart()
         let identity = Identity(context: manager.context, key: key ?? url.absoluteString)
-        watch.noteAsked(identity, url, checksum)
+        watch.noteAsked(identity, url, checksum, pieces)
         var task: DownloadTask?
         watch.expectCall("download").make { called in
             let request = DownloadRequest(
-                url, headers: headers, fileName: name, checksum: checksum, mirrors: mirrors, key: key, list: list,
+                url, headers: headers, fileName: name, checksum: checksum, pieces: pieces, mirrors: mirrors, key: key,
+                list: list,
                 priority: priority, startsImmediately: starts)
             task = manager.download(request) { _ in called?() }
         }
@@ -126,9 +128,14 @@ extension World {
         return random.chance(1, in: 4) ? "name" + (conflictPolicy == .replace ? "-\(index)" : "") : nil
     }
 
-    /// Sometimes none, sometimes a wrong one; always one where the server may lie.
-    private func digest(of site: Site, at index: Int) -> Checksum.Digest? {
-        guard site.isLying || random.chance(1, in: 3) else { return nil }
+    /// A few pieces, or many.
+    private func pieceLength(of site: Site) -> Int {
+        max(site.bytes.count / 64, 1 << (6 + random.below(8)))
+    }
+
+    /// Sometimes none, sometimes a wrong one; always one where nothing else would tell that the server lies.
+    private func digest(of site: Site, at index: Int, isNeeded: Bool) -> Checksum.Digest? {
+        guard isNeeded || random.chance(1, in: 3) else { return nil }
         let algorithm = Checksum.Algorithm.allCases[random.below(4)]
         if random.chance(1, in: 8) { return [UInt8(truncatingIfNeeded: steps)].digest(algorithm) }
         return servers.digest(algorithm, ofSiteAt: index)
@@ -189,7 +196,7 @@ extension World {
     /// Asks for several files in one call; returns the downloads that are new.
     @discardableResult
     func several() -> [DownloadTask] {
-        let picked = servers.sites.filter { !$0.isLying && random.chance(1, in: 2) }.map(\.url)
+        let picked = servers.sites.filter { !$0.needsChecksum && random.chance(1, in: 2) }.map(\.url)
         journal.note("several", picked.count)
         watch.noteStart()
         let known = Set(manager.tasks)
@@ -198,7 +205,7 @@ extension World {
             tasks = manager.multiDownload(picked) { _ in called?() }
         }
         for task in tasks {
-            watch.noteAsked(task.identity, task.url, nil)
+            watch.noteAsked(task.identity, task.url)
             watch.observe(task)
         }
         return tasks.filter { !known.contains($0) }

@@ -107,11 +107,17 @@ private func waiting(_ task: DownloadTask) {
     // end
 }
 
-private func verifying(_ manager: SessionManager, _ path: String) throws {
+private func verifying(_ manager: SessionManager, _ path: String, _ lines: [String]) throws {
     // snippet: while it arrives
     let sha256 = try Checksum.Digest(parsing: "sha256:2c26b46b68ffc68ff99b453c1d30413413422d706483bfa0f98a5e886266e7ae")
     manager.download("https://example.com/archive.zip", checksum: sha256)
     manager.configuration.retryPolicy.maximumChecksumRetries = 2
+    // end
+
+    // snippet: piece by piece
+    let pieces = try Checksum.Pieces(
+        length: 1 << 20, digests: lines.map { try Checksum.Digest(algorithm: .sha256, hexadecimal: $0) })
+    manager.download(DownloadRequest("https://example.com/image.iso", pieces: pieces))
     // end
 
     // snippet: afterwards

@@ -18,13 +18,14 @@ import Testing
         var saved = Saved(status: status, generation: 3, written: [0..<5, 9..<12], synced: [0..<5], total: 100)
         saved.version = Version(
             entityTag: EntityTag("W/\"a\""), lastModified: "Sun, 06 Nov 1994 08:49:37 GMT", isLastModifiedStrong: true,
-            total: 100)
+            total: 100, digest: ServerDigest(.sha1, (0..<20).map { $0 }))
         saved.resumeData = ResumeData([0, 255], held: 7)
         (saved.isUnstarted, saved.isOfOtherURL) = (true, true)
         return DownloadRecord(
             id: DownloadID(1 << 62), token: .max, url: "https://example.com/ä?q",
             fields: ["A": "b", "A": "", "C": "d"],
-            place: FilePlace("näme", in: "a/ü"), hasDestination: true, rank: -5, digest: "md5:00", startDate: 1.5,
+            place: FilePlace("näme", in: "a/ü"), hasDestination: true, rank: -5, digest: "md5:00",
+            pieces: .of(Sample.bytes(1000), length: 300, .sha512), startDate: 1.5,
             endDate: 2.5, validation: .incorrect, boot: "boot", key: "kéy", list: "a list", priority: .veryLow,
             maximumBytesPerSecond: -7, context: "",
             metadata: ["": "x", "b": "", "c": "é"], conflictPolicy: .keepBoth, saved: saved, link: link,

@@ -70,13 +70,13 @@ final class PartialFileBench {
 
     init(
         disk: MemoryDisk = MemoryDisk(), holding: ByteRanges = ByteRanges(), durable: ByteRanges = ByteRanges(),
-        hasher: (any Checksum.Hasher)? = FNV64(), backlogLimit: Int = 8 << 20
+        hasher: (any Checksum.Hasher)? = FNV64(), pieces: Checksum.Pieces? = nil, backlogLimit: Int = 8 << 20
     ) {
         self.disk = disk
         if disk.contents(of: "/Tmp/.here") == nil { disk.place([], at: "/Tmp/.here") }
         file = PartialFile(
-            path: Self.path, fileSystem: disk, lanes: PartialFile.Lanes(lanes), hasher: hasher, claimed: holding,
-            durable: durable, backlogLimit: backlogLimit
+            path: Self.path, fileSystem: disk, lanes: PartialFile.Lanes(lanes), hasher: hasher, pieces: pieces,
+            claimed: holding, durable: durable, backlogLimit: backlogLimit
         ) { [recorded] event in
             recorded.withLock { $0.append(event) }
         }

@@ -47,7 +47,7 @@ import Testing
     private static func isEnd(_ event: PartialFileEvent) -> Bool {
         switch event {
         case .finished, .failed, .closed: true
-        case .opened, .wrote, .synced: false
+        case .opened, .wrote, .synced, .damaged: false
         }
     }
 

@@ -126,7 +126,7 @@ private struct World {
             case .finished(let digest):
                 isFinished = true
                 #expect(index == rest.count - 1 && digest == FNV64.digest(of: Sample.bytes(total)), "seed \(seed)")
-            case .failed, .closed:
+            case .damaged, .failed, .closed:
                 Issue.record("seed \(seed): \(event) before the end")
             }
         }

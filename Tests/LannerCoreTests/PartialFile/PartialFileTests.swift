@@ -198,7 +198,7 @@ import Testing
             case .wrote: file.checkpoint()
             case .synced: file.finish(total: 10)
             case .finished: file.close(sync: true)
-            case .failed, .closed: break
+            case .damaged, .failed, .closed: break
             }
         }
         own.withLock { $0 = file }

@@ -52,6 +52,12 @@ struct StressCaller {
         index(3) > 0 ? nil : try? Checksum.Digest(algorithm: .md5, hexadecimal: code())
     }
 
+    /// Mostly of another file.
+    mutating func pieces() -> Checksum.Pieces? {
+        let digest = try? Checksum.Digest(algorithm: .md5, hexadecimal: code())
+        return digest.flatMap { try? Checksum.Pieces(length: 1 << Int64(10 + index(12)), digests: [$0]) }
+    }
+
     mutating func code() -> String { String(repeating: flag() ? "0" : "f", count: 32) }
 
     mutating func request() -> DownloadRequest {
@@ -60,7 +66,7 @@ struct StressCaller {
         request.key = flag() ? key() : nil
         request.fileName = index(4) == 0 ? "name-\(index(5))" : nil
         request.destination = index(6) == 0 ? "below/place-\(index(5))" : nil
-        request.checksum = digest()
+        (request.checksum, request.pieces) = (digest(), index(4) == 0 ? pieces() : nil)
         request.mirrors = flag() ? (0..<index(3)).map { _ in address() } : nil
         (request.list, request.context) = (list(), flag() ? context() : nil)
         request.priority = flag() ? priority() : nil

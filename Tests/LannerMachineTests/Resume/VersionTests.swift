@@ -132,3 +132,27 @@ import Testing
         #expect(asks <= 4 * 9)
     }
 }
+
+/// What the digest that a server gives says of a version.
+@Suite struct VersionDigestTests {
+    private func version(_ byte: UInt8?, tag: String? = nil) -> Version {
+        Version(
+            entityTag: tag.flatMap { EntityTag($0) }, lastModified: nil, isLastModifiedStrong: false, total: 9,
+            digest: byte.flatMap { ServerDigest(.md5, [UInt8](repeating: $0, count: 16)) })
+    }
+
+    @Test func tellsVersionsApart() {
+        #expect(version(1).isContradicted(by: version(2)))
+        #expect(version(1, tag: "\"a\"").isContradicted(by: version(2, tag: "\"a\"")))
+        #expect(!version(1).isContradicted(by: version(1)) && !version(1).isContradicted(by: version(nil)))
+        #expect(
+            !version(1).isSame(as: version(2), on: .digestOnly) && version(1).isSame(as: version(1), on: .digestOnly))
+    }
+
+    @Test func decidesLikeOneOfTheCallers() {
+        #expect(version(1).rung(hasDigest: false) == .digestOnly)
+        #expect(version(1).withoutDigest.rung(hasDigest: false) == .none)
+        #expect(version(1).sizeOnly.digest == nil)
+        #expect(version(nil).knowing(total: 9).digest == nil && version(1).knowing(total: 9).digest != nil)
+    }
+}

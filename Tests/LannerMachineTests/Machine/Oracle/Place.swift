@@ -91,6 +91,8 @@ struct WorkingFile {
     var isClosing = false
     var verified: Int64?
     var verification: Verification?
+    /// The version whose digest the server has told.
+    var expected: Int?
     var written = ByteRanges()
     var synced = ByteRanges()
 }
@@ -117,6 +119,9 @@ struct Flow {
     var isStalled = false
     var redirects = 0
     var window: Range<Int64>?
+
+    /// What the file is still to get of it.
+    var rest: Range<Int64>? { window.map { min(handed, $0.upperBound)..<$0.upperBound } }
 
     /// Whether a range may be asked for besides: nobody brings it, or this does, and can end before.
     func leaves(_ range: Range<Int64>) -> Bool {

@@ -1,3 +1,4 @@
+import Foundation
 import LannerMachine
 
 /// The server's side of one download: a file that may change, and the habits of the server.
@@ -22,6 +23,8 @@ struct Remote {
     }
 
     var tie: Tie
+    /// Whether its answers tell the digest of the file, which here is the number of the version.
+    var tellsDigest: Bool
     var servesRanges: Bool
     var tellsLength: Bool
     /// Sends less of a range than was asked for, as a server may.
@@ -42,6 +45,7 @@ struct Remote {
         servesRanges = !random.chance(15)
         tellsLength = !random.chance(25)
         shortens = random.chance(15)
+        tellsDigest = random.chance(30)
         totals = []
         totals = [size(&random)]
     }
@@ -163,11 +167,19 @@ extension Remote {
         return "\(days[day % 7]), \(twoDigits(day + 1)) Feb 2022 \(twoDigits(hour)):00:00 GMT"
     }
 
+    private var digest: [UInt8] { (0..<32).map { UInt8(truncatingIfNeeded: version >> ($0 * 8 % 64)) } }
+
+    /// The version that a digest is of.
+    static func version(of digest: ServerDigest) -> Int {
+        digest.bytes.prefix(2).reversed().reduce(0) { $0 << 8 | Int($1) }
+    }
+
     private func twoDigits(_ number: Int) -> String { number < 10 ? "0\(number)" : "\(number)" }
 
     private var validators: HeaderFields {
         var fields: HeaderFields = [:]
         fields["ETag"] = tag
+        if tellsDigest { fields["Repr-Digest"] = "sha-256=:\(Data(digest).base64EncodedString()):" }
         if let date {
             fields["Last-Modified"] = date
             fields["Date"] = "Mon, 01 Jan 2024 00:00:00 GMT"

@@ -71,7 +71,7 @@ extension World {
 
     private func change() throws {
         let index = random.below(places.count)
-        switch random.below(16) {
+        switch random.below(17) {
         case 0, 1: places[index].remote.change(&random)
         case 2:
             isNetworkAvailable.toggle()
@@ -95,6 +95,7 @@ extension World {
             try takeOver(index)
         case 13: try feed(.prioritize(places[index].id, priority))
         case 14: try limit(index)
+        case 15: try feed(.expectPieces(places[index].id))
         default: try advance(to: now + .seconds(random.below(40)))
         }
     }
@@ -287,6 +288,7 @@ extension World.Faults {
         lies = random.chance(50) ? random.below(20) : 0
         disk = random.chance(40) ? random.below(6) : 0
         store = random.chance(30) ? random.below(30) : 0
+        damage = random.chance(40) ? random.below(6) : 0
         changes = random.below(10)
         crashes = random.chance(30) ? random.below(30) : 0
         outside = random.chance(20) ? 1 : 0

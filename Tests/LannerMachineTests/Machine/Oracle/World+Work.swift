@@ -69,6 +69,7 @@ extension World {
     }
 
     private func workFile(_ index: Int) throws {
+        if random.chance(faults.damage), try damaged(index) { return }
         guard let work = places[index].file?.work.removeFirst(), let file = places[index].file else { return }
         if work == .close { return try closed(index, file) }
         guard !file.hasFailed else { return }
@@ -140,12 +141,31 @@ extension World {
         }
         synced(index)
         let remote = places[index].remote
-        let isRight = content(index, file) == [remote.version] && total == remote.total
-        let result: Verification =
-            places[index].hasDigest
-            ? (isRight || total == 0 && remote.total == 0 ? .correct : .mismatch("")) : .sizeOnly
-        places[index].file?.verification = result
-        try feed(.file(places[index].id, file.attempt, .verified(result)))
+        let expected = places[index].hasDigest ? remote.version : file.expected
+        let verification =
+            expected.map { version -> Verification in
+                let isRight = content(index, file).isSubset(of: [version]) && total == remote.totals[version]
+                return isRight ? .correct : .mismatch("")
+            } ?? .sizeOnly
+        places[index].file?.verification = verification
+        try feed(.file(places[index].id, file.attempt, .verified(verification)))
+    }
+
+    /// A piece turns out to be wrong, of a file that takes bytes or was to be verified; false when there is none.
+    private func damaged(_ index: Int) throws -> Bool {
+        guard places[index].hasDigest, let file = places[index].file, file.isOpen, !file.isClosing, !file.hasFailed,
+            file.verification == nil, !file.written.isEmpty
+        else { return false }
+        let range = file.written.ranges[random.below(file.written.ranges.count)]
+        let start = range.lowerBound + Int64(random.below(Int(range.upperBound - range.lowerBound)))
+        let piece = start..<min(range.upperBound, start + Int64(1 + random.below(scale)))
+        places[index].file?.written.remove(piece)
+        places[index].file?.synced.remove(piece)
+        places[index].file?.verified = nil
+        places[index].file?.work.removeAll { if case .verify = $0 { true } else { false } }
+        let id = places[index].id
+        try feed(.file(id, file.attempt, .damaged(piece)))
+        return true
     }
 
     private func content(_ index: Int, _ file: WorkingFile) -> Set<Int> {

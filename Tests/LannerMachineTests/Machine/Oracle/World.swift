@@ -22,6 +22,7 @@ final class World {
         var changes = 0
         var crashes = 0
         var outside = 0
+        var damage = 0
     }
 
     var machine: Machine

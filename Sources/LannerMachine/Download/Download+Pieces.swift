@@ -1,0 +1,65 @@
+// Pieces that have digests of their own: one that is wrong is fetched again, the others stay.
+
+extension Download {
+    /// A piece that was written is wrong. With the first answer it is a gap like others; an attempt that has come farther
+    /// asks for it at once.
+    mutating func damaged(_ piece: Range<Int64>, _ context: inout Context) {
+        switch state {
+        case .opening: takeOut(piece, &context)
+        case .transferring(var transfer):
+            takeOut(piece, &context)
+            transfer.takeOut(piece)
+            state = .transferring(transfer)
+        case .verifying:
+            takeOut(piece, &context)
+            guard context.isNetworkAvailable else { return close(for: .restart, [], &context) }
+            go(to: .transferring(currentTransfer(&context)), &context)
+        case .pausing, .waiting, .publishing, .suspended, .failed, .succeeded:
+            // What the file holds is told again when it is closed.
+            return ignore(.late("damaged"), &context)
+        }
+        fetchAgain(piece, &context)
+    }
+
+    private mutating func takeOut(_ piece: Range<Int64>, _ context: inout Context) {
+        written.remove(piece)
+        synced.remove(piece)
+        tell(.restarted(.wrongPiece), &context)
+        tell(.progress(completed: completed, total: total), &context)
+        // Before other bytes come to where the record still claims some.
+        record(.status, &context)
+    }
+
+    private mutating func fetchAgain(_ piece: Range<Int64>, _ context: inout Context) {
+        let tries = pieceFailures[piece.lowerBound, default: 0] + 1
+        pieceFailures[piece.lowerBound] = tries
+        let detail =
+            "The bytes from \(piece.lowerBound) to \(piece.upperBound - 1) do not have the checksum of their piece; check the "
+            + "checksums, or download again."
+        guard tries <= context.settings.retry.maximumPieceRetries else {
+            return retryOrFail(DownloadFailure(.checksumMismatch, detail), retryAfter: nil, &context)
+        }
+        guard case .transferring(var transfer) = state else { return }
+        guard !isPlain, ask(for: piece, context.settings.delivery) != nil else { return mismatched(detail, &context) }
+        transfer.asksForMore = true
+        state = .transferring(transfer)
+        askForMore(&context)
+    }
+
+    /// The user has given other digests of pieces: they count from the next time the file is opened.
+    mutating func expectPieces(_ context: inout Context) {
+        pieceFailures = [:]
+        switch state {
+        case .opening, .transferring, .verifying: close(for: .restart, [], &context)
+        case .waiting, .pausing, .publishing, .suspended, .failed, .succeeded: break
+        }
+    }
+}
+
+extension Transfer {
+    /// Bytes that were written count no more, and can be asked for again.
+    mutating func takeOut(_ piece: Range<Int64>) {
+        claimed.remove(piece)
+        base -= piece.upperBound - piece.lowerBound
+    }
+}

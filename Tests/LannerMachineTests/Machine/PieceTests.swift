@@ -1,0 +1,200 @@
+import LannerMachine
+import Testing
+
+/// Pieces that are wrong, and digests that servers give.
+@Suite struct PieceTests {
+    @discardableResult
+    private func damaged(_ bench: inout Bench, _ attempt: Attempt = 1, _ piece: Range<Int64> = 200..<300) -> [Action] {
+        bench.feed(.file(bench.id, attempt, .damaged(piece)))
+    }
+
+    @Test func isAskedForBehindTheAnswerThatComes() {
+        var bench = Bench.transferring(hasDigest: true)
+        bench.feed(.exchange(bench.id, 1, .received(400)))
+        bench.feed(.file(bench.id, 1, .wrote(0..<400)))
+        let actions = damaged(&bench)
+        #expect(actions.restarts == [.wrongPiece])
+        #expect(actions.notices.contains(.progress(completed: 300, total: 1000)))
+        #expect(actions.records.last?.written == ByteRanges([0..<200, 300..<400]))
+        #expect(actions.asks.isEmpty)
+        bench.feed(.file(bench.id, 1, .wrote(400..<1000)))
+        let ask = bench.feed(.exchange(bench.id, 1, .ended(received: 1000))).asks
+        #expect(ask.map(\.range) == [200..<300] && ask.first?.condition == .ifRange("\"a\""))
+        bench.feed(.exchange(bench.id, 2, .head(.part(200..<300, of: 1000))))
+        bench.feed(.file(bench.id, 1, .wrote(200..<300)))
+        #expect(
+            bench.feed(.exchange(bench.id, 2, .ended(received: 100))).contains(.file(bench.id, 1, .verify(total: 1000)))
+        )
+    }
+
+    @Test func comesBackFromVerifying() {
+        var bench = Bench.verifying(hasDigest: true)
+        let actions = damaged(&bench)
+        #expect(actions.asks.map(\.range) == [200..<300] && actions.phases.isEmpty)
+        bench.feed(.exchange(bench.id, 2, .head(.part(200..<300, of: 1000))))
+        bench.feed(.file(bench.id, 1, .wrote(200..<300)))
+        bench.feed(.exchange(bench.id, 2, .ended(received: 100)))
+        #expect(bench.state.map { if case .verifying = $0 { true } else { false } } == true)
+        // What came in two answers may be of two versions.
+        #expect(bench.feed(.file(bench.id, 1, .verified(.mismatch("")))).restarts == [.wrongDigest])
+    }
+
+    @Test func waitsForTheNetwork() {
+        var bench = Bench.verifying(hasDigest: true)
+        bench.feed(.network(available: false))
+        let actions = damaged(&bench)
+        #expect(actions.asks.isEmpty && actions.contains(.file(bench.id, 1, .close(sync: true))))
+    }
+
+    @Test func whatWasHeldIsAGapLikeOthers() {
+        var bench = Bench.requesting(hasDigest: true, saved: .holding(0..<500))
+        #expect(damaged(&bench).asks.isEmpty)
+        bench.feed(.exchange(bench.id, 1, .head(.part(500..<1000, of: 1000))))
+        bench.feed(.file(bench.id, 1, .wrote(500..<1000)))
+        #expect(bench.feed(.exchange(bench.id, 1, .ended(received: 500))).asks.map(\.range) == [200..<300])
+    }
+
+    @Test func slicesGoOnWithIt() {
+        var bench = Bench.transferring(
+            .sliced(100...100, inFlight: 1), hasDigest: true, head: .part(0..<100, of: 1000))
+        bench.feed(.exchange(bench.id, 1, .received(50)))
+        bench.feed(.file(bench.id, 1, .wrote(0..<50)))
+        #expect(damaged(&bench, 1, 0..<50).asks.isEmpty)
+        bench.feed(.file(bench.id, 1, .wrote(50..<100)))
+        #expect(bench.feed(.exchange(bench.id, 1, .ended(received: 100))).asks.map(\.range) == [0..<50])
+    }
+
+    @Test(arguments: [0, 1, 3]) func isFetchedSoOftenAndThenFails(tries: Int) {
+        var bench = Bench.verifying(Settings().with { $0.retry.maximumPieceRetries = tries }, hasDigest: true)
+        for number in 0..<tries {
+            #expect(damaged(&bench).asks.count == 1)
+            let exchange = ExchangeNumber(number + 2)
+            bench.feed(.exchange(bench.id, exchange, .head(.part(200..<300, of: 1000))))
+            bench.feed(.file(bench.id, 1, .wrote(200..<300)))
+            bench.feed(.exchange(bench.id, exchange, .ended(received: 100)))
+        }
+        // Another one has its own tries.
+        if tries > 0 { #expect(damaged(&bench, 1, 300..<400).asks.count == 1) }
+        #expect(damaged(&bench).contains(.file(bench.id, 1, .close(sync: true))))
+        let end = bench.closed(1, 0..<200, 400..<1000)
+        let detail =
+            "The bytes from 200 to 299 do not have the checksum of their piece; check the checksums, or download again."
+        #expect(end.phases == [.failed(DownloadFailure(.checksumMismatch, detail))])
+        #expect(end.records.last?.written == ByteRanges([0..<200, 400..<1000]), "the others stay")
+        // A start forgives.
+        bench.verb(.start)
+        #expect(bench.opened(2, 0..<200, 400..<1000).asks.count == 1)
+        #expect(damaged(&bench, 2, 0..<100).restarts == [.wrongPiece])
+    }
+
+    @Test func aServerThatSendsTheWholeOnlyIsAskedForThat() {
+        var bench = Bench.verifying(Settings().with { $0.retry.maximumChecksumRetries = 1 }, hasDigest: true)
+        damaged(&bench)
+        // The range is ignored.
+        #expect(bench.feed(.exchange(bench.id, 2, .head(.file()))).restarts == [.rangesNotServed])
+        bench.feed(.file(bench.id, 2, .wrote(0..<1000)))
+        bench.feed(.exchange(bench.id, 2, .ended(received: 1000)))
+        #expect(bench.transfer == nil)
+    }
+
+    @Test func withoutRangesItIsTheFileThatIsWrong() {
+        var bench = Bench.requesting(hasDigest: true, saved: .holding(0..<500))
+        // The answer makes no sense: only a plain request is left.
+        bench.feed(.exchange(bench.id, 1, .head(ResponseHead(status: 206, fields: [:]))))
+        bench.feed(.file(bench.id, 2, .opened(held: ByteRanges())))
+        bench.feed(.exchange(bench.id, 2, .head(.file())))
+        bench.feed(.file(bench.id, 2, .wrote(0..<300)))
+        let actions = damaged(&bench, 2)
+        #expect(actions.asks.isEmpty && actions.contains(.file(bench.id, 2, .close(sync: true))))
+    }
+
+    @Test func otherPiecesCountFromTheNextOpeningOn() {
+        for var bench in [Bench.opening(), .requesting(), .transferring(), .verifying()] {
+            let actions = bench.feed(.expectPieces(bench.id))
+            #expect(actions.contains { if case .file(_, 1, .close) = $0 { true } else { false } })
+            #expect(bench.closed().phases == [.running])
+        }
+        for var bench in [Bench.resting(), .announcing(), .succeeded()] {
+            #expect(bench.feed(.expectPieces(bench.id)).isEmpty)
+        }
+    }
+
+    @Test func whatComesLateIsIgnored() {
+        var bench = Bench.transferring(hasDigest: true)
+        bench.verb(.suspend)
+        #expect(damaged(&bench).ignored == [.late("damaged")])
+        bench.closed(1, 0..<100)
+        #expect(damaged(&bench).isOnlyIgnored)
+    }
+
+    // MARK: Digests of servers
+
+    /// 32 times the byte 7.
+    private static let field = "sha-256=:BwcHBwcHBwcHBwcHBwcHBwcHBwcHBwcHBwcHBwcHBwc=:"
+    private let digest = ServerDigest(.sha256, [UInt8](repeating: 7, count: 32))
+
+    private func head(_ head: ResponseHead) -> ResponseHead {
+        var head = head
+        head.fields["Repr-Digest"] = Self.field
+        return head
+    }
+
+    @Test func theFileIsHashedForIt() throws {
+        var bench = Bench.requesting()
+        let expected = Action.file(bench.id, 1, .expect(try #require(digest)))
+        let actions = bench.feed(.exchange(bench.id, 1, .head(head(.file(tag: nil)))))
+        let accept = Action.transport(bench.id, .accept(1, 0..<1000))
+        #expect(try #require(actions.firstIndex(of: expected)) < #require(actions.firstIndex(of: accept)))
+        bench.feed(.file(bench.id, 1, .wrote(0..<500)))
+        // It is remembered, and ties what comes later to what is there.
+        bench.verb(.suspend)
+        let saved = try #require(bench.closed(1, 0..<500).records.last)
+        #expect(saved.version?.digest == digest)
+        var later = Bench.resting(saved: saved)
+        let open = later.verb(.start)
+        #expect(
+            open.suffix(2).first
+                == .file(bench.id, 1, .open(generation: 1, claimed: ByteRanges([0..<500]), total: 1000)))
+        #expect(open.last == expected)
+        let ask = later.opened(1, 0..<500).asks.first
+        #expect(ask?.range == 500..<1000 && ask?.rung == .digestOnly)
+        later.feed(.exchange(later.id, 1, .head(head(.part(500..<1000, of: 1000, tag: nil)))))
+        later.feed(.file(later.id, 1, .wrote(500..<1000)))
+        later.feed(.exchange(later.id, 1, .ended(received: 500)))
+        #expect(later.feed(.file(later.id, 1, .verified(.mismatch("")))).restarts == [.wrongDigest])
+    }
+
+    @Test func isOfNoInterestWhereItIsNotWanted() {
+        let settings = Settings().with { $0.takesServerDigests = false }
+        var bench = Bench.requesting(settings)
+        let actions = bench.feed(.exchange(bench.id, 1, .head(head(.file(tag: nil)))))
+        #expect(!actions.contains { if case .file(_, _, .expect) = $0 { true } else { false } })
+        bench.feed(.file(bench.id, 1, .wrote(0..<500)))
+        bench.verb(.suspend)
+        #expect(bench.closed(1, 0..<500).records.last?.version?.digest == nil)
+        #expect(bench.verb(.start).restarts == [.cannotResume])
+    }
+
+    @Test func isForgottenWhereItIsNotWantedAnyMore() {
+        var saved = Saved.holding(0..<1000, tag: nil)
+        saved.version = Version(
+            entityTag: nil, lastModified: nil, isLastModifiedStrong: false, total: 1000, digest: digest)
+        var bench = Bench.resting(saved: saved)
+        #expect(bench.verb(.start).restarts.isEmpty)
+        bench = Bench.resting(Settings().with { $0.takesServerDigests = false }, saved: saved)
+        #expect(bench.verb(.start).restarts == [.cannotResume])
+    }
+
+    @Test func anotherIsAnotherFile() {
+        var bench = Bench.requesting()
+        bench.feed(.exchange(bench.id, 1, .head(head(.file()))))
+        bench.feed(.file(bench.id, 1, .wrote(0..<500)))
+        bench.verb(.suspend)
+        bench.closed(1, 0..<500)
+        bench.verb(.start)
+        bench.opened(2, 0..<500)
+        var other = ResponseHead.part(500..<1000, of: 1000)
+        other.fields["Repr-Digest"] = Self.field.replacing("Bw", with: "CA", maxReplacements: 1)
+        #expect(bench.feed(.exchange(bench.id, 2, .head(other))).restarts == [.contentChanged])
+    }
+}
