@@ -24,6 +24,7 @@ struct GetSession: Sendable {
     /// Reports the files that need no download; returns the places of the others.
     private func survey() async -> [Int] {
         var missing: [Int] = []
+        var gone: [DownloadTask] = []
         for (index, item) in plan.items.enumerated() {
             let task = manager.fetchTask(item.url)
             if let validation = presence(item, task) {
@@ -34,10 +35,11 @@ struct GetSession: Sendable {
                         standing: Standing(bytes: size, total: size)))
             } else {
                 // What was known of another file, or of one that is gone, is of no use.
-                if let task, task.status == .succeeded { await forget(task) }
+                if let task, task.status == .succeeded { gone.append(task) }
                 missing.append(index)
             }
         }
+        await forget(gone)
         return missing
     }
 
@@ -62,19 +64,19 @@ struct GetSession: Sendable {
     // MARK: Downloading
 
     private func download(_ indices: [Int]) async -> [Int: Outcome] {
-        await withTaskGroup(of: (Int, Outcome).self) { group in
+        let followers = interruption.received == nil ? await start(indices) : [:]
+        // The signal may have come between a look and the start.
+        if interruption.received != nil { manager.totalSuspend() }
+        return await withTaskGroup(of: (Int, Outcome).self) { group in
+            var ended: [Int: Outcome] = [:]
             for index in indices {
-                if interruption.received != nil {
-                    group.addTask { (index, .suspended) }
-                } else if let follower = await start(index) {
+                if let follower = followers[index] {
                     group.addTask { (index, await follower.follow()) }
                 } else {
-                    group.addTask { (index, refused(index)) }
+                    ended[index] = interruption.received == nil ? refused(index) : .suspended
                 }
             }
-            // The signal may have come between a look and a start.
-            if interruption.received != nil { manager.totalSuspend() }
-            return await group.reduce(into: [:]) { $0[$1.0] = $1.1 }
+            return await group.reduce(into: ended) { $0[$1.0] = $1.1 }
         }
     }
 
@@ -87,20 +89,27 @@ struct GetSession: Sendable {
         return .failed(trouble)
     }
 
-    /// Returns when the task has been started; before, it may still stand where an earlier call left it. nil when the
-    /// library refuses it.
-    private func start(_ index: Int) async -> Follower? {
-        let item = plan.items[index]
-        let held = manager.fetchTask(item.url)?.completedBytes ?? 0
-        let request = DownloadRequest(
+    /// Returns when the tasks have been started; before, they may still stand where an earlier call left them. Those that
+    /// the library refuses are left out.
+    private func start(_ indices: [Int]) async -> [Int: Follower] {
+        let held = indices.map { manager.fetchTask(plan.items[$0].url)?.completedBytes ?? 0 }
+        await withCheckedContinuation { continuation in
+            let requests = indices.map { request(for: plan.items[$0]) }
+            manager.multiDownload(requests: requests, onMainQueue: false) { _ in continuation.resume() }
+        }
+        var followers: [Int: Follower] = [:]
+        for (index, held) in zip(indices, held) {
+            let item = plan.items[index]
+            guard let task = manager.fetchTask(item.url) else { continue }
+            followers[index] = Follower(index: index, item: item, task: task, held: held, reporter: reporter)
+        }
+        return followers
+    }
+
+    private func request(for item: GetPlan.Item) -> DownloadRequest {
+        DownloadRequest(
             item.url, headers: headers, fileName: item.name, checksum: item.checksum, mirrors: item.mirrors,
             priority: priority)
-        let task = await withCheckedContinuation { continuation in
-            manager.download(request, onMainQueue: false) { continuation.resume(returning: $0) }
-        }
-        // One that was refused belongs to no manager.
-        guard task.manager != nil else { return nil }
-        return Follower(index: index, item: item, task: task, held: held, reporter: reporter)
     }
 
     // MARK: The end
@@ -111,10 +120,10 @@ struct GetSession: Sendable {
     /// does not download them again, and the failures that left bytes.
     func tidy(_ outcomes: [Outcome]) async -> Bool {
         let isDone = outcomes.allSatisfy { $0 == .done }
-        for (item, outcome) in zip(plan.items, outcomes) {
-            guard let task = manager.fetchTask(item.url) else { continue }
-            if isDone || Self.isUseless(task, outcome) { await forget(task) }
+        let useless = zip(plan.items, outcomes).compactMap { item, outcome in
+            manager.fetchTask(item.url).flatMap { isDone || Self.isUseless($0, outcome) ? $0 : nil }
         }
+        await forget(useless)
         let isEmpty = manager.tasks.isEmpty
         await settle()
         manager.invalidate()
@@ -136,9 +145,10 @@ struct GetSession: Sendable {
         }
     }
 
-    private func forget(_ task: DownloadTask) async {
+    private func forget(_ tasks: [DownloadTask]) async {
+        if tasks.isEmpty { return }
         await withCheckedContinuation { continuation in
-            manager.remove(task, onMainQueue: false) { _ in continuation.resume() }
+            manager.remove(tasks, onMainQueue: false) { _ in continuation.resume() }
         }
     }
 }
