@@ -16,39 +16,103 @@ extension Engine {
             if state.isNameOpen { (state.place.name, state.isNameOpen) = (name, false) }
         }
     }
+}
 
-    // MARK: Publishing
+// Files are moved to their places on the file lane, all that wait for it at once: their directories are synced once for all
+// of them, and the machine is told of all together, so that one commit records them.
 
+/// A finished file on its way to its place.
+struct FileMove: Sendable {
+    let job: Job
+    let attempt: Attempt
+    let source: String
+}
+
+/// One that is there, its name not with the device yet.
+private struct MovedFile {
+    let move: FileMove
+    let place: FilePlace
+    /// Whose file was there.
+    let other: DownloadID?
+}
+
+extension Engine {
     func publish(_ job: Job, _ attempt: Attempt) {
         let generation = job.state.withLock { $0.saved.generation }
         closeFile(of: job, sync: false)
-        let source = partialPath(job, generation)
-        fileLane.run { [self] in handle(.file(job.id, attempt, moveToPlace(job, source))) }
+        let move = FileMove(job: job, attempt: attempt, source: partialPath(job, generation))
+        let isFirst = moves.withLock { moves in
+            moves.append(move)
+            return moves.count == 1
+        }
+        if isFirst { fileLane.run { [self] in publishWaiting() } }
     }
 
-    private func moveToPlace(_ job: Job, _ source: String) -> FileEvent {
-        let place = job.task.place
-        do throws(FileError) {
-            try makeDirectory(of: place)
-            switch job.state.withLock({ $0.conflictPolicy }) ?? state.withLock({ $0.conflictPolicy }) {
-            case .replace:
-                _ = try move(job, source, to: place) { publisher throws(FileError) in
-                    try publisher.move(source, to: cache.path(of: place))
-                    return true
+    private func publishWaiting() {
+        let waiting = moves.withLock { moves in
+            defer { moves = [] }
+            return moves
+        }
+        var moved: [MovedFile] = []
+        var events: [Event] = []
+        for move in waiting {
+            do throws(FileError) {
+                if let file = try moveToPlace(move) {
+                    moved.append(file)
+                } else {
+                    events.append(.file(move.job.id, move.attempt, .placeTaken))
                 }
-            case .keepBoth:
-                guard try moveIfFree(job, source, to: place) else {
-                    try giveFreeName(to: job)
-                    return .placeTaken
-                }
-            case .fail:
-                guard try moveIfFree(job, source, to: place) else {
-                    throw FileError(fault: .inTheWay, operation: "move a file to", path: cache.path(of: place))
-                }
+            } catch {
+                events.append(.file(move.job.id, move.attempt, .failed(DownloadFailure(error))))
             }
-            return .published
+        }
+        events += confirm(moved)
+        enter { _ in events }
+    }
+
+    /// Has the names of moved files kept by the device.
+    private func confirm(_ moved: [MovedFile]) -> [Event] {
+        var errors: [String: FileError?] = [:]
+        for file in moved {
+            let directory = cache.path(of: file.place).directory
+            if errors[directory] == nil { errors[directory] = .some(syncError(directory)) }
+        }
+        return moved.map { file in
+            let (job, attempt) = (file.move.job, file.move.attempt)
+            guard let error = errors[cache.path(of: file.place).directory] ?? nil else {
+                return .file(job.id, attempt, .published)
+            }
+            distrust(file)
+            return .file(job.id, attempt, .failed(DownloadFailure(error)))
+        }
+    }
+
+    private func syncError(_ directory: String) -> FileError? {
+        do throws(FileError) {
+            try Publisher(fileSystem: environment.fileSystem).confirm(directory)
+            return nil
         } catch {
-            return .failed(DownloadFailure(error))
+            return error
+        }
+    }
+
+    /// Nil when its place was taken, and it has another now.
+    private func moveToPlace(_ move: FileMove) throws(FileError) -> MovedFile? {
+        let (job, source, place) = (move.job, move.source, move.job.task.place)
+        try makeDirectory(of: place)
+        switch job.state.withLock({ $0.conflictPolicy }) ?? state.withLock({ $0.conflictPolicy }) {
+        case .replace:
+            return try make(move, to: place) { publisher throws(FileError) in
+                try publisher.move(source, to: cache.path(of: place))
+                return true
+            }
+        case .keepBoth:
+            if let file = try moveIfFree(move, to: place) { return file }
+            try giveFreeName(to: job)
+            return nil
+        case .fail:
+            if let file = try moveIfFree(move, to: place) { return file }
+            throw FileError(fault: .inTheWay, operation: "move a file to", path: cache.path(of: place))
         }
     }
 
@@ -71,36 +135,43 @@ extension Engine {
         return !environment.fileSystem.hasLink(in: cache.directory(of: place), below: base)
     }
 
-    private func moveIfFree(_ job: Job, _ source: String, to place: FilePlace) throws(FileError) -> Bool {
-        guard state.withLock({ $0.places.isFree(place, for: job.id) }) else { return false }
+    private func moveIfFree(_ move: FileMove, to place: FilePlace) throws(FileError) -> MovedFile? {
+        guard state.withLock({ $0.places.isFree(place, for: move.job.id) }) else { return nil }
         let path = cache.path(of: place)
-        return try move(job, source, to: place) { publisher throws(FileError) in
-            if try publisher.moveIfFree(source, to: path) { return true }
+        return try make(move, to: place) { publisher throws(FileError) in
+            if try publisher.moveIfFree(move.source, to: path) { return true }
             // Or it is this very file that was put there before.
-            guard job.state.withLock({ $0.mayBeAt }) == place else { return false }
-            return try publisher.finishMove(source, to: path)
+            guard move.job.state.withLock({ $0.mayBeAt }) == place else { return false }
+            return try publisher.finishMove(move.source, to: path)
         }
     }
 
-    /// Gives the place to the download for the move, and takes it back when that was not made.
-    private func move(
-        _ job: Job, _ source: String, to place: FilePlace, _ move: (Publisher) throws(FileError) -> Bool
-    ) throws(FileError) -> Bool {
-        let other = state.withLock { $0.places.take(place, for: job.id) }
-        var isMade = false
-        defer {
-            job.state.withLock { $0.isInPlace = isMade }
-            if !isMade { state.withLock { $0.giveBack(place, from: job.id, to: other) } }
-        }
+    /// Gives the place to the download for the move, and takes it back when that was not made: then nil.
+    private func make(
+        _ move: FileMove, to place: FilePlace, _ work: (Publisher) throws(FileError) -> Bool
+    ) throws(FileError) -> MovedFile? {
+        let other = state.withLock { $0.places.take(place, for: move.job.id) }
+        let file = MovedFile(move: move, place: place, other: other)
         do throws(FileError) {
-            isMade = try move(Publisher(fileSystem: environment.fileSystem))
+            let isMade = try work(Publisher(fileSystem: environment.fileSystem))
+            settle(file, isMade: isMade)
+            return isMade ? file : nil
         } catch {
-            job.state.withLock { $0.mayBeAt = place }
-            // The file may be there all the same, and only the device not know it yet.
-            isMade = error.fault != .notFound && isGone(source)
+            distrust(file, after: error)
             throw error
         }
-        return isMade
+    }
+
+    private func settle(_ file: MovedFile, isMade: Bool) {
+        let job = file.move.job
+        job.state.withLock { $0.isInPlace = isMade }
+        if !isMade { state.withLock { $0.giveBack(file.place, from: job.id, to: file.other) } }
+    }
+
+    /// The move failed, in part at least: the file may be there all the same, and only the device not know it yet.
+    private func distrust(_ file: MovedFile, after error: FileError? = nil) {
+        file.move.job.state.withLock { $0.mayBeAt = file.place }
+        settle(file, isMade: error?.fault != .notFound && isGone(file.move.source))
     }
 
     private func isGone(_ path: String) -> Bool {

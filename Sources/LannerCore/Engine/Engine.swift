@@ -14,6 +14,8 @@ final class Engine: Sendable {
     let operationLane: any Lane
     /// Renames, removals and directory syncs.
     let fileLane: any Lane
+    /// Files that wait to be moved.
+    let moves = Locked<[FileMove]>([])
     let boot: String?
     let state: Locked<EngineState>
     /// Keeps the limits on bandwidth. Locked for moments only, also inside other locks.

@@ -5,7 +5,7 @@ struct Publisher {
     var fileSystem: any FileSystem
 
     /// Renames; across file systems copies beside the target, syncs, and renames there. The name is with the device
-    /// when this returns.
+    /// once the directory is confirmed.
     func move(_ source: String, to target: String) throws(FileError) {
         do throws(FileError) {
             try fileSystem.rename(source, to: target)
@@ -14,7 +14,6 @@ struct Publisher {
             try fileSystem.rename(copy(source, beside: target), to: target)
             try fileSystem.remove(source)
         }
-        try fileSystem.syncDirectory(target.directory)
     }
 
     /// The same, unless something has the target's name: then does nothing and says false.
@@ -31,8 +30,12 @@ struct Publisher {
             }
             try fileSystem.remove(source)
         }
-        try fileSystem.syncDirectory(target.directory)
         return true
+    }
+
+    /// Has the names of all that were moved into a directory kept by the device.
+    func confirm(_ directory: String) throws(FileError) {
+        try fileSystem.syncDirectory(directory)
     }
 
     /// Finishes a move across file systems that was cut off between its last two steps, if it was: the target has the

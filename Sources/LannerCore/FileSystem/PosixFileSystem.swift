@@ -120,7 +120,13 @@ extension PosixFileSystem {
         return names
     }
 
+    private static let directorySyncs = SharedSyncs()
+
     package func syncDirectory(_ path: String) throws(FileError) {
+        try Self.directorySyncs.perform(path) { () throws(FileError) in try Self.syncNow(path) }
+    }
+
+    private static func syncNow(_ path: String) throws(FileError) {
         let directory = try Descriptor(opening: path, O_RDONLY | O_DIRECTORY, operation: "sync directory")
         do throws(FileError) {
             #if canImport(Darwin)

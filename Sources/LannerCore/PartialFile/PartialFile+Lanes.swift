@@ -89,7 +89,10 @@ extension PartialFile {
 
     func queueSync() {
         guard file(for: "sync") != nil, state.withLock({ $0.queueSync() }) else { return }
-        lanes.sync.run { self.syncNow() }
+        lanes.sync.run {
+            self.syncNow()
+            self.state.withLock { $0.endCheckpoint() }
+        }
     }
 
     func finishNow(_ total: Int64) {
@@ -119,17 +122,24 @@ extension PartialFile {
         }
         // The two that take long, side by side.
         let isHashed = state.withLock { $0.beginFinish() }
-        lanes.sync.run { self.syncToFinish() }
         if isHashed { lanes.hash.run { self.hashToFinish() } }
+        onSyncLane { $0.syncToFinish() }
     }
 
     /// Passes through the lanes one after the other: when the last is reached, nothing of this file runs any more.
     func closeBehindLanes(sync: Bool) {
+        guard state.withLock({ $0.hasHasher || $0.hasPieces }) else { return onSyncLane { $0.closeNow(sync: sync) } }
         lanes.hash.run {
             self.digester.release()
             self.state.withLock { $0.stopHashing() }
             self.lanes.sync.run { self.closeNow(sync: sync) }
         }
+    }
+
+    /// Does what belongs behind all syncs, on the write lane, which has nothing else to do any more: at once when there
+    /// are none. For a small file the way to another thread takes longer than the work there.
+    private func onSyncLane(_ work: @escaping @Sendable (PartialFile) -> Void) {
+        if state.withLock({ $0.isSyncLaneFree }) { work(self) } else { lanes.sync.run { work(self) } }
     }
 
     /// The file for an operation; nil, with a failure unless there was one before, when there is none.

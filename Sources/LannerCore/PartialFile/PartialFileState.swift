@@ -37,8 +37,9 @@ struct PartialFileState {
     private var damagedSinceSync = ByteRanges()
     /// Whether the hash lane has work queued or running.
     private var isHashing = false
-    /// Whether a checkpoint waits for the sync lane.
+    /// Whether a checkpoint waits for the sync lane, and how many wait or are under way.
     private var isSyncQueued = false
+    private var checkpoints = 0
     private var hasFailed = false
     /// Whether the file's name is on the device, as it is when any of its bytes are.
     var isNameSynced: Bool
@@ -120,8 +121,15 @@ extension PartialFileState {
     mutating func queueSync() -> Bool {
         guard phase == .taking, !isSyncQueued else { return false }
         isSyncQueued = true
+        checkpoints += 1
         return true
     }
+
+    /// A checkpoint is over, whatever came of it.
+    mutating func endCheckpoint() { checkpoints -= 1 }
+
+    /// Whether the sync lane has nothing to do, nor will have: what belongs there may be done where one is.
+    var isSyncLaneFree: Bool { checkpoints == 0 && phase != .taking }
 
     /// What a sync that begins now covers; nil when nobody waits for it any more.
     mutating func beginSync() -> (any OpenFile, ByteRanges)? {
