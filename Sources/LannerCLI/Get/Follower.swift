@@ -1,38 +1,54 @@
 import Lanner
 
 /// Follows one download from its start until it comes to rest, and reports what happens.
-struct Follower: Sendable {
-    var index: Int
-    var item: GetPlan.Item
-    var task: DownloadTask
+struct Follower {
+    let index: Int
+    let item: GetPlan.Item
+    let task: DownloadTask
     /// Bytes that were there before the start.
-    var held: Int64
-    var reporter: any Reporter
+    let held: Int64
+    let reporter: any Reporter
+    private var throttle: Throttle
+    private var hasBegun = false
+    private var reported: Int64
 
-    /// Returns when the task has come to rest. It must have been started.
+    init(index: Int, item: GetPlan.Item, task: DownloadTask, held: Int64, reporter: any Reporter) {
+        (self.index, self.item, self.task, self.held, self.reporter) = (index, item, task, held, reporter)
+        throttle = Throttle(interval: reporter.interval)
+        reported = held
+    }
+
+    /// How it has ended, if it has; it must have been started.
+    func outcome() -> Outcome? { outcome(of: task.status) }
+
+    /// Returns when the task has come to rest.
     func follow() async -> Outcome {
-        var throttle = Throttle(interval: reporter.interval)
-        var hasBegun = false
-        var reported = held
+        var follower = self
         for await event in task.events {
-            switch event {
-            case .status(let status):
-                if status == .running, !hasBegun {
-                    hasBegun = true
-                    report(.start, Standing(bytes: held, total: task.totalBytes))
-                }
-                if let outcome = outcome(of: status) { return outcome }
-            case .progress(let completed, _):
-                if completed != reported, throttle.admits(at: .now) {
-                    reported = completed
-                    report(.progress)
-                }
-            case .restarted(let reason): report(.restarted(reason))
-            case .retrying(let error, let delay): report(.retrying(Trouble(error), after: delay))
-            case .response: break
-            }
+            if let outcome = follower.take(event) { return outcome }
         }
         return .suspended
+    }
+
+    /// What has happened; how the download has ended, when it has come to rest with that.
+    mutating func take(_ event: DownloadEvent) -> Outcome? {
+        switch event {
+        case .status(let status):
+            if status == .running, !hasBegun {
+                hasBegun = true
+                report(.start, Standing(bytes: held, total: task.totalBytes))
+            }
+            return outcome(of: status)
+        case .progress(let completed, _):
+            if completed != reported, throttle.admits(at: .now) {
+                reported = completed
+                report(.progress)
+            }
+        case .restarted(let reason): report(.restarted(reason))
+        case .retrying(let error, let delay): report(.retrying(Trouble(error), after: delay))
+        case .response: break
+        }
+        return nil
     }
 
     private func outcome(of status: Status) -> Outcome? {

@@ -64,20 +64,20 @@ struct GetSession: Sendable {
     // MARK: Downloading
 
     private func download(_ indices: [Int]) async -> [Int: Outcome] {
-        let followers = interruption.received == nil ? await start(indices) : [:]
+        if interruption.received != nil { return Dictionary(uniqueKeysWithValues: indices.map { ($0, .suspended) }) }
+        let following = Following()
+        // Before the start, so that nothing is missed that comes behind it.
+        let observation = manager.observe(onMainQueue: false) { event in
+            if case .task(let task, let event) = event { following.take(event, of: task) }
+        }
+        let followers = await start(indices)
         // The signal may have come between a look and the start.
         if interruption.received != nil { manager.totalSuspend() }
-        return await withTaskGroup(of: (Int, Outcome).self) { group in
-            var ended: [Int: Outcome] = [:]
-            for index in indices {
-                if let follower = followers[index] {
-                    group.addTask { (index, await follower.follow()) }
-                } else {
-                    ended[index] = interruption.received == nil ? refused(index) : .suspended
-                }
-            }
-            return await group.reduce(into: ended) { $0[$1.0] = $1.1 }
-        }
+        let refusals = indices.filter { followers[plan.items[$0].url.absoluteString] == nil }
+        var ended = await following.outcomes(of: followers)
+        observation.cancel()
+        for index in refusals { ended[index] = refused(index) }
+        return ended
     }
 
     /// The library did not take it, though the plan was looked over.
@@ -90,18 +90,18 @@ struct GetSession: Sendable {
     }
 
     /// Returns when the tasks have been started; before, they may still stand where an earlier call left them. Those that
-    /// the library refuses are left out.
-    private func start(_ indices: [Int]) async -> [Int: Follower] {
+    /// the library refuses are left out. By the keys of the tasks.
+    private func start(_ indices: [Int]) async -> [String: Follower] {
         let held = indices.map { manager.fetchTask(plan.items[$0].url)?.completedBytes ?? 0 }
         await withCheckedContinuation { continuation in
             let requests = indices.map { request(for: plan.items[$0]) }
             manager.multiDownload(requests: requests, onMainQueue: false) { _ in continuation.resume() }
         }
-        var followers: [Int: Follower] = [:]
+        var followers: [String: Follower] = [:]
         for (index, held) in zip(indices, held) {
             let item = plan.items[index]
             guard let task = manager.fetchTask(item.url) else { continue }
-            followers[index] = Follower(index: index, item: item, task: task, held: held, reporter: reporter)
+            followers[task.key] = Follower(index: index, item: item, task: task, held: held, reporter: reporter)
         }
         return followers
     }

@@ -6,8 +6,8 @@ struct PlainLines: Reporter {
     let interval = Duration.seconds(5)
 
     func report(_ report: Report) {
-        guard let line = Wording.line(report) else { return }
-        if !isQuiet || report.event.isFailure { Console.message(line) }
+        guard !isQuiet || report.event.isFailure, let line = Wording.line(report) else { return }
+        Console.message(line)
     }
 
     func note(_ line: String) {

@@ -99,7 +99,7 @@ extension Engine {
     /// Nil when its place was taken, and it has another now.
     private func moveToPlace(_ move: FileMove) throws(FileError) -> MovedFile? {
         let (job, source, place) = (move.job, move.source, move.job.task.place)
-        try makeDirectory(of: place)
+        if place.directory != nil { try makeDirectory(of: place) }
         switch job.state.withLock({ $0.conflictPolicy }) ?? state.withLock({ $0.conflictPolicy }) {
         case .replace:
             return try make(move, to: place) { publisher throws(FileError) in
@@ -153,12 +153,27 @@ extension Engine {
         let other = state.withLock { $0.places.take(place, for: move.job.id) }
         let file = MovedFile(move: move, place: place, other: other)
         do throws(FileError) {
-            let isMade = try work(Publisher(fileSystem: environment.fileSystem))
+            let isMade = try makingDirectory(of: place) { () throws(FileError) in
+                try work(Publisher(fileSystem: environment.fileSystem))
+            }
             settle(file, isMade: isMade)
             return isMade ? file : nil
         } catch {
             distrust(file, after: error)
             throw error
+        }
+    }
+
+    /// The directory is mostly there: it is made, and the work done again, when something was not found.
+    private func makingDirectory(
+        of place: FilePlace, _ work: () throws(FileError) -> Bool
+    ) throws(FileError) -> Bool {
+        do throws(FileError) {
+            return try work()
+        } catch {
+            guard error.fault == .notFound else { throw error }
+            try makeDirectory(of: place)
+            return try work()
         }
     }
 

@@ -50,10 +50,20 @@ extension PartialFile {
         state.withLock { $0.reserved = total }
     }
 
+    /// Sets aside what was put off, unless it is all written now.
+    private func reserveRest(besides range: Range<Int64>, in file: any OpenFile) throws(FileError) {
+        let total = state.withLock { state in
+            defer { state.unreserved = nil }
+            return state.unreserved
+        }
+        if let total, range != 0..<total { try reserve(total, in: file) }
+    }
+
     func writeNow(_ chunk: Chunk, at offset: Int64) {
         do throws(FileError) {
             guard let file = file(for: "write") else { return update { $0.outstanding -= chunk.count } }
             let range = try range(of: chunk, at: offset)
+            try reserveRest(besides: range, in: file)
             let missing = state.withLock { $0.missing(in: range) }
             try write(missing, of: chunk, at: offset, to: file)
             update { state in

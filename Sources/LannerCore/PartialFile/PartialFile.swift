@@ -108,9 +108,13 @@ package final class PartialFile: Sendable {
     }
 
     /// Sets space aside once the size is known, if it was not at `open`. → nothing or `failed`
+    ///
+    /// For a file of no more than a chunk not before it is written, and not at all when it is written as a whole.
     package func setTotal(_ total: Int64) {
-        accept {
-            $0.phase == .taking
+        accept { state in
+            guard state.phase == .taking else { return false }
+            state.unreserved = total > Int64(Chunk.standardSize) ? nil : total
+            return state.unreserved == nil
         } work: {
             $0.reserveNow(total)
         }

@@ -26,6 +26,8 @@ struct PartialFileState {
     private(set) var synced: ByteRanges
     /// How many bytes from 0 on space was set aside for.
     var reserved: Int64 = 0
+    /// For how many bytes space is yet to be set aside, when not all of them are written at once.
+    var unreserved: Int64?
     /// Bytes accepted and not yet written or dropped.
     var outstanding = 0
     private(set) var backlog: HashBacklog

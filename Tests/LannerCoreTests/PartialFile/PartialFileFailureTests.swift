@@ -35,8 +35,17 @@ import Testing
     @Test func fullDiskWhenTheSizeIsKnown() {
         let bench = PartialFileBench(disk: MemoryDisk(capacity: 1000))
         bench.file.open(total: nil)
-        bench.file.setTotal(2000)
+        bench.file.setTotal(2 << 20)
         #expect(bench.events() == [.opened(held: []), failure(.noSpace, "allocate")])
+    }
+
+    @Test func fullDiskWhenTheBeginningOfASmallFileComes() {
+        let bench = PartialFileBench(disk: MemoryDisk(capacity: 1000))
+        bench.file.open(total: nil)
+        bench.file.setTotal(2000)
+        #expect(bench.events() == [.opened(held: [])])
+        bench.write(0..<100)
+        #expect(bench.events() == [failure(.noSpace, "allocate")])
     }
 
     @Test func whatCannotBeOpenedKeepsItsClaim() {

@@ -102,10 +102,24 @@ import Testing
     @Test func reservesWhenTheSizeIsKnown() {
         let bench = PartialFileBench()
         bench.file.open(total: nil)
-        bench.file.setTotal(1 << 20)
+        bench.file.setTotal(2 << 20)
         #expect(bench.events() == [.opened(held: [])])
-        #expect(bench.disk.used == 1 << 20)
+        #expect(bench.disk.used == 2 << 20)
         #expect(bench.contents == [])
+    }
+
+    @Test func reservesForASmallFileOnlyWhenItComesInParts() {
+        let cases: [(Range<Int64>, Int)] = [(0..<1000, 0), (0..<999, 1), (1..<1000, 1)]
+        for (first, reservations) in cases {
+            let bench = PartialFileBench()
+            bench.file.open(total: nil)
+            bench.file.setTotal(1000)
+            bench.write(first)
+            bench.write(0..<1000)
+            #expect(bench.events().contains(.wrote(first)))
+            #expect(bench.disk.counters[.allocate] == reservations)
+            #expect(bench.disk.used == 1000)
+        }
     }
 
     @Test func checkpointCoversWhatWasHandedOverBefore() {

@@ -1,0 +1,88 @@
+import Dispatch
+import Foundation
+import Testing
+
+@testable import LannerCore
+
+@Suite(.timeLimit(.minutes(15))) struct SharedSyncsTests {
+    /// Syncs of one path, each of which lasts until it is let go.
+    private final class Device: Sendable {
+        let begun = DispatchSemaphore(value: 0)
+        let gate = DispatchSemaphore(value: 0)
+        let count = Locked(0)
+
+        func sync(_ error: FileError? = nil) throws(FileError) {
+            count.withLock { $0 += 1 }
+            begun.signal()
+            gate.wait()
+            if let error { throw error }
+        }
+    }
+
+    private func call(
+        _ syncs: SharedSyncs, _ device: Device, _ done: DispatchGroup, _ path: String = "d", failing: FileError? = nil
+    ) -> Locked<FileError?> {
+        let result = Locked<FileError?>(nil)
+        done.enter()
+        Thread.detachNewThread {
+            do throws(FileError) {
+                try syncs.perform(path) { () throws(FileError) in try device.sync(failing) }
+            } catch {
+                result.withLock { $0 = error }
+            }
+            done.leave()
+        }
+        return result
+    }
+
+    private func wait(_ done: DispatchGroup) async {
+        await withCheckedContinuation { continuation in
+            done.notify(queue: .global()) { continuation.resume() }
+        }
+    }
+
+    @Test func eachCallIsCoveredByASyncThatBeganAfterIt() async {
+        let (syncs, device, done) = (SharedSyncs(), Device(), DispatchGroup())
+        _ = call(syncs, device, done)
+        device.begun.wait()
+        // While that is under way: none of these is covered by it, and all by one more, or two for those who come late.
+        for _ in 0..<8 { _ = call(syncs, device, done) }
+        for _ in 0..<9 { device.gate.signal() }
+        await wait(done)
+        #expect((2...9).contains(device.count.withLock { $0 }))
+    }
+
+    @Test func oneAfterTheOtherAreSyncsOfTheirOwn() throws {
+        let (syncs, device) = (SharedSyncs(), Device())
+        for count in 1...3 {
+            device.gate.signal()
+            try syncs.perform("d") { () throws(FileError) in try device.sync() }
+            #expect(device.count.withLock { $0 } == count)
+        }
+    }
+
+    @Test func aFailureIsToldToAllThatItCovers() async {
+        let (syncs, device, done) = (SharedSyncs(), Device(), DispatchGroup())
+        let error = FileError(fault: .inputOutput, operation: "sync", path: "d")
+        let first = call(syncs, device, done)
+        device.begun.wait()
+        let others = (0..<4).map { _ in call(syncs, device, done, failing: error) }
+        for _ in 0..<5 { device.gate.signal() }
+        await wait(done)
+        #expect(first.withLock { $0 } == nil)
+        #expect(others.allSatisfy { $0.withLock { $0 } == error })
+    }
+
+    @Test func pathsDoNotWaitForOneAnother() async {
+        let (syncs, held, device, done) = (SharedSyncs(), Device(), Device(), DispatchGroup())
+        _ = call(syncs, held, done, "a")
+        held.begun.wait()
+        device.gate.signal()
+        let other = DispatchGroup()
+        _ = call(syncs, device, other, "b")
+        await wait(other)
+        #expect(held.count.withLock { $0 } == 1)
+        held.gate.signal()
+        await wait(done)
+    }
+}
