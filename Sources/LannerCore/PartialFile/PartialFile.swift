@@ -113,7 +113,7 @@ package final class PartialFile: Sendable {
     package func setTotal(_ total: Int64) {
         accept { state in
             guard state.phase == .taking else { return false }
-            state.unreserved = total > Int64(Chunk.standardSize) ? nil : total
+            state.unreserved = total > Int64(Chunk.standardSize) || state.hasPieces ? nil : total
             return state.unreserved == nil
         } work: {
             $0.reserveNow(total)

@@ -24,12 +24,14 @@ extension TransportTrial {
         expect(Int64(record.byteCount) == resource.length, "\(record.byteCount) bytes came in all.")
     }
 
-    /// Until nothing more comes.
+    /// Until nothing more has come for a while, in which other exchanges began and ended: a thread that has more may have
+    /// been kept waiting by others.
     private func settle(_ witness: TransportWitness) async throws {
-        var before = -1
-        while witness.record.byteCount != before, !witness.record.isOver {
-            before = witness.record.byteCount
+        var (before, since) = (-1, ContinuousClock.now)
+        while !witness.record.isOver, .now - since < .milliseconds(250) {
             try await fenceElsewhere()
+            let count = witness.record.byteCount
+            if count != before { (before, since) = (count, .now) }
         }
     }
 
