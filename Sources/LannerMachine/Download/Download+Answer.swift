@@ -69,6 +69,8 @@ extension Download {
     mutating func acceptPart(
         _ exchange: Exchange, _ version: Version, _ body: Range<Int64>, _ context: inout Context
     ) {
+        // What is held behind the end is of another version: without a size nobody could tell.
+        if let total = version.total, written.end > total { return startOver(.contentChanged, &context) }
         learn(version, of: exchange, &context)
         guard mayGoOn(after: body, context.settings.delivery) else {
             return startOver(.cannotResume, plain: true, &context)

@@ -119,6 +119,17 @@ import Testing
         }
     }
 
+    /// A piece at the beginning was wrong, and no answer had told the size.
+    @Test func whatIsHeldBehindTheEndIsOfAnotherFile() {
+        var saved = Saved.holding(500..<700)
+        saved.version = Version(entityTag: nil, lastModified: nil, isLastModifiedStrong: false, total: nil)
+        saved.total = nil
+        var bench = Bench.requesting(hasDigest: true, saved: saved)
+        let actions = bench.feed(.exchange(bench.id, 1, .head(.part(0..<203, of: 203, tag: nil))))
+        #expect(actions.restarts == [.contentChanged])
+        #expect(!actions.notices.contains { if case .progress(_, .some) = $0 { true } else { false } })
+    }
+
     @Test func whatComesLateIsIgnored() {
         var bench = Bench.transferring(hasDigest: true)
         bench.verb(.suspend)
