@@ -45,8 +45,8 @@ struct Unreachable {
         Rule(kinds: [.wrote], places: [.transferring, .closing], reason: "Elsewhere it is late: none is expected."),
         Rule(kinds: [.synced], places: [.transferring], reason: "Elsewhere it is late: the end syncs by itself."),
         Rule(
-            kinds: [.damaged], places: [.openingFile, .asking, .requesting, .transferring, .verifying, .closing],
-            reason: "Pieces are compared while the file is open."),
+            kinds: [.damaged], places: [.asking, .requesting, .transferring, .verifying],
+            reason: "Pieces are compared while the file is open; elsewhere it is late."),
         Rule(
             kinds: [.fileFailed],
             places: [.openingFile, .asking, .requesting, .transferring, .verifying, .moving],
