@@ -54,7 +54,7 @@ final class Servers: Sendable {
     func serveOtherwise(lying: Bool, using random: inout SeededGenerator) {
         let index = random.below(sites.count)
         let site = sites[index]
-        if random.chance(1, in: 4) { return serveOtherVersion(at: index, using: &random) }
+        if random.chance(1, in: 3) { return serveOtherVersion(at: index, using: &random) }
         let step = random.chance(1, in: 2) ? breakdown(&random) : oddity(of: site, lying, &random)
         let place = [site.alias.absoluteString, site.mirror.absoluteString, site.place][min(2, random.below(8))]
         journal.note("serve", index, text: "\(step)")
@@ -110,9 +110,9 @@ final class Servers: Sendable {
     /// The next answer may not tell that: a part may come without validators.
     private func serveOtherVersion(at index: Int, using random: inout SeededGenerator) {
         changeFile(at: index, using: &random)
-        guard random.chance(1, in: 3) else { return }
+        guard random.chance(2, in: 3) else { return }
         journal.note("silent", index)
-        transport.script(sites[index].place, .fields(["ETag": "", "Last-Modified": ""]))
+        transport.script(sites[index].place, .fields(["ETag": "", "Last-Modified": "", "Repr-Digest": ""]))
     }
 
     /// What happens to good servers.
