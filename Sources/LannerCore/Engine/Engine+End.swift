@@ -52,7 +52,7 @@ extension Engine {
             leaveThrottle(job)
             let (sinks, file) = job.state.withLock { state in
                 defer { (state.sinks, state.file) = ([:], nil) }
-                return (state.sinks.sorted { $0.key < $1.key }.map(\.value), state.file)
+                return (state.sinksInOrder, state.file)
             }
             // What outlives the process outlives the manager.
             sinks.forEach { if transport.traits.outlivesProcess { $0.leave() } else { $0.stop(keepBytes: true) } }

@@ -39,8 +39,9 @@ extension Engine {
     /// What the machine has to know of another limit, which is not recorded yet; `releaseHeld` has to follow.
     func setLimit(_ limit: Int64?, of job: Job) -> [Event] {
         let (isOther, rate) = job.task.state.withLock { task in
-            defer { task.maximumBytesPerSecond = limit }
-            return (task.maximumBytesPerSecond != limit, limit.map { max(1, $0) })
+            let before = task.maximumBytesPerSecond
+            task.maximumBytesPerSecond = limit
+            return (before != limit, task.rateLimit)
         }
         guard isOther else { return [] }
         let now = environment.clock.now
@@ -106,7 +107,7 @@ extension Engine {
     private func letGo(_ job: Job, _ now: Duration) {
         enter { _ in job.exchangeNumbers.map { .exchange(job.id, $0, .heldBack(until: now)) } }
         let (sinks, begins) = job.state.withLock { state in
-            (state.sinks.sorted { $0.key < $1.key }.map(\.value), state.heldBack.keys.sorted())
+            (state.sinksInOrder, state.heldBack.keys.sorted())
         }
         if !begins.isEmpty { inOrder { [self] in begins.forEach { beginHeld(job, $0) } } }
         for sink in sinks { sink.followMeter() }

@@ -72,16 +72,14 @@ extension Engine {
 
     /// Has the names of moved files kept by the device.
     private func confirm(_ moved: [MovedFile]) -> [Event] {
-        var errors: [String: FileError?] = [:]
-        for file in moved {
-            let directory = cache.path(of: file.place).directory
-            if errors[directory] == nil { errors[directory] = .some(syncError(directory)) }
+        let directories = moved.map { cache.path(of: $0.place).directory }
+        var (synced, errors) = (Set<String>(), [String: FileError]())
+        for directory in directories where synced.insert(directory).inserted {
+            errors[directory] = syncError(directory)
         }
-        return moved.map { file in
+        return zip(moved, directories).map { file, directory in
             let (job, attempt) = (file.move.job, file.move.attempt)
-            guard let error = errors[cache.path(of: file.place).directory] ?? nil else {
-                return .file(job.id, attempt, .published)
-            }
+            guard let error = errors[directory] else { return .file(job.id, attempt, .published) }
             distrust(file)
             return .file(job.id, attempt, .failed(DownloadFailure(error)))
         }

@@ -23,7 +23,7 @@ extension Engine {
     }
 
     private func sinks(_ job: Job) -> [Sink] {
-        job.state.withLock { state in state.sinks.sorted { $0.key < $1.key }.map(\.value) }
+        job.state.withLock { $0.sinksInOrder }
     }
 
     func begin(_ job: Job, _ number: ExchangeNumber, _ ask: Ask, _ pending: inout PendingChanges) {

@@ -81,6 +81,9 @@ struct JobState {
 extension JobState {
     /// Whether the caller has said what the file has to be.
     var hasDigest: Bool { digest != nil || pieces != nil }
+
+    /// The sinks of exchanges, the oldest first.
+    var sinksInOrder: [Sink] { sinks.sorted { $0.key < $1.key }.map(\.value) }
 }
 
 /// Where requests go, and the caller's header fields for there.

@@ -59,14 +59,14 @@ final class Sink: Sendable {
         var isPaused: Bool { isFull || isHeld }
     }
 
-    let state = Locked(State())
-    let room = NSCondition()
     /// Where the exchange went, from where redirects lead on.
     struct Way: Sendable {
         let source: Source
         let destination: Destination
     }
 
+    let state = Locked(State())
+    let room = NSCondition()
     let way: Way
     let isPausable: Bool
     let meter: Meter?
@@ -124,8 +124,9 @@ final class Sink: Sendable {
             case .open(var target):
                 state.phase = .closed
                 let isAll = target.take(data, &state.received)
-                if target.isCutOff { return Self.complete(&target, &state) }
-                guard isAll else { return Self.overflow(&target, &state) }
+                // The rest of the answer is another's; or more came than belongs to the body.
+                if target.isCutOff { return Self.close(&target, &state, .ended(state.received)) }
+                guard isAll else { return Self.close(&target, &state, .overflowed) }
                 state.phase = .open(target)
                 return (Self.progress(&state), nil)
             }
@@ -138,20 +139,14 @@ final class Sink: Sendable {
         holdBack()
     }
 
-    /// More came than belongs to the body: what does is kept, and the exchange is of no use any more.
-    private static func overflow(_ target: inout Target, _ state: inout State) -> ([Report], (any TransportExchange)?) {
+    /// Nothing more is taken: what belongs to the body is kept, and the exchange is of no use any more.
+    private static func close(
+        _ target: inout Target, _ state: inout State, _ last: Report
+    ) -> ([Report], (any TransportExchange)?) {
         target.handOver()
         state.phase = .closed
         defer { state.exchange = nil }
-        return ([.received(state.received), .overflowed], state.exchange)
-    }
-
-    /// All has come that is wanted: the rest of the answer is another's.
-    private static func complete(_ target: inout Target, _ state: inout State) -> ([Report], (any TransportExchange)?) {
-        target.handOver()
-        state.phase = .closed
-        defer { state.exchange = nil }
-        return ([.received(state.received), .ended(state.received)], state.exchange)
+        return ([.received(state.received), last], state.exchange)
     }
 
     /// What has come since the last report, when it is worth one.
@@ -225,7 +220,7 @@ final class Sink: Sendable {
             guard case .undecided(let early) = state.phase else { return ([], nil) }
             var target = Target(file: file, position: body.lowerBound, end: body.upperBound)
             for piece in early.bytes.pieces where !target.take(piece, &state.received) {
-                return Self.overflow(&target, &state)
+                return Self.close(&target, &state, .overflowed)
             }
             state.phase = .open(target)
             let holding = Self.holding(&state)
@@ -253,7 +248,7 @@ final class Sink: Sendable {
             guard case .open(var target) = state.phase else { return ([], nil) }
             state.phase = .closed
             target.cut(at: end)
-            if target.isCutOff { return Self.complete(&target, &state) }
+            if target.isCutOff { return Self.close(&target, &state, .ended(state.received)) }
             state.phase = .open(target)
             return ([], nil)
         }

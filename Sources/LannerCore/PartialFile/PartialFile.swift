@@ -29,8 +29,8 @@ package enum PartialFileEvent: Sendable, Hashable {
 ///   the digest, which is often the slowest part of the three.
 ///
 /// Events come one at a time, in order, on one of the lanes and never under a lock; any method may be called from
-/// `report`. The order: `opened`; `wrote`, `synced` and `damaged` as they happen; `finished`. `failed` comes at most once, at any
-/// point, and then only `closed`. `closed` comes exactly once after ``close(sync:)`` and is the last.
+/// `report`. The order: `opened`; `wrote`, `synced` and `damaged` as they happen; `finished`. `failed` comes at most once,
+/// at any point, and then only `closed`. `closed` comes exactly once after ``close(sync:)`` and is the last.
 package final class PartialFile: Sendable {
     let path: String
     let fileSystem: any FileSystem
@@ -44,15 +44,14 @@ package final class PartialFile: Sendable {
     /// A file at `path`, in a directory that is there. Nothing is touched before ``open(total:)``.
     ///
     /// The hasher is a fresh one and gets every byte of the file from 0 on, in order, where there are pieces only those of
-    /// pieces that are right. `claimed` is what the record says
-    /// was written and may be kept, empty for a new file; `durable` the part of it that is on the device. At most
-    /// `backlogLimit` bytes of memory wait for the hasher; what does not fit is read back. The files `replacing` are
-    /// removed before this one takes any space; another partial file that still writes to one has to have the same lanes.
+    /// pieces that are right. `claimed` is what the record says was written and may be kept, empty for a new file;
+    /// `durable` the part of it that is on the device. At most `backlogLimit` bytes of memory wait for the hasher; what
+    /// does not fit is read back. The files `replacing` are removed before this one takes any space; another partial file
+    /// that still writes to one has to have the same lanes.
     package init(
         path: String, fileSystem: any FileSystem, lanes: Lanes, hasher: (any Checksum.Hasher)?,
         pieces: Checksum.Pieces? = nil, claimed: ByteRanges = ByteRanges(), durable: ByteRanges = ByteRanges(),
-        replacing replaced: [String] = [],
-        backlogLimit: Int = 8 << 20,
+        replacing replaced: [String] = [], backlogLimit: Int = 8 << 20,
         report: @escaping @Sendable (PartialFileEvent) -> Void
     ) {
         self.path = path

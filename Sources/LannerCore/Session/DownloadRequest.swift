@@ -67,17 +67,16 @@ public struct DownloadRequest: Sendable {
     public init(
         _ url: any URLConvertible, headers: [String: String]? = nil, fileName: String? = nil,
         checksum: Checksum.Digest? = nil, pieces: Checksum.Pieces? = nil, mirrors: [any URLConvertible]? = nil,
-        key: String? = nil, list: String? = nil,
-        priority: DownloadPriority? = nil, maximumBytesPerSecond: Int64? = nil, context: String? = nil,
-        destination: String? = nil, conflictPolicy: FileConflictPolicy? = nil, metadata: [String: String]? = nil,
-        startsImmediately: Bool? = nil
+        key: String? = nil, list: String? = nil, priority: DownloadPriority? = nil,
+        maximumBytesPerSecond: Int64? = nil, context: String? = nil, destination: String? = nil,
+        conflictPolicy: FileConflictPolicy? = nil, metadata: [String: String]? = nil, startsImmediately: Bool? = nil
     ) {
-        (self.url, self.headers, self.fileName, self.checksum) = (url, headers, fileName, checksum)
-        self.mirrors = mirrors
+        (self.url, self.headers, self.fileName) = (url, headers, fileName)
+        (self.checksum, self.pieces, self.mirrors) = (checksum, pieces, mirrors)
         (self.key, self.list, self.priority, self.context) = (key, list, priority, context)
-        (self.pieces, self.destination, self.conflictPolicy) = (pieces, destination, conflictPolicy)
-        self.maximumBytesPerSecond = maximumBytesPerSecond
-        (self.metadata, self.startsImmediately) = (metadata, startsImmediately)
+        (self.maximumBytesPerSecond, self.destination) = (maximumBytesPerSecond, destination)
+        (self.conflictPolicy, self.metadata) = (conflictPolicy, metadata)
+        self.startsImmediately = startsImmediately
     }
 }
 

@@ -176,7 +176,8 @@ public struct TransportTraits: Sendable, Hashable {
         /// In pieces, and ``TransportExchange/pause()`` works: one exchange may carry a whole file.
         case pausable
         /// In pieces that cannot be held back except by blocking: the manager asks for the file in slices of the
-        /// given number of bytes, shorter ones where a limit on bandwidth is kept, with at most `inFlight` exchanges per download.
+        /// given number of bytes, shorter ones where a limit on bandwidth is kept, with at most `inFlight` exchanges per
+        /// download.
         case sliced(ClosedRange<Int64>, inFlight: Int)
         /// As a finished file, with ``TransportEvent/progress(_:)`` on the way.
         case file

@@ -17,7 +17,7 @@ extension Download {
         guard transfer.takesRanges, !isPlain, total != nil, let version else { return false }
         return switch version.rung(from: ladder.top, hasDigest: hasDigest) {
         case .strongTag, .strongDate: true
-        case .weak, .digestOnly: hasDigest || version.digest != nil
+        case .weak, .digestOnly: isDecidedByDigest
         case .none: false
         }
     }
@@ -36,9 +36,7 @@ extension Download {
             let piece = transfer.nextPiece(besides: written, below: total, least: least),
             let ask = nextAsk(for: piece, transfer, context)
         {
-            let exchange = Exchange(number: context.makeExchangeNumber(), ask: ask, begun: context.now)
-            transfer.exchanges.append(exchange)
-            perform(.begin(exchange.number, ask), &context)
+            begin(ask, beside: &transfer, &context)
         }
         state = .transferring(transfer)
     }
@@ -108,11 +106,7 @@ extension Download {
         guard context.settings.delivery == .whole, case .transferring(var transfer) = state, transfer.running > 0,
             transfer.running < transfer.exchanges.count
         else { return }
-        let arrived = transfer.arrived(besides: written)
-        for exchange in transfer.exchanges where !exchange.isAccepted {
-            guard let start = exchange.ask.range?.lowerBound, arrived.contains(start..<start + 1) else { continue }
-            leave(exchange.number, &transfer, &context)
-        }
+        leaveRequests(of: &transfer, &context) { $0.contains($1.lowerBound..<$1.lowerBound + 1) }
         state = .transferring(transfer)
     }
 
@@ -121,11 +115,18 @@ extension Download {
         guard case .transferring(var transfer) = state, transfer.running == 0, !transfer.exchanges.isEmpty else {
             return
         }
-        let arrived = transfer.arrived(besides: written)
-        for exchange in transfer.exchanges {
-            if let range = exchange.ask.range, arrived.contains(range) { leave(exchange.number, &transfer, &context) }
-        }
+        leaveRequests(of: &transfer, &context) { $0.contains($1) }
         state = .transferring(transfer)
+    }
+
+    /// Stops the requests without an answer that are out for something of no use, by what has arrived.
+    private func leaveRequests(
+        of transfer: inout Transfer, _ context: inout Context, where isUseless: (ByteRanges, Range<Int64>) -> Bool
+    ) {
+        let arrived = transfer.arrived(besides: written)
+        for exchange in transfer.exchanges where !exchange.isAccepted {
+            if let asked = exchange.ask.range, isUseless(arrived, asked) { leave(exchange.number, &transfer, &context) }
+        }
     }
 
     private func leave(_ number: ExchangeNumber, _ transfer: inout Transfer, _ context: inout Context) {

@@ -8,6 +8,9 @@ extension Download {
         return nil
     }
 
+    /// Whether a digest decides in the end, one of the caller's or of the server's.
+    var isDecidedByDigest: Bool { hasDigest || version?.digest != nil }
+
     mutating func verifyIfComplete(_ context: inout Context) {
         guard case .transferring(let transfer) = state, let total, isComplete else { return }
         // The end of an answer is waited for, since more may come than was announced; the answer to a request is not.

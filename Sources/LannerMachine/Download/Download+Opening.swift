@@ -39,7 +39,7 @@ extension Download {
     private mutating func forgetBytesThatCannotBeResumed(_ context: inout Context) {
         if carried.data != nil, !context.settings.takesResumeData { return giveUpBytes(.cannotResume, &context) }
         guard !written.isEmpty else { return }
-        if isComplete, hasDigest || version?.digest != nil || !isTiedByDigest { return }
+        if isComplete, isDecidedByDigest || !isTiedByDigest { return }
         if let gap = nextGap, !isPlain, version != nil, ask(for: gap, context.settings.delivery) != nil { return }
         giveUpBytes(.cannotResume, &context)
     }

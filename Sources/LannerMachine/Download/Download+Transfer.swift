@@ -141,11 +141,16 @@ extension Download {
                 if transfer.exchanges.isEmpty { return startOver(.cannotResume, plain: true, &context) }
                 break
             }
-            let exchange = Exchange(number: context.makeExchangeNumber(), ask: ask, begun: context.now)
-            transfer.exchanges.append(exchange)
-            perform(.begin(exchange.number, ask), &context)
+            begin(ask, beside: &transfer, &context)
         }
         state = .transferring(transfer)
+    }
+
+    /// Begins one more exchange of a transfer.
+    func begin(_ ask: Ask, beside transfer: inout Transfer, _ context: inout Context) {
+        let exchange = Exchange(number: context.makeExchangeNumber(), ask: ask, begun: context.now)
+        transfer.exchanges.append(exchange)
+        perform(.begin(exchange.number, ask), &context)
     }
 
     /// The next range to ask for; nil when all is asked for or too much is under way.

@@ -102,12 +102,7 @@ struct Site {
     }
 
     /// The pieces of the present version; nil when that is empty.
-    func pieces(length: Int) -> Checksum.Pieces? {
-        let digests = stride(from: 0, to: bytes.count, by: length).map { start in
-            Array(bytes[start..<Swift.min(start + length, bytes.count)]).digest(.md5)
-        }
-        return try? Checksum.Pieces(length: Int64(length), digests: digests)
-    }
+    func pieces(length: Int) -> Checksum.Pieces? { bytes.pieces(length: length, .md5) }
 
     /// A digest of the present version.
     mutating func digest(_ algorithm: Checksum.Algorithm) -> Checksum.Digest {
@@ -130,6 +125,14 @@ struct Site {
 }
 
 extension [UInt8] {
+    /// The pieces of a file; nil when it is empty.
+    func pieces(length: Int, _ algorithm: Checksum.Algorithm) -> Checksum.Pieces? {
+        let digests = stride(from: 0, to: count, by: length).map { start in
+            Array(self[start..<Swift.min(start + length, count)]).digest(algorithm)
+        }
+        return try? Checksum.Pieces(length: Int64(length), digests: digests)
+    }
+
     func digest(_ algorithm: Checksum.Algorithm) -> Checksum.Digest {
         var hasher = algorithm.makeHasher()
         withUnsafeBytes { hasher.update($0) }

@@ -252,11 +252,7 @@ private struct Asked {
 extension Checksum.Pieces {
     /// Whether a file consists of these pieces.
     fileprivate func fits(_ file: [UInt8]) -> Bool {
-        guard fileSizes.contains(Int64(file.count)) else { return false }
-        let digests = stride(from: 0, to: file.count, by: Int(length)).map { start in
-            Array(file[start..<Swift.min(start + Int(length), file.count)]).digest(algorithm)
-        }
-        return (try? Checksum.Pieces(length: length, digests: digests)) == self
+        fileSizes.contains(Int64(file.count)) && file.pieces(length: Int(length), algorithm) == self
     }
 }
 

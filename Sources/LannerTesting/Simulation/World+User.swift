@@ -110,8 +110,7 @@ extension World {
         watch.expectCall("download").make { called in
             let request = DownloadRequest(
                 url, headers: headers, fileName: name, checksum: checksum, pieces: pieces, mirrors: mirrors, key: key,
-                list: list,
-                priority: priority, startsImmediately: starts)
+                list: list, priority: priority, startsImmediately: starts)
             task = manager.download(request) { _ in called?() }
         }
         guard let task else { return }

@@ -9,9 +9,19 @@ import Testing
     private static let bytes = Sample.bytes(1 << 20)
     private static let mirror = "https://mirror.example/copy.bin"
 
-    private func bench(_ configuration: SessionConfiguration = SessionConfiguration()) -> TestBench {
+    private func bench(connections: Int = 1) -> TestBench {
+        var configuration = SessionConfiguration()
+        if connections > 1 { (configuration.firstConnections, configuration.smallestPiece) = (connections, 1024) }
         let bench = TestBench.serving(Self.bytes, configuration: configuration)
         bench.transport.serve(.init(Self.bytes), at: Self.mirror)
+        return bench
+    }
+
+    /// The mirror has another file of the same size, and there is time to ask it.
+    private func benchWithAnotherFile() -> TestBench {
+        let bench = bench(connections: 2)
+        bench.transport.serve(.init(Self.bytes.map { $0 ^ 0xFF }), at: Self.mirror)
+        bench.transport.script(place, .stall(afterBytes: 100_000))
         return bench
     }
 
@@ -38,9 +48,7 @@ import Testing
     }
 
     @Test func partsComeFromBoth() throws {
-        var configuration = SessionConfiguration()
-        (configuration.firstConnections, configuration.smallestPiece) = (2, 1024)
-        let bench = bench(configuration)
+        let bench = bench(connections: 2)
         bench.transport.always(place, .stall(afterBytes: 100_000))
         let task = try download(bench)
         bench.settle()
@@ -52,11 +60,7 @@ import Testing
     }
 
     @Test func anotherFileIsNotMixedIn() throws {
-        var configuration = SessionConfiguration()
-        (configuration.firstConnections, configuration.smallestPiece) = (2, 1024)
-        let bench = bench(configuration)
-        bench.transport.serve(.init(Self.bytes.map { $0 ^ 0xFF }), at: Self.mirror)
-        bench.transport.script(place, .stall(afterBytes: 100_000))
+        let bench = benchWithAnotherFile()
         let task = try download(bench)
         bench.settle()
         bench.transport.release(place, bytes: .max)
@@ -67,11 +71,7 @@ import Testing
 
     /// The mirror of another file, and the digest is of the URL's.
     @Test func aDigestDecidesAtTheEnd() throws {
-        var configuration = SessionConfiguration()
-        (configuration.firstConnections, configuration.smallestPiece) = (2, 1024)
-        let bench = bench(configuration)
-        bench.transport.serve(.init(Self.bytes.map { $0 ^ 0xFF }), at: Self.mirror)
-        bench.transport.script(place, .stall(afterBytes: 100_000))
+        let bench = benchWithAnotherFile()
         var hasher = Checksum.Algorithm.sha256.makeHasher()
         Self.bytes.withUnsafeBytes { hasher.update($0) }
         let task = try download(bench, Checksum.Digest(algorithm: .sha256, bytes: hasher.digest()))

@@ -103,11 +103,17 @@ import Testing
         }
     }
 
-    @Test func afterAFinishThatFailsBytesAreTaken() {
+    /// All is written, the first piece wrong; nobody has heard of it yet.
+    private func spoiledWhole() -> PartialFileBench {
         let bench = bench()
         open(bench)
         spoil(bench, 0..<100)
         bench.write(100..<1000)
+        return bench
+    }
+
+    @Test func afterAFinishThatFailsBytesAreTaken() {
+        let bench = spoiledWhole()
         // Told before anything ran.
         bench.file.finish(total: 1000)
         #expect(bench.events() == [.wrote(0..<100), .wrote(100..<1000), .damaged(0..<100)])
@@ -209,10 +215,7 @@ import Testing
     }
 
     @Test func closingEndsIt() {
-        let bench = bench()
-        open(bench)
-        spoil(bench, 0..<100)
-        bench.write(100..<1000)
+        let bench = spoiledWhole()
         bench.file.finish(total: 1000)
         bench.file.close(sync: false)
         let events = bench.events()

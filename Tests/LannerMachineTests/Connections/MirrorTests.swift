@@ -177,13 +177,19 @@ import Testing
         #expect(bench.opened(2, 0..<400).asks.map(\.source) == [0])
     }
 
-    /// Bytes that a mirror began are remembered as those of another URL: nobody knows later which mirror it was.
-    @Test func whatAMirrorBeganIsRememberedSo() {
+    /// The URL has failed, and its mirror has brought 400 bytes in the second attempt.
+    private func begunByAMirror() -> Bench {
         var bench = Bench.requesting(mirrors: 1)
         bench.feed(.exchange(bench.id, 1, .failed(lost)))
         _ = bench.reopened(2)
         bench.feed(.exchange(bench.id, 2, .head(.file())))
         bench.feed(.file(bench.id, 2, .wrote(0..<400)))
+        return bench
+    }
+
+    /// Bytes that a mirror began are remembered as those of another URL: nobody knows later which mirror it was.
+    @Test func whatAMirrorBeganIsRememberedSo() {
+        var bench = begunByAMirror()
         bench.verb(.suspend)
         let records = bench.closed(2, 0..<400).records
         #expect(records.map(\.isOfOtherURL) == [true])
@@ -195,11 +201,7 @@ import Testing
     }
 
     @Test func theURLIsElsewhereForWhatAMirrorBegan() {
-        var bench = Bench.requesting(mirrors: 1)
-        bench.feed(.exchange(bench.id, 1, .failed(lost)))
-        _ = bench.reopened(2)
-        bench.feed(.exchange(bench.id, 2, .head(.file())))
-        bench.feed(.file(bench.id, 2, .wrote(0..<400)))
+        var bench = begunByAMirror()
         bench.feed(.exchange(bench.id, 2, .failed(lost)))
         bench.closed(2, 0..<400)
         bench.pass(.seconds(100))
