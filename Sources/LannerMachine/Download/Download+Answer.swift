@@ -29,7 +29,7 @@ extension Download {
         switch verdict {
         case .whole(let version):
             tellHead(head, &context)
-            acceptWhole(exchange, version, restarted: nil, &context)
+            acceptWhole(exchange, version, restarted: forgetOtherVersion(than: version), &context)
         case .resumed(let version, let joint):
             tellHead(head, &context)
             carried.join(at: joint)
@@ -47,6 +47,13 @@ extension Download {
             unusable(exchange, why, &context)
         case .part, .redirect, .refused: break
         }
+    }
+
+    /// What is known may be of a version of which nothing is held: the open file would be compared with the digest of that.
+    private mutating func forgetOtherVersion(than new: Version) -> RestartReason? {
+        guard let digest = version?.digest, digest != new.digest else { return nil }
+        version = nil
+        return .contentChanged
     }
 
     private func tellHead(_ head: ResponseHead, _ context: inout Context) {

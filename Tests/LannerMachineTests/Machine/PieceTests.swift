@@ -196,6 +196,32 @@ import Testing
         #expect(bench.verb(.start).restarts == [.cannotResume])
     }
 
+    /// Nothing is held of the version that was known: the next may have another digest, or none.
+    @Test(arguments: [nil, field.replacing("Bw", with: "CA", maxReplacements: 1)]) func thatOfAnotherVersionIsForgotten(
+        field: String?
+    ) {
+        var bench = Bench.requesting()
+        bench.feed(.exchange(bench.id, 1, .head(head(.file()))))
+        bench.feed(.exchange(bench.id, 1, .failed(DownloadFailure(.transport(.connectionLost), ""))))
+        bench.closed(1)
+        bench.pass(.seconds(100))
+        bench.opened(2)
+        var other = ResponseHead.file()
+        other.fields["Repr-Digest"] = field
+        let actions = bench.feed(.exchange(bench.id, 2, .head(other)))
+        #expect(actions.contains(.file(bench.id, 3, .startOver(generation: 2, total: 1000))))
+        let expected = actions.contains { if case .file(_, 3, .expect) = $0 { true } else { false } }
+        #expect(expected == (field != nil))
+        // That is no loss, and says nothing of the validators.
+        #expect(actions.restarts.isEmpty)
+        bench.feed(.file(bench.id, 3, .opened(held: ByteRanges())))
+        bench.feed(.file(bench.id, 3, .wrote(0..<500)))
+        bench.feed(.exchange(bench.id, 2, .failed(DownloadFailure(.transport(.connectionLost), ""))))
+        bench.closed(3, 0..<500)
+        bench.pass(.seconds(100))
+        #expect(bench.opened(4, 0..<500).asks.map(\.rung) == [.strongTag])
+    }
+
     @Test func anotherIsAnotherFile() {
         var bench = Bench.requesting()
         bench.feed(.exchange(bench.id, 1, .head(head(.file()))))

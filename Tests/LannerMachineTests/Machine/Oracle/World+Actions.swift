@@ -28,6 +28,8 @@ extension World {
         case .setTotal: try queue(.setTotal, index, attempt)
         case .expect(let digest):
             guard places[index].file?.attempt == attempt else { throw Nonsense("a digest without a file") }
+            let known = places[index].file?.expected
+            guard known == nil || known == Remote.version(of: digest) else { throw Nonsense("two digests of one file") }
             places[index].file?.expected = Remote.version(of: digest)
         case .sync: try queue(.sync, index, attempt)
         case .verify(let total): try verify(index, attempt, total)
