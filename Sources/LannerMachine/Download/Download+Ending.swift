@@ -49,17 +49,12 @@ extension Download {
     /// again as often as is wanted.
     mutating func mismatched(_ detail: String, _ context: inout Context) {
         if wasResumed { return startOver(.wrongDigest, plain: true, &context) }
-        let failure = DownloadFailure(.checksumMismatch, detail)
-        mirrors.drop(mirrors.main)
-        if let other = mirrors.usable.first {
-            mirrors.begin(at: other)
-            return startOver(.wrongDigest, plain: true, &context)
-        }
+        if leaveWrongFile(context.settings) { return startOver(.wrongDigest, plain: true, &context) }
         mismatches += 1
         if mismatches <= context.settings.retry.maximumChecksumRetries {
             return startOver(.wrongDigest, plain: true, &context)
         }
-        close(for: .fail(failure), [], &context)
+        close(for: .fail(DownloadFailure(.checksumMismatch, detail)), [], &context)
     }
 
     mutating func recorded(_ context: inout Context) {

@@ -33,10 +33,7 @@ extension Download {
     mutating func goElsewhere(
         after failure: DownloadFailure, over: ExchangeNumber? = nil, _ context: inout Context
     ) -> DownloadFailure? {
-        // What outlives the process is taken up as what was asked of the URL.
-        guard mirrors.count > 0, failure.reason.isOfPlace, !context.settings.watchdog.leavesExchanges else {
-            return failure
-        }
+        guard mayGoElsewhere(context.settings), failure.reason.isOfPlace else { return failure }
         if failure.reason.isWorthRetrying {
             mirrors.fail(mirrors.main, failure)
         } else {
@@ -51,6 +48,21 @@ extension Download {
         mirrors.forgetFailures()
         _ = beginElsewhere(context.settings)
         return counting
+    }
+
+    /// Goes to another place, of which nothing bad is known, after the whole file of the present one was wrong; false when
+    /// there is none.
+    mutating func leaveWrongFile(_ settings: Settings) -> Bool {
+        guard mayGoElsewhere(settings) else { return false }
+        mirrors.drop(mirrors.main)
+        guard let other = mirrors.usable.first else { return false }
+        mirrors.begin(at: other)
+        return true
+    }
+
+    /// What outlives the process is taken up as what was asked of the URL, so that nothing else is asked there.
+    private func mayGoElsewhere(_ settings: Settings) -> Bool {
+        mirrors.count > 0 && !settings.watchdog.leavesExchanges
     }
 
     private mutating func beginElsewhere(_ settings: Settings) -> Bool {

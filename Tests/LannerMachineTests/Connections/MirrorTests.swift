@@ -226,6 +226,23 @@ import Testing
         #expect(bench.phase == .failed(DownloadFailure(.checksumMismatch, "")))
     }
 
+    /// What is found of it after a death counts as an answer of the URL.
+    @Test func whatOutlivesTheProcessIsNotAskedOfAMirror() {
+        let settings = Settings().with {
+            ($0.watchdog.leavesExchanges, $0.retry.maximumChecksumRetries) = (true, 1)
+        }
+        var bench = Bench.requesting(settings, hasDigest: true, mirrors: 1)
+        bench.feed(.exchange(bench.id, 1, .failed(lost)))
+        bench.closed(1)
+        bench.pass(.seconds(100))
+        #expect(bench.opened(2).asks.map(\.source) == [0])
+        bench.feed(.exchange(bench.id, 2, .head(.file())))
+        bench.feed(.file(bench.id, 2, .wrote(0..<1000)))
+        bench.feed(.exchange(bench.id, 2, .ended(received: 1000)))
+        bench.feed(.file(bench.id, 2, .verified(.mismatch(""))))
+        #expect(bench.opened(3).asks.map(\.source) == [0])
+    }
+
     @Test func otherMirrorsCountFromTheNextAttemptOn() {
         var bench = Bench.transferring(mirrors: 0)
         #expect(!bench.feed(.expectDigest(bench.id, false, mirrors: 1)).contains(.transport(bench.id, .remirror)))
