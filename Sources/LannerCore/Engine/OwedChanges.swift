@@ -8,14 +8,13 @@ struct OwedChanges {
     /// Commits whose outcome is not known yet, the oldest first.
     private var underWay: [(number: Int, changes: [StoreChange])] = []
     private var lastNumber = 0
-    /// How often in a row something was owed.
+    /// How often in a row something was owed, and how often in all.
     private var failures = 0
+    private(set) var allFailures = 0
     /// Whether the next try has its time already.
     private var isScheduled = false
 
     var isEmpty: Bool { owed.isEmpty }
-    /// Whether the last that was heard of the store is that it could not keep something.
-    var isBehind: Bool { failures > 0 }
 
     /// Puts what is owed before new changes, and gives the commit its number; nil when there is nothing to commit.
     mutating func begin(_ changes: inout [StoreChange]) -> Int? {
@@ -41,6 +40,7 @@ struct OwedChanges {
         let newer = Set(underWay[index...].flatMap { $0.changes.map(\.key) })
         for change in changes where !newer.contains(change.key) { owed[change.key] = change }
         failures += 1
+        allFailures += 1
         guard !isScheduled else { return nil }
         isScheduled = true
         return .seconds(1 << min(failures, 6))

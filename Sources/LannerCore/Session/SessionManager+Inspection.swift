@@ -7,10 +7,14 @@ package struct Inspection: Sendable {
     /// Whether a digest decides in the end: one of the caller's, or of the server's.
     package var hasChecksum: Bool
     package var hasServerDigest: Bool
+    /// Whether it has pieces, which are compared again after a death.
+    package var hasPieces: Bool
     /// Where the partial file of the present generation is.
     package var partialPath: String
     /// The positions that the partial file is said to hold; none once it is moved to its place.
     package var claimed: [Range<Int64>]
+    /// Those of them that are said to survive the machine.
+    package var durable: [Range<Int64>]
     /// Whether those may be of several versions, which only a digest of the whole can tell.
     package var isMixed: Bool
     /// Whether it is open, and bytes come.
@@ -33,8 +37,8 @@ extension SessionManager {
         engine.state.withLock { $0.machine[task.id] }.map { Coverage.Place($0.state) }
     }
 
-    /// Whether there are changes that the store could not keep so far.
-    package var owesRecords: Bool { engine.state.withLock { $0.owed.isBehind } }
+    /// How often the store could not keep changes at once.
+    package var storeFailures: Int { engine.state.withLock { $0.owed.allFailures } }
 
     /// How many downloads hold a slot.
     package var runningCount: Int { engine.state.withLock { $0.machine.runningCount } }
@@ -98,11 +102,12 @@ extension Engine {
     fileprivate func inspection(of task: DownloadTask) -> Inspection? {
         guard let job = job(task.id), let download = state.withLock({ $0.machine[task.id] }) else { return nil }
         let path = partialPath(job, download.saved.generation)
+        let saved = download.hasPlace ? nil : download.saved
         let isTransferring = if case .transferring = download.state { true } else { false }
+        let (hasDigest, hasPieces) = job.state.withLock { ($0.hasDigest, $0.pieces != nil) }
         return Inspection(
-            task: task, hasChecksum: job.state.withLock { $0.hasDigest },
-            hasServerDigest: download.saved.version?.digest != nil, partialPath: path,
-            claimed: download.hasPlace ? [] : download.saved.written.ranges, isMixed: download.isTiedByDigest,
-            isTransferring: isTransferring)
+            task: task, hasChecksum: hasDigest, hasServerDigest: download.saved.version?.digest != nil,
+            hasPieces: hasPieces, partialPath: path, claimed: saved?.written.ranges ?? [],
+            durable: saved?.synced.ranges ?? [], isMixed: download.isTiedByDigest, isTransferring: isTransferring)
     }
 }

@@ -1,4 +1,5 @@
 import LannerCore
+import LannerMachine
 
 // What the device has of a ``MemoryDisk``, and what is left when the machine dies.
 
@@ -57,6 +58,17 @@ extension MemoryDiskState {
 }
 
 extension MemoryDisk {
+    /// Whether the device has a file's name and these of its bytes, as far as the file goes.
+    func hasDurably(_ ranges: [Range<Int64>], of path: String) -> Bool {
+        let path = MemoryDiskState.normal(path)
+        return state.withLock { state in
+            guard let file = state.file(at: path) else { return true }
+            let asked = ByteRanges(ranges).clipped(to: file.bytes.size)
+            if asked.isEmpty { return true }
+            return state.durableNames[path] === file && asked.intersection(file.missing).isEmpty
+        }
+    }
+
     /// A change of a file's bytes that the death of the machine may lose.
     enum Edit {
         case write(Range<Int64>)
@@ -92,6 +104,11 @@ extension [String: MemoryDiskState.File] {
 }
 
 extension MemoryDiskState.File {
+    /// What was written and is not on the device.
+    fileprivate var missing: ByteRanges {
+        unsynced.reduce(into: forgotten) { if case .write(let range) = $1 { $0.insert(range) } }
+    }
+
     fileprivate func survivors(_ random: inout some RandomNumberGenerator) -> MemoryBytes {
         var survivors = durable
         for edit in unsynced {

@@ -103,8 +103,15 @@ final class Servers: Sendable {
         case 3: .fields(["ETag": "\"other-\(random.below(3))\""])
         case 4: .cut(afterBytes: Int64(random.below(300)))
         case 5: .redirect(to: site.place)
+        case 6: unsatisfied(of: site, &random)
         default: .pass
         }
+    }
+
+    /// A 416 that tells the size, or another, or none.
+    private func unsatisfied(of site: Site, _ random: inout SeededGenerator) -> ScriptedTransport.Step {
+        let total = [site.bytes.count, 5, nil][random.below(3)]
+        return .status(416, total.map { ["Content-Range": "bytes */\($0)"] } ?? [:])
     }
 
     /// The next answer may not tell that: a part may come without validators.
@@ -143,7 +150,7 @@ final class Servers: Sendable {
         case 5: .fields(["ETag": "\"other-\(random.below(3))\""])
         case 6: .redirect(to: random.chance(1, in: 2) ? site.alias.absoluteString : site.place)
         case 7: .redirect(to: ["ftp://a.example/", "//", "http://[::1", "/nowhere"][random.below(4)])
-        case 8: .status(416, ["Content-Range": "bytes */\(random.chance(1, in: 2) ? site.bytes.count : 5)"])
+        case 8: unsatisfied(of: site, &random)
         default: site.isLying && lying ? lie(of: site, &random) : .ignoreRange
         }
     }

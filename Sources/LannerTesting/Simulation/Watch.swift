@@ -92,6 +92,15 @@ struct Watch {
         }
     }
 
+    /// S2: what a manager claims to be safe from the death of the machine is on the device. A wrong piece may have been
+    /// written again since the record that a dead process has left.
+    func compareDurableClaims(of manager: SessionManager, _ disk: MemoryDisk) {
+        for claim in manager.inspections where !claim.hasPieces && !claim.durable.isEmpty {
+            if disk.hasDurably(claim.durable, of: claim.partialPath) { continue }
+            journal.report(.rightBytes, "\(claim.task.url) claims \(claim.durable) to be synced, which is not")
+        }
+    }
+
     /// What was asked for in one call is one commit: a death leaves all of it or nothing.
     func compareTogether(_ asked: [DownloadTask], _ manager: SessionManager) {
         let ids = Dictionary(manager.allTasks.map { ($0.identity, $0.id) }, uniquingKeysWith: { $1 })

@@ -35,15 +35,16 @@ extension World {
     /// The process or the machine dies, between two operations of the disk; then there is a new launch.
     func die() {
         var asked: [DownloadTask] = []
+        let failures = manager.storeFailures
         switch random.below(8) {
         case 0, 1: end()
         case 2...6: asked = dieAtWork()
         default: break
         }
-        let owesRecords = manager.owesRecords
+        // Of what could not be kept at once, and is tried again, a part may be there.
+        let isOneCommit = manager.storeFailures == failures
         relaunch(reboots: random.chance(1, in: 2))
-        // Of what could not be kept, and is tried again, a part may be there.
-        if !owesRecords { watch.compareTogether(asked, manager) }
+        if isOneCommit { watch.compareTogether(asked, manager) }
         switch random.below(4) {
         // What a manager has read and not touched yet.
         case 0: relaunch(reboots: true)

@@ -54,6 +54,8 @@ public final class World {
     let lookout: Lookout
     /// What the machine has met, over all launches.
     var coverage = Coverage()
+    /// Whether a partial file was synced in the present step.
+    private let hasSynced = Locked(false)
     /// For how many more steps bytes come slowly everywhere.
     private var slowSteps = 0
     /// The same for every launch: two downloads may have one place only where all replace.
@@ -95,8 +97,15 @@ public final class World {
         conflictPolicy = Self.conflictPolicy(of: seed)
         launch = Launch(parts, Self.configuration(&random, conflictPolicy)) { Self.store(disk: parts.disk, $0) }
         watch = Watch(journal)
-        // A store syncs under its lock, where nobody else comes in.
-        disk.state.withLock { $0.whileSyncing = { if $0.hasSuffix(".part") { meanwhile.pass() } } }
+        let hasSynced = hasSynced
+        disk.state.withLock { state in
+            state.whileSyncing = { path in
+                // A store syncs under its lock, where nobody else comes in.
+                guard path.hasSuffix(".part") else { return }
+                hasSynced.withLock { $0 = true }
+                meanwhile.pass()
+            }
+        }
         self.random = random
         if !transport.traits.hasResumeData {
             watch.ranged = Set(servers.sites.filter(\.isRanged).flatMap { [$0.url, $0.alias] })
@@ -199,6 +208,10 @@ public final class World {
         meanwhile.begin(SeededGenerator(seed: random.next()), hasUser: !isUserQuiet)
         happen()
         meanwhile.begin(nil)
+        if hasSynced.withLock({ $0 }) {
+            hasSynced.withLock { $0 = false }
+            watch.compareDurableClaims(of: manager, disk)
+        }
         // Not each time: it looks at every byte.
         if steps % 64 == 0 { watch.compareClaims(of: manager, servers.sites, disk) }
         try check()
