@@ -66,6 +66,7 @@ extension Download {
         isUnproven = false
         isTiedByDigest = false
         isOfOtherURL = false
+        isOlderThanPieces = false
         if isLoss { tell(.progress(completed: 0, total: nil), &context) }
         record(.status, &context)
     }

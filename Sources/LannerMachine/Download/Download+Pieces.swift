@@ -5,6 +5,9 @@ extension Download {
     /// asks for it at once.
     mutating func damaged(_ piece: Range<Int64>, _ context: inout Context) {
         switch state {
+        // Who reads a record from before the pieces, the last that could be kept, would take other bytes for its own.
+        case .opening where isOlderThanPieces, .transferring where isOlderThanPieces, .verifying where isOlderThanPieces:
+            return startOver(.wrongPiece, &context)
         case .opening: takeOut(piece, &context)
         case .transferring(var transfer):
             takeOut(piece, &context)
@@ -49,6 +52,7 @@ extension Download {
     /// The user has given other digests of pieces: they count from the next time the file is opened.
     mutating func expectPieces(_ context: inout Context) {
         pieceFailures = [:]
+        isOlderThanPieces = isOlderThanPieces || !written.isEmpty
         switch state {
         case .opening, .transferring, .verifying: close(for: .restart, [], &context)
         case .waiting, .pausing, .publishing, .suspended, .failed, .succeeded: break

@@ -46,6 +46,8 @@ package struct Download: Sendable {
     var mismatches = 0
     /// How often each piece was wrong, by its first position.
     var pieceFailures: [Int64: Int] = [:]
+    /// Whether bytes in hand were on record before the pieces they are compared with were.
+    var isOlderThanPieces = false
     var link: HeldLink
     /// Where the file may be asked for, and how many mirrors there are from the next attempt on when that was changed.
     package internal(set) var mirrors: Mirrors

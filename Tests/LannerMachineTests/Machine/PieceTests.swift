@@ -119,6 +119,33 @@ import Testing
         }
     }
 
+    /// The record that is kept may be one without them, which claims these bytes and would take others for them.
+    @Test func bytesFromBeforeThemAreNotWrittenAgain() {
+        var bench = Bench.resting(saved: .holding(0..<500))
+        bench.feed(.expectPieces(bench.id))
+        bench.verb(.start)
+        bench.opened(1, 0..<500)
+        let actions = damaged(&bench, 1)
+        #expect(actions.restarts == [.wrongPiece])
+        #expect(actions.contains(.file(bench.id, 2, .startOver(generation: 2, total: nil))))
+        // The new file has been on record with them only.
+        bench.feed(.file(bench.id, 2, .opened(held: ByteRanges())))
+        bench.feed(.exchange(bench.id, 2, .head(.file())))
+        bench.feed(.file(bench.id, 2, .wrote(0..<500)))
+        #expect(!damaged(&bench, 2).contains { if case .file(_, _, .startOver) = $0 { true } else { false } })
+    }
+
+    /// A piece at the beginning was wrong, and no answer had told the size.
+    @Test func noneIsTheSizeOfAnotherFile() {
+        var saved = Saved.holding(500..<700)
+        saved.version = Version(entityTag: nil, lastModified: nil, isLastModifiedStrong: false, total: nil)
+        saved.total = nil
+        var bench = Bench.requesting(hasDigest: true, saved: saved)
+        let actions = bench.feed(
+            .exchange(bench.id, 1, .head(ResponseHead(status: 416, fields: ["Content-Range": "bytes */0"]))))
+        #expect(actions.restarts == [.contentChanged])
+    }
+
     /// A piece at the beginning was wrong, and no answer had told the size.
     @Test func whatIsHeldBehindTheEndIsOfAnotherFile() {
         var saved = Saved.holding(500..<700)
