@@ -149,9 +149,14 @@ private final class LaunchExchange: TransportExchange {
     }
 
     func cancel() {
-        // Behind whatever was begun before.
-        if let lane { lane.run { [exchange] in lane.run { exchange.cancel() } } } else { exchange.cancel() }
+        if let lane { Self.cancel(exchange, lane, after: 4) } else { exchange.cancel() }
         meanwhile()
+    }
+
+    /// Behind whatever was begun before, and some time later.
+    private static func cancel(_ exchange: any TransportExchange, _ lane: any Lane, after turns: Int) {
+        if turns == 0 { return exchange.cancel() }
+        lane.run { cancel(exchange, lane, after: turns - 1) }
     }
 
     func pause() { exchange.pause() }

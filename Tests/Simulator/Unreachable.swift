@@ -55,8 +55,8 @@ struct Unreachable {
             kinds: [.linkGiven, .linkNone, .linkFailed], places: [.asking],
             reason: "Elsewhere it is late: the question was given up."),
         Rule(
-            kinds: [.inherit], places: [.waiting, .suspended, .failed],
-            reason: "Elsewhere it is late: another exchange was begun, or the download is on its way out."),
+            kinds: [.inherit], places: [.waiting, .suspended],
+            reason: "Elsewhere it is late: another exchange was begun, or the exchange was given up."),
         Rule(
             kinds: [.head, .redirected, .exchangeFailed, .heldBack], places: [.requesting, .transferring],
             reason: "Elsewhere it is late: the exchange was stopped."),

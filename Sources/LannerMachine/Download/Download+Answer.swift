@@ -174,7 +174,9 @@ extension Download {
 
     private mutating func complete(_ exchange: Exchange, _ total: Int64, _ context: inout Context) {
         // What is held behind the end is of another version, as in a part.
-        guard written.contains(0..<total), written.end == total else { return fromZero(exchange, .contentChanged, &context) }
+        guard written.contains(0..<total), written.end == total else {
+            return fromZero(exchange, .contentChanged, &context)
+        }
         self.total = total
         stopAll(keepBytes: true, &context)
         verify(total, &context)

@@ -90,7 +90,7 @@ extension Download {
     /// An exchange of an earlier process, which nobody here has taken up, has left this.
     mutating func inherit(_ legacy: Legacy, _ context: inout Context) {
         switch state {
-        case .waiting, .suspended, .failed:
+        case .waiting, .suspended:
             guard written.isEmpty, legacy.held ?? 0 >= 0 else { return ignore(.late("inherit"), &context) }
             let before = carried.held
             carried = Carried(legacy.data(after: carried.data))
@@ -98,7 +98,8 @@ extension Download {
             noteGain(carried.held)
             tell(.progress(completed: completed, total: total), &context)
             record(.status, &context)
-        case .opening, .transferring, .pausing, .verifying, .publishing, .succeeded:
+        case .opening, .transferring, .pausing, .verifying, .publishing, .failed, .succeeded:
+            // Of a failure, too: its record does not name the exchange any more.
             ignore(.late("inherit"), &context)
         }
     }

@@ -6,7 +6,8 @@ extension Download {
     mutating func damaged(_ piece: Range<Int64>, _ context: inout Context) {
         switch state {
         // Who reads a record from before the pieces, the last that could be kept, would take other bytes for its own.
-        case .opening where isOlderThanPieces, .transferring where isOlderThanPieces, .verifying where isOlderThanPieces:
+        case .opening where isOlderThanPieces, .transferring where isOlderThanPieces,
+            .verifying where isOlderThanPieces:
             return startOver(.wrongPiece, &context)
         case .opening: takeOut(piece, &context)
         case .transferring(var transfer):

@@ -22,6 +22,7 @@ final class Meanwhile: Logable {
     private let transport: ScriptedTransport
     private let servers: Servers
     private let lookout: Lookout
+    private let clock: ManualClock
     private let stepCount = Locked(0)
     /// Nil while nothing else is to go on.
     private let share = Locked<Share?>(nil)
@@ -39,9 +40,9 @@ final class Meanwhile: Logable {
 
     init(
         _ journal: Journal, _ lanes: ManualLanes, _ transport: ScriptedTransport, _ servers: Servers,
-        _ lookout: Lookout,
-        _ mood: Mood
+        _ lookout: Lookout, _ clock: ManualClock, _ mood: Mood
     ) {
+        self.clock = clock
         self.mood = mood
         self.lookout = lookout
         self.servers = servers
@@ -74,10 +75,12 @@ final class Meanwhile: Logable {
         pass()
     }
 
+    private var isSyncing: Bool { lanes.current == "file.sync" }
+
     /// Some time passes, in which others may go on: more of it, and more of them, on the thread that waits for the device.
     @Sendable func pass() {
         let often = mood == .stormy ? 1 : 3
-        guard lanes.current == "file.sync" else { return pass { $0.chance(1, in: often) ? 1 + $0.below(12) : 0 } }
+        guard isSyncing else { return pass { $0.chance(1, in: often) ? 1 + $0.below(12) : 0 } }
         pass { $0.chance(1, in: 2) ? 32 : $0.below(8) }
     }
 
@@ -103,6 +106,10 @@ final class Meanwhile: Logable {
             use(&share.generator)
         } else if share.generator.chance(1, in: mood == .stormy ? 3 : 16) {
             servers.confuse(using: &share.generator)
+        } else if isSyncing, share.generator.chance(1, in: 8) {
+            // Long enough that those who gather bytes hand them on.
+            journal.note("meanwhile time")
+            clock.advance(by: .seconds(1))
         } else if share.generator.chance(1, in: 2), lanes.runAnyIdle(using: &share.generator) {
             journal.note("meanwhile work", lanes.count)
         } else if transport.underway > 0 {

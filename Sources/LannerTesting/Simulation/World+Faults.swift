@@ -36,14 +36,16 @@ extension World {
     func die() {
         var asked: [DownloadTask] = []
         let failures = manager.storeFailures
-        switch random.below(8) {
+        let number = random.below(8)
+        switch number {
         case 0, 1: end()
-        case 2...6: asked = dieAtWork()
+        case 2...5: asked = dieAtWork()
+        case 6: asked = dieInCommit()
         default: break
         }
         // Of what could not be kept at once, and is tried again, a part may be there.
         let isOneCommit = manager.storeFailures == failures
-        relaunch(reboots: random.chance(1, in: 2))
+        relaunch(reboots: number == 6 || random.chance(1, in: 2))
         if isOneCommit { watch.compareTogether(asked, manager) }
         switch random.below(4) {
         // What a manager has read and not touched yet.
@@ -74,6 +76,14 @@ extension World {
         }
         let asked = beBusy()
         if !anywhere { for _ in 0..<32 where !lanes.runAny(using: &random) { deliver() } }
+        return asked
+    }
+
+    /// The process dies before the device has what was asked for in one call.
+    private func dieInCommit() -> [DownloadTask] {
+        disk.state.withLock { $0.lastOperation = .sync }
+        let asked = isUserQuiet ? [] : several()
+        for _ in 0..<12 { _ = lanes.runAny(using: &random) }
         return asked
     }
 
@@ -109,7 +119,13 @@ extension World {
         if random.chance(1, in: 2) { changeContext() }
         if random.chance(1, in: 2) { changeNetwork() }
         if random.chance(1, in: 4) { changeDisk() }
+        // Much that was started fails before what an earlier process has left is known.
+        let startsAll = random.chance(1, in: 3)
+        if startsAll {
+            for claim in manager.inspections { disk.fail(.open, with: .inputOutput, path: claim.partialPath) }
+        }
         for _ in 0..<3 {
+            if startsAll { manager.totalStart() }
             for task in manager.tasks where random.chance(2, in: 3) { userVerb()(task, manager) }
             for _ in 0..<random.below(4) { work() }
         }
@@ -118,10 +134,11 @@ extension World {
     /// What happens to transfers while nobody is there.
     private func passWithoutProcess() {
         journal.note("without a process", transport.keptNames.count)
-        switch random.below(8) {
-        case 0, 1: transport.forceQuit()
-        case 2: transport.release()
-        case 3..<7: for exchange in transport.underwayExchanges { exchange.release(Int64(random.below(4096))) }
+        let number = random.below(8)
+        if number < 6 { for exchange in transport.underwayExchanges { exchange.release(Int64(random.below(4096))) } }
+        switch number {
+        case 0..<3: transport.forceQuit()
+        case 6: transport.release()
         default: break
         }
     }

@@ -195,7 +195,8 @@ extension World {
     /// Asks for several files in one call; returns the downloads that are new.
     @discardableResult
     func several() -> [DownloadTask] {
-        let picked = servers.sites.filter { !$0.needsChecksum && random.chance(1, in: 2) }.map(\.url)
+        let urls = servers.sites.filter { !$0.needsChecksum }.flatMap { [$0.url, $0.alias] }
+        let picked = urls.filter { _ in random.chance(1, in: 4) }
         journal.note("several", picked.count)
         watch.noteStart()
         let known = Set(manager.tasks)

@@ -85,7 +85,7 @@ public final class World {
         transport.holdsAll = true
         servers = Servers(journal, transport, clock, areFilesLong: mood == .stormy, using: &random)
         lookout = Lookout(journal)
-        let meanwhile = Meanwhile(journal, lanes, transport, servers, lookout, mood)
+        let meanwhile = Meanwhile(journal, lanes, transport, servers, lookout, clock, mood)
         self.meanwhile = meanwhile
         network = ManualNetwork(random.chance(1, in: 2) ? NetworkPath(kind: .wifi) : nil)
         links = random.chance(1, in: 2) ? ManualLinks() : nil

@@ -77,8 +77,8 @@ import Testing
     }
 
     /// What an exchange of an earlier process has left is kept, and gone on with, by whoever rests or waits.
-    @Test(arguments: [Bench.resting(), Bench.failed()]) func isInherited(from bench: Bench) {
-        var bench = bench
+    @Test func isInherited() {
+        var bench = Bench.resting()
         var settings = Settings()
         settings.takesResumeData = true
         bench.feed(.settings(settings))

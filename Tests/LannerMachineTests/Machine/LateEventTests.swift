@@ -47,7 +47,7 @@ import Testing
     @Test(arguments: states.indices)
     func whatEarlierProcessesHaveLeftIsIgnoredByWhoIsUnderWay(index: Int) {
         let (name, bench) = Self.states[index]
-        if name == "suspended" || name == "failed" { return }
+        if name == "suspended" { return }
         var copy = bench
         let actions = copy.feed(.inherit(bench.id, Legacy([1], held: 5)))
         #expect(actions == [.ignored(bench.id, .late("inherit"))], "\(name)")
