@@ -55,15 +55,17 @@ def digest(path):
 
 
 class Nginx:
-    """nginx on a free port, with an access log of the bytes it sent."""
+    """nginx on a free port, with an access log of the bytes it sent; over TLS with HTTP/2 given a certificate and a key."""
 
-    def __init__(self, directory, rate=None):
+    def __init__(self, directory, rate=None, certificate=None):
+        self.scheme = "https" if certificate else "http"
         self.root = os.path.join(directory, "www")
         self.log = os.path.join(directory, "access.log")
         os.makedirs(self.root, exist_ok=True)
         with socket.socket() as probe:
             probe.bind(("127.0.0.1", 0))
             self.port = probe.getsockname()[1]
+        tls = f"ssl_certificate {certificate[0]}; ssl_certificate_key {certificate[1]};" if certificate else ""
         config = os.path.join(directory, "nginx.conf")
         with open(config, "w") as file:
             file.write(f"""
@@ -71,9 +73,12 @@ class Nginx:
             {'user root;' if os.geteuid() == 0 else ''}
             events {{ worker_connections 256; }}
             http {{
-              log_format sent '$status $body_bytes_sent $http_range';
+              log_format sent '$status $body_bytes_sent $server_protocol $http_range';
               access_log {self.log} sent; sendfile on; keepalive_requests 1000000;
-              server {{ listen 127.0.0.1:{self.port}; root {self.root}; {f'limit_rate {rate};' if rate else ''} }}
+              server {{
+                listen 127.0.0.1:{self.port} {'ssl http2' if certificate else ''}; {tls}
+                root {self.root}; {f'limit_rate {rate};' if rate else ''}
+              }}
             }}""")
         self.process = subprocess.Popen(["nginx", "-c", config])
         for _ in range(500):
@@ -84,7 +89,7 @@ class Nginx:
         raise SystemExit("nginx did not start")
 
     def url(self, name):
-        return f"http://127.0.0.1:{self.port}/{name}"
+        return f"{self.scheme}://127.0.0.1:{self.port}/{name}"
 
     def stop(self):
         self.process.send_signal(signal.SIGQUIT)

@@ -11,6 +11,8 @@ import argparse, filecmp, os, statistics, subprocess, sys, tempfile, time
 from get import Nginx, built, check, failed, random_file
 
 AT_ONCE = 16
+# How many times as many files a second as a peer.
+BOUNDS = {"memory": {"aria2c": 1.0, "curl": 0.5}, "disk": {"aria2c": 2.0, "curl": 0.8}}
 
 
 def lists(server, names, directory):
@@ -36,19 +38,31 @@ def commands(lanner, paths):
     }
 
 
-def rate(command, names, source, place):
-    """Files a second, into a new directory."""
+def timed(command, directory):
+    start = time.monotonic()
+    subprocess.run(command, check=True, cwd=directory, stdout=subprocess.DEVNULL)
+    return time.monotonic() - start
+
+
+def fetched(run, command, names, source, place):
+    """What a run of the command in a new directory gives, all files being right."""
     # Nothing is removed before the end: ext4 is slow to make files where it has just removed others.
     out = tempfile.mkdtemp(dir=place)
     # What an earlier run has left to be written is not this one's.
     os.sync()
-    start = time.monotonic()
-    subprocess.run(command, check=True, cwd=out, stdout=subprocess.DEVNULL)
-    seconds = time.monotonic() - start
+    result = run(command, out)
     _, wrong, missing = filecmp.cmpfiles(source, out, names, shallow=False)
     if wrong or missing or len(os.listdir(out)) != len(names):
         raise SystemExit(f"{command[0]}: {len(wrong)} files are wrong, {len(missing)} are missing, {len(os.listdir(out))} are there")
-    return len(names) / seconds
+    return result
+
+
+def files(root, count, size):
+    """Makes the files, and returns their names."""
+    names = [f"file-{number:05}.bin" for number in range(count)]
+    for number, name in enumerate(names):
+        random_file(os.path.join(root, name), size, number)
+    return names
 
 
 def compare(label, place, bounds, run, options):
@@ -77,20 +91,18 @@ def main():
     parser.add_argument("--disk", default=tempfile.gettempdir())
     options = parser.parse_args()
     lanner = built()
-    names = [f"file-{number:05}.bin" for number in range(options.files)]
     with tempfile.TemporaryDirectory(dir="/dev/shm") as memory, tempfile.TemporaryDirectory(dir=options.disk) as disk:
         server = Nginx(memory)
-        for number, name in enumerate(names):
-            random_file(os.path.join(server.root, name), options.size, number)
+        names = files(server.root, options.files, options.size)
         all = commands(lanner, lists(server, names, memory))
 
         def run(program, place):
-            return rate(all[program], names, server.root, place)
+            return len(names) / fetched(timed, all[program], names, server.root, place)
 
         if options.where != "disk":
-            compare("memory", memory, {"aria2c": 1.0, "curl": 0.5}, run, options)
+            compare("memory", memory, BOUNDS["memory"], run, options)
         if options.where != "memory":
-            compare("disk", disk, {"aria2c": 2.0, "curl": 0.8}, run, options)
+            compare("disk", disk, BOUNDS["disk"], run, options)
         server.stop()
     sys.exit(1 if failed else 0)
 
