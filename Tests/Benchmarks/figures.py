@@ -91,7 +91,8 @@ def programs(series, where=""):
     rows = []
     for program, runs in series.runs.items():
         walls = series.values(program, "wall")
-        rows.append([f"`{program}`", rounded(statistics.median(walls)), f"{rounded(min(walls))} – {rounded(max(walls))}",
+        spread = f"{rounded(min(walls))} – {rounded(max(walls))}"
+        rows.append([f"`{program}`", rounded(statistics.median(walls)), spread,
                      *(rounded(series.median(program, figure)) for figure in ["rate", "cost", "peak"])])
     count = len(runs)
     cost = "CPU, ms a file" if series.has_many else "CPU, s per GiB"
@@ -113,9 +114,12 @@ def growth_tables(cases):
         names = list(all[0].runs)
         cost = "CPU ms a file" if has_many else "CPU s per GiB"
         head = [label, *(f"`{name}`, {word}" for word in [all[0].unit, cost] for name in names)]
-        yield table(head, [
-            [f"{series.files:,}" if has_many else f"{series.size // MIB:,} MiB",
-             *(rounded(series.median(name, figure)) for figure in ["rate", "cost"] for name in names)] for series in all])
+        yield table(head, [[tick(series), *(rounded(series.median(name, figure)) for figure in ["rate", "cost"]
+                                            for name in names)] for series in all])
+
+
+def tick(series):
+    return f"{series.files:,}" if series.has_many else f"{series.size // MIB:,} MiB"
 
 
 def ordered(cases, has_many):
@@ -180,13 +184,15 @@ def color(program):
 
 def svg(title, width, height, elements):
     return "\n".join([
-        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width} {height}" width="{width}" height="{height}" role="img">',
+        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width} {height}" width="{width}" height="{height}" '
+        'role="img">',
         f"<title>{html.escape(title)}</title>", f"<style>\n{STYLE}\n</style>",
         f'<rect width="{width}" height="{height}" fill="#ffffff"/>', *elements, "</svg>"]) + "\n"
 
 
 def text(x, y, words, kind=""):
-    return f'<text x="{x:g}" y="{y:g}"{f" class={kind!r}" if kind else ""}>{html.escape(words)}</text>'.replace("'", '"')
+    kind = f' class="{kind}"' if kind else ""
+    return f'<text x="{x:g}" y="{y:g}"{kind}>{html.escape(words)}</text>'
 
 
 def bars(panel, left, width):
@@ -233,8 +239,8 @@ def lines(panel, ticks, left, width):
         yield f'<line class="{"grid" if mark else "axis"}" x1="{start:g}" x2="{right:g}" y1="{y:.1f}" y2="{y:.1f}"/>'
         yield text(start - 5, y + 4, f"{mark:,g}", "note end")
     places = [start + 18 + (right - start - 36) * number / max(1, len(ticks) - 1) for number in range(len(ticks))]
-    for x, tick in zip(places, ticks):
-        yield text(x, bottom + 16, tick, "note middle")
+    for x, words in zip(places, ticks):
+        yield text(x, bottom + 16, words, "note middle")
     legend = start
     for program, values in panel.values.items():
         points = [f"{x:.1f} {bottom - value * height:.1f}" for x, value in zip(places, values)]
@@ -255,8 +261,7 @@ def growth_plot(title, cases):
         all = ordered(cases, has_many)
         if all:
             values = {name: [series.median(name, figure) for series in all] for name in all[0].runs}
-            ticks = [f"{series.files:,}" if has_many else f"{series.size // MIB:,} MiB" for series in all]
-            panels.append((Panel(head, unit, values), ticks))
+            panels.append((Panel(head, unit, values), [tick(series) for series in all]))
     elements = [element for number, (panel, ticks) in enumerate(panels)
                 for element in lines(panel, ticks, 12 + 280 * number, 280)]
     return svg(title, 12 + 280 * len(panels), 220, elements)
@@ -276,8 +281,8 @@ def plot(cases, name):
     all = of_case(cases, name)
     if name == "small":
         return bar_plot(title, [panel_of(series, "rate", f"Small files{PLACES[key]}") for key, series in all.items()])
-    shown = {"large": ["rate", "cost", "peak"], "checksum": ["rate", "cost"], "tls": ["rate", "cost"]}.get(name, ["rate"])
-    return bar_plot(title, [panel_of(all[name], figure) for figure in shown])
+    shown = {"large": ["rate", "cost", "peak"], "limited": ["rate"], "latency": ["rate"]}
+    return bar_plot(title, [panel_of(all[name], figure) for figure in shown.get(name, ["rate", "cost"])])
 
 
 def write(results):

@@ -55,7 +55,7 @@ def digest(path):
 
 
 class Nginx:
-    """nginx on a free port, with an access log of the bytes it sent; over TLS with HTTP/2 given a certificate and a key."""
+    """nginx on a free port, with an access log of the bytes it sent; with a certificate and its key, TLS and HTTP/2."""
 
     def __init__(self, directory, rate=None, certificate=None):
         self.scheme = "https" if certificate else "http"

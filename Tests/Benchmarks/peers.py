@@ -1,8 +1,9 @@
 #!/usr/bin/env python3
 """Measures `lanner get` beside curl, aria2c and wget, in turn, and writes what Docs/Performance.md shows.
 
-  peers.py [--only CASE…] [--rounds N] [--scale FACTOR] [--disk DIR] [--results FILE]
-                                      measures, into FILE, which keeps what it has of other cases
+  peers.py [--only CASE…] [--rounds N] [--scale FACTOR] [--size MiB] [--disk DIR] [--results FILE]
+                                      measures, into FILE, which keeps what it has of other cases; `scale` is for sizes
+                                      and numbers of files, `size` for one file but not for growth
   peers.py --write [--results FILE]   measures nothing: writes tables and plots from FILE
 
 Cases:
@@ -45,6 +46,9 @@ class Bench:
     def scaled(self, number):
         return max(1, round(number * self.options.scale))
 
+    def size(self, mebibytes):
+        return self.options.size or self.scaled(mebibytes)
+
     def get(self, *more):
         return [*self.lanner, "-o", "file", *more]
 
@@ -59,7 +63,7 @@ class Bench:
                 server.stop()
 
     def run(self, command, place, before=()):
-        """Seconds, seconds of processor and MiB of memory at most that a command takes; `before` it do what is not measured."""
+        """Seconds, seconds of processor and MiB of memory that a command takes; what goes `before` it is not measured."""
         file = os.path.join(self.directory, "measured")
         result = subprocess.run([*before, self.measure, file, *command], cwd=place, env=self.environment,
                                 stdout=subprocess.DEVNULL)
@@ -95,7 +99,7 @@ class Bench:
 
     def one_file(self, name, mebibytes, server, programs, before=(), url=None):
         """Measures one file; the programs' commands are made from its URL and its digest."""
-        size = self.scaled(mebibytes) * MIB
+        size = mebibytes * MIB
         source = os.path.join(server.root, "file")
         random_file(source, size, 1)
         commands = programs(url or server.url("file"), digest(source) if name == "checksum" else None)
@@ -111,13 +115,13 @@ class Bench:
 
 def large(bench):
     with bench.server() as (server, _):
-        bench.one_file("large", 2048, server, lambda url, _: {
+        bench.one_file("large", bench.size(2048), server, lambda url, _: {
             "lanner": bench.get(url), "curl": [*CURL, url], "aria2c": [*ARIA2C, url], "wget": [*WGET, url]})
 
 
 def checksum(bench):
     with bench.server() as (server, _):
-        bench.one_file("checksum", 2048, server, lambda url, digest: {
+        bench.one_file("checksum", bench.size(2048), server, lambda url, digest: {
             "lanner": bench.get("--checksum", f"sha256:{digest}", url),
             "curl, sha256sum": ["sh", "-c", f"curl -sS -o file {url} && sha256sum file"]})
 
@@ -129,13 +133,14 @@ def many(bench):
 
 def limited(bench):
     with bench.server(rate="5m") as (server, _):
-        bench.one_file("limited", 400, server, lambda url, _: {
-            "lanner -x 8": bench.get("-x", "8", url), "lanner -x 1": bench.get("-x", "1", url), "aria2c -x8": [*SPLIT, url]})
+        bench.one_file("limited", bench.size(400), server, lambda url, _: {
+            "lanner -x 8": bench.get("-x", "8", url), "lanner -x 1": bench.get("-x", "1", url),
+            "aria2c -x8": [*SPLIT, url]})
 
 
 def adaptive(bench):
     with bench.server() as (server, _):
-        bench.one_file("adaptive", 2048, server, lambda url, _: {
+        bench.one_file("adaptive", bench.size(2048), server, lambda url, _: {
             f"lanner -x {number}": bench.get("-x", number, url) for number in ["4", "1"]})
 
 
@@ -144,7 +149,7 @@ def latency(bench):
         with subprocess.Popen([sys.executable, RELAY, str(server.port)], stdout=subprocess.PIPE, text=True) as relay:
             try:
                 port = int(relay.stdout.readline())
-                bench.one_file("latency", 400, server, lambda url, _: {
+                bench.one_file("latency", bench.size(400), server, lambda url, _: {
                     "lanner -x 8": bench.get("-x", "8", url), "lanner -x 1": bench.get("-x", "1", url),
                     "aria2c -x8": [*SPLIT, url], "curl": [*CURL, url]}, url=f"http://127.0.0.1:{port}/file")
             finally:
@@ -160,7 +165,7 @@ def tls(bench):
     trusting = ["unshare", "-m", *(["-r"] if os.geteuid() else []), "sh", "-c",
                 f'mount --bind {certificate} {AUTHORITIES} && exec "$@"', "sh"]
     with bench.server(certificate=(certificate, key)) as (server, _):
-        bench.one_file("tls", 1024, server, lambda url, _: {
+        bench.one_file("tls", bench.size(1024), server, lambda url, _: {
             "lanner": bench.get(url), "curl": [*CURL, "--http2", url]}, trusting)
         with open(server.log) as log:
             if any(line.split()[2] != "HTTP/2.0" for line in log):
@@ -170,7 +175,8 @@ def tls(bench):
 def growth(bench):
     with bench.server() as (server, _):
         for size in [64, 256, 1024, 2048]:
-            bench.one_file(f"growth {size} MiB", size, server, lambda url, _: {"lanner": bench.get(url), "curl": [*CURL, url]})
+            bench.one_file(f"growth {size} MiB", bench.scaled(size), server, lambda url, _: {
+                "lanner": bench.get(url), "curl": [*CURL, url]})
     for count in [100, 1000, 5000, 20000]:
         bench.many_files(f"growth {count} files", bench.scaled(count), "/dev/shm", ["aria2c", "curl"])
 
@@ -212,14 +218,14 @@ def saved(path, results):
     with open(path + ".new", "w") as file:
         # A line for each run.
         text = json.dumps(results, indent=1)
-        file.write(re.sub(r"\{\s+(\"wall\"[^}]*?)\s+\}", lambda run: "{" + re.sub(r"\s+", " ", run.group(1)) + "}", text) + "\n")
+        file.write(re.sub(r'\{[^{}]*"wall"[^{}]*\}', lambda run: " ".join(run.group().split()), text) + "\n")
     os.replace(path + ".new", path)
 
 
 def measured(options):
     results, here = loaded(options.results), machine(options.disk)
     if results["machine"] not in (None, here):
-        raise SystemExit(f"what {options.results} has was measured elsewhere, or beside other versions: {results['machine']}")
+        raise SystemExit(f"{options.results} is from another machine, or beside other versions: {results['machine']}")
     results["machine"] = here
 
     def keep(name, series):
@@ -240,6 +246,7 @@ def main():
     parser.add_argument("--only", nargs="+", choices=CASES, metavar="CASE")
     parser.add_argument("--rounds", type=int, default=5)
     parser.add_argument("--scale", type=float, default=1)
+    parser.add_argument("--size", type=int)
     parser.add_argument("--disk", default=tempfile.gettempdir())
     parser.add_argument("--results", default=RESULTS)
     parser.add_argument("--write", action="store_true")
