@@ -28,8 +28,7 @@ RESULTS = os.path.join(ROOT, "Tests", "Benchmarks", "results.json")
 # Where Debian's libcurl looks for authorities.
 AUTHORITIES = "/etc/ssl/certs/ca-certificates.crt"
 CURL = ["curl", "-sS", "-o", "file"]
-# By itself it writes zeros first.
-ARIA2C = ["aria2c", "-q", "--file-allocation=none", "-o", "file"]
+ARIA2C = ["aria2c", "-q", "-o", "file"]
 SPLIT = [*ARIA2C, "-x8", "-s8", "-k1M"]
 WGET = ["wget", "-q", "-O", "file"]
 RELAY = os.path.join(ROOT, "Tests", "Benchmarks", "relay.py")
