@@ -55,7 +55,9 @@ final class Servers: Sendable {
         let index = random.below(sites.count)
         let site = sites[index]
         if random.chance(1, in: 3) { return serveOtherVersion(at: index, using: &random) }
-        let step = random.chance(1, in: 2) ? breakdown(&random) : oddity(of: site, lying, &random)
+        let lies = lying && site.isLying && random.chance(1, in: 4)
+        let step =
+            lies ? lie(of: site, &random) : random.chance(1, in: 2) ? breakdown(&random) : oddity(of: site, &random)
         let place = [site.alias.absoluteString, site.mirror.absoluteString, site.place][min(2, random.below(8))]
         journal.note("serve", index, text: "\(step)")
         transport.script(place, step)
@@ -139,8 +141,8 @@ final class Servers: Sendable {
     }
 
     /// What bad servers do.
-    private func oddity(of site: Site, _ lying: Bool, _ random: inout SeededGenerator) -> ScriptedTransport.Step {
-        switch random.below(10) {
+    private func oddity(of site: Site, _ random: inout SeededGenerator) -> ScriptedTransport.Step {
+        switch random.below(9) {
         case 0: .status([404, 403, 410, 500, 408, 425, 412, 416][random.below(8)])
         case 1: .ignoreRange
         case 2: .wrongRange(offset: Int64(random.below(200)) - 100)
@@ -150,8 +152,7 @@ final class Servers: Sendable {
         case 5: .fields(["ETag": "\"other-\(random.below(3))\""])
         case 6: .redirect(to: random.chance(1, in: 2) ? site.alias.absoluteString : site.place)
         case 7: .redirect(to: ["ftp://a.example/", "//", "http://[::1", "/nowhere"][random.below(4)])
-        case 8: unsatisfied(of: site, &random)
-        default: site.isLying && lying ? lie(of: site, &random) : .ignoreRange
+        default: unsatisfied(of: site, &random)
         }
     }
 
