@@ -6,7 +6,8 @@ final class Lookout: Sendable {
     private struct Seen {
         var requests = 0
         var running = 0
-        var files: [String: Int] = [:]
+        /// By host, as long as that is limited.
+        var files: [String: Int]?
     }
 
     private let journal: Journal
@@ -28,12 +29,14 @@ final class Lookout: Sendable {
     }
 
     private func lookAtHosts(of manager: SessionManager) {
-        let now = manager.openFilesByHost
+        let limit = manager.configuration.maxConcurrentTasksPerHost
+        let now = limit == nil ? nil : manager.openFilesByHost
         let before = seen.withLock { seen in
             defer { seen.files = now }
             return seen.files
         }
-        guard let limit = manager.configuration.maxConcurrentTasksPerHost else { return }
+        // What ran before there was a limit may go on.
+        guard let limit, let now, let before else { return }
         for (host, count) in now where count > before[host] ?? 0 && count > limit {
             journal.report(.limit, "\(count) of \(host) run, \(limit) may")
         }
