@@ -162,7 +162,7 @@ extension Download {
         return Transfer(
             exchanges: [], claimed: written, base: written.count, since: context.now, lastAdvance: context.now,
             speedMark: (context.now, 0), lastMark: (context.now, written.count), lastSync: context.now,
-            latency: .zero, asksForMore: false, connections: ConnectionRule(since: context.now, wanted: connections))
+            latency: .zero, asksForMore: false, connections: ConnectionRule(wanted: connections))
     }
 
     private mutating func fromZero(_ exchange: Exchange, _ reason: RestartReason, _ context: inout Context) {

@@ -1,8 +1,8 @@
 /// How many connections one download is worth: more are tried, and stay when they bring more.
 ///
 /// It is told at regular times how much has come, and says how many there should be. First it tries as many again as
-/// there are, for each of them costs time while it is missing; after a try that brought nothing one at a time, with
-/// longer and longer pauses.
+/// there are, and four times as many where these bring as much as the others, for each of them costs time while it is
+/// missing; after a try that brought nothing, or less than that, one at a time, with longer and longer pauses.
 package struct ConnectionRule: Sendable, Equatable {
     /// What it goes by.
     package struct Look: Sendable, Equatable {
@@ -52,18 +52,19 @@ package struct ConnectionRule: Sendable, Equatable {
         var begun: Duration
     }
 
-    /// A gain of half as much shows soon, one of a tenth after a while.
+    /// What there is is measured for so long. Whether more bring as much each shows soon, a gain of a tenth after a while:
+    /// servers that keep to a speed send in bursts.
     static let window: Duration = .milliseconds(500)
+    static let shortWindow: Duration = .milliseconds(250)
     static let longWindow: Duration = .milliseconds(1500)
     /// How long a try at most waits for its connections.
     static let patience: Duration = .seconds(2)
     static let firstPause: Duration = .seconds(4)
     static let longestPause: Duration = .seconds(256)
 
-    /// One connection, over which bytes come from a time on, or so many.
-    package init(since time: Duration, wanted: Int = 1) {
+    /// One connection, or so many.
+    package init(wanted: Int = 1) {
         self.wanted = max(1, wanted)
-        mark = Mark(time: time, received: 0)
     }
 
     /// Looks at what has come.
@@ -76,7 +77,7 @@ package struct ConnectionRule: Sendable, Equatable {
             return
         }
         let time = look.now - mark.time
-        guard time >= Self.window else { return }
+        guard time >= (trial == nil ? Self.window : Self.shortWindow) else { return }
         let speed = max(0, look.received - mark.received).perSecond(over: time)
         if let trial { judge(trial, speed, over: time, look) } else { consider(speed, look) }
     }
@@ -97,15 +98,16 @@ package struct ConnectionRule: Sendable, Equatable {
 
     /// Whether what comes from now on tells something of all connections.
     private func isReady(_ look: Look) -> Bool {
-        guard let trial else { return true }
+        // The first bytes may have waited for a while.
+        guard let trial else { return look.received > 0 }
         return look.running >= wanted || look.now - trial.begun >= Self.patience
     }
 
-    private mutating func consider(_ speed: Int64, _ look: Look) {
+    private mutating func consider(_ speed: Int64, _ look: Look, times factor: Int = 2) {
         mark = Mark(time: look.now, received: look.received)
         guard look.now >= rest, wanted < look.most, isWorthATry(look, speed) else { return }
         trial = Trial(before: wanted, speed: speed, begun: look.now)
-        wanted = min(look.most, isCautious ? wanted + 1 : wanted * 2)
+        wanted = min(look.most, isCautious ? wanted + 1 : wanted * factor)
         mark = nil
     }
 
@@ -115,16 +117,23 @@ package struct ConnectionRule: Sendable, Equatable {
     }
 
     private mutating func judge(_ trial: Trial, _ speed: Int64, over time: Duration, _ look: Look) {
-        let isMuch = speed > trial.speed.addingClamped(trial.speed / 2)
-        guard isMuch || time >= Self.longWindow else { return }
-        if isMuch || speed > trial.speed.addingClamped(trial.speed / 10) {
-            self.trial = nil
-            pause = Self.firstPause
-            consider(speed, look)
-        } else {
+        // As if each brought what each of them brought before.
+        let most = (trial.speed / Int64(trial.before)).multipliedClamped(by: Int64(wanted))
+        let isMost = speed >= most - most / 8
+        guard isMost || time >= Self.longWindow else { return }
+        guard isMost || speed > trial.speed.addingClamped(trial.speed / 10) else {
             settle(at: trial.before)
-            waitLonger(at: look.now, .zero)
+            return waitLonger(at: look.now, .zero)
         }
+        self.trial = nil
+        pause = Self.firstPause
+        if isMost { return consider(speed, look, times: 4) }
+        // So many would have brought the same, each as much as before.
+        let each = max(1, trial.speed / Int64(trial.before))
+        let enough = Int(min(speed / each + (speed % each > 0 ? 1 : 0), Int64(wanted)))
+        if enough == wanted { return consider(speed, look) }
+        (wanted, mark) = (enough, Mark(time: look.now, received: look.received))
+        waitLonger(at: look.now, .zero)
     }
 
     private mutating func settle(at count: Int) {
