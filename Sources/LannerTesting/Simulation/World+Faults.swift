@@ -39,21 +39,23 @@ extension World {
         let number = random.below(8)
         switch number {
         case 0, 1: end()
-        case 2...5: asked = dieAtWork()
+        case 2...4: asked = dieAtWork()
+        case 5: asked = die(before: .syncDirectory)
         case 6: asked = dieInCommit()
         default: break
         }
+        let isBetween = number == 5
         // Of what could not be kept at once, and is tried again, a part may be there.
         let isOneCommit = manager.storeFailures == failures
-        relaunch(reboots: number == 6 || random.chance(1, in: 2))
+        relaunch(reboots: number == 6 || !isBetween && random.chance(1, in: 2))
         if isOneCommit { watch.compareTogether(asked, manager) }
-        switch random.below(4) {
+        switch random.below(isBetween ? 2 : 4) {
         // What a manager has read and not touched yet.
         case 0: relaunch(reboots: true)
         // What it has added to.
         case 1, 2:
             _ = beBusy()
-            relaunch(reboots: random.chance(1, in: 2))
+            relaunch(reboots: isBetween || random.chance(1, in: 2))
         default: break
         }
         if transport.traits.outlivesProcess { useEach() }
@@ -70,12 +72,15 @@ extension World {
     /// The process dies in the middle of what the next pieces of work do: anywhere, or where most is to lose.
     private func dieAtWork() -> [DownloadTask] {
         let (anywhere, operations) = (random.chance(1, in: 2), random.below(12))
-        let last: MemoryDisk.Operation = random.chance(1, in: 2) ? .sync : .syncDirectory
-        disk.state.withLock { state in
-            if anywhere { state.operationsLeft = operations } else { state.lastOperation = last }
-        }
+        guard anywhere else { return die(before: random.chance(1, in: 2) ? .sync : .syncDirectory) }
+        disk.state.withLock { $0.operationsLeft = operations }
+        return beBusy()
+    }
+
+    private func die(before last: MemoryDisk.Operation) -> [DownloadTask] {
+        disk.state.withLock { $0.lastOperation = last }
         let asked = beBusy()
-        if !anywhere { for _ in 0..<32 where !lanes.runAny(using: &random) { deliver() } }
+        for _ in 0..<32 where !lanes.runAny(using: &random) { deliver() }
         return asked
     }
 

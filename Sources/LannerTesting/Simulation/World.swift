@@ -175,7 +175,7 @@ public final class World {
     }
 
     static func store(disk: MemoryDisk, _ lanes: any LaneFactory) -> any Store {
-        FileStore(directory: "/downloads", disk: disk, lanes: lanes, smallestCompaction: 4096)
+        FileStore(directory: "/downloads", disk: disk, lanes: lanes, smallestCompaction: 1024)
     }
 
     /// Hands the present manager, and that of every later launch, to code of yours, as the start of a program would.
