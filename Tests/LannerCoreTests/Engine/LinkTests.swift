@@ -305,7 +305,7 @@ import Testing
     }
 }
 
-/// A provider as a program has one, with threads.
+/// A provider as a program has one, with threads. It is never too slow: no time passes for the manager.
 @Suite(.timeLimit(.minutes(15))) struct LinkProviderTests {
     private func manager(
         _ transport: ScriptedTransport, _ provider: @escaping DownloadLink.Provider
@@ -314,7 +314,7 @@ import Testing
             "links", configuration: SessionConfiguration(), transport: transport, store: MemoryStore(),
             logger: RecordingLog(), cache: Cache("links", downloadPath: "/downloads"),
             operationQueue: DispatchQueue(label: "links"),
-            environment: Environment(fileSystem: MemoryDisk(), links: ProvidedLinks(provider)))
+            environment: Environment(clock: ManualClock(), fileSystem: MemoryDisk(), links: ProvidedLinks(provider)))
     }
 
     @Test func isAskedInTheBackground() async throws {
