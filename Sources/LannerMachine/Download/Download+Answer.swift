@@ -29,7 +29,7 @@ extension Download {
         switch verdict {
         case .whole(let version):
             tellHead(head, &context)
-            acceptWhole(exchange, version, restarted: forgetOtherVersion(than: version), &context)
+            acceptWhole(exchange, version, restarted: forgetOtherVersion(than: version, exchange), &context)
         case .resumed(let version, let joint):
             tellHead(head, &context)
             carried.join(at: joint)
@@ -49,9 +49,12 @@ extension Download {
         }
     }
 
-    /// What is known may be of a version of which nothing is held: the open file would be compared with the digest of that.
-    private mutating func forgetOtherVersion(than new: Version) -> RestartReason? {
-        guard let digest = version?.digest, digest != new.digest else { return nil }
+    /// The place that told the version may have another one now: nothing is held of the first, and its digest is not that of
+    /// what comes. It stays that of what another place sends.
+    private mutating func forgetOtherVersion(than new: Version, _ exchange: Exchange) -> RestartReason? {
+        guard let digest = version?.digest, digest != new.digest, exchange.ask.source == mirrors.ofVersion else {
+            return nil
+        }
         version = nil
         return .contentChanged
     }

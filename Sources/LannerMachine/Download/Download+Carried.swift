@@ -99,7 +99,7 @@ extension Download {
             tell(.progress(completed: completed, total: total), &context)
             record(.status, &context)
         case .opening, .transferring, .pausing, .verifying, .publishing, .failed, .succeeded:
-            // Of a failure, too: its record does not name the exchange any more.
+            // Also after a failure: the record of that does not name the exchange any more.
             ignore(.late("inherit"), &context)
         }
     }

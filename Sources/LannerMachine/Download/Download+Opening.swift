@@ -38,16 +38,25 @@ extension Download {
     /// Bytes of a version that no request can be tied to are of no use, unless they are the whole file and of one piece.
     private mutating func forgetBytesThatCannotBeResumed(_ context: inout Context) {
         if carried.data != nil, !context.settings.takesResumeData { return giveUpBytes(.cannotResume, &context) }
-        guard !written.isEmpty else { return }
+        guard !written.isEmpty else { return forgetDigestOfNothing() }
         if isComplete, isDecidedByDigest || !isTiedByDigest { return }
         if let gap = nextGap, !isPlain, version != nil, ask(for: gap, context.settings.delivery) != nil { return }
         giveUpBytes(.cannotResume, &context)
+    }
+
+    /// A version of which nothing is held, and that only a digest could tell from another.
+    private mutating func forgetDigestOfNothing() {
+        guard carried.data == nil, let version,
+            version.rung(from: .strongTag, hasDigest: hasDigest) == .digestOnly
+        else { return }
+        self.version = nil
     }
 
     /// Leaves the partial file for another, in name only; the engine makes it when it is opened. Other bytes never come to
     /// where a record claims some, for nobody knows whether a newer one is kept.
     mutating func leaveFile() {
         generation = generation == .max ? 1 : generation + 1
+        isOlderThanPieces = false
     }
 
     /// Begins from zero, in another partial file.
@@ -66,7 +75,6 @@ extension Download {
         isUnproven = false
         isTiedByDigest = false
         isOfOtherURL = false
-        isOlderThanPieces = false
         if isLoss { tell(.progress(completed: 0, total: nil), &context) }
         record(.status, &context)
     }
@@ -100,7 +108,7 @@ extension Download {
         switch state {
         case .opening(let opening):
             guard case .file = opening.step else { return ignore(.late("opened"), &context) }
-            if held.isEmpty, !written.isEmpty { return startOver(.bytesLost, &context) }
+            if held != written, held.isEmpty || isOlderThanPieces { return startOver(.bytesLost, &context) }
             loseWhatIsNotThere(held, &context)
             beginFirst(opening, &context)
         case .transferring, .pausing:

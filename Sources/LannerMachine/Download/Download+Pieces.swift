@@ -5,7 +5,8 @@ extension Download {
     /// asks for it at once.
     mutating func damaged(_ piece: Range<Int64>, _ context: inout Context) {
         switch state {
-        // Who reads a record from before the pieces, the last that could be kept, would take other bytes for its own.
+        // The last record that could be kept may be from before the pieces: it claims these bytes, and has nothing to
+        // compare others with that come in their place.
         case .opening where isOlderThanPieces, .transferring where isOlderThanPieces,
             .verifying where isOlderThanPieces:
             return startOver(.wrongPiece, &context)

@@ -67,6 +67,7 @@ extension Download {
         written: ByteRanges, synced: ByteRanges, _ reason: RestartReason, _ context: inout Context
     ) {
         let isLess = written.intersection(self.written) != self.written
+        if isLess, isOlderThanPieces { return giveUpBytes(reason, &context) }
         let before = completed
         self.written = written
         self.synced = synced

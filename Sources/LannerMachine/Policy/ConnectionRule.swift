@@ -2,7 +2,7 @@
 ///
 /// It is told at regular times how much has come, and says how many there should be. First it tries as many again as
 /// there are, and four times as many where these bring as much as the others, for each of them costs time while it is
-/// missing; after a try that brought nothing, or less than that, one at a time, with longer and longer pauses.
+/// missing; after a try of which not all were worth it one at a time, with longer and longer pauses.
 package struct ConnectionRule: Sendable, Equatable {
     /// What it goes by.
     package struct Look: Sendable, Equatable {
@@ -52,10 +52,11 @@ package struct ConnectionRule: Sendable, Equatable {
         var begun: Duration
     }
 
-    /// What there is is measured for so long. Whether more bring as much each shows soon, a gain of a tenth after a while:
-    /// servers that keep to a speed send in bursts.
+    /// For how long at least the present speed is measured.
     static let window: Duration = .milliseconds(500)
+    /// And that of a try: it shows soon whether each of more brings as much.
     static let shortWindow: Duration = .milliseconds(250)
+    /// A gain of a tenth shows later, since servers that keep to a speed send in bursts.
     static let longWindow: Duration = .milliseconds(1500)
     /// How long a try at most waits for its connections.
     static let patience: Duration = .seconds(2)
@@ -91,7 +92,8 @@ package struct ConnectionRule: Sendable, Equatable {
     /// A connection was lost, and so many are left.
     package mutating func wasLost(at now: Duration, left: Int) {
         settle(at: max(1, min(wanted, left)))
-        waitLonger(at: now, .zero)
+        // Those that are lost together are one reason to wait.
+        if now >= rest { waitLonger(at: now, .zero) }
     }
 
     // MARK: Trying
@@ -127,7 +129,8 @@ package struct ConnectionRule: Sendable, Equatable {
         }
         self.trial = nil
         pause = Self.firstPause
-        if isMost { return consider(speed, look, times: 4) }
+        // A burst may have shown more than they bring.
+        if isMost { return consider(min(speed, most), look, times: 4) }
         // So many would have brought the same, each as much as before.
         let each = max(1, trial.speed / Int64(trial.before))
         let enough = Int(min(speed / each + (speed % each > 0 ? 1 : 0), Int64(wanted)))

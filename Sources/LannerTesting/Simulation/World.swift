@@ -97,22 +97,24 @@ public final class World {
         conflictPolicy = Self.conflictPolicy(of: seed)
         launch = Launch(parts, Self.configuration(&random, conflictPolicy)) { Self.store(disk: parts.disk, $0) }
         watch = Watch(journal)
-        let hasSynced = hasSynced
-        disk.state.withLock { state in
-            state.whileSyncing = { path in
-                // A store syncs under its lock, where nobody else comes in.
-                guard path.hasSuffix(".part") else { return }
-                hasSynced.withLock { $0 = true }
-                meanwhile.pass()
-            }
-        }
         self.random = random
         if !transport.traits.hasResumeData {
             watch.ranged = Set(servers.sites.filter(\.isRanged).flatMap { [$0.url, $0.alias] })
         }
         disk.place(Self.foreign, at: Self.foreignPath)
         try? disk.syncDirectory(Self.foreignDirectory)
+        disk.state.withLock { $0.whileSyncing = whileSyncing }
         begin()
+    }
+
+    /// What the disk calls while it syncs a file.
+    private var whileSyncing: @Sendable (String) -> Void {
+        { [hasSynced, meanwhile] path in
+            // A store syncs under its lock, where nobody else comes in.
+            guard path.hasSuffix(".part") else { return }
+            hasSynced.withLock { $0 = true }
+            meanwhile.pass()
+        }
     }
 
     /// A file that is none of the manager's, in a place that downloads want.

@@ -148,6 +148,24 @@ import Testing
         #expect(line.rule.wanted == 1)
     }
 
+    @Test func thoseThatAreLostTogetherAreOneReasonToWait() {
+        var line = Line(most: 8) { Int64($0) * 5_000_000 }
+        line.run(.seconds(3))
+        for left in (2..<8).reversed() { line.rule.wasLost(at: line.now, left: left) }
+        #expect(line.rule.wanted == 2)
+        #expect(line.changes(in: .seconds(6)).prefix(2) == [2, 3])
+    }
+
+    /// What came in a burst is not taken for what a connection brings.
+    @Test func aBurstDoesNotMakeTheOthersLookSlow() {
+        var line = Line(most: 8) { Int64($0) * 5_000_000 }
+        line.run(.milliseconds(1000))
+        #expect(line.rule.wanted == 2)
+        line.received += 2_000_000
+        line.run(.seconds(10))
+        #expect(line.rule.wanted == 8)
+    }
+
     @Test func aLowerLimitHoldsAtOnce() {
         var line = Line(most: 4) { Int64($0) * 5_000_000 }
         line.run(.seconds(3))

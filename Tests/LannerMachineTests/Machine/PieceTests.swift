@@ -135,6 +135,21 @@ import Testing
         #expect(!damaged(&bench, 2).contains { if case .file(_, _, .startOver) = $0 { true } else { false } })
     }
 
+    /// The file was closed before anybody heard of the wrong piece, or has lost some bytes.
+    @Test func norAreThoseOfWhichSomeAreGone() {
+        var bench = Bench.resting(saved: .holding(0..<500))
+        bench.feed(.expectPieces(bench.id))
+        bench.verb(.start)
+        var other = bench
+        bench.opened(1, 0..<500)
+        bench.verb(.suspend)
+        #expect(bench.closed(1, 100..<500).restarts == [.bytesLost])
+        #expect(bench.machine[bench.id]?.saved.written.isEmpty == true)
+        #expect(bench.machine[bench.id]?.saved.generation == 2)
+        #expect(other.feed(.file(other.id, 1, .opened(held: ByteRanges([100..<500])))).restarts == [.bytesLost])
+        #expect(other.machine[other.id]?.saved.generation == 2)
+    }
+
     /// A piece at the beginning was wrong, and no answer had told the size.
     @Test func noneIsTheSizeOfAnotherFile() {
         var saved = Saved.holding(500..<700)
@@ -247,6 +262,27 @@ import Testing
         bench.closed(3, 0..<500)
         bench.pass(.seconds(100))
         #expect(bench.opened(4, 0..<500).asks.map(\.rung) == [.strongTag])
+    }
+
+    @Test func thatOfTheURLCountsForItsMirror() {
+        var bench = Bench.requesting(mirrors: 1)
+        bench.feed(.exchange(bench.id, 1, .head(head(.file()))))
+        bench.feed(.exchange(bench.id, 1, .failed(DownloadFailure(.transport(.connectionLost), ""))))
+        bench.closed(1)
+        #expect(bench.opened(2).asks.map(\.source) == [1])
+        let actions = bench.feed(.exchange(bench.id, 2, .head(.file(tag: "\"old\""))))
+        #expect(!actions.contains { if case .file(_, _, .startOver) = $0 { true } else { false } })
+    }
+
+    /// With nothing but a digest to tell versions apart, a part of another one would be compared with the first one's.
+    @Test func withNothingHeldAndNothingElseToTellByItIsForgotten() {
+        let settings = Settings().with { $0.delivery = .sliced(100...100, inFlight: 1) }
+        var bench = Bench.requesting(settings)
+        bench.feed(.exchange(bench.id, 1, .head(head(.part(0..<100, of: 1000, tag: nil)))))
+        bench.feed(.exchange(bench.id, 1, .failed(DownloadFailure(.transport(.connectionLost), ""))))
+        bench.closed(1)
+        bench.pass(.seconds(100))
+        #expect(bench.opened(2).asks.map(\.held) == [nil])
     }
 
     @Test func anotherIsAnotherFile() {
