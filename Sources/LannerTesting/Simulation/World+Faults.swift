@@ -37,12 +37,6 @@ extension World {
         var asked: [DownloadTask] = []
         let failures = manager.storeFailures
         let number = random.below(8)
-        // What these die at is all that goes wrong, and nothing is tried again.
-        let isSudden = number == 5 || number == 6
-        if isSudden {
-            disk.failNothing()
-            disk.capacity = nil
-        }
         switch number {
         case 0, 1: end()
         case 2...4: asked = dieAtWork()
@@ -52,7 +46,7 @@ extension World {
         }
         let isBetween = number == 5
         // Of what could not be kept at once, and is tried again, a part may be there.
-        let isOneCommit = isSudden || manager.storeFailures == failures
+        let isOneCommit = manager.storeFailures == failures
         relaunch(reboots: number == 6 || !isBetween && random.chance(1, in: 2))
         if isOneCommit { watch.compareTogether(asked, manager) }
         switch random.below(isBetween ? 2 : 4) {
