@@ -52,6 +52,9 @@ final class Launch: Sendable {
     /// What the store holds, if it is one in memory.
     var contents: [String: Data] { (store as? MemoryStore)?.contents ?? [:] }
 
+    /// How many commits its store could not keep.
+    var failedCommits: Int { records.failures.withLock { $0 } }
+
     /// Nothing of this launch does anything any more.
     func die() {
         network.die()
@@ -168,6 +171,7 @@ private final class LaunchStore: Store {
     private let store: any Store
     private let meanwhile: @Sendable () -> Void
     private let isDead = Locked(false)
+    let failures = Locked(0)
 
     init(_ store: any Store, meanwhile: @escaping @Sendable () -> Void) {
         self.store = store
@@ -182,7 +186,10 @@ private final class LaunchStore: Store {
     ) {
         if isDead.withLock({ $0 }) { return }
         meanwhile()
-        store.commit(changes, durability: durability, completion: completion)
+        store.commit(changes, durability: durability) { [failures] result in
+            if case .failure = result { failures.withLock { $0 += 1 } }
+            completion(result)
+        }
     }
 
     func close() {

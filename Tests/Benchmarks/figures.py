@@ -20,6 +20,7 @@ BOUNDS = [
     ("adaptive", "lanner -x 4", "lanner -x 1", "wall", "at most", 1.05),
     ("latency", "lanner -x 8", "lanner -x 1", "rate", "at least", 2.5),
 ]
+NOTHING = "Not measured yet.\n"
 WORDS = {"wall": "wall", "cpu": "CPU", "peak": "peak memory", "rate": "throughput"}
 PLACES = {"small memory": ", into memory", "small disk": ", to the disk"}
 Bound = collections.namedtuple("Bound", "series text figure bound holds")
@@ -292,7 +293,7 @@ def write(results):
     def filled(match):
         name = match.group(2)
         inside = machine_block(results["machine"]) if name == "machine" else block(cases, name)
-        return match.group(1) + "\n" + (inside and f"\n{inside}\n") + match.group(3)
+        return f"{match.group(1)}\n\n{inside or NOTHING}\n{match.group(3)}"
 
     with open(DOCUMENT) as file:
         document = file.read()

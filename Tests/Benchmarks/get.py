@@ -4,13 +4,12 @@
   get.py kill     [--size MiB] [--kills N]   SIGKILL at random moments; the file, and what the server sent in all
   get.py replace                             the file on the server changes while a part is held
   get.py memory   [--size MiB]               peak memory, with a fast disk and with a slow one
-  get.py speed    [--size MiB] [--pairs N]   wall time beside curl, in turn
   get.py writes   [--size MiB] [--pairs N]   seconds to write a file in pieces of several sizes, in turn
 
-It needs nginx, curl and a C compiler, and builds the release configuration first. The exit code is 0 when every figure
+It needs nginx and a C compiler, and builds the release configuration first. The exit code is 0 when every figure
 is within its bound.
 """
-import argparse, hashlib, http.server, os, random, re, resource, shutil, signal, socket, statistics, subprocess
+import argparse, hashlib, http.server, os, random, re, shutil, signal, socket, statistics, subprocess
 import sys, tempfile, threading, time
 
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
@@ -261,35 +260,6 @@ class Fast(Plain):
         shutil.copyfileobj(source, output, MIB)
 
 
-def seconds(command, directory):
-    shutil.rmtree(os.path.join(directory, "out"), ignore_errors=True)
-    os.makedirs(os.path.join(directory, "out"))
-    start = time.monotonic()
-    subprocess.run(command, shell=True, check=True, cwd=os.path.join(directory, "out"), stdout=subprocess.DEVNULL)
-    return time.monotonic() - start
-
-
-def speed(lanner, options):
-    with tempfile.TemporaryDirectory() as directory:
-        server = Nginx(directory)
-        random_file(os.path.join(server.root, "file"), options.size * MIB, 1)
-        expected = digest(os.path.join(server.root, "file"))
-        url = server.url("file")
-        for label, ours, theirs, bound in [
-            ("with SHA-256", f"{lanner} get -q -o f --checksum sha256:{expected} {url}",
-             f"curl -s -o f {url} && sha256sum f", 0.85),
-            ("without checksum", f"{lanner} get -q -o f {url}", f"curl -s -o f {url}", 1.2),
-        ]:
-            seconds(theirs, directory), seconds(ours, directory)
-            pairs = [(seconds(ours, directory), seconds(theirs, directory)) for _ in range(options.pairs)]
-            for mine, other in pairs:
-                print(f"     {mine:6.2f} s   {other:6.2f} s   {mine / other:.2f}")
-            mine, other = (statistics.median(side) for side in zip(*pairs))
-            check(f"speed, {label}: lanner {mine:.2f} s, peer {other:.2f} s, ratio of medians", f"{mine / other:.2f}",
-                  bound, mine / other <= bound)
-        server.stop()
-
-
 def writes(_, options):
     sizes = [16 << 10, 64 << 10, 1 << 20]
     with tempfile.TemporaryDirectory() as directory:
@@ -309,7 +279,7 @@ def writes(_, options):
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("what", choices=["kill", "replace", "memory", "speed", "writes"])
+    parser.add_argument("what", choices=["kill", "replace", "memory", "writes"])
     parser.add_argument("--size", type=int)
     parser.add_argument("--kills", type=int, default=20)
     parser.add_argument("--pairs", type=int, default=5)
@@ -318,7 +288,7 @@ def main():
     if options.size is None:
         options.size = 1024 if options.what == "kill" else 2048
     lanner = None if options.what == "writes" else built()
-    {"kill": kill, "replace": replace, "memory": memory, "speed": speed, "writes": writes}[options.what](lanner, options)
+    {"kill": kill, "replace": replace, "memory": memory, "writes": writes}[options.what](lanner, options)
     sys.exit(1 if failed else 0)
 
 

@@ -8,9 +8,8 @@ struct OwedChanges {
     /// Commits whose outcome is not known yet, the oldest first.
     private var underWay: [(number: Int, changes: [StoreChange])] = []
     private var lastNumber = 0
-    /// How often in a row something was owed, and how often in all.
+    /// How often in a row something was owed.
     private var failures = 0
-    private(set) var allFailures = 0
     /// Whether the next try has its time already.
     private var isScheduled = false
 
@@ -40,7 +39,6 @@ struct OwedChanges {
         let newer = Set(underWay[index...].flatMap { $0.changes.map(\.key) })
         for change in changes where !newer.contains(change.key) { owed[change.key] = change }
         failures += 1
-        allFailures += 1
         guard !isScheduled else { return nil }
         isScheduled = true
         return .seconds(1 << min(failures, 6))

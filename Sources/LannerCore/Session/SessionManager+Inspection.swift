@@ -37,9 +37,6 @@ extension SessionManager {
         engine.state.withLock { $0.machine[task.id] }.map { Coverage.Place($0.state) }
     }
 
-    /// How often the store could not keep changes at once.
-    package var storeFailures: Int { engine.state.withLock { $0.owed.allFailures } }
-
     /// How many downloads hold a slot.
     package var runningCount: Int { engine.state.withLock { $0.machine.runningCount } }
 

@@ -120,7 +120,8 @@ package struct ConnectionRule: Sendable, Equatable {
 
     private mutating func judge(_ trial: Trial, _ speed: Int64, over time: Duration, _ look: Look) {
         // As if each brought what each of them brought before.
-        let most = (trial.speed / Int64(trial.before)).multipliedClamped(by: Int64(wanted))
+        let each = trial.speed / Int64(trial.before)
+        let most = each.multipliedClamped(by: Int64(wanted))
         let isMost = speed >= most - most / 8
         guard isMost || time >= Self.longWindow else { return }
         guard isMost || speed > trial.speed.addingClamped(trial.speed / 10) else {
@@ -132,8 +133,8 @@ package struct ConnectionRule: Sendable, Equatable {
         // A burst may have shown more than they bring.
         if isMost { return consider(min(speed, most), look, times: 4) }
         // So many would have brought the same, each as much as before.
-        let each = max(1, trial.speed / Int64(trial.before))
-        let enough = Int(min(speed / each + (speed % each > 0 ? 1 : 0), Int64(wanted)))
+        let (whole, left) = speed.quotientAndRemainder(dividingBy: max(1, each))
+        let enough = Int(min(left > 0 ? whole + 1 : whole, Int64(wanted)))
         if enough == wanted { return consider(speed, look) }
         (wanted, mark) = (enough, Mark(time: look.now, received: look.received))
         waitLonger(at: look.now, .zero)

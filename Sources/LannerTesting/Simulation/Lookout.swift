@@ -35,11 +35,16 @@ final class Lookout: Sendable {
             defer { seen.files = now }
             return seen.files
         }
-        // What ran before there was a limit may go on.
         guard let limit, let now, let before else { return }
         for (host, count) in now where count > before[host] ?? 0 && count > limit {
             journal.report(.limit, "\(count) of \(host) run, \(limit) may")
         }
+    }
+
+    /// Other limits follow: what runs now may go on.
+    func lookBeforeOtherLimits(at manager: SessionManager, _ transport: ScriptedTransport) {
+        look(at: manager, transport)
+        seen.withLock { $0.files = manager.openFilesByHost }
     }
 
     /// A manager that is new runs nothing yet.

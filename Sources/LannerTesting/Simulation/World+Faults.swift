@@ -35,7 +35,7 @@ extension World {
     /// The process or the machine dies, between two operations of the disk; then there is a new launch.
     func die() {
         var asked: [DownloadTask] = []
-        let failures = manager.storeFailures
+        let failures = launch.failedCommits
         let number = random.below(8)
         switch number {
         case 0, 1: end()
@@ -44,18 +44,19 @@ extension World {
         case 6: asked = dieInCommit()
         default: break
         }
-        let isBetween = number == 5
         // Of what could not be kept at once, and is tried again, a part may be there.
-        let isOneCommit = manager.storeFailures == failures
-        relaunch(reboots: number == 6 || !isBetween && random.chance(1, in: 2))
+        let isOneCommit = launch.failedCommits == failures
+        // A new name that was not synced is lost only after somebody has relied on it.
+        let isNameNew = number == 5
+        relaunch(reboots: number == 6 || !isNameNew && random.chance(1, in: 2))
         if isOneCommit { watch.compareTogether(asked, manager) }
-        switch random.below(isBetween ? 2 : 4) {
+        switch random.below(isNameNew ? 2 : 4) {
         // What a manager has read and not touched yet.
         case 0: relaunch(reboots: true)
         // What it has added to.
         case 1, 2:
             _ = beBusy()
-            relaunch(reboots: isBetween || random.chance(1, in: 2))
+            relaunch(reboots: isNameNew || random.chance(1, in: 2))
         default: break
         }
         if transport.traits.outlivesProcess { useEach() }

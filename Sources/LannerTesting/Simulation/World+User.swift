@@ -259,8 +259,7 @@ extension World {
 
     private func configure() {
         journal.note("configure")
-        // What runs now may go on under a lower limit.
-        lookout.look(at: manager, transport)
+        lookout.lookBeforeOtherLimits(at: manager, transport)
         manager.configuration = Self.configuration(&random, conflictPolicy)
     }
 

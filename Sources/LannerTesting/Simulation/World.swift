@@ -210,10 +210,11 @@ public final class World {
         meanwhile.begin(SeededGenerator(seed: random.next()), hasUser: !isUserQuiet)
         happen()
         meanwhile.begin(nil)
-        if hasSynced.withLock({ $0 }) {
-            hasSynced.withLock { $0 = false }
-            watch.compareDurableClaims(of: manager, disk)
+        let hasSynced = hasSynced.withLock { hasSynced in
+            defer { hasSynced = false }
+            return hasSynced
         }
+        if hasSynced { watch.compareDurableClaims(of: manager, disk) }
         // Not each time: it looks at every byte.
         if steps % 64 == 0 { watch.compareClaims(of: manager, servers.sites, disk) }
         try check()
