@@ -32,6 +32,9 @@ extension SessionManager {
         allTasks.compactMap { engine.inspection(of: $0) }
     }
 
+    /// The highest number that a download was given.
+    package var lastID: DownloadID { engine.state.withLock { DownloadID($0.identity.lastID) } }
+
     /// Where the machine has a download; nil when it has none.
     package func place(of task: DownloadTask) -> Coverage.Place? {
         engine.state.withLock { $0.machine[task.id] }.map { Coverage.Place($0.state) }

@@ -13,12 +13,18 @@ struct FrameScanner {
     /// The header of one frame.
     private struct Frame {
         var length: Int
+        /// Whether the device had all that is before it.
+        var followsSync: Bool
         var sequence: UInt64
         var checksum: UInt32
     }
 
     private let bytes: UnsafeRawBufferPointer
     private var position = 0
+    /// Whether frames may be missing since the last that tells that the device had all before it.
+    private var hasGap = false
+    /// Behind the last good frame for which they are not; nil when it was not looked for yet.
+    private var certainEnd: Int?
 
     /// What the sequence numbers start from.
     private(set) var base: UInt64 = 0
@@ -37,6 +43,8 @@ struct FrameScanner {
     /// - Throws: ``UnknownVersion`` when the file is of another version.
     init(_ bytes: UnsafeRawBufferPointer, _ kind: StoreFileKind) throws(UnknownVersion) {
         self.bytes = bytes
+        // A snapshot gets its name when the device has all of it.
+        if kind == .snapshot { certainEnd = bytes.count }
         let isPreambleGood = try readPreamble(kind)
         if bytes.count < StoreFormat.headerSize || isZero(from: 0) {
             position = bytes.count
@@ -73,7 +81,7 @@ struct FrameScanner {
         return base
     }
 
-    /// The changes of the next good frame; nil at the end of the file.
+    /// The changes of the next good frame that counts; nil at the end of the file.
     mutating func next() -> [StoreChange]? {
         while position < bytes.count, ending == .whole {
             guard let frame = frame(at: position) else {
@@ -91,7 +99,8 @@ struct FrameScanner {
         return nil
     }
 
-    /// The changes of a frame that is there in full; nil when it is damaged, or came back from before a cut.
+    /// The changes of a frame that is there in full; nil when it is damaged, came back from before a cut, or may have
+    /// lost what was before it.
     private mutating func changes(of frame: Frame, _ payload: Range<Int>) -> [StoreChange]? {
         guard checksum(payload) == frame.checksum,
             let changes = ChangeReader.changes(in: UnsafeRawBufferPointer(rebasing: bytes[payload]))
@@ -100,10 +109,28 @@ struct FrameScanner {
             return nil
         }
         guard frame.sequence > sequence else { return nil }
+        guard !hasGap || frame.followsSync || payload.upperBound <= findCertainEnd() else {
+            markDamaged(payload.lowerBound - StoreFormat.frameHeaderSize..<payload.upperBound)
+            return nil
+        }
         sequence = frame.sequence
         end = payload.upperBound
         hasEndMark = changes.isEmpty
+        if frame.followsSync { hasGap = false }
         return changes
+    }
+
+    /// Looks through the rest of the file, once.
+    private mutating func findCertainEnd() -> Int {
+        if let certainEnd { return certainEnd }
+        var ahead = self
+        ahead.certainEnd = bytes.count
+        var last = 0
+        while ahead.next() != nil {
+            if !ahead.hasGap { last = ahead.end }
+        }
+        certainEnd = last
+        return last
     }
 
     /// Steps over what is not a frame.
@@ -136,12 +163,15 @@ struct FrameScanner {
     private func frame(at start: Int) -> Frame? {
         guard bytes.count - start >= StoreFormat.frameHeaderSize,
             number(at: start, as: UInt32.self) == StoreFormat.mark,
+            case let field = number(at: start + 4, as: UInt32.self),
             number(at: start + 20, as: UInt32.self) == checksum(start..<start + 20),
-            let length = Int(exactly: number(at: start + 4, as: UInt32.self)), length <= StoreFormat.largestPayload
+            let length = Int(exactly: field & ~StoreFormat.followsSync), length <= StoreFormat.largestPayload
         else { return nil }
         let sequence = number(at: start + 8, as: UInt64.self)
         guard sequence < StoreFormat.largestNumber else { return nil }
-        return Frame(length: length, sequence: sequence, checksum: number(at: start + 16, as: UInt32.self))
+        return Frame(
+            length: length, followsSync: field & StoreFormat.followsSync != 0, sequence: sequence,
+            checksum: number(at: start + 16, as: UInt32.self))
     }
 
     /// Counts what is behind the last frame as damaged; an empty range when there is nothing.
@@ -150,6 +180,7 @@ struct FrameScanner {
     }
 
     private mutating func markDamaged(_ range: Range<Int>) {
+        hasGap = true
         if let last = damaged.last, last.upperBound == range.lowerBound {
             damaged[damaged.count - 1] = last.lowerBound..<range.upperBound
         } else {

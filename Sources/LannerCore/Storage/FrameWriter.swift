@@ -16,8 +16,10 @@ struct FrameWriter {
         buffer.appendHeader(kind, base: base)
     }
 
-    mutating func append(_ changes: some Collection<StoreChange>, sequence: UInt64) throws(FileError) {
-        buffer.appendFrame(changes, sequence: sequence)
+    mutating func append(
+        _ changes: some Collection<StoreChange>, sequence: UInt64, followsSync: Bool = false
+    ) throws(FileError) {
+        buffer.appendFrame(changes, sequence: sequence, followsSync: followsSync)
         if buffer.bytes.count >= Self.pieceSize { try flush() }
     }
 

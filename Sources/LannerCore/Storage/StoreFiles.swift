@@ -24,6 +24,8 @@ struct StoreFiles {
         var file: any OpenFile
         /// Behind the last commit that was reported as done.
         var end: Int64
+        /// Whether the device has all that is before the end.
+        var isSynced = true
         /// Where the next try to compact is due, after one that failed.
         var retry: Int64 = 0
     }
@@ -106,22 +108,27 @@ extension StoreFiles {
     private mutating func append(_ commits: [StoreCommit]) throws(FileError) {
         guard let journal else { return }
         var writer = FrameWriter(journal.file, at: journal.end)
+        var isSynced = journal.isSynced
         do throws(FileError) {
             for commit in commits where !commit.changes.isEmpty {
                 sequence += 1
-                try writer.append(commit.changes, sequence: sequence)
+                try writer.append(commit.changes, sequence: sequence, followsSync: isSynced)
+                isSynced = false
             }
             try writer.flush()
         } catch {
             cut(journal)
             throw error
         }
-        try sync(journal, for: commits)
+        if commits.contains(where: { $0.durability == .machine }) {
+            try sync(journal)
+            isSynced = true
+        }
         self.journal?.end = writer.end
+        self.journal?.isSynced = isSynced
     }
 
-    private mutating func sync(_ journal: Journal, for commits: [StoreCommit]) throws(FileError) {
-        guard commits.contains(where: { $0.durability == .machine }) else { return }
+    private mutating func sync(_ journal: Journal) throws(FileError) {
         do throws(FileError) {
             try journal.file.sync()
         } catch {

@@ -7,6 +7,10 @@ import Foundation
 ///     payload  changes, one behind the other
 ///     change   put 1 or remove 2, 1 | length of the key 4 | length of the value 4 | key | value
 ///
+/// The highest bit of the length says that all before the frame was on the device when it was written: a gap before
+/// such a frame is damage. Behind a gap without one, the death of the machine may have taken earlier commits, and what
+/// stands there does not count.
+///
 /// One frame is one commit, or one record of a snapshot; the last frame of a snapshot has no changes. In a file the
 /// sequence only grows, beyond the base, and a journal's numbers are never used twice: bytes that were cut off and
 /// came back with a crash are known by their old numbers. The frame's header has its own checksum so that a damaged
@@ -23,6 +27,8 @@ enum StoreFormat {
     static let mark: UInt32 = 0xF5_4C_AE_FF
     /// More than any commit needs, and little enough for 32-bit arithmetic.
     static let largestPayload = 1 << 30
+    /// In the length of a payload: all before the frame is on the device.
+    static let followsSync: UInt32 = 1 << 31
     /// Numbers in files stay below, so that counting on from them cannot overflow.
     static let largestNumber: UInt64 = 1 << 62
     /// The highest number that a journal is gone on with from: no store lives long enough to get from here to the largest.
@@ -82,13 +88,14 @@ struct FrameBuffer {
     }
 
     /// Appends a frame; its size must have been found to fit.
-    mutating func appendFrame(_ changes: some Collection<StoreChange>, sequence: UInt64) {
+    mutating func appendFrame(_ changes: some Collection<StoreChange>, sequence: UInt64, followsSync: Bool = false) {
         let start = bytes.count
         append(StoreFormat.mark)
         bytes.append(contentsOf: repeatElement(0, count: StoreFormat.frameHeaderSize - 4))
         let payload = bytes.count
         for change in changes { append(change) }
-        set(UInt32(truncatingIfNeeded: bytes.count - payload), at: start + 4)
+        let length = UInt32(truncatingIfNeeded: bytes.count - payload)
+        set(followsSync ? length | StoreFormat.followsSync : length, at: start + 4)
         set(sequence, at: start + 8)
         set(checksum(from: payload), at: start + 16)
         set(checksum(from: start, to: start + 20), at: start + 20)

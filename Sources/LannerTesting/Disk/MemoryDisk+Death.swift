@@ -119,7 +119,9 @@ extension MemoryDiskState.File {
                 let length = range.upperBound - range.lowerBound
                 let parts = [0, length, Int64.random(in: 0...length, using: &random), max(0, length - 32)]
                 let part = parts.randomElement(using: &random) ?? 0
-                survivors.copy(range.lowerBound..<range.lowerBound + part, of: bytes)
+                // The device may have had the end first.
+                let start = Int.random(in: 0..<4, using: &random) > 0 ? range.lowerBound : range.upperBound - part
+                survivors.copy(start..<start + part, of: bytes)
                 // A file may have got its length and not yet its bytes.
                 if survivors.size < range.upperBound, Bool.random(using: &random) {
                     survivors.truncate(to: range.upperBound)

@@ -65,6 +65,13 @@ final class Meanwhile: Logable {
         share.withLock { $0 = generator.map { Share(generator: $0, hasUser: hasUser) } }
     }
 
+    /// Does something in which nothing else goes on.
+    func holdStill(_ work: () -> Void) {
+        let taken = share.withLock { $0.take() }
+        work()
+        share.withLock { $0 = taken }
+    }
+
     var option: LogOption {
         get { isOn || journal.keepsLines ? .default : .none }
         set {}

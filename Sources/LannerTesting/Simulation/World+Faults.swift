@@ -37,6 +37,12 @@ extension World {
         var asked: [DownloadTask] = []
         let failures = launch.failedCommits
         let number = random.below(8)
+        // What these die at is all that goes wrong, and nothing is tried again.
+        let isSudden = number == 5 || number == 6
+        if isSudden {
+            disk.failNothing()
+            disk.capacity = nil
+        }
         switch number {
         case 0, 1: end()
         case 2...4: asked = dieAtWork()
@@ -45,7 +51,7 @@ extension World {
         default: break
         }
         // Of what could not be kept at once, and is tried again, a part may be there.
-        let isOneCommit = launch.failedCommits == failures
+        let isOneCommit = isSudden || launch.failedCommits == failures
         // A new name that was not synced is lost only after somebody has relied on it.
         let isNameNew = number == 5
         relaunch(reboots: number == 6 || !isNameNew && random.chance(1, in: 2))
@@ -89,6 +95,8 @@ extension World {
     private func dieInCommit() -> [DownloadTask] {
         disk.state.withLock { $0.lastOperation = .sync }
         let asked = isUserQuiet ? [] : several()
+        // With a later commit, which must not come back without it.
+        if let task = asked.first, random.chance(1, in: 2) { manager.suspend(task) }
         for _ in 0..<12 { _ = lanes.runAny(using: &random) }
         return asked
     }

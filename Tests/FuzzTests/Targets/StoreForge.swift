@@ -14,9 +14,9 @@ struct StoreForge {
         bytes = header.bytes
     }
 
-    mutating func append(_ changes: [StoreChange], sequence: UInt64) {
+    mutating func append(_ changes: [StoreChange], sequence: UInt64, followsSync: Bool = false) {
         var frame = FrameBuffer()
-        frame.appendFrame(changes, sequence: sequence)
+        frame.appendFrame(changes, sequence: sequence, followsSync: followsSync)
         starts.append(bytes.count)
         bytes += frame.bytes
     }
@@ -68,7 +68,7 @@ struct PlainReader {
     /// A good frame that begins here.
     func frame(at start: Int) -> Frame? {
         guard start + 24 <= bytes.count, number(start, 4) == UInt64(StoreFormat.mark) else { return nil }
-        let end = start + 24 + Int(number(start + 4, 4))
+        let end = start + 24 + Int(number(start + 4, 4) & 0x7FFF_FFFF)
         guard end <= bytes.count, UInt32(number(start + 16, 4)) == StoreForge.checksum(bytes[start + 24..<end]),
             UInt32(number(start + 20, 4)) == StoreForge.checksum(bytes[start..<start + 20]),
             number(start + 8, 8) < 1 << 62, let changes = changes(start + 24..<end)

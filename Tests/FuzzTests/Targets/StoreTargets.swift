@@ -140,6 +140,8 @@ private struct StorePieces {
     private(set) var changed: Set<Int> = []
     /// Commits that came back behind the end.
     private var returned: Range<Int> = 0..<0
+    /// Those that say that all before them was synced.
+    private var following: Set<Int> = []
 
     init(_ kind: StoreFileKind, _ feed: inout Feed) {
         self.kind = kind
@@ -149,7 +151,11 @@ private struct StorePieces {
             commits.append((0..<count).map { _ in Self.change(kind, &feed) })
         }
         if kind == .snapshot { commits.append([]) }
-        for (index, changes) in commits.enumerated() { forge.append(changes, sequence: UInt64(index) + 6) }
+        for (index, changes) in commits.enumerated() {
+            let followsSync = kind == .journal && feed.flag()
+            if followsSync { following.insert(index) }
+            forge.append(changes, sequence: UInt64(index) + 6, followsSync: followsSync)
+        }
         pristine = forge
         bytes = forge.bytes
     }
@@ -171,16 +177,20 @@ private struct StorePieces {
         changed.isEmpty && bytes.starts(with: pristine.bytes)
     }
 
-    /// The commits that are there in full, in the order of the file.
+    /// The commits that are there in full, in the order of the file, but for those that may have lost what was before.
     var kept: [[StoreChange]] {
-        var last = -1
-        var kept: [[StoreChange]] = []
-        for (index, end) in ends.enumerated() where end <= length && !changed.contains(index) && !commits.isEmpty {
-            kept.append(commits[index])
-            last = index
-        }
-        for index in returned where index > last { kept.append(commits[index]) }
-        return kept
+        var whole = ends.indices.filter { ends[$0] <= length && !changed.contains($0) && !commits.isEmpty }
+        let last = whole.last ?? -1
+        whole += returned.filter { $0 > last }
+        if kind == .snapshot { return whole.map { commits[$0] } }
+        return whole.indices.filter { counts($0, of: whole) }.map { commits[whole[$0]] }
+    }
+
+    /// Whether nothing is missing before a commit but what is damaged.
+    private func counts(_ place: Int, of whole: [Int]) -> Bool {
+        if whole[place...].contains(where: following.contains) { return true }
+        let start = whole[..<place].last(where: following.contains) ?? 0
+        return !changed.contains { $0 >= start && $0 < whole[place] }
     }
 
     /// How much of the first writing is left.

@@ -129,7 +129,7 @@ import Testing
         #expect(stepped.commitNow([.put("k", "v"), .remove("é")]) == nil)
         let hex = try #require(stepped.disk.files["journal-1"]).map { String(format: "%02x", $0) }.joined()
         let header = "894c616e6e65724a" + "01000000" + "3b34e42f" + "0000000000000000" + "8ab2288c"
-        let frame = "ffae4cf5" + "16000000" + "0100000000000000" + "c0998e5e" + "56c2d5b0"
+        let frame = "ffae4cf5" + "16000080" + "0100000000000000" + "c0998e5e" + "4e286da8"
         let put = "01" + "01000000" + "01000000" + "6b" + "76"
         let remove = "02" + "02000000" + "00000000" + "c3a9"
         #expect(hex == header + frame + put + remove)

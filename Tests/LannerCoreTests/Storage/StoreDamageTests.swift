@@ -20,13 +20,16 @@ import Testing
         commits.reduce(into: [:]) { $0.make($1) }
     }
 
-    /// The files after the commits, and where in the journal each begins; the last place is the journal's end.
-    private static func journal() throws -> (files: [String: [UInt8]], starts: [Int]) {
+    /// The files after the commits, and where in the journal each begins; the last place is the journal's end. Those in
+    /// a range are synced.
+    private static func journal(
+        synced: Range<Int> = commits.indices
+    ) throws -> (files: [String: [UInt8]], starts: [Int]) {
         let (stepped, _) = try SteppedStore.opened()
         #expect(stepped.commitNow([]) == nil)
         var starts = [stepped.disk.files["journal-1"]?.count ?? 0]
-        for changes in commits {
-            #expect(stepped.commitNow(changes) == nil)
+        for (index, changes) in commits.enumerated() {
+            #expect(stepped.commitNow(changes, synced.contains(index) ? .machine : .process) == nil)
             starts.append(stepped.disk.files["journal-1"]?.count ?? 0)
         }
         stepped.store.close()
@@ -116,6 +119,26 @@ import Testing
         #expect(disk.files["corrupt-1.bin"] == pieces)
     }
 
+    /// The death of the machine may take any of the commits that were not synced: none counts that came after.
+    @Test(arguments: 0..<6)
+    func whatStandsBehindAGapOfTheUnsyncedEnd(synced: Int) throws {
+        let (files, starts) = try Self.journal(synced: 0..<synced)
+        for lost in Self.commits.indices {
+            var damaged = files
+            let frame = starts[lost]..<starts[lost + 1]
+            damaged["journal-1"]?.replaceSubrange(frame, with: repeatElement(0, count: frame.count))
+            let (contents, disk) = try Self.load(damaged)
+            // A commit says that all before it was synced: of the last it is not known.
+            let isDamage = lost < min(synced, Self.commits.count - 1)
+            let end = isDamage ? lost + 1 : Self.commits.count
+            #expect(contents.values == Self.state(Self.commits[..<lost] + Self.commits[end...]), "\(lost) of \(synced)")
+            let isTorn = lost == Self.commits.count - 1
+            let aside = isTorn ? nil : damaged["journal-1"].map { Array($0[starts[lost]..<starts[end]]) }
+            #expect(disk.files["corrupt-1.bin"] == aside, "\(lost) of \(synced)")
+            #expect(contents.problems.count == (isTorn ? 0 : 1))
+        }
+    }
+
     @Test func snapshotCutAtEveryOffset() throws {
         let (files, values) = try Self.snapshot()
         let size = files["snapshot-2"]?.count ?? 0
@@ -165,7 +188,7 @@ import Testing
         let journal = try #require(donor.disk.files["journal-1"])
         let header = journal[(journal.count - (journal.count - Self.headerSize) / 3)...].prefix(24)
         let (stepped, _) = try SteppedStore.opened()
-        #expect(stepped.commitNow([.put(key: "a", value: Data(header))]) == nil)
+        #expect(stepped.commitNow([.put(key: "a", value: Data(header))], .machine) == nil)
         #expect(stepped.commitNow([.put("b", "behind")]) == nil)
         var files = stepped.disk.files
         files["journal-1"]?[Self.headerSize] ^= 1
