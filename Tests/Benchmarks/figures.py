@@ -44,6 +44,10 @@ class Series:
     def values(self, program, figure):
         return [self.of_run(run, figure) for run in self.runs[program]]
 
+    def shares(self, ours, peer, figure):
+        """What ours is of the peer's, in each round."""
+        return [mine / other for mine, other in zip(self.values(ours, figure), self.values(peer, figure))]
+
     def median(self, program, figure):
         return statistics.median(self.values(program, figure))
 
@@ -63,17 +67,12 @@ def bounds(cases, name):
         for bounded, ours, peer, figure, way, bound in BOUNDS:
             if bounded != key:
                 continue
-            mine = series.median(ours, figure)
-            unit = {"wall": "s", "cpu": "s", "peak": "MiB", "rate": series.unit}[figure]
-            text = f"{WORDS[figure]} of {ours}"
-            value, shown = mine, f"{rounded(mine)} {unit}"
-            if peer:
-                other = series.median(peer, figure)
-                value = mine / other
-                text += f" / {peer}"
-                shown = f"{value:.2f} ({rounded(mine)} / {rounded(other)} {unit})"
-            yield Bound(key, text, shown, f"{way} {bound}{'' if peer else ' ' + unit}",
-                        value <= bound if way == "at most" else value >= bound)
+            values = series.shares(ours, peer, figure) if peer else series.values(ours, figure)
+            value = statistics.median(values)
+            text = f"{WORDS[figure]} of {ours}" + (f" / {peer}" if peer else "")
+            unit = "" if peer else " MiB"
+            yield Bound(key, text, f"{rounded(value)}{unit} ({rounded(min(values))} – {rounded(max(values))})",
+                        f"{way} {bound}{unit}", value <= bound if way == "at most" else value >= bound)
 
 
 # Tables
