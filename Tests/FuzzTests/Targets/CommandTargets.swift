@@ -48,6 +48,8 @@ extension FuzzTarget {
 
     private static func check(_ options: GetOptions) throws {
         var words = ["get", "-j\(options.jobs)", "--retries=\(options.retries)", "--timeout=\(options.timeout)"]
+        words += ["-x\(options.connections)", "--transport=\(options.transport.rawValue)"]
+        words += options.mirrors.map { "--mirror=\($0)" }
         words += options.headers.fields.map { "--header=\($0.name):\($0.value)" }
         if let rate = options.rateLimit { words.append("--limit-rate=\(rate)") }
         if let priority = options.priority { words.append("--priority=\(priority.word)") }
@@ -55,6 +57,7 @@ extension FuzzTarget {
         for (name, value) in [("-o", options.output), ("-d", options.directory), ("-i", options.inputFile)] {
             if let value { words += [name, value] }
         }
+        if !options.checksServerDigests { words.append("--no-server-digests") }
         words += (options.isJSON ? ["--json"] : []) + (options.isQuiet ? ["-q"] : []) + ["--"] + options.urls
         try promise((try? Command(words)) == .get(options), "\(options) is read otherwise when it is written again")
         guard let plan = try read({ () throws(UsageError) in try GetPlan(options) }) else { return }

@@ -179,18 +179,20 @@ private struct StorePieces {
 
     /// The commits that are there in full, in the order of the file, but for those that may have lost what was before.
     var kept: [[StoreChange]] {
-        var whole = ends.indices.filter { ends[$0] <= length && !changed.contains($0) && !commits.isEmpty }
-        let last = whole.last ?? -1
-        whole += returned.filter { $0 > last }
+        let first = ends.indices.filter { ends[$0] <= length && !changed.contains($0) && !commits.isEmpty }
+        let whole = first + returned.filter { $0 > first.last ?? -1 }
         if kind == .snapshot { return whole.map { commits[$0] } }
-        return whole.indices.filter { counts($0, of: whole) }.map { commits[whole[$0]] }
+        return whole.indices.filter { place in
+            // What came back stands behind all that is damaged.
+            counts(place, of: whole, behind: place < first.count ? whole[place] : commits.count)
+        }.map { commits[whole[$0]] }
     }
 
-    /// Whether nothing is missing before a commit but what is damaged.
-    private func counts(_ place: Int, of whole: [Int]) -> Bool {
+    /// Whether nothing is missing before a commit, which stands behind so many others, but what is damaged.
+    private func counts(_ place: Int, of whole: [Int], behind count: Int) -> Bool {
         if whole[place...].contains(where: following.contains) { return true }
         let start = whole[..<place].last(where: following.contains) ?? 0
-        return !changed.contains { $0 >= start && $0 < whole[place] }
+        return !changed.contains { $0 >= start && $0 < count }
     }
 
     /// How much of the first writing is left.
