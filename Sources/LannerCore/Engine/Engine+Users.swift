@@ -14,6 +14,13 @@ struct Intake {
     fileprivate var updates: [Event] = []
 
     var tasks: [DownloadTask] { taken.map(\.job.task) }
+
+    /// Makes room once: arrays that grow leave the memory in pieces.
+    fileprivate mutating func reserve(_ count: Int) {
+        taken.reserveCapacity(count)
+        new.reserveCapacity(count)
+        seen.reserveCapacity(count)
+    }
 }
 
 extension Engine {
@@ -26,7 +33,7 @@ extension Engine {
         var intake: Intake?
         enter { [self] state in
             var taking = Intake()
-            taking.taken.reserveCapacity(requests.count)
+            taking.reserve(requests.count)
             for request in requests { take(request, into: &taking, &state) }
             intake = taking
             announce(taking.new.compactMap { state.jobs[$0.id]?.task }, &state)

@@ -57,7 +57,8 @@ final class Engine: Sendable {
         let isDrainer = state.withLock { state -> Bool in
             guard !state.isInvalidated else { return false }
             for event in makeEvents(&state) {
-                state.actions += state.machine.handle(event, now: now, wallSeconds: wallSeconds)
+                let actions = state.machine.handle(event, now: now, wallSeconds: wallSeconds)
+                if state.actions.isEmpty { state.actions = actions } else { state.actions += actions }
             }
             return state.becomeDrainer()
         }

@@ -29,7 +29,7 @@ struct JobState {
     /// Whether its caller chose its place.
     var hasDestination = false
     var digest: Checksum.Digest?
-    var pieces: Checksum.Pieces?
+    @Apart var pieces: Checksum.Pieces?
     /// What the open partial file is hashed for: the caller's digest, as it was then, or the server's.
     var followed: Checksum.Digest?
     var rank: Int64
@@ -41,14 +41,14 @@ struct JobState {
     var isInPlace = false
     /// The place in which the file may be though its partial file is there as well: a copy to another
     /// file system that was cut off.
-    var mayBeAt: FilePlace?
+    @Apart var mayBeAt: FilePlace?
     /// The link that was given last; nil for the task's own URL.
-    var link: KeptLink?
+    @Apart var link: KeptLink?
     /// When the time of the link in hand is over.
     var linkExpirationDate: Date?
-    var linkCall: LinkCall?
+    @Apart var linkCall: LinkCall?
     /// Where the next request goes; made anew for each attempt.
-    var destination: Destination?
+    @Apart var destination: Destination?
     /// The mirrors that were asked for, those of the present attempt, and where requests to these go.
     var askedMirrors: [URL] = []
     var mirrors: [URL] = []
@@ -59,7 +59,7 @@ struct JobState {
     var heldBack: [ExchangeNumber: Ask] = [:]
     /// The exchange that the transport keeps for the download, the number of the last one there was, and those that the
     /// next record does not name any more.
-    var exchange: KeptExchange?
+    @Apart var exchange: KeptExchange?
     var lastSerial: UInt64 = 0
     var dropped: [ExchangeMark] = []
     /// Exchanges that were stopped and may still leave resume data, and what is done when the last of them has ended.

@@ -186,12 +186,12 @@ struct TaskState {
     var speed = SpeedMeter()
     var startDate: TimeInterval = 0
     var endDate: TimeInterval = 0
-    var callbacks = Callbacks<DownloadTask>()
+    @Apart private var ownCallbacks: Callbacks<DownloadTask>?
     var observers = Observers<DownloadEvent>()
     var pace = ProgressPace()
     /// How many bytes were last told of.
     var toldBytes: Int64?
-    var validationRequest: ValidationRequest?
+    @Apart var validationRequest: ValidationRequest?
 
     /// The object users see, once one has asked for it.
     private(set) var madeProgress: Progress?
@@ -201,6 +201,11 @@ struct TaskState {
         self.status = status
         self.url = url
         self.place = place
+    }
+
+    var callbacks: Callbacks<DownloadTask> {
+        get { ownCallbacks ?? Callbacks() }
+        set { ownCallbacks = newValue }
     }
 
     var timeRemaining: Int64 {

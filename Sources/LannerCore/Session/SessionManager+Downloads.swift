@@ -116,14 +116,16 @@ extension SessionManager {
 
     private func check(_ requests: [DownloadRequest]) -> [CheckedRequest] {
         let starts = configuration.startsImmediately
-        return requests.compactMap { request in
+        var checked: [CheckedRequest] = []
+        checked.reserveCapacity(requests.count)
+        for request in requests {
             do {
-                return try CheckedRequest(request, cache, starts: starts)
+                checked.append(try CheckedRequest(request, cache, starts: starts))
             } catch {
                 engine.log { .error("skipped a download of a batch", error: error) }
-                return nil
             }
         }
+        return checked
     }
 
     /// The task of a URL that was given no other key; nil when the present context has none. O(1).

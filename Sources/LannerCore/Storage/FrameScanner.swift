@@ -28,7 +28,7 @@ struct FrameScanner {
 
     /// What the sequence numbers start from.
     private(set) var base: UInt64 = 0
-    /// The highest sequence number so far, or the base.
+    /// The highest sequence number so far, that of frames that do not count included, or the base.
     private(set) var sequence: UInt64 = 0
     /// What is neither a good frame nor a torn end, ascending.
     private(set) var damaged: [Range<Int>] = []
@@ -109,11 +109,11 @@ struct FrameScanner {
             return nil
         }
         guard frame.sequence > sequence else { return nil }
+        sequence = frame.sequence
         guard !hasGap || frame.followsSync || payload.upperBound <= findCertainEnd() else {
             markDamaged(payload.lowerBound - StoreFormat.frameHeaderSize..<payload.upperBound)
             return nil
         }
-        sequence = frame.sequence
         end = payload.upperBound
         hasEndMark = changes.isEmpty
         if frame.followsSync { hasGap = false }

@@ -21,7 +21,7 @@ package struct Download: Sendable {
     package internal(set) var attempt: Attempt = 0
 
     /// The version that the bytes in hand belong to.
-    var version: Version?
+    @Apart var version: Version?
     var total: Int64?
     /// Which partial file holds the bytes.
     var generation: UInt32

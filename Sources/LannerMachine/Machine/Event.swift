@@ -192,7 +192,7 @@ package struct Saved: Sendable, Hashable {
 
     package var status: Status
     /// The version of the remote file that the bytes belong to.
-    package var version: Version?
+    @Apart package var version: Version?
     /// Which partial file holds the bytes; a new one begins with each start from zero.
     package var generation: UInt32
     /// Bytes with the kernel: they survive the death of the process.

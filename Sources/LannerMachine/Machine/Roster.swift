@@ -25,6 +25,8 @@ struct Roster: Sendable {
     /// Makes room for the places of so many more.
     mutating func reserve(_ additional: Int) {
         places.reserveCapacity(places.count + additional)
+        // Of so many no more than that: the array would else take up to twice what it needs.
+        if additional > downloads.count { downloads.reserveCapacity(downloads.count + additional) }
     }
 
     mutating func add(_ download: Download) {

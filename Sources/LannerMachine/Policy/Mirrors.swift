@@ -16,7 +16,7 @@ package struct Mirrors: Sendable, Hashable {
     private var dropped: UInt64 = 0
     private var failed: UInt64 = 0
     /// The last failure of those.
-    package private(set) var passing: DownloadFailure?
+    @Apart package private(set) var passing: DownloadFailure?
 
     /// So many mirrors, of which nothing is known.
     package init(count: Int = 0, ofVersion: Source = 0) {
