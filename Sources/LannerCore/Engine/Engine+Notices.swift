@@ -127,7 +127,7 @@ extension Engine {
         send(.progress(completed: news.completed, total: news.total), of: task, observers, audience)
         if let callback = news.callback {
             lane(callback).run {
-                task.state.withLock { $0.callbacks.isProgressPending = false }
+                task.state.withLock { $0.pending.isProgress = false }
                 callback.handler(task)
             }
         }
@@ -194,8 +194,8 @@ extension TaskState {
     private mutating func progressNews() -> ProgressNews {
         toldBytes = completed
         let isRunning = status == .running
-        let isDue = isRunning && !callbacks.isProgressPending && callbacks.progress != nil
-        if isDue { callbacks.isProgressPending = true }
+        let isDue = isRunning && !pending.isProgress && callbacks.progress != nil
+        if isDue { pending.isProgress = true }
         return ProgressNews(
             completed: completed, total: total, isRunning: isRunning, callback: isDue ? callbacks.progress : nil)
     }

@@ -16,16 +16,20 @@ struct Callback<Sender>: Sendable {
     var handler: @Sendable (Sender) -> Void
 }
 
+/// What is on its way to a user: until it has run, no other of its kind is sent.
+struct PendingCalls: Sendable {
+    /// A call of `progress`.
+    var isProgress = false
+    /// The notification that something runs.
+    var isRunning = false
+}
+
 /// The callbacks of a task or a manager: one of each kind.
 struct Callbacks<Sender>: Sendable {
     var progress: Callback<Sender>?
     var success: Callback<Sender>?
     var failure: Callback<Sender>?
     var completion: Callback<Sender>?
-    /// Whether a call of `progress` is on its way: until it has run, no other is sent.
-    var isProgressPending = false
-    /// The same of the notification that something runs.
-    var isRunningPending = false
 
     /// Whom the end is told to: `completion` takes the place of the other two.
     func ended(succeeded: Bool) -> Callback<Sender>? {

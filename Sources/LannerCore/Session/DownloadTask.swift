@@ -187,6 +187,7 @@ struct TaskState {
     var startDate: TimeInterval = 0
     var endDate: TimeInterval = 0
     @Apart private var ownCallbacks: Callbacks<DownloadTask>?
+    var pending = PendingCalls()
     var observers = Observers<DownloadEvent>()
     var pace = ProgressPace()
     /// How many bytes were last told of.

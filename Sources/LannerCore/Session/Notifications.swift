@@ -73,12 +73,12 @@ extension Engine {
     /// Posts that a running task has advanced, unless that is on its way already.
     func postProgress(of task: DownloadTask) {
         let isDue = task.state.withLock { state in
-            defer { state.callbacks.isRunningPending = true }
-            return !state.callbacks.isRunningPending
+            defer { state.pending.isRunning = true }
+            return !state.pending.isRunning
         }
         guard isDue else { return }
         operationLane.run {
-            task.state.withLock { $0.callbacks.isRunningPending = false }
+            task.state.withLock { $0.pending.isRunning = false }
             NotificationCenter.default.post(name: DownloadTask.runningNotification, object: task)
             NotificationCenter.default.post(name: DownloadTask.progressNotification, object: task)
         }

@@ -55,16 +55,16 @@ extension SessionManager {
 
     func tellProgress() {
         let (callback, isDue) = state.withLock { state in
-            defer { state.callbacks.isRunningPending = true }
-            let callback = state.callbacks.isProgressPending ? nil : state.callbacks.progress
-            if callback != nil { state.callbacks.isProgressPending = true }
-            return (callback, !state.callbacks.isRunningPending)
+            defer { state.pending.isRunning = true }
+            let callback = state.pending.isProgress ? nil : state.callbacks.progress
+            if callback != nil { state.pending.isProgress = true }
+            return (callback, !state.pending.isRunning)
         }
         if isDue { postRunning() }
         guard let callback else { return }
         engine.lane(callback).run { [weak self] in
             guard let self else { return }
-            state.withLock { $0.callbacks.isProgressPending = false }
+            state.withLock { $0.pending.isProgress = false }
             callback.handler(self)
         }
     }
@@ -72,7 +72,7 @@ extension SessionManager {
     private func postRunning() {
         engine.operationLane.run { [weak self] in
             guard let self else { return }
-            state.withLock { $0.callbacks.isRunningPending = false }
+            state.withLock { $0.pending.isRunning = false }
             NotificationCenter.default.post(name: Self.runningNotification, object: self)
         }
     }

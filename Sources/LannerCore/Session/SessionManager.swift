@@ -156,6 +156,7 @@ struct ManagerState {
     /// the lock, since its observers run meanwhile.
     private var progressTurn = Turn.free
     var callbacks = Callbacks<SessionManager>()
+    var pending = PendingCalls()
     /// Whether a notification that the disk is full is on its way.
     var isFullSpacePending = false
     var taskCompletion: Callback<DownloadTask>?

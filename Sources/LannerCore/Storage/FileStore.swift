@@ -4,7 +4,8 @@ import Foundation
 ///
 /// A journal to which commits are appended, and a snapshot of what was there when the journal was begun. Every record
 /// has a checksum: what was cut off in the middle of a write is dropped, what is damaged is set aside in a file
-/// `corrupt-N.bin` and reported, and all else is kept. All values are held in memory as well.
+/// `corrupt-N.bin` and reported, and all else is kept; but where something is missing of what was never synced, all that
+/// came after it is set aside as well, for no commit counts without those before it. All values are held in memory, too.
 ///
 /// The files are made for their owner alone: the records may hold header fields with credentials.
 ///

@@ -1,23 +1,26 @@
 /// A large value that most do not have: who has none only has room for a pointer. Each change makes a new copy.
 @propertyWrapper
 package struct Apart<Value: Sendable>: Sendable {
-    private final class Box: Sendable {
-        let value: Value
+    @usableFromInline
+    final class Box: Sendable {
+        @usableFromInline let value: Value
 
+        @inlinable
         init(_ value: Value) {
             self.value = value
         }
     }
 
-    private var box: Box?
+    @usableFromInline var box: Box?
 
+    @inlinable
     package init(wrappedValue: Value?) {
-        box = wrappedValue.map(Box.init)
+        if let wrappedValue { box = Box(wrappedValue) }
     }
 
-    package var wrappedValue: Value? {
+    @inlinable package var wrappedValue: Value? {
         get { box?.value }
-        set { box = newValue.map(Box.init) }
+        set { if let newValue { box = Box(newValue) } else { box = nil } }
     }
 }
 

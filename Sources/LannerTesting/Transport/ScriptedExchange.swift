@@ -210,8 +210,13 @@ final class ScriptedExchange: TransportExchange {
 
     private func handOver(at url: URL, to receive: Receiver) {
         let file = state.withLock { $0.file ?? [] }
-        do {
-            try Data(file).write(to: url)
+        do throws(FileError) {
+            // Foundation would wait for the device.
+            let written = try PosixFileSystem().open(url.path, .create)
+            defer { written.close() }
+            try file.withUnsafeBytes { bytes in
+                Result { () throws(FileError) in try written.write(bytes, at: 0) }
+            }.get()
             receive(.file(url))
             try? FileManager.default.removeItem(at: url)
         } catch {
