@@ -19,18 +19,19 @@ final class Lookout: Sendable {
 
     func look(at manager: SessionManager, _ transport: ScriptedTransport) {
         look(at: transport)
-        let (now, limit) = (manager.runningCount, manager.configuration.maxConcurrentTasksLimit)
+        let (now, configuration) = (manager.runningCount, manager.configuration)
+        let limit = configuration.maxConcurrentTasksLimit
         let before = seen.withLock { seen in
             defer { seen.running = now }
             return seen.running
         }
         if now > before, now > limit { journal.report(.limit, "\(now) run, \(limit) may") }
-        lookAtHosts(of: manager)
+        lookAtHosts(of: manager, now, configuration.maxConcurrentTasksPerHost)
     }
 
-    private func lookAtHosts(of manager: SessionManager) {
-        let limit = manager.configuration.maxConcurrentTasksPerHost
-        let now = limit == nil ? nil : manager.openFilesByHost
+    private func lookAtHosts(of manager: SessionManager, _ running: Int, _ limit: Int?) {
+        // So few cannot be too many of any host.
+        let now = limit.map { running > $0 ? manager.openFilesByHost : [:] }
         let before = seen.withLock { seen in
             defer { seen.files = now }
             return seen.files
