@@ -177,22 +177,26 @@ private struct StorePieces {
         changed.isEmpty && bytes.starts(with: pristine.bytes)
     }
 
-    /// The commits that are there in full, in the order of the file, but for those that may have lost what was before.
+    /// The commits that count, in the order of the file: those that are there in full, and before which nothing is missing
+    /// but what is damaged.
     var kept: [[StoreChange]] {
-        let first = ends.indices.filter { ends[$0] <= length && !changed.contains($0) && !commits.isEmpty }
-        let whole = first + returned.filter { $0 > first.last ?? -1 }
-        if kind == .snapshot { return whole.map { commits[$0] } }
-        return whole.indices.filter { place in
-            // What came back stands behind all that is damaged.
-            counts(place, of: whole, behind: place < first.count ? whole[place] : commits.count)
-        }.map { commits[whole[$0]] }
-    }
-
-    /// Whether nothing is missing before a commit, which stands behind so many others, but what is damaged.
-    private func counts(_ place: Int, of whole: [Int], behind count: Int) -> Bool {
-        if whole[place...].contains(where: following.contains) { return true }
-        let start = whole[..<place].last(where: following.contains) ?? 0
-        return !changed.contains { $0 >= start && $0 < count }
+        let places = ends.indices.filter { ends[$0] <= length && !commits.isEmpty }
+        // What came back is whole, and stands behind all else.
+        var frames = places.map { (commit: $0, isGood: !changed.contains($0)) }
+        frames += returned.map { (commit: $0, isGood: true) }
+        var newest = -1
+        frames = frames.filter { frame in
+            guard frame.isGood else { return true }
+            defer { newest = max(newest, frame.commit) }
+            return frame.commit > newest
+        }
+        let follows = frames.map { $0.isGood && following.contains($0.commit) }
+        return frames.indices.filter { place in
+            guard frames[place].isGood else { return false }
+            if kind == .snapshot || follows[place...].contains(true) { return true }
+            let start = follows[..<place].lastIndex(of: true) ?? 0
+            return frames[start..<place].allSatisfy(\.isGood)
+        }.map { commits[frames[$0].commit] }
     }
 
     /// How much of the first writing is left.
