@@ -9,7 +9,7 @@ window is full, nothing more is read. So a connection brings at most a window in
 a second. A new connection waits for the delay once more, as for a handshake. What all connections bring together is
 bounded by the processor alone.
 """
-import argparse, asyncio, signal, sys
+import argparse, asyncio, signal
 
 PIECE = 256 << 10
 

@@ -53,13 +53,16 @@ package protocol OpenFile: AnyObject, Sendable {
 }
 
 extension OpenFile {
+    /// Writes all bytes at a position.
+    package func write(_ bytes: [UInt8], at offset: Int64) throws(FileError) {
+        try bytes.withUnsafeBytes { bytes in
+            Result { () throws(FileError) in try write(bytes, at: offset) }
+        }.get()
+    }
+
     /// In one write of ours, for files that cannot do it without copying.
     package func write(_ buffers: [UnsafeRawBufferPointer], at offset: Int64) throws(FileError) {
-        let bytes = buffers.flatMap { Array($0) }
-        let result = bytes.withUnsafeBytes { bytes in
-            Result { () throws(FileError) in try write(bytes, at: offset) }
-        }
-        try result.get()
+        try write(buffers.flatMap { Array($0) }, at: offset)
     }
 }
 

@@ -102,21 +102,22 @@ struct FrameScanner {
     /// The changes of a frame that is there in full; nil when it is damaged, came back from before a cut, or may have
     /// lost what was before it.
     private mutating func changes(of frame: Frame, _ payload: Range<Int>) -> [StoreChange]? {
+        let range = payload.lowerBound - StoreFormat.frameHeaderSize..<payload.upperBound
         guard checksum(payload) == frame.checksum,
             let changes = ChangeReader.changes(in: UnsafeRawBufferPointer(rebasing: bytes[payload]))
         else {
-            markDamaged(payload.lowerBound - StoreFormat.frameHeaderSize..<payload.upperBound)
+            markDamaged(range)
             return nil
         }
         guard frame.sequence > sequence else { return nil }
         sequence = frame.sequence
-        guard !hasGap || frame.followsSync || payload.upperBound <= findCertainEnd() else {
-            markDamaged(payload.lowerBound - StoreFormat.frameHeaderSize..<payload.upperBound)
+        if frame.followsSync { hasGap = false }
+        guard !hasGap || range.upperBound <= findCertainEnd() else {
+            markDamaged(range)
             return nil
         }
-        end = payload.upperBound
+        end = range.upperBound
         hasEndMark = changes.isEmpty
-        if frame.followsSync { hasGap = false }
         return changes
     }
 

@@ -33,13 +33,6 @@ struct FrameWriter {
 }
 
 extension OpenFile {
-    /// Writes all bytes at a position.
-    func write(_ bytes: [UInt8], at offset: Int64) throws(FileError) {
-        try bytes.withUnsafeBytes { bytes in
-            Result { () throws(FileError) in try write(bytes, at: offset) }
-        }.get()
-    }
-
     /// Reads the whole file.
     func readAll() throws(FileError) -> [UInt8] {
         guard let size = Int(exactly: try size()) else {

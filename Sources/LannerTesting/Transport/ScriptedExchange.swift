@@ -214,9 +214,7 @@ final class ScriptedExchange: TransportExchange {
             // Foundation would wait for the device.
             let written = try PosixFileSystem().open(url.path, .create)
             defer { written.close() }
-            try file.withUnsafeBytes { bytes in
-                Result { () throws(FileError) in try written.write(bytes, at: 0) }
-            }.get()
+            try written.write(file, at: 0)
             receive(.file(url))
             try? FileManager.default.removeItem(at: url)
         } catch {
