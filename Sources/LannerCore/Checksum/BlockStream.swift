@@ -57,8 +57,15 @@ struct BlockStream<Function: BlockFunction>: Sendable {
 
     func digest() -> [UInt8] {
         var padded = self
-        padding.withUnsafeBytes { padded.update($0) }
-        return padded.function.words.flatMap(Self.bytes)
+        padded.pad()
+        let words = padded.function.words
+        return [UInt8](unsafeUninitializedCapacity: words.count * Self.wordSize) { bytes, count in
+            let room = UnsafeMutableRawBufferPointer(bytes)
+            for (place, word) in words.enumerated() {
+                room.storeBytes(of: Self.ordered(word), toByteOffset: place * Self.wordSize, as: Function.Word.self)
+            }
+            count = room.count
+        }
     }
 
     /// Compresses the whole blocks at the front.
@@ -108,21 +115,26 @@ struct BlockStream<Function: BlockFunction>: Sendable {
     }
 
     /// A one bit, zeros up to a length field of two words at the end of a block, and the length in bits.
-    private var padding: [UInt8] {
+    private mutating func pad() {
         let used = filled + 1 + 2 * Self.wordSize
         let zeros = (Self.blockSize - used % Self.blockSize) % Self.blockSize
-        return [0x80] + [UInt8](repeating: 0, count: zeros) + lengthField
+        let (low, high) = (length << 3, length >> 61)
+        withUnsafeTemporaryAllocation(byteCount: used - filled + zeros, alignment: 1) { padding in
+            padding.initializeMemory(as: UInt8.self, repeating: 0)
+            padding[0] = 0x80
+            // Both words are cut from 128 bits, so that no length overflows; a shorter field has the low ones.
+            let field = padding.count - 2 * Self.wordSize
+            let end = Function.isBigEndian ? padding.count - 8 : field
+            padding.storeBytes(of: Self.ordered(low), toByteOffset: end, as: UInt64.self)
+            if Self.wordSize == 8 {
+                let other = Function.isBigEndian ? field : field + 8
+                padding.storeBytes(of: Self.ordered(high), toByteOffset: other, as: UInt64.self)
+            }
+            update(UnsafeRawBufferPointer(padding))
+        }
     }
 
-    /// The length in bits over two words. Both halves are cut from 128 bits, so that no length overflows.
-    private var lengthField: [UInt8] {
-        let low = length << 3
-        let high = length >> 61
-        let bits = Function.isBigEndian ? Self.bytes(high) + Self.bytes(low) : Self.bytes(low) + Self.bytes(high)
-        return Function.isBigEndian ? bits.suffix(2 * Self.wordSize) : Array(bits.prefix(2 * Self.wordSize))
-    }
-
-    private static func bytes<Integer: FixedWidthInteger>(_ word: Integer) -> [UInt8] {
-        withUnsafeBytes(of: Function.isBigEndian ? word.bigEndian : word.littleEndian, Array.init)
+    private static func ordered<Integer: FixedWidthInteger>(_ word: Integer) -> Integer {
+        Function.isBigEndian ? word.bigEndian : word.littleEndian
     }
 }

@@ -39,12 +39,14 @@ extension Checksum {
         private static func digits(_ text: String) throws(ParseError) -> [UInt8] {
             let plain = text.utf8.compactMap(digit)
             if plain.count == text.utf8.count { return plain }
-            let trimmed = text.trimmingCharacters(in: .whitespacesAndNewlines)
+            let trimmed = trimmed(text)
             for character in trimmed where !character.isASCII || !character.isHexDigit {
                 throw .badCharacter(character)
             }
             return trimmed.utf8.compactMap(digit)
         }
+
+        private static func trimmed(_ text: String) -> String { text.trimmingCharacters(in: .whitespacesAndNewlines) }
 
         private static func digit(_ character: UInt8) -> UInt8? {
             switch character {
@@ -57,15 +59,14 @@ extension Checksum {
 
         /// A digest from "ALGORITHM:HEX". White space around either part is ignored.
         public init(parsing text: String) throws(ParseError) {
-            let parts = text.split(separator: ":", maxSplits: 1, omittingEmptySubsequences: false)
-            guard parts.count == 2 else {
+            guard let colon = text.utf8.firstIndex(of: UInt8(ascii: ":")) else {
                 throw .missingAlgorithm(text)
             }
-            let name = parts[0].trimmingCharacters(in: .whitespacesAndNewlines)
-            guard let algorithm = Algorithm(name: name) else {
-                throw .unknownAlgorithm(name)
+            let name = String(text[..<colon])
+            guard let algorithm = Algorithm(rawValue: name) ?? Algorithm(name: Self.trimmed(name)) else {
+                throw .unknownAlgorithm(Self.trimmed(name))
             }
-            try self.init(algorithm: algorithm, hexadecimal: String(parts[1]))
+            try self.init(algorithm: algorithm, hexadecimal: String(text[text.utf8.index(after: colon)...]))
         }
 
         /// The digest in lowercase hexadecimal digits.

@@ -48,11 +48,16 @@ struct Scope {
     {
         let old = totals.status
         totals.replace(before, by: after)
-        if before.status != after.status, var place = take(id) {
-            place.status = after.status
-            if after.status != .canceled, after.status != .removed { put(id, place) }
-        }
+        if after.status.isGone { _ = take(id) } else if before.status != after.status { move(id, after.status) }
         return (old, totals.status)
+    }
+
+    private mutating func move(_ id: DownloadID, _ status: Status) {
+        guard var place = whereabouts[id] else { return }
+        all.move(id, from: place.status, to: status)
+        lists[place.list]?.move(id, from: place.status, to: status)
+        place.status = status
+        whereabouts[id] = place
     }
 
     mutating func relist(_ id: DownloadID, _ list: String?) {
@@ -78,22 +83,27 @@ struct Scope {
 
 /// Downloads by status.
 struct Roll {
-    private var ids: [Status: Set<DownloadID>] = [:]
+    /// In the order of the statuses.
+    private var ids = [Set<DownloadID>](repeating: [], count: Status.allCases.count)
 
-    var isEmpty: Bool { ids.isEmpty }
+    var isEmpty: Bool { ids.allSatisfy(\.isEmpty) }
 
     func ids(_ statuses: some Sequence<Status>) -> [DownloadID] {
-        statuses.flatMap { Array(ids[$0] ?? []) }
+        statuses.flatMap { Array(ids[$0.position]) }
     }
 
-    func count(_ status: Status) -> Int { ids[status]?.count ?? 0 }
+    func count(_ status: Status) -> Int { ids[status.position].count }
 
     fileprivate mutating func add(_ id: DownloadID, _ status: Status) {
-        ids[status, default: []].insert(id)
+        ids[status.position].insert(id)
     }
 
     fileprivate mutating func remove(_ id: DownloadID, _ status: Status) {
-        ids[status]?.remove(id)
-        if ids[status]?.isEmpty == true { ids[status] = nil }
+        ids[status.position].remove(id)
+    }
+
+    fileprivate mutating func move(_ id: DownloadID, from old: Status, to new: Status) {
+        remove(id, old)
+        add(id, new)
     }
 }

@@ -84,10 +84,11 @@ struct Throttle: Sendable {
 
     /// Charges what has come; whether the download has to be held back from now on.
     mutating func charge(_ count: Int64, to id: DownloadID, at now: Duration) -> Bool {
-        guard !isFree(id) else { return false }
-        accounts[id]?.bucket?.fill(at: now)
-        accounts[id]?.bucket?.take(count)
-        if overall != nil { accounts[id]?.credit -= count }
+        guard !isFree(id), var account = accounts[id] else { return false }
+        account.bucket?.fill(at: now)
+        account.bucket?.take(count)
+        if overall != nil { account.credit -= count }
+        accounts[id] = account
         return holds(id, at: now)
     }
 

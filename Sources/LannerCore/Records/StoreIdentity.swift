@@ -47,7 +47,16 @@ struct PartialName: Hashable {
     let id: DownloadID
     let generation: UInt32
 
-    var text: String { String(token, radix: 16) + "-\(id.number)-\(generation)" + Self.suffix }
+    var text: String {
+        var text = String(token, radix: 16)
+        text.reserveCapacity(48)
+        text += "-"
+        text += String(id.number)
+        text += "-"
+        text += String(generation)
+        text += Self.suffix
+        return text
+    }
 
     private static let suffix = ".part"
 }

@@ -17,8 +17,10 @@ enum FileName {
 
     /// The last component of a URL's path, made safe; nil when it has none that is of use.
     static func lastComponent(of url: URL) -> String? {
-        let path = URLComponents(url: url, resolvingAgainstBaseURL: false)?.percentEncodedPath ?? ""
-        guard let last = path.split(separator: "/").last.map(String.init) else { return nil }
+        let path = url.path(percentEncoded: true)
+        guard let last = path.utf8.split(separator: UInt8(ascii: "/")).last.map({ String(Substring($0)) }) else {
+            return nil
+        }
         return safe(last.removingPercentEncoding ?? last)
     }
 

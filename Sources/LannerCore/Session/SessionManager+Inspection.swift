@@ -10,7 +10,9 @@ package struct Inspection: Sendable {
     /// Whether it has pieces, which are compared again after a death.
     package var hasPieces: Bool
     /// Where the partial file of the present generation is.
-    package var partialPath: String
+    package var partialPath: String { partialDirectory + "/" + partialName.text }
+    let partialDirectory: String
+    let partialName: PartialName
     /// The positions that the partial file is said to hold; none once it is moved to its place.
     package var claimed: [Range<Int64>]
     /// Those of them that are said to survive the machine.
@@ -101,13 +103,13 @@ extension DownloadTask {
 extension Engine {
     fileprivate func inspection(of task: DownloadTask) -> Inspection? {
         guard let job = job(task.id), let download = state.withLock({ $0.machine[task.id] }) else { return nil }
-        let path = partialPath(job, download.saved.generation)
+        let name = PartialName(token: job.token, id: job.id, generation: download.saved.generation)
         let saved = download.hasPlace ? nil : download.saved
         let isTransferring = if case .transferring = download.state { true } else { false }
         let (hasDigest, hasPieces) = job.state.withLock { ($0.hasDigest, $0.pieces != nil) }
         return Inspection(
             task: task, hasChecksum: hasDigest, hasServerDigest: download.saved.version?.digest != nil,
-            hasPieces: hasPieces, partialPath: path, claimed: saved?.written.ranges ?? [],
+            hasPieces: hasPieces, partialDirectory: cache.downloadTmpPath, partialName: name, claimed: saved?.written.ranges ?? [],
             durable: saved?.synced.ranges ?? [], isMixed: download.isTiedByDigest, isTransferring: isTransferring)
     }
 }

@@ -45,7 +45,7 @@ extension Status {
     static let inProgress = allCases.filter(\.isInProgress)
 
     /// Its place among all cases.
-    fileprivate var position: Int {
+    var position: Int {
         switch self {
         case .waiting: 0
         case .running: 1

@@ -32,8 +32,8 @@ package struct Destination: Sendable, Hashable {
     /// Where the link of a download leads: with its own fields if it has some, else with those that were given for the
     /// download's URL, as far as they may leave its origin.
     init(_ link: KeptLink, url: URL, fields: HeaderFields) throws(DownloadFailure) {
-        if let own = link.fields {
-            try self.init(url: link.url, fields: own)
+        if link.fields != nil || link.url == url {
+            try self.init(url: link.url, fields: link.fields ?? fields)
         } else {
             let first = try Destination(url: url, fields: fields)
             let origin = try Destination(url: link.url, fields: [:]).address.origin

@@ -12,31 +12,34 @@ package struct URIReference: Sendable, Hashable {
     package var fragment: String?
 
     /// Takes a string apart; joined again, the parts give the same string.
-    package init(_ text: String) {
-        var rest = Substring(text).utf8
+    package init(_ text: String) { self.init(Array(text.utf8)[...]) }
+
+    /// The same with the bytes of a string.
+    init(_ text: FieldText.Bytes) {
+        var rest = text
         fragment = Self.cut(&rest, after: UInt8(ascii: "#"))
         query = Self.cut(&rest, after: UInt8(ascii: "?"))
         if let colon = rest.firstIndex(of: UInt8(ascii: ":")), Self.isScheme(rest[..<colon]) {
-            scheme = String(Substring(rest[..<colon]))
-            rest = rest[rest.index(after: colon)...]
+            scheme = String(decoding: rest[..<colon], as: UTF8.self)
+            rest = rest[(colon + 1)...]
         }
         if rest.starts(with: "//".utf8) {
             rest = rest.dropFirst(2)
             let end = rest.firstIndex(of: UInt8(ascii: "/")) ?? rest.endIndex
-            authority = String(Substring(rest[..<end]))
+            authority = String(decoding: rest[..<end], as: UTF8.self)
             rest = rest[end...]
         }
-        path = String(Substring(rest))
+        path = String(decoding: rest, as: UTF8.self)
     }
 
     /// Removes everything from the first such byte on; what stood behind it is the result.
-    private static func cut(_ rest: inout Substring.UTF8View, after mark: UInt8) -> String? {
+    private static func cut(_ rest: inout FieldText.Bytes, after mark: UInt8) -> String? {
         guard let index = rest.firstIndex(of: mark) else { return nil }
         defer { rest = rest[..<index] }
-        return String(Substring(rest[rest.index(after: index)...]))
+        return String(decoding: rest[(index + 1)...], as: UTF8.self)
     }
 
-    private static func isScheme(_ bytes: Substring.UTF8View) -> Bool {
+    private static func isScheme(_ bytes: FieldText.Bytes) -> Bool {
         guard let first = bytes.first, FieldText.isLetter(first) else { return false }
         return bytes.allSatisfy { FieldText.isLetter($0) || FieldText.isDigit($0) || "+-.".utf8.contains($0) }
     }

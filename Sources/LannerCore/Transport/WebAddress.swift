@@ -87,7 +87,7 @@ extension WebAddress {
         let bytes = FieldText.trimmed(text)
         guard bytes.count <= longest else { throw tooLong }
         guard bytes.allSatisfy({ $0 >= 0x20 && $0 != 0x7F }) else { throw Refusal(reason: "has a control character") }
-        return URIReference(String(decoding: bytes, as: UTF8.self))
+        return URIReference(bytes)
     }
 
     private static let tooLong = Refusal(reason: "is longer than \(longest) bytes")

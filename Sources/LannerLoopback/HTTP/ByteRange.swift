@@ -12,15 +12,17 @@ enum AskedRange: Equatable {
     }
 
     private static func parse(_ field: String, length: Int64) -> AskedRange? {
-        let words = field.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
-        guard words.count == 2, LoopbackServer.Fields.same(String(words[0]), "bytes") else { return nil }
-        let ends = words[1].trimmingSpaces.split(separator: "-", omittingEmptySubsequences: false)
-        guard ends.count == 2 else { return nil }
-        switch (position(ends[0]), position(ends[1])) {
+        guard let sign = field.utf8.firstIndex(of: UInt8(ascii: "=")),
+            LoopbackServer.Fields.same(String(field[..<sign]), "bytes")
+        else { return nil }
+        let range = field[field.utf8.index(after: sign)...].trimmingSpaces
+        guard let dash = range.utf8.firstIndex(of: UInt8(ascii: "-")) else { return nil }
+        let (start, end) = (range[..<dash], range[range.utf8.index(after: dash)...])
+        switch (position(start), position(end)) {
         case (nil, let suffix?):
-            return ends[0].isEmpty ? satisfiable(max(0, length - suffix)..<length) : nil
+            return start.isEmpty ? satisfiable(max(0, length - suffix)..<length) : nil
         case (let first?, nil):
-            return ends[1].isEmpty ? satisfiable(first..<max(first, length)) : nil
+            return end.isEmpty ? satisfiable(first..<max(first, length)) : nil
         case (let first?, let last?):
             return first <= last ? satisfiable(first..<max(first, last < length ? last + 1 : length)) : nil
         case (nil, nil):

@@ -49,8 +49,11 @@ extension LoopbackServer {
         }
 
         static func same(_ left: String, _ right: String) -> Bool {
-            left.utf8.count == right.utf8.count
-                && zip(left.utf8, right.utf8).allSatisfy { lowercased($0) == lowercased($1) }
+            guard left.utf8.count == right.utf8.count else { return false }
+            var (left, right) = (left, right)
+            return left.withUTF8 { left in
+                right.withUTF8 { right in left.indices.allSatisfy { lowercased(left[$0]) == lowercased(right[$0]) } }
+            }
         }
 
         private static func lowercased(_ byte: UInt8) -> UInt8 {

@@ -9,10 +9,12 @@ package enum ContentLength: Sendable, Hashable {
 
     package init(fields: HeaderFields) {
         let members = FieldText.members(fields.values(of: "Content-Length"))
-        let values = Set(members.map { FieldText.decimal($0) })
-        if values.isEmpty {
+        guard let first = members.first else {
             self = .unknown
-        } else if values.count == 1, case .some(.some(let value)) = values.first {
+            return
+        }
+        let value = FieldText.decimal(first)
+        if let value, members.dropFirst().allSatisfy({ FieldText.decimal($0) == value }) {
             self = fields.isTransferCoded ? .unknown : .bytes(value)
         } else {
             self = .contradictory

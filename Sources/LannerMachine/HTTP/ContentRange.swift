@@ -10,15 +10,17 @@ package enum ContentRange: Sendable, Hashable {
 
     /// The range of a response; nil when it has none, or lines that contradict each other.
     package init?(fields: HeaderFields) {
-        let members = Set(FieldText.members(fields.values(of: "Content-Range")).map(ContentRange.init))
-        guard members.count == 1, case .some(.some(let only)) = members.first else { return nil }
-        self = only
+        let members = FieldText.members(fields.values(of: "Content-Range"))
+        guard let first = members.first, let range = ContentRange(first) else { return nil }
+        guard members.dropFirst().allSatisfy({ ContentRange($0) == range }) else { return nil }
+        self = range
     }
 
     private init?(_ bytes: FieldText.Bytes) {
         guard FieldText.equal(bytes.prefix(6), "bytes ") else { return nil }
-        let parts = FieldText.trimmed(bytes.dropFirst(6)).split(separator: UInt8(ascii: "/"), maxSplits: 1)
-        guard parts.count == 2, let range = parts.first, let size = parts.last else { return nil }
+        let text = FieldText.trimmed(bytes.dropFirst(6))
+        guard let slash = text.firstIndex(of: UInt8(ascii: "/")) else { return nil }
+        let (range, size) = (text[..<slash], text[(slash + 1)...])
         let total = FieldText.decimal(size)
         guard total != nil || FieldText.equal(size, "*") else { return nil }
         if FieldText.equal(range, "*") {
@@ -31,9 +33,8 @@ package enum ContentRange: Sendable, Hashable {
     }
 
     private static func range(_ bytes: FieldText.Bytes) -> Range<Int64>? {
-        let ends = bytes.split(separator: UInt8(ascii: "-"), omittingEmptySubsequences: false)
-        guard ends.count == 2, let first = FieldText.decimal(ends[0]), let last = FieldText.decimal(ends[1]),
-            first <= last, last < Int64.max
+        guard let dash = bytes.firstIndex(of: UInt8(ascii: "-")), let first = FieldText.decimal(bytes[..<dash]),
+            let last = FieldText.decimal(bytes[(dash + 1)...]), first <= last, last < Int64.max
         else { return nil }
         return first..<(last + 1)
     }

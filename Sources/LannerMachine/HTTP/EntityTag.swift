@@ -24,8 +24,7 @@ package struct EntityTag: Sendable, Hashable {
 
     /// The tag of a response; nil when it has none, or lines that contradict each other.
     package init?(fields: HeaderFields) {
-        let lines = Set(fields.values(of: "ETag"))
-        guard lines.count == 1, let line = lines.first else { return nil }
+        guard let line = fields.onlyValue(of: "ETag") else { return nil }
         self.init(line)
     }
 

@@ -16,9 +16,16 @@
 
     /// The members of a comma-separated list over all lines of a name; some transports join lines of one name.
     package static func members(_ lines: [String]) -> [Bytes] {
-        lines.flatMap { line in
-            Array(line.utf8).split(separator: UInt8(ascii: ","), omittingEmptySubsequences: false).map(trimmed)
+        var members: [Bytes] = []
+        for line in lines {
+            var rest = Array(line.utf8)[...]
+            while let comma = rest.firstIndex(of: UInt8(ascii: ",")) {
+                members.append(trimmed(rest[..<comma]))
+                rest = rest[(comma + 1)...]
+            }
+            members.append(trimmed(rest))
         }
+        return members
     }
 
     /// A number of digits only, without a sign; nil when it is anything else or does not fit.

@@ -13,9 +13,9 @@ package enum HTTPDate {
     /// Writes the first format; dates outside the years 1 to 9999 become the nearest that can be written.
     package static func text(_ seconds: Int64) -> String {
         let moment = Calendar(seconds: min(max(seconds, Calendar.first), Calendar.last))
-        let time = [moment.hour, moment.minute, moment.second].map { padded($0, 2) }.joined(separator: ":")
+        let time = "\(padded(moment.hour, 2)):\(padded(moment.minute, 2)):\(padded(moment.second, 2))"
         let day = "\(padded(moment.day, 2)) \(months[moment.month - 1]) \(padded(moment.year, 4))"
-        return "\(weekdays[moment.weekday].prefix(3)), \(day) \(time) GMT"
+        return "\(shortWeekdays[moment.weekday]), \(day) \(time) GMT"
     }
 
     /// Good enough to tell 19xx from 20xx where no clock is at hand.

@@ -35,7 +35,13 @@ public struct HeaderFields: Sendable, Hashable {
 
     /// Every value of a name, in order.
     public func values(of name: String) -> [String] {
-        fields.filter { Self.same($0.name, name) }.map(\.value)
+        fields.lazy.filter { Self.same($0.name, name) }.map(\.value)
+    }
+
+    /// The value of a name that has one: none when its lines contradict each other.
+    func onlyValue(of name: String) -> String? {
+        let values = values(of: name)
+        return values.dropFirst().allSatisfy { $0 == values[0] } ? values.first : nil
     }
 
     /// Adds a line, leaving earlier lines of the same name.
@@ -45,13 +51,13 @@ public struct HeaderFields: Sendable, Hashable {
 
     /// Whether two field names are the same name: ASCII letters compare without case.
     public static func same(_ left: String, _ right: String) -> Bool {
-        let left = left.utf8
-        let right = right.utf8
-        return left.count == right.count && zip(left, right).allSatisfy { lowercased($0) == lowercased($1) }
-    }
-
-    private static func lowercased(_ byte: UInt8) -> UInt8 {
-        byte >= UInt8(ascii: "A") && byte <= UInt8(ascii: "Z") ? byte | 0x20 : byte
+        guard left.utf8.count == right.utf8.count else { return false }
+        var (left, right) = (left, right)
+        return left.withUTF8 { left in
+            right.withUTF8 { right in
+                left.indices.allSatisfy { FieldText.lowercased(left[$0]) == FieldText.lowercased(right[$0]) }
+            }
+        }
     }
 }
 

@@ -162,7 +162,7 @@ public enum LinkReason: Sendable, Hashable {
 }
 
 /// Why an event was ignored.
-package enum IgnoredReason: Sendable, Hashable {
+package enum IgnoredReason: Sendable, Hashable, CustomStringConvertible {
     /// The download has left the machine.
     case unknownDownload
     /// It came from an attempt that is over.
@@ -171,4 +171,14 @@ package enum IgnoredReason: Sendable, Hashable {
     case unknownExchange(ExchangeNumber)
     /// It can come late, and does not matter in the state the download is in.
     case late(String)
+
+    /// In words that follow on a colon.
+    package var description: String {
+        switch self {
+        case .unknownDownload: "the download is gone"
+        case .olderAttempt(let attempt): "attempt \(attempt) is over"
+        case .unknownExchange(let number): "exchange \(number) is over"
+        case .late(let event): "\(event)"
+        }
+    }
 }

@@ -39,8 +39,7 @@ private struct Judge {
     }
 
     private var redirect: Verdict {
-        let locations = Set(head.fields.values(of: "Location"))
-        guard locations.count == 1, let location = locations.first, !FieldText.trimmed(location).isEmpty else {
+        guard let location = head.fields.onlyValue(of: "Location"), !FieldText.trimmed(location).isEmpty else {
             return refused
         }
         return .redirect(location: location)

@@ -20,8 +20,7 @@ package struct Version: Sendable, Hashable {
         let fields = head.fields
         let isEncoded = fields.isContentCoded
         let isRanged = head.status == 206 || head.status == 416
-        let lines = Set(fields.values(of: "Last-Modified"))
-        let modified = lines.count == 1 ? lines.first : nil
+        let modified = fields.onlyValue(of: "Last-Modified")
         self.init(
             entityTag: EntityTag(fields: fields), lastModified: modified,
             isLastModifiedStrong: Self.isStrong(modified, sent: fields["Date"]),

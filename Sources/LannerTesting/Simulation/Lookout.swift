@@ -18,27 +18,22 @@ final class Lookout: Sendable {
     }
 
     func look(at manager: SessionManager, _ transport: ScriptedTransport) {
-        look(at: transport)
-        let (now, configuration) = (manager.runningCount, manager.configuration)
-        let limit = configuration.maxConcurrentTasksLimit
-        let before = seen.withLock { seen in
-            defer { seen.running = now }
-            return seen.running
-        }
-        if now > before, now > limit { journal.report(.limit, "\(now) run, \(limit) may") }
-        lookAtHosts(of: manager, now, configuration.maxConcurrentTasksPerHost)
-    }
-
-    private func lookAtHosts(of manager: SessionManager, _ running: Int, _ limit: Int?) {
+        let requests = transport.requests
+        let (running, configuration) = (manager.runningCount, manager.configuration)
+        let perHost = configuration.maxConcurrentTasksPerHost
         // So few cannot be too many of any host.
-        let now = limit.map { running > $0 ? manager.openFilesByHost : [:] }
+        let files = perHost.map { running > $0 ? manager.openFilesByHost : [:] }
         let before = seen.withLock { seen in
-            defer { seen.files = now }
-            return seen.files
+            defer { seen = Seen(requests: requests.count, running: running, files: files) }
+            return seen
         }
-        guard let limit, let now, let before else { return }
-        for (host, count) in now where count > before[host] ?? 0 && count > limit {
-            journal.report(.limit, "\(count) of \(host) run, \(limit) may")
+        for request in requests[before.requests...] { look(at: request) }
+        if requests.count > 256 { forgetRequests(of: transport) }
+        let limit = configuration.maxConcurrentTasksLimit
+        if running > before.running, running > limit { journal.report(.limit, "\(running) run, \(limit) may") }
+        guard let perHost, let files, let old = before.files else { return }
+        for (host, count) in files where count > old[host] ?? 0 && count > perHost {
+            journal.report(.limit, "\(count) of \(host) run, \(perHost) may")
         }
     }
 
@@ -53,14 +48,9 @@ final class Lookout: Sendable {
         seen.withLock { ($0.running, $0.files) = (0, [:]) }
     }
 
-    private func look(at transport: ScriptedTransport) {
-        let requests = transport.requests
-        for request in requests[seen.withLock { $0.requests }...] { look(at: request) }
-        seen.withLock { $0.requests = requests.count }
-        if requests.count > 256 {
-            transport.clearRequests()
-            seen.withLock { $0.requests = 0 }
-        }
+    private func forgetRequests(of transport: ScriptedTransport) {
+        transport.clearRequests()
+        seen.withLock { $0.requests = 0 }
     }
 
     /// S4.

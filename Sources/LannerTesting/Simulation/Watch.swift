@@ -143,7 +143,7 @@ struct Watch {
         guard observed.insert(task).inserted else { return }
         let state = Locked(TaskWatch(task))
         let (journal, isSettled, starts, doomed) = (journal, isSettled, starts, doomed)
-        let (name, ranged) = (task.identity.description, ranged)
+        let (name, ranged) = (task.identity, ranged)
         task.witness { [unowned task] event in
             switch event {
             case .status(let status):
@@ -156,7 +156,7 @@ struct Watch {
                     state.note(status)
                 }
             case .progress(let completed, let total):
-                journal.note("progress", Int(completed), Int(total ?? -1), text: name)
+                journal.note("progress", Int(completed), Int(total ?? -1), text: "\(name)")
                 state.withLock { state in
                     if completed < state.completed {
                         journal.report(.progress, "\(name) went from \(state.completed) back to \(completed)")
@@ -170,12 +170,12 @@ struct Watch {
                     journal.report(.progress, "\(name) began again for want of ranges, which there are")
                 }
             case .retrying:
-                journal.note("retrying", text: name)
+                journal.note("retrying", text: "\(name)")
                 // What was gained, and forgave what had failed before, may be lost before it is told.
                 if state.withLock({ $0.retry(after: starts.withLock { $0 }) }) > 2 * World.mostRetries + 1 {
                     journal.report(.liveness, "\(name) tries again and again")
                 }
-            case .response(let head): journal.note("response", head.status, text: name)
+            case .response(let head): journal.note("response", head.status, text: "\(name)")
             }
         }
     }
