@@ -22,6 +22,7 @@ extension Checksum {
         /// Fails when the length is not positive, when there is no piece, when their digests are not by one algorithm, and
         /// when there is more than can be remembered or a file can hold.
         public init(length: Int64, digests: some Collection<Digest>) throws(PieceError) {
+            let digests = Array(digests)
             guard length > 0 else { throw .length(length) }
             guard let algorithm = digests.first?.algorithm else { throw .empty }
             for (index, digest) in digests.enumerated() where digest.algorithm != algorithm {

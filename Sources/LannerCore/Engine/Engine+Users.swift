@@ -252,7 +252,8 @@ extension EngineState {
 extension [Job] {
     /// By rank; the id decides between equals.
     var inOrder: [Job] {
-        map { (rank: $0.state.withLock { $0.rank }, job: $0) }
+        if count < 2 { return self }
+        return map { (rank: $0.state.withLock { $0.rank }, job: $0) }
             .sorted { ($0.rank, $0.job.id) < ($1.rank, $1.job.id) }.map(\.job)
     }
 }

@@ -24,7 +24,7 @@ struct RecordWriter {
     mutating func put(_ tag: UInt8, _ data: Data?) {
         guard let data else { return }
         head(tag, data.count)
-        bytes.append(contentsOf: data)
+        data.withUnsafeBytes { bytes.append(contentsOf: $0) }
     }
 
     mutating func put(_ tag: UInt8, _ numbers: [Int64]) {

@@ -21,7 +21,7 @@ enum FileName {
         guard let last = path.utf8.split(separator: UInt8(ascii: "/")).last.map({ String(Substring($0)) }) else {
             return nil
         }
-        return safe(last.removingPercentEncoding ?? last)
+        return safe(last.utf8.contains(UInt8(ascii: "%")) ? last.removingPercentEncoding ?? last : last)
     }
 
     /// The name that the server gave in its answer, made safe; nil when it gave none that is of use.

@@ -105,7 +105,7 @@ struct FrameBuffer {
         switch change {
         case .put(let key, let value):
             append(StoreFormat.put, key, valueSize: value.count)
-            bytes.append(contentsOf: value)
+            value.withUnsafeBytes { bytes.append(contentsOf: $0) }
         case .remove(let key):
             append(StoreFormat.remove, key, valueSize: 0)
         }

@@ -123,6 +123,6 @@ extension [UInt8] {
             let target = UnsafeMutableRawBufferPointer(rebasing: own[range.lowerBound..<(range.lowerBound + overlap)])
             target.copyMemory(from: UnsafeRawBufferPointer(rebasing: bytes[..<overlap]))
         }
-        append(contentsOf: bytes[overlap...])
+        append(contentsOf: UnsafeRawBufferPointer(rebasing: bytes[overlap...]))
     }
 }

@@ -273,8 +273,10 @@ final class ScriptedExchange: TransportExchange {
     }
 
     private static func newPlace() -> URL {
-        FileManager.default.temporaryDirectory.appendingPathComponent("lanner-scripted-\(UUID().uuidString)")
+        directory.appendingPathComponent("lanner-scripted-\(UUID().uuidString)", isDirectory: false)
     }
+
+    private static let directory = FileManager.default.temporaryDirectory
 }
 
 /// The bytes of an answer.
