@@ -12,6 +12,9 @@ extension String {
         return "“" + String(shown).printable + "”"
     }
 
+    /// Whether it is of visible ASCII only, as most texts are: much sooner said than anything of Unicode.
+    var isGraphic: Bool { utf8.allSatisfy { $0 > 0x20 && $0 < 0x7F } }
+
     var withoutFullStop: String { hasSuffix(".") ? String(dropLast()) : self }
 }
 

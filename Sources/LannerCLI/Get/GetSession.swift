@@ -92,19 +92,31 @@ struct GetSession: Sendable {
     /// Returns when the tasks have been started; before, they may still stand where an earlier call left them. Those that
     /// the library refuses are left out. By the keys of the tasks.
     private func start(_ indices: [Int]) async -> [String: Follower] {
+        var followers: [String: Follower] = [:]
+        var rest = indices[...]
+        // The first are on their way while the others are added.
+        while !rest.isEmpty {
+            await start(rest.prefix(Self.startedAtOnce), &followers)
+            rest = rest.dropFirst(Self.startedAtOnce)
+        }
+        return followers
+    }
+
+    private func start(_ indices: ArraySlice<Int>, _ followers: inout [String: Follower]) async {
         let held = indices.map { manager.fetchTask(plan.items[$0].url)?.completedBytes ?? 0 }
         await withCheckedContinuation { continuation in
             let requests = indices.map { request(for: plan.items[$0]) }
             manager.multiDownload(requests: requests, onMainQueue: false) { _ in continuation.resume() }
         }
-        var followers: [String: Follower] = [:]
         for (index, held) in zip(indices, held) {
             let item = plan.items[index]
             guard let task = manager.fetchTask(item.url) else { continue }
             followers[task.key] = Follower(index: index, item: item, task: task, held: held, reporter: reporter)
         }
-        return followers
     }
+
+    /// Enough that a commit for them costs little, and few enough that nobody waits long behind them.
+    private static let startedAtOnce = 256
 
     private func request(for item: GetPlan.Item) -> DownloadRequest {
         DownloadRequest(

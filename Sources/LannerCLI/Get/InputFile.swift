@@ -17,7 +17,7 @@ enum InputFile {
     static func parse(_ text: String, file: String) throws(UsageError) -> [Entry] {
         var entries: [Entry] = []
         for (index, line) in lines(text).enumerated() {
-            let content = line.trimmingCharacters(in: .whitespaces)
+            let content = trimmed(line)
             if content.isEmpty || content.hasPrefix("#") { continue }
             let place = "\(file):\(index + 1)"
             do throws(UsageError) {
@@ -42,8 +42,12 @@ enum InputFile {
         }
     }
 
+    private static func trimmed(_ line: String) -> String {
+        line.isGraphic ? line : line.trimmingCharacters(in: .whitespaces)
+    }
+
     private static func url(_ content: String) throws(UsageError) -> String {
-        guard !content.contains(where: \.isWhitespace) else {
+        guard content.isGraphic || !content.contains(where: \.isWhitespace) else {
             throw UsageError("one URL a line; write a space in a URL as %20")
         }
         return content

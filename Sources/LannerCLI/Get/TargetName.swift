@@ -11,14 +11,17 @@ enum TargetName {
 
     /// The name that a URL suggests: the last part of its path, made fit to be the name of a file.
     static func suggested(by url: URL) -> String {
-        let path = URLComponents(url: url, resolvingAgainstBaseURL: false)?.percentEncodedPath ?? ""
-        return sanitized(decoded(path.split(separator: "/", omittingEmptySubsequences: false).last ?? ""))
+        let path = url.path(percentEncoded: true)
+        let start = path.utf8.lastIndex(of: UInt8(ascii: "/")).map(path.utf8.index(after:))
+        return sanitized(decoded(path[(start ?? path.startIndex)...]))
     }
 
     /// Makes a name of any text.
     static func sanitized(_ text: String) -> String {
         // Shortened first: what is left may be a name that is none, or that is taken.
-        let name = shortened(text.unicodeScalars.map { isForbidden($0) ? "_" : String($0) }.joined())
+        let isPlain = text.isGraphic && !text.utf8.contains { $0 == UInt8(ascii: "/") || $0 == UInt8(ascii: "\\") }
+        let plain = isPlain ? text : text.unicodeScalars.map { isForbidden($0) ? "_" : String($0) }.joined()
+        let name = shortened(plain)
         switch name {
         // No name at all, or one of another directory.
         case "", ".", "..": return index
@@ -50,6 +53,7 @@ enum TargetName {
 
     /// Undoes percent-encoding; bytes that are no UTF-8 become the replacement character.
     private static func decoded(_ part: Substring) -> String {
+        guard part.utf8.contains(UInt8(ascii: "%")) else { return String(part) }
         var bytes: [UInt8] = []
         var rest = Array(part.utf8)[...]
         while let byte = rest.popFirst() {
