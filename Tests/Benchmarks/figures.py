@@ -39,6 +39,9 @@ class Series:
             return (self.files if self.has_many else self.total / MIB) / run["wall"]
         if figure == "cost":
             return run["cpu"] * (1000 / self.files if self.has_many else (1 << 30) / self.total)
+        if figure in ("kernel", "changes"):
+            # Of one file; earlier runs did not count them.
+            return run.get(figure, 0) * (1000 if figure == "kernel" else 1) / self.files
         return run[figure]
 
     def values(self, program, figure):
@@ -53,7 +56,7 @@ class Series:
 
 
 def of_case(cases, name):
-    return {key: Series(values) for key, values in cases.items() if key.split()[0] == name}
+    return {key: Series(values) for key, values in cases.items() if key.split()[0] == name and "runs" in values}
 
 
 def rounded(value):
@@ -93,11 +96,22 @@ def programs(series, where=""):
         walls = series.values(program, "wall")
         spread = f"{rounded(min(walls))} – {rounded(max(walls))}"
         rows.append([f"`{program}`", rounded(statistics.median(walls)), spread,
-                     *(rounded(series.median(program, figure)) for figure in ["rate", "cost", "peak"])])
+                     *(rounded(series.median(program, figure)) for figure in columns(series))])
     count = len(runs)
-    cost = "CPU, ms a file" if series.has_many else "CPU, s per GiB"
     return (f"{amount(series)}{where}; {f'medians of {count} runs' if count > 1 else 'one run'}.\n\n"
-            + table(["Program", "Wall, s", "least – most", series.unit, cost, "Peak memory, MiB"], rows))
+            + table(["Program", "Wall, s", "least – most", series.unit, *list(columns(series).values())[1:]], rows))
+
+
+def columns(series):
+    """What the table of a series shows behind the wall time."""
+    if series.has_many:
+        return {"rate": "", "cost": "CPU, ms a file", "kernel": "the kernel's part", "changes": "Thread changes a file",
+                "peak": "Peak memory, MiB"}
+    return {"rate": "", "cost": "CPU, s per GiB", "peak": "Peak memory, MiB"}
+
+
+def profile_table(shares):
+    return table(["Where", "of the processor's time"], [[where, f"{share:.0f} %"] for where, share in shares.items()])
 
 
 def bound_table(cases, name):
@@ -144,6 +158,8 @@ PICTURES = {
 
 def block(cases, name):
     """What stands between the marks of a case."""
+    if name == "profile" and name in cases:
+        return profile_table(cases[name]["shares"]) + "\n"
     all = of_case(cases, name)
     if not all:
         return ""

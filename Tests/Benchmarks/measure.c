@@ -1,4 +1,5 @@
-// Runs a program and writes what it took to FILE: seconds, seconds of processor (user and system), peak memory in KiB.
+// Runs a program and writes what it took to FILE: seconds, seconds of processor, how many of these the kernel had, peak
+// memory in KiB, and how often one of its threads had to stop for another or for nothing to do.
 // measure FILE PROGRAM WORDS…
 //
 // A process of its own, as Linux counts the memory of whoever starts a program to that program's peak.
@@ -34,7 +35,9 @@ int main(int count, char **words) {
     double wall = now() - start;
     FILE *file = fopen(words[1], "w");
     if (!file) return 1;
-    fprintf(file, "%.6f %.6f %ld\n", wall, seconds(usage.ru_utime) + seconds(usage.ru_stime), usage.ru_maxrss);
+    double kernel = seconds(usage.ru_stime);
+    fprintf(file, "%.6f %.6f %.6f %ld %ld\n", wall, seconds(usage.ru_utime) + kernel, kernel, usage.ru_maxrss,
+            usage.ru_nvcsw + usage.ru_nivcsw);
     if (fclose(file)) return 1;
     return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
 }

@@ -15,8 +15,9 @@ Cases:
   latency    80 ms away, with 1 MiB under way over each connection at most
   tls        one large file over TLS and HTTP/2
   growth     files of several sizes, and several numbers of files
+  profile    where the time of small files goes, by perf
 
-It needs nginx, openssl, curl, aria2c, wget, unshare and a C compiler, and builds the release configuration first. Every
+It needs nginx, openssl, curl, aria2c, wget, unshare, perf and a C compiler, and builds the release configuration first. Every
 file of every run is compared with what the server has. The exit code is 0 when every figure is within its bound.
 """
 import argparse, contextlib, filecmp, json, os, re, subprocess, sys, tempfile
@@ -62,15 +63,23 @@ class Bench:
                 server.stop()
 
     def run(self, command, place, before=()):
-        """Seconds, seconds of processor and MiB of memory that a command takes; what goes `before` it is not measured."""
+        """What a command takes: seconds, those of the processor and of the kernel among them, MiB of memory, and changes
+        of threads; what goes `before` it is not measured."""
         file = os.path.join(self.directory, "measured")
         result = subprocess.run([*before, self.measure, file, *command], cwd=place, env=self.environment,
                                 stdout=subprocess.DEVNULL)
         if result.returncode:
             raise SystemExit(f"{' '.join(command)}: exit code {result.returncode}")
         with open(file) as measured:
-            wall, cpu, peak = map(float, measured.read().split())
-        return {"wall": round(wall, 4), "cpu": round(cpu, 4), "peak": round(peak / 1024, 1)}
+            wall, cpu, kernel, peak, changes = map(float, measured.read().split())
+        return {"wall": round(wall, 4), "cpu": round(cpu, 4), "kernel": round(kernel, 4), "peak": round(peak / 1024, 1),
+                "changes": int(changes)}
+
+    def perf(self, what, *words, place=None):
+        """What perf says, of the one record that there is."""
+        file = ["-o" if what == "record" else "-i", os.path.join(self.directory, "perf.data")]
+        return subprocess.run(["perf", what, *file, *words], cwd=place, env=self.environment, check=True,
+                              stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True).stdout
 
     def fetched(self, command, source, before=()):
         """The same for one file, which has to be right."""
@@ -130,6 +139,18 @@ def many(bench):
         bench.many_files(f"small {where}", bench.scaled(5000), place, small.BOUNDS[where])
 
 
+def profile(bench):
+    with bench.server() as (server, memory), tempfile.TemporaryDirectory(dir="/dev/shm") as out:
+        names = small.files(server.root, bench.scaled(5000), 10 << 10)
+        command = small.commands(bench.lanner[0], small.lists(server, names, memory))["lanner"]
+        small.fetched(lambda command, place: bench.perf("record", "-q", "-F", "5000", *command, place=place), command,
+                      names, server.root, out)
+    shares = small.shares(bench.perf("report", "--sort", "dso", "--stdio"))
+    for where, share in shares.items():
+        print(f"     {share:4.1f} % {where}")
+    bench.keep("profile", {"shares": shares})
+
+
 def limited(bench):
     with bench.server(rate="5m") as (server, _):
         bench.one_file("limited", bench.size(400), server, lambda url, _: {
@@ -181,7 +202,7 @@ def growth(bench):
 
 
 CASES = {"large": large, "checksum": checksum, "small": many, "limited": limited, "adaptive": adaptive,
-         "latency": latency, "tls": tls, "growth": growth}
+         "latency": latency, "tls": tls, "growth": growth, "profile": profile}
 
 
 def first_line(*command):

@@ -1,5 +1,5 @@
 """Many small files, for peers.py: making them, the commands that download them, and a run that proves them right."""
-import filecmp, os, tempfile
+import filecmp, os, re, tempfile
 
 from get import random_file
 
@@ -50,3 +50,20 @@ def files(root, count, size):
     for number, name in enumerate(names):
         random_file(os.path.join(root, name), size, number)
     return names
+
+
+# Whose code it is, by the name of the file that perf found it in.
+OWNERS = {
+    "kernel": "the kernel", "lanner": "lanner's own code", "libdispatch": "Dispatch", "libswiftDispatch": "Dispatch",
+    "libswift": "the Swift runtime", "oundation": "Foundation", "libcurl": "libcurl", "libc.": "the C library",
+    "ld-": "the C library",
+}
+
+
+def shares(report):
+    """Percents by owner, the largest first, of what `perf report --sort dso` says."""
+    sums = {}
+    for share, name in re.findall(r"^ *([0-9.]+)%\s+(\S+)", report, flags=re.M):
+        owner = next((owner for mark, owner in OWNERS.items() if mark in name), "other libraries")
+        sums[owner] = sums.get(owner, 0) + float(share)
+    return dict(sorted(((owner, round(share, 1)) for owner, share in sums.items()), key=lambda pair: -pair[1]))

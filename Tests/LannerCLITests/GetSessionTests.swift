@@ -1,5 +1,6 @@
 import Foundation
 import Lanner
+import LannerLoopback
 import Testing
 
 @testable import LannerCLI
@@ -19,18 +20,42 @@ import Testing
         let place = try Workplace()
         var plan = try GetPlan(GetOptions(urls: ["http://127.0.0.1/x"], directory: place.url.path))
         plan.items[0].url = try #require(URL(string: "ftp://127.0.0.1/x"))
-        let state = StateDirectory(in: place.url.path)
-        let manager = SessionManager(
-            "lanner", logger: ConsoleLogger(identifier: "lanner", option: .none),
-            cache: state.cache(filesIn: place.url.path))
         let record = Record()
-        let session = GetSession(
-            plan: plan, headers: [:], manager: manager, reporter: record, interruption: Interruption(by: []))
+        let session = session(plan, record)
         let outcomes = await session.run()
         #expect(outcomes.map(\.exitCode) == [.failure])
         let lines = record.reports.withLock { $0 }.compactMap(Wording.line)
         #expect(
             lines == ["lanner: http://127.0.0.1/x: this cannot be asked for; check the URL and the header fields"])
         #expect(await session.tidy(outcomes))
+    }
+
+    @Test func downloadsMoreThanAreAddedAtOnce() async throws {
+        let place = try Workplace()
+        let server = try LoopbackServer()
+        let names = (0..<600).map { "file-\($0).bin" }
+        for (index, name) in names.enumerated() {
+            server.put(name, .init(.generated(seed: UInt64(index), length: 10)))
+        }
+        let urls = names.map { server.url($0).absoluteString }
+        let record = Record()
+        let session = session(try GetPlan(GetOptions(urls: urls, directory: place.url.path)), record)
+        let outcomes = await session.run()
+        #expect(outcomes.count == names.count && outcomes.allSatisfy { $0 == .done })
+        #expect(record.reports.withLock { $0.count { if case .done = $0.event { true } else { false } } } == names.count)
+        for (index, name) in names.enumerated() {
+            let expected = LoopbackServer.Resource(.generated(seed: UInt64(index), length: 10)).bytes
+            #expect(try Data(contentsOf: place.url.appendingPathComponent(name)) == Data(expected))
+        }
+        #expect(await session.tidy(outcomes))
+    }
+
+    private func session(_ plan: GetPlan, _ record: Record) -> GetSession {
+        let state = StateDirectory(in: plan.directory)
+        let manager = SessionManager(
+            "lanner", logger: ConsoleLogger(identifier: "lanner", option: .none),
+            cache: state.cache(filesIn: plan.directory))
+        return GetSession(
+            plan: plan, headers: [:], manager: manager, reporter: record, interruption: Interruption(by: []))
     }
 }

@@ -86,7 +86,9 @@ struct Roll {
     /// In the order of the statuses.
     private var ids = [Set<DownloadID>](repeating: [], count: Status.allCases.count)
 
-    var isEmpty: Bool { ids.allSatisfy(\.isEmpty) }
+    private var count = 0
+
+    var isEmpty: Bool { count == 0 }
 
     func ids(_ statuses: some Sequence<Status>) -> [DownloadID] {
         statuses.flatMap { Array(ids[$0.position]) }
@@ -95,11 +97,11 @@ struct Roll {
     func count(_ status: Status) -> Int { ids[status.position].count }
 
     fileprivate mutating func add(_ id: DownloadID, _ status: Status) {
-        ids[status.position].insert(id)
+        if ids[status.position].insert(id).inserted { count += 1 }
     }
 
     fileprivate mutating func remove(_ id: DownloadID, _ status: Status) {
-        ids[status.position].remove(id)
+        if ids[status.position].remove(id) != nil { count -= 1 }
     }
 
     fileprivate mutating func move(_ id: DownloadID, from old: Status, to new: Status) {
