@@ -69,6 +69,7 @@ extension Sink {
     /// The only way to slow such a transport down. Not before the answer is judged: that may be up to this thread,
     /// in a transport that delivers inside `begin`.
     private func waitForRoom() {
+        guard let room else { return }
         room.lock()
         while isJudged, let outstanding, outstanding > Self.lowWater { room.wait() }
         room.unlock()
@@ -82,7 +83,7 @@ extension Sink {
     }
 
     func signalRoom() {
-        guard !isPausable else { return }
+        guard let room else { return }
         room.lock()
         room.broadcast()
         room.unlock()

@@ -66,7 +66,8 @@ final class Sink: Sendable {
     }
 
     let state = Locked(State())
-    let room = NSCondition()
+    /// Where a transport that cannot be paused waits; nil for one that can.
+    let room: NSCondition?
     let way: Way
     let isPausable: Bool
     let meter: Meter?
@@ -75,6 +76,7 @@ final class Sink: Sendable {
     init(_ way: Way, isPausable: Bool, meter: Meter?, report: @escaping @Sendable (Report) -> Void) {
         self.way = way
         self.isPausable = isPausable
+        room = isPausable ? nil : NSCondition()
         self.meter = meter
         self.report = report
     }
