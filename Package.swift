@@ -16,8 +16,10 @@ let package = Package(
         .target(name: "LannerMachine"),
         // The SHA instructions of processors, which Swift does not reach.
         .target(name: "CLannerSHA"),
+        // Calls to the system's disks, which Swift does not reach.
+        .target(name: "CLannerDisk"),
         // Carries out what the machine decided; Foundation, never FoundationNetworking.
-        .target(name: "LannerCore", dependencies: ["CLannerSHA", "LannerMachine"]),
+        .target(name: "LannerCore", dependencies: ["CLannerDisk", "CLannerSHA", "LannerMachine"]),
         // The default transport; the only target that imports FoundationNetworking.
         .target(name: "LannerURLSession", dependencies: ["LannerCore"]),
         // A transport over libcurl, which is loaded at run time: no header of it, no linker flag.

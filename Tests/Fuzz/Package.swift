@@ -17,10 +17,11 @@ let package = Package(
     platforms: [.macOS(.v13)],
     targets: [
         .target(name: "LannerMachine", path: "Library/LannerMachine", swiftSettings: watched),
+        .target(name: "CLannerDisk", path: "Library/CLannerDisk"),
         .target(name: "CLannerSHA", path: "Library/CLannerSHA"),
         .target(
-            name: "LannerCore", dependencies: ["CLannerSHA", "LannerMachine"], path: "Library/LannerCore",
-            swiftSettings: watched),
+            name: "LannerCore", dependencies: ["CLannerDisk", "CLannerSHA", "LannerMachine"],
+            path: "Library/LannerCore", swiftSettings: watched),
         .target(
             name: "LannerURLSession", dependencies: ["LannerCore"], path: "Library/LannerURLSession",
             swiftSettings: watched),

@@ -44,6 +44,9 @@ package protocol OpenFile: AnyObject, Sendable {
     func allocate(_ size: Int64) throws(FileError)
     /// Cuts or extends the file.
     func truncate(to size: Int64) throws(FileError)
+    /// Has the device begin with what was written in a range, so that a sync has less to wait for; where that cannot be
+    /// done, does nothing. Promises nothing of the bytes.
+    func beginSync(of range: Range<Int64>)
     /// Returns when the bytes written so far survive the death of the machine.
     func sync() throws(FileError)
     /// The size now.
@@ -64,6 +67,9 @@ extension OpenFile {
     package func write(_ buffers: [UnsafeRawBufferPointer], at offset: Int64) throws(FileError) {
         try write(buffers.flatMap { Array($0) }, at: offset)
     }
+
+    /// For files that have no device.
+    package func beginSync(of range: Range<Int64>) {}
 }
 
 /// The directory operations and files the library uses. Calls block; none is made under a lock.

@@ -1,3 +1,4 @@
+import CLannerDisk
 import LannerMachine
 
 #if canImport(Darwin)
@@ -87,6 +88,11 @@ package final class PosixFile: OpenFile {
         let file = try current("truncate")
         let size = try position(size, plus: 0, "truncate")
         try systemCall("truncate", path) { ftruncate(file.number, size) }
+    }
+
+    package func beginSync(of range: Range<Int64>) {
+        guard let file = descriptor.withLock({ $0 }) else { return }
+        lanner_disk_begin_sync(file.number, range.lowerBound, range.upperBound - range.lowerBound)
     }
 
     package func sync() throws(FileError) {

@@ -9,6 +9,11 @@ package struct Chunk: Sendable {
     /// no longer show, small enough that a few of them in flight are no burden.
     package static let standardSize = 1 << 20
 
+    /// From this many bytes on the device is told to begin with a chunk once it is written. What it has not got waits in
+    /// the kernel for the next sync, and whoever suspends waits for that: seconds of many downloads would be too much. Less
+    /// is not worth a request of its own.
+    static let worthDevice = 256 << 10
+
     /// Neighbors that are not larger together are copied into one, so that a trickle does not cost more memory than
     /// its bytes.
     private static let pieceSize = 4 << 10

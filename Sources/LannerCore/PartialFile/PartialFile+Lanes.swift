@@ -66,6 +66,7 @@ extension PartialFile {
             try reserveRest(besides: range, in: file)
             let missing = state.withLock { $0.missing(in: range) }
             try write(missing, of: chunk, at: offset, to: file)
+            if chunk.count >= Chunk.worthDevice { file.beginSync(of: range) }
             update { state in
                 state.outstanding -= chunk.count
                 state.wrote(range, missing: missing)

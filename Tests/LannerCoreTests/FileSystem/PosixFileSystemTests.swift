@@ -69,6 +69,18 @@ import Testing
         #expect(Array(read) == Array(repeating: 0, count: Int(offset)) + expected)
     }
 
+    /// A hint: of ranges that are not there, and of a file that is closed, as well.
+    @Test func beginningASyncChangesNothing() throws {
+        let file = try disk.open(place("a"), .create)
+        try write("hello", to: file)
+        for range in [0..<5, 0..<0, 1 << 40..<(1 << 40 + 1), -1..<0] as [Range<Int64>] { file.beginSync(of: range) }
+        try file.sync()
+        #expect(try read(file) == "hello")
+        #expect(try file.size() == 5)
+        file.close()
+        file.beginSync(of: 0..<5)
+    }
+
     @Test func modesKeepMakeAndEmpty() throws {
         #expect(fault { _ = try disk.open(place("a"), .read) } == .notFound)
         try make("a", "kept")
