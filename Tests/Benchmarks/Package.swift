@@ -10,10 +10,19 @@ let package = Package(
     ],
     targets: [
         .executableTarget(name: "hash-bench", dependencies: [.product(name: "LannerCore", package: "Lanner")]),
+        // Figures and their bounds.
+        .target(name: "Figures"),
+        .executableTarget(
+            name: "control-bench",
+            dependencies: [
+                "Figures", .product(name: "LannerCore", package: "Lanner"),
+                .product(name: "LannerCurl", package: "Lanner"), .product(name: "LannerTesting", package: "Lanner"),
+            ]),
         .executableTarget(
             name: "scale-bench",
             dependencies: [
-                .product(name: "LannerCore", package: "Lanner"), .product(name: "LannerTesting", package: "Lanner"),
+                "Figures", .product(name: "LannerCore", package: "Lanner"),
+                .product(name: "LannerTesting", package: "Lanner"),
             ]),
     ],
     swiftLanguageModes: [.v6]

@@ -4,6 +4,7 @@
   get.py kill     [--size MiB] [--kills N]   SIGKILL at random moments; the file, and what the server sent in all
   get.py replace                             the file on the server changes while a part is held
   get.py memory   [--size MiB]               peak memory, with a fast disk and with a slow one
+  get.py fifty                               the same for 50 files at once, with a slow disk
   get.py writes   [--size MiB] [--pairs N]   seconds to write a file in pieces of several sizes, in turn
 
 It needs nginx and a C compiler, and builds the release configuration first. The exit code is 0 when every figure
@@ -253,6 +254,37 @@ def memory(lanner, options):
             server.stop()
 
 
+def held(connections):
+    """MiB that may be held of one download: on its way to the disk up to where its transport is held back, and a chunk
+    (Sink+Pressure.swift); for each connection a chunk in the sink, what may wait in the transport (Mailbox.swift), and the
+    pieces of memory that are being filled, libcurl's own included (Slab.swift)."""
+    return (8 + 1) + connections * (1 + 2 + 3 * 0.5)
+
+
+def fifty(lanner, options):
+    count, size, rate = 50, 64, 100
+    with tempfile.TemporaryDirectory() as directory:
+        shim = compiled("slow_write.c", directory, "-shared", "-fPIC", "-ldl")
+        slow = dict(os.environ, LD_PRELOAD=shim, SLOW_WRITE_BYTES_PER_SECOND=str(rate * MIB))
+        server = Nginx(directory)
+        random_file(os.path.join(server.root, "file"), size * MIB, 1)
+        listed = os.path.join(directory, "list")
+        with open(listed, "w") as file:
+            file.write("".join(f"{server.url('file')}?{number}\n  out=file-{number}\n" for number in range(count)))
+        for connections in [1, 4]:
+            out = os.path.join(directory, "out")
+            command = [lanner, "get", "-q", "-x", str(connections), "-j", str(count), "-d", out, "-i", listed]
+            start = time.monotonic()
+            figure, code = peak(command, slow)
+            took = time.monotonic() - start
+            # The first is what one download may need in all (`memory`).
+            bound = 100 + (count - 1) * held(connections)
+            check(f"memory, {count} files of {size} MiB at once, -x {connections}, disk of {rate} MiB/s",
+                  f"{figure:.0f} MiB, code {code}, {took:.0f} s", f"{bound:.0f} MiB, 0", figure < bound and code == 0)
+            shutil.rmtree(out)
+        server.stop()
+
+
 class Fast(Plain):
     """No ranges, as fast as it goes."""
 
@@ -279,7 +311,7 @@ def writes(_, options):
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("what", choices=["kill", "replace", "memory", "writes"])
+    parser.add_argument("what", choices=["kill", "replace", "memory", "fifty", "writes"])
     parser.add_argument("--size", type=int)
     parser.add_argument("--kills", type=int, default=20)
     parser.add_argument("--pairs", type=int, default=5)
@@ -288,7 +320,7 @@ def main():
     if options.size is None:
         options.size = 1024 if options.what == "kill" else 2048
     lanner = None if options.what == "writes" else built()
-    {"kill": kill, "replace": replace, "memory": memory, "writes": writes}[options.what](lanner, options)
+    {"kill": kill, "replace": replace, "memory": memory, "fifty": fifty, "writes": writes}[options.what](lanner, options)
     sys.exit(1 if failed else 0)
 
 

@@ -1,28 +1,60 @@
-// Makes the disk slow for a program it is preloaded into: every pwrite waits as long as a device of
-// SLOW_WRITE_BYTES_PER_SECOND would take. cc -shared -fPIC -o slow_write.so slow_write.c -ldl
+// Makes the disk slow for a program it is preloaded into: its threads share a device that writes no more than
+// SLOW_WRITE_BYTES_PER_SECOND, and every call that writes at a position waits until it would be through.
+// cc -shared -fPIC -o slow_write.so slow_write.c -ldl
 #define _GNU_SOURCE
 #include <dlfcn.h>
+#include <pthread.h>
 #include <stdlib.h>
-#include <sys/types.h>
+#include <sys/uio.h>
 #include <time.h>
 
-typedef ssize_t (*pwrite_function)(int, const void *, size_t, off_t);
+#define REAL(name) ((typeof(&name))dlsym(RTLD_NEXT, #name))
+
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+// When the device is through with what it was given so far, in seconds.
+static double due;
 
 static void wait_for(size_t count) {
     const char *rate = getenv("SLOW_WRITE_BYTES_PER_SECOND");
-    double seconds = rate && atof(rate) > 0 ? (double)count / atof(rate) : 0;
-    struct timespec time = {(time_t)seconds, (long)((seconds - (time_t)seconds) * 1e9)};
-    nanosleep(&time, NULL);
+    if (!rate || atof(rate) <= 0) return;
+    struct timespec time;
+    clock_gettime(CLOCK_MONOTONIC, &time);
+    double now = time.tv_sec + time.tv_nsec / 1e9;
+    pthread_mutex_lock(&lock);
+    due = (due > now ? due : now) + count / atof(rate);
+    time.tv_sec = (time_t)due;
+    time.tv_nsec = (long)((due - time.tv_sec) * 1e9);
+    pthread_mutex_unlock(&lock);
+    clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &time, NULL);
+}
+
+static size_t sum(const struct iovec *parts, int count) {
+    size_t bytes = 0;
+    for (int index = 0; index < count; index++) bytes += parts[index].iov_len;
+    return bytes;
 }
 
 ssize_t pwrite(int file, const void *bytes, size_t count, off_t offset) {
-    pwrite_function real = (pwrite_function)dlsym(RTLD_NEXT, "pwrite");
     wait_for(count);
-    return real(file, bytes, count, offset);
+    return REAL(pwrite)(file, bytes, count, offset);
 }
 
-ssize_t pwrite64(int file, const void *bytes, size_t count, off_t offset) {
-    pwrite_function real = (pwrite_function)dlsym(RTLD_NEXT, "pwrite64");
+ssize_t pwrite64(int file, const void *bytes, size_t count, off64_t offset) {
     wait_for(count);
-    return real(file, bytes, count, offset);
+    return REAL(pwrite64)(file, bytes, count, offset);
+}
+
+ssize_t pwritev(int file, const struct iovec *parts, int count, off_t offset) {
+    wait_for(sum(parts, count));
+    return REAL(pwritev)(file, parts, count, offset);
+}
+
+ssize_t pwritev64(int file, const struct iovec *parts, int count, off64_t offset) {
+    wait_for(sum(parts, count));
+    return REAL(pwritev64)(file, parts, count, offset);
+}
+
+ssize_t pwritev2(int file, const struct iovec *parts, int count, off_t offset, int flags) {
+    wait_for(sum(parts, count));
+    return REAL(pwritev2)(file, parts, count, offset, flags);
 }

@@ -1,0 +1,96 @@
+import Dispatch
+import Foundation
+import LannerCore
+import LannerTesting
+
+/// How long it takes from a call that adds downloads until something of the first is there, in milliseconds.
+struct FirstByte {
+    /// Until the first request is made, and until the first byte is there.
+    let request: Double
+    let byte: Double
+    /// Until the call returns.
+    let call: Double
+
+    /// Adds so many to a manager that has none, with real threads and real records.
+    init(of count: Int) {
+        let name = "scale-bench-\(UUID().uuidString)"
+        let directory = FileManager.default.temporaryDirectory.appendingPathComponent(name)
+        defer { try? FileManager.default.removeItem(at: directory) }
+        let transport = WatchedTransport()
+        let manager = SessionManager(
+            "bench", transport: transport, store: FileStore(directory: directory),
+            cache: Cache("bench", downloadPath: directory.path))
+        manager.logger.option = .none
+        let all = urls(count)
+        let start = ContinuousClock.now
+        manager.multiDownload(all)
+        call = Self.milliseconds(from: start, to: .now)
+        let seen = transport.wait()
+        request = Self.milliseconds(from: start, to: seen.request)
+        byte = Self.milliseconds(from: start, to: seen.byte)
+        manager.invalidate()
+    }
+
+    private static func milliseconds(
+        from start: ContinuousClock.Instant, to end: ContinuousClock.Instant
+    ) -> Double {
+        let (seconds, attoseconds) = start.duration(to: end).components
+        return Double(seconds) * 1e3 + Double(attoseconds) / 1e15
+    }
+}
+
+/// Answers every request with the beginning of a file, and says when it came to the first.
+private final class WatchedTransport: Transport {
+    private let transport = ScriptedTransport()
+    private let seen = Seen()
+
+    init() {
+        transport.serveElsewhere(.init(.generated(seed: 1, length: 1000)))
+    }
+
+    var traits: TransportTraits { transport.traits }
+
+    func begin(
+        _ request: TransportRequest, receive: @escaping @Sendable (TransportEvent) -> Void
+    ) -> any TransportExchange {
+        seen.noteRequest()
+        // Those behind it would only take the processor from what is measured.
+        transport.always(request.url.absoluteString, .stall(afterBytes: 1))
+        return transport.begin(request) { [seen] event in
+            if case .bytes = event { seen.noteByte() }
+            receive(event)
+        }
+    }
+
+    func invalidate() { transport.invalidate() }
+    func recover(_ report: @escaping @Sendable (TransportRecovery) -> Void) { transport.recover(report) }
+    func discard(_ name: String) { transport.discard(name) }
+
+    func wait() -> (request: ContinuousClock.Instant, byte: ContinuousClock.Instant) { seen.wait() }
+}
+
+/// When something was seen for the first time.
+// @unchecked Sendable: the instants are only touched under the lock.
+private final class Seen: @unchecked Sendable {
+    private let lock = NSLock()
+    private let isThere = DispatchSemaphore(value: 0)
+    private var request: ContinuousClock.Instant?
+    private var byte: ContinuousClock.Instant?
+
+    func noteRequest() {
+        lock.withLock { request = request ?? .now }
+    }
+
+    func noteByte() {
+        let isFirst = lock.withLock {
+            defer { byte = byte ?? .now }
+            return byte == nil
+        }
+        if isFirst { isThere.signal() }
+    }
+
+    func wait() -> (request: ContinuousClock.Instant, byte: ContinuousClock.Instant) {
+        isThere.wait()
+        return lock.withLock { (request ?? .now, byte ?? .now) }
+    }
+}
