@@ -109,7 +109,8 @@ extension Engine {
         let (hasDigest, hasPieces) = job.state.withLock { ($0.hasDigest, $0.pieces != nil) }
         return Inspection(
             task: task, hasChecksum: hasDigest, hasServerDigest: download.saved.version?.digest != nil,
-            hasPieces: hasPieces, partialDirectory: cache.downloadTmpPath, partialName: name, claimed: saved?.written.ranges ?? [],
-            durable: saved?.synced.ranges ?? [], isMixed: download.isTiedByDigest, isTransferring: isTransferring)
+            hasPieces: hasPieces, partialDirectory: cache.downloadTmpPath, partialName: name,
+            claimed: saved?.written.ranges ?? [], durable: saved?.synced.ranges ?? [],
+            isMixed: download.isTiedByDigest, isTransferring: isTransferring)
     }
 }
