@@ -40,8 +40,8 @@ class Series:
         if figure == "cost":
             return run["cpu"] * (1000 / self.files if self.has_many else (1 << 30) / self.total)
         if figure in ("kernel", "changes"):
-            # Of one file; earlier runs did not count them.
-            return run.get(figure, 0) * (1000 if figure == "kernel" else 1) / self.files
+            # Of one file.
+            return run[figure] * (1000 if figure == "kernel" else 1) / self.files
         return run[figure]
 
     def values(self, program, figure):
@@ -96,7 +96,8 @@ def programs(series, where=""):
         walls = series.values(program, "wall")
         spread = f"{rounded(min(walls))} – {rounded(max(walls))}"
         rows.append([f"`{program}`", rounded(statistics.median(walls)), spread,
-                     *(rounded(series.median(program, figure)) for figure in columns(series))])
+                     *(rounded(series.median(program, figure)) if figure in ("rate", "cost") or figure in runs[0] else "–"
+                       for figure in columns(series))])
     count = len(runs)
     return (f"{amount(series)}{where}; {f'medians of {count} runs' if count > 1 else 'one run'}.\n\n"
             + table(["Program", "Wall, s", "least – most", series.unit, *list(columns(series).values())[1:]], rows))

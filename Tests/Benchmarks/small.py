@@ -64,6 +64,8 @@ def shares(report):
     """Percents by owner, the largest first, of what `perf report --sort dso` says."""
     sums = {}
     for share, name in re.findall(r"^ *([0-9.]+)%\s+(\S+)", report, flags=re.M):
-        owner = next((owner for mark, owner in OWNERS.items() if mark in name), "other libraries")
+        # In brackets: the kernel, its modules, and what it lends to programs.
+        other = "the kernel" if name.startswith("[") else "other libraries"
+        owner = next((owner for mark, owner in OWNERS.items() if mark in name), other)
         sums[owner] = sums.get(owner, 0) + float(share)
     return dict(sorted(((owner, round(share, 1)) for owner, share in sums.items()), key=lambda pair: -pair[1]))

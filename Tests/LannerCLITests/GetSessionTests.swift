@@ -51,12 +51,63 @@ import Testing
         #expect(await session.tidy(outcomes))
     }
 
-    private func session(_ plan: GetPlan, _ record: Record) -> GetSession {
+    @Test func addsNoMoreWhenItIsInterrupted() async throws {
+        let place = try Workplace()
+        let urls = (0..<600).map { "http://127.0.0.1/\($0)" }
+        let interruption = Interruption(by: [])
+        let session = session(
+            try GetPlan(GetOptions(urls: urls, directory: place.url.path)), Record(), interruption,
+            over: Interrupting(interruption: interruption))
+        let outcomes = await session.run()
+        #expect(outcomes.count == urls.count && outcomes.allSatisfy { $0 == .suspended })
+        #expect(session.manager.tasks.count == 256)
+        #expect(await !session.tidy(outcomes))
+    }
+
+    private func session(
+        _ plan: GetPlan, _ record: Record, _ interruption: Interruption = Interruption(by: []),
+        over transport: (any Transport)? = nil
+    ) -> GetSession {
         let state = StateDirectory(in: plan.directory)
         let manager = SessionManager(
-            "lanner", logger: ConsoleLogger(identifier: "lanner", option: .none),
-            cache: state.cache(filesIn: plan.directory))
-        return GetSession(
-            plan: plan, headers: [:], manager: manager, reporter: record, interruption: Interruption(by: []))
+            "lanner", transport: transport ?? DefaultTransport.make(),
+            logger: ConsoleLogger(identifier: "lanner", option: .none), cache: state.cache(filesIn: plan.directory))
+        return GetSession(plan: plan, headers: [:], manager: manager, reporter: record, interruption: interruption)
     }
+}
+
+/// A transport at whose first request the user stops the program; nothing comes of any.
+private struct Interrupting: Transport {
+    final class Exchange: TransportExchange {
+        let receive: @Sendable (TransportEvent) -> Void
+
+        init(_ receive: @escaping @Sendable (TransportEvent) -> Void) {
+            self.receive = receive
+        }
+
+        func cancel() { receive(.failure(TransportFailure(.canceled, "It was canceled."))) }
+        func pause() {}
+        func resume() {}
+    }
+
+    let interruption: Interruption
+    let traits = TransportTraits(delivery: .pausable)
+    private let isFirst = Locked(true)
+
+    init(interruption: Interruption) {
+        self.interruption = interruption
+    }
+
+    func begin(
+        _ request: TransportRequest, receive: @escaping @Sendable (TransportEvent) -> Void
+    ) -> any TransportExchange {
+        let isFirst = isFirst.withLock { isFirst in
+            defer { isFirst = false }
+            return isFirst
+        }
+        if isFirst { interruption.receive(SIGINT) }
+        return Exchange(receive)
+    }
+
+    func invalidate() {}
 }

@@ -3,22 +3,40 @@ import Lanner
 /// The downloads of one call on their way: each event goes to the one it is of.
 final class Following: Sendable {
     private struct State {
-        /// What came before it was known whom to follow.
+        /// What came of tasks that are not followed yet.
         var early: [(task: DownloadTask, event: DownloadEvent)] = []
-        var hasBegun = false
+        /// Whether no more follow.
+        var areAllThere = false
         /// By the keys of the tasks.
         var followers: [String: Follower] = [:]
         var ended: [Int: Outcome] = [:]
         var waiting: CheckedContinuation<[Int: Outcome], Never>?
 
         mutating func take(_ event: DownloadEvent, of task: DownloadTask) {
+            guard followers[task.key] != nil else {
+                if !areAllThere { early.append((task, event)) }
+                return
+            }
             guard let outcome = followers[task.key]?.take(event), let index = followers[task.key]?.index else { return }
             (ended[index], followers[task.key]) = (outcome, nil)
         }
 
+        mutating func follow(_ batch: [String: Follower]) {
+            followers.merge(batch) { _, new in new }
+            let events = early
+            early = []
+            for (task, event) in events { take(event, of: task) }
+            // What nothing was told of has not moved.
+            for key in batch.keys {
+                if let follower = followers[key], let outcome = follower.outcome() {
+                    (ended[follower.index], followers[key]) = (outcome, nil)
+                }
+            }
+        }
+
         /// Who waits for the end, once there.
         mutating func takeWaiting() -> CheckedContinuation<[Int: Outcome], Never>? {
-            guard hasBegun, followers.isEmpty else { return nil }
+            guard areAllThere, followers.isEmpty else { return nil }
             defer { waiting = nil }
             return waiting
         }
@@ -28,25 +46,22 @@ final class Following: Sendable {
 
     func take(_ event: DownloadEvent, of task: DownloadTask) {
         let (waiting, ended) = state.withLock { state in
-            if state.hasBegun { state.take(event, of: task) } else { state.early.append((task, event)) }
+            state.take(event, of: task)
             return (state.takeWaiting(), state.ended)
         }
         waiting?.resume(returning: ended)
     }
 
-    /// Returns when all have come to rest. They must have been started.
-    func outcomes(of followers: [String: Follower]) async -> [Int: Outcome] {
+    /// Follows more tasks, which must have been started.
+    func follow(_ batch: [String: Follower]) {
+        state.withLock { $0.follow(batch) }
+    }
+
+    /// Returns when all that are followed have come to rest; no more may follow.
+    func outcomes() async -> [Int: Outcome] {
         await withCheckedContinuation { continuation in
             let (waiting, ended) = state.withLock { state in
-                (state.followers, state.waiting, state.hasBegun) = (followers, continuation, true)
-                for (task, event) in state.early { state.take(event, of: task) }
-                state.early = []
-                // What nothing was told of has not moved.
-                for (key, follower) in state.followers {
-                    if let outcome = follower.outcome() {
-                        (state.ended[follower.index], state.followers[key]) = (outcome, nil)
-                    }
-                }
+                (state.waiting, state.areAllThere, state.early) = (continuation, true, [])
                 return (state.takeWaiting(), state.ended)
             }
             waiting?.resume(returning: ended)

@@ -70,18 +70,18 @@ struct GetSession: Sendable {
         let observation = manager.observe(onMainQueue: false) { event in
             if case .task(let task, let event) = event { following.take(event, of: task) }
         }
-        let followers = await start(indices)
+        let (refused, unstarted) = await start(indices, following)
         // The signal may have come between a look and the start.
         if interruption.received != nil { manager.totalSuspend() }
-        let refusals = indices.filter { followers[plan.items[$0].url.absoluteString] == nil }
-        var ended = await following.outcomes(of: followers)
+        var ended = await following.outcomes()
         observation.cancel()
-        for index in refusals { ended[index] = refused(index) }
+        for index in refused { ended[index] = refuse(index) }
+        for index in unstarted { ended[index] = .suspended }
         return ended
     }
 
     /// The library did not take it, though the plan was looked over.
-    private func refused(_ index: Int) -> Outcome {
+    private func refuse(_ index: Int) -> Outcome {
         let trouble = Trouble(
             code: "transport.unacceptableRequest", reason: "this cannot be asked for",
             advice: "check the URL and the header fields", exitCode: .failure)
@@ -89,30 +89,37 @@ struct GetSession: Sendable {
         return .failed(trouble)
     }
 
-    /// Returns when the tasks have been started; before, they may still stand where an earlier call left them. Those that
-    /// the library refuses are left out. By the keys of the tasks.
-    private func start(_ indices: [Int]) async -> [String: Follower] {
-        var followers: [String: Follower] = [:]
+    /// Starts the tasks, as long as nobody interrupts, and has each followed from then on; returns those that the library
+    /// refuses, and those that were not started any more.
+    private func start(_ indices: [Int], _ following: Following) async -> (refused: [Int], unstarted: ArraySlice<Int>) {
+        var refused: [Int] = []
         var rest = indices[...]
         // The first are on their way while the others are added.
-        while !rest.isEmpty {
-            await start(rest.prefix(Self.startedAtOnce), &followers)
+        while !rest.isEmpty, interruption.received == nil {
+            refused += await start(rest.prefix(Self.startedAtOnce), following)
             rest = rest.dropFirst(Self.startedAtOnce)
         }
-        return followers
+        return (refused, rest)
     }
 
-    private func start(_ indices: ArraySlice<Int>, _ followers: inout [String: Follower]) async {
+    /// Returns when the tasks have been started; before, they may still stand where an earlier call left them.
+    private func start(_ indices: ArraySlice<Int>, _ following: Following) async -> [Int] {
         let held = indices.map { manager.fetchTask(plan.items[$0].url)?.completedBytes ?? 0 }
         await withCheckedContinuation { continuation in
             let requests = indices.map { request(for: plan.items[$0]) }
             manager.multiDownload(requests: requests, onMainQueue: false) { _ in continuation.resume() }
         }
+        var (followers, refused): ([String: Follower], [Int]) = ([:], [])
         for (index, held) in zip(indices, held) {
             let item = plan.items[index]
-            guard let task = manager.fetchTask(item.url) else { continue }
-            followers[task.key] = Follower(index: index, item: item, task: task, held: held, reporter: reporter)
+            if let task = manager.fetchTask(item.url) {
+                followers[task.key] = Follower(index: index, item: item, task: task, held: held, reporter: reporter)
+            } else {
+                refused.append(index)
+            }
         }
+        following.follow(followers)
+        return refused
     }
 
     /// Enough that a commit for them costs little, and few enough that nobody waits long behind them.

@@ -91,7 +91,8 @@ package final class PosixFile: OpenFile {
     }
 
     package func beginSync(of range: Range<Int64>) {
-        guard let file = descriptor.withLock({ $0 }) else { return }
+        // An empty range would be all of the file to Linux.
+        guard !range.isEmpty, let file = descriptor.withLock({ $0 }) else { return }
         lanner_disk_begin_sync(file.number, range.lowerBound, range.upperBound - range.lowerBound)
     }
 

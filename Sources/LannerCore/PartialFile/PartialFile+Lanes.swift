@@ -66,13 +66,14 @@ extension PartialFile {
             try reserveRest(besides: range, in: file)
             let missing = state.withLock { $0.missing(in: range) }
             try write(missing, of: chunk, at: offset, to: file)
-            if chunk.count >= Chunk.worthDevice { file.beginSync(of: range) }
             update { state in
                 state.outstanding -= chunk.count
                 state.wrote(range, missing: missing)
                 if missing == [range] { state.keep(chunk, at: offset) }
             }
             startHashing()
+            // Nobody waits for this, and who closes the file does not want it any more.
+            if chunk.count >= Chunk.worthDevice, state.withLock({ $0.phase == .taking }) { file.beginSync(of: range) }
         } catch {
             update { state in
                 state.outstanding -= chunk.count

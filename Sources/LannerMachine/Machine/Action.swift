@@ -178,7 +178,7 @@ package enum IgnoredReason: Sendable, Hashable, CustomStringConvertible {
         case .unknownDownload: "the download is gone"
         case .olderAttempt(let attempt): "attempt \(attempt) is over"
         case .unknownExchange(let number): "exchange \(number) is over"
-        case .late(let event): "\(event)"
+        case .late(let event): event
         }
     }
 }

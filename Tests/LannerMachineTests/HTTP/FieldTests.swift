@@ -60,7 +60,7 @@ import Testing
 
     @Test(arguments: [
         "", "bytes", "bytes ", "bytes=0-1/2", "bytes: 0-1/2", "items 0-1/2", "0-1/2", "bytes 0-1", "bytes 0-1/",
-        "bytes /2",
+        "bytes /2", "bytes /0-1/2",
         "bytes 1-0/2", "bytes 0-2/2", "bytes 0-1/0", "bytes -1/2", "bytes 0-/2", "bytes -0-1/2", "bytes 0--1/2",
         "bytes */*", "bytes *", "bytes 0-1/2/3", "bytes 0-1/-2", "bytes +0-1/2", "bytes 0x0-1/2", "bytes 0 - 1/2",
         "bytes 0-9223372036854775807/*", "bytes 0-1/9223372036854775808", "bytes 99999999999999999999-1/2",

@@ -10,8 +10,9 @@ import Figures
 import Foundation
 import LannerCore
 
-/// How often each verb is tried; those over all tasks half as often.
-let rounds = 40
+/// How often each verb is tried on one task, a task being taken for one verb only, and on all of them.
+let rounds = Fifty.count / 2
+let roundsOfAll = 20
 
 func measure(_ title: String, in base: URL, rate: Int?) throws {
     let fifty = try Fifty(in: base, rate: rate)
@@ -30,14 +31,14 @@ func single(_ fifty: Fifty) {
     var suspends: [Trial] = []
     var starts: [Trial] = []
     var cancels: [Trial] = []
-    let manager = fifty.manager
+    let (manager, first) = (fifty.manager, fifty.tasks)
     for round in 0..<rounds {
-        let task = fifty.tasks[round % Fifty.count]
+        // All of them have run since the beginning: what is added in the place of those that are canceled comes last.
+        let (task, other) = (first[round], fifty.tasks[Fifty.count - 1 - round])
         suspends.append(Trial([task], become: .suspended) { manager.suspend(task) })
         letSettle()
         starts.append(Trial([task], become: .running) { manager.start(task) })
         letSettle()
-        let other = fifty.tasks[(round + 1) % Fifty.count]
         cancels.append(Trial([other], become: .canceled) { manager.cancel(other) })
         fifty.add()
         letSettle()
@@ -51,7 +52,7 @@ func single(_ fifty: Fifty) {
 func all(_ fifty: Fifty) {
     var suspends: [Trial] = []
     var starts: [Trial] = []
-    for _ in 0..<(rounds / 2) {
+    for _ in 0..<roundsOfAll {
         suspends.append(Trial(fifty.tasks, become: .suspended) { fifty.manager.totalSuspend() })
         starts.append(Trial(fifty.tasks, become: .running) { fifty.manager.totalStart() })
         Thread.sleep(forTimeInterval: 1)

@@ -57,8 +57,8 @@ private final class WatchedTransport: Transport {
         // Those behind it would only take the processor from what is measured.
         transport.always(request.url.absoluteString, .stall(afterBytes: 1))
         return transport.begin(request) { [seen] event in
-            if case .bytes = event { seen.noteByte() }
             receive(event)
+            if case .bytes = event { seen.noteByte() }
         }
     }
 
