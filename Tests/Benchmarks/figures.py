@@ -100,15 +100,15 @@ def programs(series, where=""):
                        for figure in columns(series))])
     count = len(runs)
     return (f"{amount(series)}{where}; {f'medians of {count} runs' if count > 1 else 'one run'}.\n\n"
-            + table(["Program", "Wall, s", "least – most", series.unit, *list(columns(series).values())[1:]], rows))
+            + table(["Program", "Wall, s", "least – most", *columns(series).values()], rows))
 
 
 def columns(series):
     """What the table of a series shows behind the wall time."""
     if series.has_many:
-        return {"rate": "", "cost": "CPU, ms a file", "kernel": "the kernel's part", "changes": "Thread changes a file",
+        return {"rate": series.unit, "cost": "CPU, ms a file", "kernel": "the kernel's part", "changes": "Thread changes a file",
                 "peak": "Peak memory, MiB"}
-    return {"rate": "", "cost": "CPU, s per GiB", "peak": "Peak memory, MiB"}
+    return {"rate": series.unit, "cost": "CPU, s per GiB", "peak": "Peak memory, MiB"}
 
 
 def profile_table(shares):

@@ -231,27 +231,40 @@ def replace(lanner, options):
 
 
 def peak(command, environment=None):
-    """Peak memory in MiB, and the exit code."""
+    """Peak memory in MiB, the exit code, and seconds."""
+    start = time.monotonic()
     process = subprocess.Popen(command, env=environment, stderr=subprocess.DEVNULL)
     _, status, usage = os.wait4(process.pid, 0)
+    took = time.monotonic() - start
     process.returncode = os.waitstatus_to_exitcode(status)
-    return usage.ru_maxrss / 1024, process.returncode
+    return usage.ru_maxrss / 1024, process.returncode, took
+
+
+# MiB a second of a slow disk.
+SLOW_RATE = 100
+
+
+def on_slow_disk(directory):
+    """The environment of a program whose disk is slow."""
+    shim = compiled("slow_write.c", directory, "-shared", "-fPIC", "-ldl")
+    return dict(os.environ, LD_PRELOAD=shim, SLOW_WRITE_BYTES_PER_SECOND=str(SLOW_RATE * MIB))
+
+
+def slow_seconds(mebibytes):
+    """What writing so much takes there at least: less, and the disk was not slow."""
+    return 0.9 * mebibytes / SLOW_RATE
 
 
 def memory(lanner, options):
     with tempfile.TemporaryDirectory() as directory:
-        shim = compiled("slow_write.c", directory, "-shared", "-fPIC", "-ldl")
-        slow = dict(os.environ, LD_PRELOAD=shim, SLOW_WRITE_BYTES_PER_SECOND=str(100 * MIB))
+        slow = on_slow_disk(directory)
         for label, make in [("nginx", Nginx), ("a server without ranges", lambda d: Handled(d, Fast))]:
             server = make(directory)
             random_file(os.path.join(server.root, "file"), options.size * MIB, 1)
-            for disk, environment in [("disk as it is", None), ("disk of 100 MiB/s", slow)]:
+            for disk, environment, least in [("disk as it is", None, 0),
+                                             (f"disk of {SLOW_RATE} MiB/s", slow, slow_seconds(options.size))]:
                 target = os.path.join(directory, "out", "file")
-                start = time.monotonic()
-                figure, code = peak([lanner, "get", "-q", "-o", target, server.url("file")], environment)
-                took = time.monotonic() - start
-                # Or the disk was not slow.
-                least = 0.9 * options.size / 100 if environment else 0
+                figure, code, took = peak([lanner, "get", "-q", "-o", target, server.url("file")], environment)
                 check(f"memory, {label}, {disk}", f"{figure:.0f} MiB, code {code}, {took:.1f} s",
                       f"100 MiB, 0, at least {least:.1f} s", figure < 100 and code == 0 and took >= least)
                 os.remove(target)
@@ -266,10 +279,9 @@ def held(connections):
 
 
 def fifty(lanner, options):
-    count, size, rate = 50, 64, 100
+    count, size = 50, 64
     with tempfile.TemporaryDirectory() as directory:
-        shim = compiled("slow_write.c", directory, "-shared", "-fPIC", "-ldl")
-        slow = dict(os.environ, LD_PRELOAD=shim, SLOW_WRITE_BYTES_PER_SECOND=str(rate * MIB))
+        slow, least = on_slow_disk(directory), slow_seconds(count * size)
         server = Nginx(directory)
         random_file(os.path.join(server.root, "file"), size * MIB, 1)
         listed = os.path.join(directory, "list")
@@ -278,14 +290,10 @@ def fifty(lanner, options):
         for connections in [1, 4]:
             out = os.path.join(directory, "out")
             command = [lanner, "get", "-q", "-x", str(connections), "-j", str(count), "-d", out, "-i", listed]
-            start = time.monotonic()
-            figure, code = peak(command, slow)
-            took = time.monotonic() - start
+            figure, code, took = peak(command, slow)
             # The first is what one download may need in all (`memory`).
             bound = 100 + (count - 1) * held(connections)
-            # Or the disk was not slow.
-            least = 0.9 * count * size / rate
-            check(f"memory, {count} files of {size} MiB at once, -x {connections}, disk of {rate} MiB/s",
+            check(f"memory, {count} files of {size} MiB at once, -x {connections}, disk of {SLOW_RATE} MiB/s",
                   f"{figure:.0f} MiB, code {code}, {took:.0f} s", f"{bound:.0f} MiB, 0, at least {least:.0f} s",
                   figure < bound and code == 0 and took >= least)
             shutil.rmtree(out)

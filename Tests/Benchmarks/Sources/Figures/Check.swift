@@ -10,6 +10,11 @@ public func check(_ name: String, _ figure: Double, atMost bound: Double, unit: 
     print("\(holds ? "ok  " : "FAIL") \(name): \(String(format: "%.3f", figure)) \(unit)\(note) (bound: \(bound))")
 }
 
+extension Duration {
+    /// The same as a number of milliseconds.
+    public var milliseconds: Double { Double(components.seconds) * 1e3 + Double(components.attoseconds) / 1e15 }
+}
+
 extension [Double] {
     /// The one that so many hundredths of them are below, half of them unless told otherwise: a single one may have been
     /// disturbed.

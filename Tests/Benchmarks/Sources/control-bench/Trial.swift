@@ -3,14 +3,6 @@ import Figures
 import Foundation
 import LannerCore
 
-#if canImport(Darwin)
-import Darwin
-#elseif canImport(Glibc)
-import Glibc
-#elseif canImport(Musl)
-import Musl
-#endif
-
 /// How long a call took, in milliseconds.
 struct Trial {
     /// Until it returned.
@@ -70,10 +62,6 @@ private final class Arrivals: @unchecked Sendable {
         }
         return end
     }
-}
-
-extension Duration {
-    var milliseconds: Double { Double(components.seconds) * 1e3 + Double(components.attoseconds) / 1e15 }
 }
 
 /// Holds the trials of a verb against their bounds, by what 95 of 100 are below: with so many threads that want a

@@ -1,4 +1,5 @@
 import Dispatch
+import Figures
 import Foundation
 import LannerCore
 import LannerTesting
@@ -24,18 +25,11 @@ struct FirstByte {
         let all = urls(count)
         let start = ContinuousClock.now
         manager.multiDownload(all)
-        call = Self.milliseconds(from: start, to: .now)
+        call = (.now - start).milliseconds
         let seen = transport.wait()
-        request = Self.milliseconds(from: start, to: seen.request)
-        byte = Self.milliseconds(from: start, to: seen.byte)
+        request = (seen.request - start).milliseconds
+        byte = (seen.byte - start).milliseconds
         manager.invalidate()
-    }
-
-    private static func milliseconds(
-        from start: ContinuousClock.Instant, to end: ContinuousClock.Instant
-    ) -> Double {
-        let (seconds, attoseconds) = start.duration(to: end).components
-        return Double(seconds) * 1e3 + Double(attoseconds) / 1e15
     }
 }
 

@@ -10,14 +10,6 @@ import Foundation
 import LannerCore
 import LannerTesting
 
-#if canImport(Darwin)
-import Darwin
-#elseif canImport(Glibc)
-import Glibc
-#elseif canImport(Musl)
-import Musl
-#endif
-
 /// Time by the clock, and what the processor spent of it: the second says more on a machine that has other things to do.
 struct Cost {
     var seconds: Double
@@ -29,8 +21,7 @@ struct Cost {
         let before = clock()
         body()
         processor = Double(clock() - before) / Double(CLOCKS_PER_SEC)
-        let (whole, atto) = start.duration(to: .now).components
-        seconds = Double(whole) + Double(atto) / 1e18
+        seconds = (.now - start).milliseconds / 1000
     }
 }
 
