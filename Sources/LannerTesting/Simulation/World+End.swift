@@ -33,6 +33,7 @@ extension World {
     private func startAll() throws(Violation) {
         for context in isUserQuiet ? [nil] : Self.contexts {
             manager.context = context
+            watch.noteStart()
             manager.totalStart()
             try runToRest()
         }

@@ -140,7 +140,10 @@ extension World {
             for claim in manager.inspections { disk.fail(.open, with: .inputOutput, path: claim.partialPath) }
         }
         for _ in 0..<3 {
-            if startsAll { manager.totalStart() }
+            if startsAll {
+                watch.noteStart()
+                manager.totalStart()
+            }
             for task in manager.tasks where random.chance(2, in: 3) { userVerb()(task, manager) }
             for _ in 0..<random.below(4) { work() }
         }
