@@ -194,10 +194,14 @@ extension Download {
         }
     }
 
-    /// An answer that contradicts itself says nothing about the bytes it brought, either.
+    /// An answer that contradicts itself says nothing about the bytes it brought, either, nor about the file's size: what it
+    /// announced may be all there, and would be the whole file.
     mutating func overflowed(_ number: ExchangeNumber, _ context: inout Context) {
         guard let exchange = exchange(number) else { return ignore(.unknownExchange(number), &context) }
-        unusable(exchange, "The server sent more bytes than it had announced.", &context)
+        startOver(.unusableAnswer, plain: true, &context)
+        if exchange.ask.isPlain {
+            unusable(exchange, "The server sent more bytes than it had announced.", &context)
+        }
     }
 
     mutating func redirect(_ exchange: Exchange, _ location: String, _ context: inout Context) {

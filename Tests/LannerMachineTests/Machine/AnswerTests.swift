@@ -75,6 +75,23 @@ import Testing
         #expect(failure.reason == .unusableResponse)
     }
 
+    @Test(arguments: [0, 5] as [Int64])
+    func whatIsFollowedByMoreThanWasAnnouncedIsNotTheWholeFile(announced: Int64) {
+        var bench = Bench.requesting()
+        bench.feed(.exchange(bench.id, 1, .head(.file(announced))))
+        if announced > 0 { bench.feed(.file(bench.id, 1, .wrote(0..<announced))) }
+        let actions = bench.feed(.exchange(bench.id, 1, .overflowed))
+        #expect(actions.contains(.file(bench.id, 2, .startOver(generation: 2, total: nil))))
+        #expect(actions.contains(.file(bench.id, 2, .close(sync: true))))
+        guard case .failed(let failure) = bench.closed(2).phases.last else {
+            Issue.record("did not fail")
+            return
+        }
+        #expect(failure.reason == .unusableResponse)
+        bench.verb(.start)
+        #expect(bench.opened(3).asks == [.whole])
+    }
+
     @Test func aRedirectIsFollowedByANewExchange() {
         var bench = Bench.requesting()
         let head = ResponseHead(status: 302, fields: ["Location": "/b"])
