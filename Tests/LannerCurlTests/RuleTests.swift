@@ -150,4 +150,27 @@ import Testing
         #expect(pieces.allSatisfy { !$0.isEmpty && $0.count <= Slab.size })
         #expect(pieces.flatMap { Array($0) } == sent)
     }
+
+    /// So that whole blocks of it can be written without a copy.
+    @Test(arguments: [0, 1, 5000, 1 << 40 + 4095] as [Int64])
+    func whatIsGatheredLiesAsInItsFile(position: Int64) {
+        let pool = SlabPool()
+        var gatherer = Gatherer(pool)
+        gatherer.begin(at: position)
+        let bytes = [UInt8](repeating: 7, count: 90_000)
+        var (next, large) = (position, 0)
+        func look(_ piece: Data) {
+            if piece.count >= 16 << 10 {
+                large += 1
+                let isAsInFile = piece.withUnsafeBytes { Int64(Int(bitPattern: $0.baseAddress) % 4096) == next % 4096 }
+                #expect(isAsInFile, "at \(next)")
+            }
+            next += Int64(piece.count)
+        }
+        for count in [90_000, 3, 15_000, 90_000, 4096, 700] + Array(repeating: 70_000, count: 40) {
+            bytes[..<count].withUnsafeBytes { gatherer.append($0, handOver: look) }
+            if count != 90_000, let piece = gatherer.take() { look(piece) }
+        }
+        #expect(large > 40)
+    }
 }

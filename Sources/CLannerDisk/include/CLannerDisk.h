@@ -1,4 +1,4 @@
-// A call to the system's disks that Swift does not reach: the C library shows it only to programs that ask for its own
+// Calls to the system's disks that Swift does not reach: the C library shows them only to programs that ask for its own
 // extensions.
 
 #ifndef CLANNERDISK_H
@@ -14,6 +14,16 @@ extern "C" {
 /// among what the device has yet to do. Nothing is promised of the bytes: a sync still has to follow, which finds less to
 /// do. Does nothing where the system has no such call.
 void lanner_disk_begin_sync(int file, int64_t offset, int64_t count);
+
+/// Opens a file that is open for writing once more, for writes that go around the kernel's cache, from memory to the device
+/// (`O_DIRECT`): positions, lengths and addresses in memory have to be multiples of the device's blocks. -1 where there is no
+/// such thing, and on file systems that are not known to gain by it.
+int lanner_disk_open_direct(int file);
+
+/// Sets space aside for a file's first bytes without making it longer (`fallocate`). `posix_fallocate`, which Swift reaches,
+/// makes it longer, and writes zeros where the file system cannot set space aside. 0, or -1 with `errno`: EOPNOTSUPP where
+/// this cannot be done.
+int lanner_disk_allocate(int file, int64_t size);
 
 #ifdef __cplusplus
 }

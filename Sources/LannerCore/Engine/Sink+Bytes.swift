@@ -18,6 +18,7 @@ extension Sink {
         private var end: Int64
         private var isCut = false
         private var chunk = Chunk()
+        private var chunkSize = Chunk.standardSize
 
         init(file: PartialFile, position: Int64, end: Int64) {
             self.file = file
@@ -31,13 +32,16 @@ extension Sink {
             let isAll = rest.count == data.count
             received += Int64(rest.count)
             while !rest.isEmpty {
-                let piece = rest.prefix(Chunk.standardSize - chunk.count)
+                let piece = rest.prefix(room)
                 chunk.append(piece)
                 rest = rest.dropFirst(piece.count)
-                if chunk.isFull { handOver() }
+                if room == 0 { handOver() }
             }
             return isAll
         }
+
+        /// What the chunk still takes: each ends at a multiple of its size in the file.
+        private var room: Int { chunkSize - Int(position % Int64(chunkSize)) - chunk.count }
 
         /// Ends the body sooner than the answer.
         mutating func cut(at end: Int64) {
@@ -53,6 +57,7 @@ extension Sink {
             file.write(chunk, at: position)
             position += Int64(chunk.count)
             chunk = Chunk()
+            chunkSize = file.chunkSize
         }
     }
 }

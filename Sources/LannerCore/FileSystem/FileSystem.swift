@@ -37,6 +37,9 @@ package protocol OpenFile: AnyObject, Sendable {
     func write(_ bytes: UnsafeRawBufferPointer, at offset: Int64) throws(FileError)
     /// Writes all bytes of the buffers, one behind the other, from a position on.
     func write(_ buffers: [UnsafeRawBufferPointer], at offset: Int64) throws(FileError)
+    /// The same around the kernel's cache where that can be done: less work, but the device is waited for, and who reads the
+    /// file next does so from there.
+    func writeDirectly(_ buffers: [UnsafeRawBufferPointer], at offset: Int64) throws(FileError)
     /// Reads up to the buffer's length from a position; 0 at the end of the file.
     func read(into buffer: UnsafeMutableRawBufferPointer, at offset: Int64) throws(FileError) -> Int
     /// Sets space aside for `size` bytes without changing what is read; where that cannot be done, does nothing.
@@ -66,6 +69,11 @@ extension OpenFile {
     /// In one write of ours, for files that cannot do it without copying.
     package func write(_ buffers: [UnsafeRawBufferPointer], at offset: Int64) throws(FileError) {
         try write(buffers.flatMap { Array($0) }, at: offset)
+    }
+
+    /// For files that have no cache.
+    package func writeDirectly(_ buffers: [UnsafeRawBufferPointer], at offset: Int64) throws(FileError) {
+        try write(buffers, at: offset)
     }
 
     /// For files that have no device.

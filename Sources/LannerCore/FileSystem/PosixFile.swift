@@ -22,6 +22,10 @@ final class Descriptor: Sendable {
         number = try systemCall(operation, path) { open(path, flags | O_CLOEXEC, permissions) }
     }
 
+    init(owning number: Int32) {
+        self.number = number
+    }
+
     deinit {
         // Not again after EINTR: the number may be another file's by then.
         _ = close(number)
@@ -36,8 +40,8 @@ final class Descriptor: Sendable {
 
 /// A file of the operating system.
 package final class PosixFile: OpenFile {
-    private let path: String
-    private let descriptor: Locked<Descriptor?>
+    let path: String
+    let descriptors: Locked<Descriptors>
 
     /// More in one call fails on Darwin and is cut short on Linux.
     private static let largestTransfer = 1 << 30
@@ -46,13 +50,24 @@ package final class PosixFile: OpenFile {
     /// size of a write. Large blocks are quicker only where they are at hand: in a virtual machine that gives free
     /// memory back to its host each is fetched anew, and writes of 1 MiB then take several times as long
     /// (`Tests/Benchmarks/get.py writes`).
-    private static let writeSize = 16 << 10
+    static let writeSize = 16 << 10
     /// Every system takes so many buffers in one call.
     private static let largestVector = 16
 
+    /// One file, opened for ordinary work and, once it comes to that, for direct writes.
+    struct Descriptors {
+        enum Direct {
+            case untried, refused
+            case open(Descriptor)
+        }
+
+        var file: Descriptor?
+        var direct = Direct.untried
+    }
+
     init(_ descriptor: Descriptor, path: String) {
         self.path = path
-        self.descriptor = Locked(descriptor)
+        descriptors = Locked(Descriptors(file: descriptor))
     }
 
     package func write(_ bytes: UnsafeRawBufferPointer, at offset: Int64) throws(FileError) {
@@ -60,12 +75,18 @@ package final class PosixFile: OpenFile {
     }
 
     package func write(_ buffers: [UnsafeRawBufferPointer], at offset: Int64) throws(FileError) {
-        let file = try current("write")
+        try write(buffers, at: offset, to: try current("write"), atOnce: Self.writeSize)
+    }
+
+    /// Writes in calls that end at multiples of a size.
+    func write(
+        _ buffers: [UnsafeRawBufferPointer], at offset: Int64, to file: Descriptor, atOnce size: Int
+    ) throws(FileError) {
         let total = buffers.reduce(0) { $0 + $1.count }
         var done = 0
         while done < total {
             let position = try position(offset, plus: done, "write")
-            let length = min(total - done, Self.writeSize - Int(position) % Self.writeSize)
+            let length = min(total - done, size - Int(position) % size)
             let vectors = buffers.part(done..<(done + length)).prefix(Self.largestVector).map(iovec.init)
             let count = try systemCall("write", path) {
                 pwritev(file.number, vectors, Int32(vectors.count), position)
@@ -92,7 +113,7 @@ package final class PosixFile: OpenFile {
 
     package func beginSync(of range: Range<Int64>) {
         // An empty range would be all of the file to Linux.
-        guard !range.isEmpty, let file = descriptor.withLock({ $0 }) else { return }
+        guard !range.isEmpty, let file = descriptors.withLock({ $0.file }) else { return }
         lanner_disk_begin_sync(file.number, range.lowerBound, range.upperBound - range.lowerBound)
     }
 
@@ -112,11 +133,11 @@ package final class PosixFile: OpenFile {
     }
 
     package func close() {
-        descriptor.withLock { $0 = nil }
+        descriptors.withLock { $0 = Descriptors(file: nil, direct: .refused) }
     }
 
-    private func current(_ operation: String) throws(FileError) -> Descriptor {
-        guard let file = descriptor.withLock({ $0 }) else {
+    func current(_ operation: String) throws(FileError) -> Descriptor {
+        guard let file = descriptors.withLock({ $0.file }) else {
             throw FileError(operation: operation, path: path, code: EBADF)
         }
         return file
@@ -156,16 +177,6 @@ extension PosixFile {
     /// What a file system without preallocation answers.
     private static let cannotAllocate: Set<Int32> = [EOPNOTSUPP, ENOTSUP, ENOSYS, EINVAL, ENOTTY]
 
-    #if !canImport(Darwin)
-    /// Linux's own call. Swift's headers leave it out, and `posix_fallocate`, which they have, makes the file longer
-    /// and writes zeros where the file system cannot set space aside.
-    private static let fallocate = dlsym(nil, "fallocate").map { symbol in
-        unsafeBitCast(symbol, to: (@convention(c) (Int32, Int32, off_t, off_t) -> Int32).self)
-    }
-    /// FALLOC_FL_KEEP_SIZE
-    private static let keepSize: Int32 = 1
-    #endif
-
     private func reserve(_ size: off_t, in file: Descriptor) throws(FileError) {
         #if canImport(Darwin)
         let missing = size - (try file.status("allocate", path).st_size)
@@ -175,8 +186,7 @@ extension PosixFile {
             fst_bytesalloc: 0)
         try systemCall("allocate", path) { fcntl(file.number, F_PREALLOCATE, &request) }
         #else
-        guard let fallocate = Self.fallocate else { return }
-        try systemCall("allocate", path) { fallocate(file.number, Self.keepSize, 0, size) }
+        try systemCall("allocate", path) { lanner_disk_allocate(file.number, Int64(size)) }
         #endif
     }
 }

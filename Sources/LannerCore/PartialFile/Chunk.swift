@@ -8,6 +8,11 @@ package struct Chunk: Sendable {
     /// From this many bytes on a download hands a chunk to its file, 1 MiB: large enough that the changes of threads
     /// no longer show, small enough that a few of them in flight are no burden.
     package static let standardSize = 1 << 20
+    /// The same while the file is behind: fewer and larger writes are quicker then, 4 MiB.
+    static let largeSize = 4 << 20
+    /// So many bytes of a file that was behind are written in that way, 64 MiB: who caught up by it would be behind again at
+    /// once without.
+    static let hurry = 64 << 20
 
     /// From this many bytes on the device is told to begin with a chunk once it is written. What it has not got waits in
     /// the kernel for the next sync, and whoever suspends waits for that: seconds of many downloads would be too much. Less
@@ -27,9 +32,6 @@ package struct Chunk: Sendable {
 
     /// An empty chunk.
     package init() {}
-
-    /// Whether it is worth being handed on.
-    package var isFull: Bool { count >= Self.standardSize }
 
     /// Adds bytes at the end.
     package mutating func append(_ piece: Data) {

@@ -65,7 +65,9 @@ extension PartialFile {
             let range = try range(of: chunk, at: offset)
             try reserveRest(besides: range, in: file)
             let missing = state.withLock { $0.missing(in: range) }
-            try write(missing, of: chunk, at: offset, to: file)
+            let isLarge = chunk.count >= Chunk.worthDevice
+            let isDirect = state.withLock { $0.isBehind(with: chunk) } && isLarge
+            try write(missing, of: chunk, at: offset, to: file, directly: isDirect)
             update { state in
                 state.outstanding -= chunk.count
                 state.wrote(range, missing: missing)
@@ -73,7 +75,7 @@ extension PartialFile {
             }
             startHashing()
             // Nobody waits for this, and who closes the file does not want it any more.
-            if chunk.count >= Chunk.worthDevice, state.withLock({ $0.phase == .taking }) { file.beginSync(of: range) }
+            if isLarge, !isDirect, state.withLock({ $0.phase == .taking }) { file.beginSync(of: range) }
         } catch {
             update { state in
                 state.outstanding -= chunk.count
@@ -89,12 +91,12 @@ extension PartialFile {
     }
 
     private func write(
-        _ missing: [Range<Int64>], of chunk: Chunk, at offset: Int64, to file: any OpenFile
+        _ missing: [Range<Int64>], of chunk: Chunk, at offset: Int64, to file: any OpenFile, directly: Bool
     ) throws(FileError) {
         try chunk.lend { position, buffers in
             let start = offset + Int64(position)
             return Result { () throws(FileError) in
-                for gap in missing { try file.write(buffers, from: start, in: gap) }
+                for gap in missing { try file.write(buffers, from: start, in: gap, directly: directly) }
             }
         }
     }
@@ -262,11 +264,12 @@ extension PartialFile {
 extension OpenFile {
     /// Writes of the bytes that belong at `start` and behind those that lie in `gap`.
     fileprivate func write(
-        _ buffers: [UnsafeRawBufferPointer], from start: Int64, in gap: Range<Int64>
+        _ buffers: [UnsafeRawBufferPointer], from start: Int64, in gap: Range<Int64>, directly: Bool
     ) throws(FileError) {
         let count = buffers.reduce(0) { $0 + $1.count }
         let held = gap.clamped(to: start..<(start + Int64(count)))
         guard !held.isEmpty else { return }
-        try write(buffers.part(Int(held.lowerBound - start)..<Int(held.upperBound - start)), at: held.lowerBound)
+        let part = buffers.part(Int(held.lowerBound - start)..<Int(held.upperBound - start))
+        if directly { try writeDirectly(part, at: held.lowerBound) } else { try write(part, at: held.lowerBound) }
     }
 }

@@ -96,6 +96,9 @@ package final class PartialFile: Sendable {
     /// the `wrote` or `failed` that tells of it.
     package var outstanding: Int { state.withLock { $0.outstanding } }
 
+    /// How large a chunk should be for now.
+    package var chunkSize: Int { state.withLock { $0.isBehind } ? Chunk.largeSize : Chunk.standardSize }
+
     /// Opens the file: a new one when nothing is claimed, otherwise what is there, holding no more than its size.
     /// Sets aside space for `total` bytes when it is known. → `opened` or `failed`
     package func open(total: Int64?) {

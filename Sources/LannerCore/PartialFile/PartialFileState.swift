@@ -30,6 +30,8 @@ struct PartialFileState {
     var unreserved: Int64?
     /// Bytes accepted and not yet written or dropped.
     var outstanding = 0
+    /// How many bytes count as those of a writer that is behind, even when none wait.
+    private var hurry = 0
     private(set) var backlog: HashBacklog
     var hasHasher: Bool
     private var check: PieceCheck?
@@ -89,6 +91,15 @@ extension PartialFileState {
         synced = synced.clipped(to: size)
         if synced.isEmpty { isNameSynced = false }
     }
+
+    /// Whether chunks come faster than they are written: another waits behind this one, or did a short while ago.
+    mutating func isBehind(with chunk: Chunk) -> Bool {
+        hurry = outstanding > chunk.count ? Chunk.hurry : max(0, hurry - chunk.count)
+        return isBehind
+    }
+
+    /// The same as of the last chunk.
+    var isBehind: Bool { hurry > 0 }
 
     /// The parts of a range that are not written yet.
     func missing(in range: Range<Int64>) -> [Range<Int64>] {

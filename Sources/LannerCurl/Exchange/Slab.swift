@@ -6,6 +6,8 @@ import LannerCore
 final class Slab: @unchecked Sendable {
     /// As much as libcurl reads at once.
     static let size = 512 << 10
+    /// Bytes lie in it as they do within a block of this size in their file: such can be written without a copy.
+    static let block = 4096
 
     let memory: UnsafeMutableRawPointer
     private let pool: SlabPool
@@ -33,7 +35,7 @@ final class SlabPool: @unchecked Sendable {
     }
 
     func take() -> Slab {
-        let memory = spare.withLock { $0.popLast() } ?? .allocate(byteCount: Slab.size, alignment: 4096)
+        let memory = spare.withLock { $0.popLast() } ?? .allocate(byteCount: Slab.size, alignment: Slab.block)
         return Slab(memory, self)
     }
 
@@ -73,6 +75,12 @@ struct Gatherer {
 
     var count: Int { end - start }
 
+    /// What comes has this position in its file. Before the first byte.
+    mutating func begin(at position: Int64) {
+        start = Int(position % Int64(Slab.block))
+        end = start
+    }
+
     /// Adds bytes, and hands over what no longer fits.
     mutating func append(_ bytes: UnsafeRawBufferPointer, handOver: (Data) -> Void) {
         var rest = bytes[...]
@@ -95,11 +103,10 @@ struct Gatherer {
         let isSmall = size < Self.smallest
         if end == Slab.size {
             (self.slab, start, end) = (nil, 0, 0)
-        } else if isSmall {
-            // Its place can be used again.
-            end = start
         } else {
-            start = end
+            // What is copied out leaves its place to what follows, as far as that keeps its own within a block.
+            start = isSmall ? start + size % Slab.block : end
+            end = start
         }
         if isSmall { return withExtendedLifetime(slab) { Data(bytes: memory, count: size) } }
         return Data(bytesNoCopy: memory, count: size, deallocator: .custom { _, _ in withExtendedLifetime(slab) {} })

@@ -77,6 +77,7 @@ final class Transfer {
     private func reportHead() throws(TransportFailure) {
         guard let head = try reader.take() else { return }
         hasLength = head.fields["Content-Length"] != nil
+        if case .part(let range, _) = ContentRange(fields: head.fields) { gatherer.begin(at: range.lowerBound) }
         exchange.post(.head(head))
     }
 

@@ -69,6 +69,49 @@ import Testing
         #expect(Array(read) == Array(repeating: 0, count: Int(offset)) + expected)
     }
 
+    /// Whole blocks, in the file and in memory, go around the cache where there is such a thing; what lies beside them does
+    /// not. Who reads sees all of it.
+    @Test(arguments: [0, 100, 4096, 12_000] as [Int64])
+    func directWritesMixWithOthers(offset: Int64) throws {
+        let size = 200_000
+        let memory = UnsafeMutableRawBufferPointer.allocate(byteCount: size + 8192, alignment: 4096)
+        defer { memory.deallocate() }
+        for index in memory.indices { memory[index] = UInt8(truncatingIfNeeded: index &* 7 ^ index >> 8) }
+        let file = try disk.open(place("file"), .create)
+        try file.allocate(offset + Int64(size))
+        try write("before", to: file, at: offset)
+        // Where the bytes lie in memory: as in the file, in two parts that meet, and elsewhere.
+        for start in [Int(offset % 4096), Int(offset % 4096) + 1] {
+            let bytes = UnsafeRawBufferPointer(rebasing: memory[start..<(start + size)])
+            for cut in [0, 1, 4096, 70_000, size] {
+                let parts = [bytes[..<cut], bytes[cut...]].map { UnsafeRawBufferPointer(rebasing: $0) }
+                try file.writeDirectly(parts, at: offset)
+                try file.write([UInt8](bytes[4000..<5000]), at: offset + 4000)
+                let read = try Data(contentsOf: URL(fileURLWithPath: place("file")))
+                #expect(read.dropFirst(Int(offset)).elementsEqual(bytes), "cut at \(cut)")
+                try file.write([UInt8](repeating: 0, count: size), at: offset)
+            }
+            let halves = [bytes[..<100_000], bytes[120_000...]].map { UnsafeRawBufferPointer(rebasing: $0) }
+            try file.writeDirectly(halves, at: offset)
+            let read = try Data(contentsOf: URL(fileURLWithPath: place("file")))
+            #expect(read.dropFirst(Int(offset)).prefix(180_000).elementsEqual(halves.joined()))
+        }
+        try file.sync()
+        #expect(try file.size() == offset + Int64(size))
+        file.close()
+        #expect(fault { try file.writeDirectly([UnsafeRawBufferPointer(memory)], at: 0) } == .other)
+    }
+
+    @Test func whoMayOnlyReadCannotWriteDirectlyEither() throws {
+        try make("a", "kept")
+        let file = try disk.open(place("a"), .read)
+        let memory = UnsafeMutableRawBufferPointer.allocate(byteCount: 4096, alignment: 4096)
+        defer { memory.deallocate() }
+        memory.initializeMemory(as: UInt8.self, repeating: 1)
+        #expect(fault { try file.writeDirectly([UnsafeRawBufferPointer(memory)], at: 0) } == .other)
+        #expect(try read(file) == "kept")
+    }
+
     /// A hint: of ranges that are not there, and of a file that is closed, as well.
     @Test func beginningASyncChangesNothing() throws {
         let file = try disk.open(place("a"), .create)

@@ -33,8 +33,6 @@ import Testing
         let (positions, bytes) = try lent(chunk)
         #expect(positions == [0, 80_000])
         #expect(bytes == Sample.bytes(100_000))
-        #expect(!chunk.isFull)
-        #expect(self.chunk(0..<(1 << 20), inPiecesOf: 16 << 10).isFull)
     }
 
     @Test func putsATrickleTogether() throws {

@@ -23,6 +23,47 @@ import Testing
         #expect(bench.disk.counters[.sync] == 1)
     }
 
+    /// Around the cache: what is large, from when another chunk waits until it has kept up for 64 MiB.
+    @Test func aFileThatIsBehindIsWrittenDirectly() {
+        let (disk, lanes, piece) = (MemoryDisk(), ManualLanes(), Int64(512 << 10))
+        disk.place([], at: "/Tmp/.here")
+        let truth = TruthfulDisk(disk)
+        let file = PartialFile(
+            path: PartialFileBench.path, fileSystem: truth, lanes: PartialFile.Lanes(lanes), hasher: nil
+        ) { _ in }
+        var (end, expected): (Int64, [Range<Int64>]) = (0, [])
+        let data = Data(count: Int(piece))
+        func write(_ count: Int64, directly: Bool) {
+            var chunk = Chunk()
+            chunk.append(data.prefix(Int(count)))
+            file.write(chunk, at: end)
+            if directly { expected.append(end..<(end + count)) }
+            end += count
+        }
+        file.open(total: nil)
+        write(piece, directly: false)
+        lanes.runAll()
+        #expect(file.chunkSize == 1 << 20)
+        for _ in 0..<2 { write(piece, directly: true) }
+        lanes.runAll()
+        #expect(file.chunkSize == 4 << 20)
+        write(100, directly: false)
+        lanes.runAll()
+        for _ in 2..<((64 << 20) / piece) {
+            write(piece, directly: true)
+            lanes.runAll()
+        }
+        #expect(file.chunkSize == 4 << 20)
+        for _ in 0..<2 {
+            write(piece, directly: false)
+            lanes.runAll()
+        }
+        #expect(file.chunkSize == 1 << 20)
+        #expect(truth.direct == expected)
+        file.close(sync: false)
+        lanes.runAll()
+    }
+
     @Test func writesOutOfOrder() {
         let bench = PartialFileBench()
         bench.file.open(total: 4000)

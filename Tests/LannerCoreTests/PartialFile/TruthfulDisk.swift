@@ -11,6 +11,7 @@ final class TruthfulDisk: FileSystem {
     fileprivate struct Truth {
         var kernel = ByteRanges()
         var device = ByteRanges()
+        var direct: [Range<Int64>] = []
     }
 
     private let disk: MemoryDisk
@@ -24,6 +25,9 @@ final class TruthfulDisk: FileSystem {
     var kernel: ByteRanges { truth.withLock { $0.kernel } }
     /// What of it was written before a sync that succeeded.
     var device: ByteRanges { truth.withLock { $0.device } }
+
+    /// The direct writes, in their order.
+    var direct: [Range<Int64>] { truth.withLock { $0.direct } }
 
     func open(_ path: String, _ mode: FileMode) throws(FileError) -> any OpenFile {
         let file = try disk.open(path, mode)
@@ -55,6 +59,12 @@ private final class TruthfulFile: OpenFile {
         try file.write(bytes, at: offset)
         let range = offset..<(offset + Int64(bytes.count))
         if Array(bytes) == Sample.bytes(range) { disk.truth.withLock { $0.kernel.insert(range) } }
+    }
+
+    func writeDirectly(_ buffers: [UnsafeRawBufferPointer], at offset: Int64) throws(FileError) {
+        let count = buffers.reduce(0) { $0 + $1.count }
+        disk.truth.withLock { $0.direct.append(offset..<(offset + Int64(count))) }
+        try write(buffers, at: offset)
     }
 
     func read(into buffer: UnsafeMutableRawBufferPointer, at offset: Int64) throws(FileError) -> Int {

@@ -1,0 +1,100 @@
+import CLannerDisk
+import LannerMachine
+
+#if canImport(Darwin)
+import Darwin
+#elseif canImport(Glibc)
+import Glibc
+#elseif canImport(Musl)
+import Musl
+#endif
+
+// Writes that go from memory to the device, around the kernel's cache (`O_DIRECT`).
+
+extension PosixFile {
+    /// Written in one call.
+    private static let directSize = 4 << 20
+
+    package func writeDirectly(_ buffers: [UnsafeRawBufferPointer], at offset: Int64) throws(FileError) {
+        let file = try current("write")
+        var position = offset
+        for run in buffers.runs(at: offset) {
+            let direct = run.isAligned ? descriptors.withLock { $0.forDirectWrites() } : nil
+            if let direct {
+                try writeDirectly(run.buffers, at: position, to: direct, else: file)
+            } else {
+                try write(run.buffers, at: position, to: file, atOnce: Self.writeSize)
+            }
+            position += Int64(run.count)
+        }
+    }
+
+    private func writeDirectly(
+        _ buffers: [UnsafeRawBufferPointer], at position: Int64, to direct: Descriptor, else file: Descriptor
+    ) throws(FileError) {
+        do throws(FileError) {
+            try write(buffers, at: position, to: direct, atOnce: Self.directSize)
+        } catch {
+            // The device has larger blocks, or the file system does not do it after all.
+            guard error.code == EINVAL else { throw error }
+            descriptors.withLock { $0.direct = .refused }
+            try write(buffers, at: position, to: file, atOnce: Self.writeSize)
+        }
+    }
+}
+
+extension PosixFile.Descriptors {
+    /// Opened when it is first asked for; nil where there are no direct writes.
+    fileprivate mutating func forDirectWrites() -> Descriptor? {
+        if case .untried = direct, let file {
+            let number = lanner_disk_open_direct(file.number)
+            direct = number < 0 ? .refused : .open(Descriptor(owning: number))
+        }
+        return if case .open(let descriptor) = direct { descriptor } else { nil }
+    }
+}
+
+/// Bytes one behind the other that are whole blocks, in their file and in memory, or are not.
+private struct Run {
+    /// That of most devices and file systems, and a multiple of that of others.
+    static let block = 4096
+
+    let isAligned: Bool
+    var buffers: [UnsafeRawBufferPointer] = []
+
+    var count: Int { buffers.reduce(0) { $0 + $1.count } }
+}
+
+extension [UnsafeRawBufferPointer] {
+    /// What the buffers hold, with the position of the first in its file.
+    fileprivate func runs(at offset: Int64) -> [Run] {
+        var runs: [Run] = []
+        func add(_ part: Slice<UnsafeRawBufferPointer>, _ isAligned: Bool) {
+            if part.isEmpty { return }
+            if runs.last?.isAligned != isAligned { runs.append(Run(isAligned: isAligned)) }
+            runs[runs.count - 1].buffers.append(UnsafeRawBufferPointer(rebasing: part))
+        }
+        var place = Int(offset % Int64(Run.block))
+        for buffer in joined {
+            let start = Swift.min(buffer.count, (Run.block - place) % Run.block)
+            let isAligned = (Int(bitPattern: buffer.baseAddress) + start) % Run.block == 0
+            let end = isAligned ? buffer.count - (buffer.count - start) % Run.block : start
+            add(buffer[..<start], false)
+            add(buffer[start..<end], true)
+            add(buffer[end...], false)
+            place = (place + buffer.count) % Run.block
+        }
+        return runs
+    }
+
+    /// The same with such as lie one behind the other in memory, too, in one.
+    private var joined: Self {
+        reduce(into: []) { result, next in
+            if let last = result.last, let start = last.baseAddress, start + last.count == next.baseAddress {
+                result[result.count - 1] = UnsafeRawBufferPointer(start: start, count: last.count + next.count)
+            } else {
+                result.append(next)
+            }
+        }
+    }
+}
