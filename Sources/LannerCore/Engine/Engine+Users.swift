@@ -5,11 +5,16 @@ import LannerMachine
 
 /// What became of requests.
 struct Intake {
+    typealias Taken = (job: Job, request: CheckedRequest)
+
     /// Those that were taken, in order, each with its download.
-    var taken: [(job: Job, request: CheckedRequest)] = []
+    var taken: [Taken] = []
     /// Why others were not.
     var refusals: [LannerError] = []
     fileprivate var seen: Set<Identity> = []
+    /// Where those belong that name no context.
+    fileprivate var context: String?
+    /// Of those that were taken last: what the machine is told.
     fileprivate var new: [NewDownload] = []
     fileprivate var updates: [Event] = []
 
@@ -18,36 +23,91 @@ struct Intake {
     /// Makes room once: arrays that grow leave the memory in pieces.
     fileprivate mutating func reserve(_ count: Int) {
         taken.reserveCapacity(count)
-        new.reserveCapacity(count)
         seen.reserveCapacity(count)
     }
 }
 
+/// Calls back once, when all parts of an intake have been started and no other follows.
+private final class Gathering: Sendable {
+    private let state = Locked((awaited: 1, first: DownloadTask?.none))
+    private let done: @Sendable (DownloadTask?) -> Void
+
+    init(_ done: @escaping @Sendable (DownloadTask?) -> Void) {
+        self.done = done
+    }
+
+    func expect() {
+        state.withLock { $0.awaited += 1 }
+    }
+
+    func arrive() {
+        let (awaited, first) = state.withLock { state in
+            state.awaited -= 1
+            return state
+        }
+        if awaited == 0 { done(first) }
+    }
+
+    /// No other part follows; the first task of all is this.
+    func close(with first: DownloadTask?) {
+        state.withLock { $0.first = first }
+        arrive()
+    }
+}
+
 extension Engine {
+    /// So many are taken at once: the first of a long list does not wait for the last, nor does anybody else who calls.
+    private static let intakeSize = 1000
+
     /// Adds downloads, and starts those that are to be; those that are there already are updated. Throws when nothing
     /// happens any more. `done` is called exactly once, when they have been started, or added, with the first of them; not
     /// after a throw.
     func download(
-        _ requests: [CheckedRequest], _ done: @escaping @Sendable (DownloadTask?) -> Void
+        _ requests: some Sequence<CheckedRequest>, atMost count: Int,
+        _ done: @escaping @Sendable (DownloadTask?) -> Void
     ) throws(LannerError) -> Intake {
-        var intake: Intake?
-        enter { [self] state in
-            var taking = Intake()
-            taking.reserve(requests.count)
-            for request in requests { take(request, into: &taking, &state) }
-            intake = taking
-            announce(taking.new.compactMap { state.jobs[$0.id]?.task }, &state)
-            return [.add(taking.new)] + taking.updates
-        }
-        guard let intake else { throw manager?.unavailable ?? .invalidated }
-        releaseHeld()
-        for (job, request) in intake.taken { settlePlace(job, request) }
-        start(intake, done)
+        var intake = Intake()
+        intake.reserve(count)
+        let gathering = Gathering(done)
+        var rest = requests.makeIterator()
+        var part: [CheckedRequest] = []
+        repeat {
+            part.removeAll(keepingCapacity: true)
+            while part.count < Self.intakeSize, let request = rest.next() { part.append(request) }
+            let before = intake.taken.count
+            guard take(part, into: &intake) else {
+                let error = manager?.unavailable ?? .invalidated
+                if before == 0 { throw error }
+                intake.refusals.append(error)
+                break
+            }
+            releaseHeld()
+            let taken = intake.taken[before...]
+            for (job, request) in taken { settlePlace(job, request) }
+            gathering.expect()
+            start(taken) { gathering.arrive() }
+        } while part.count == Self.intakeSize
+        gathering.close(with: intake.taken.first?.job.task)
         return intake
     }
 
+    /// Takes some; false when nothing happens any more.
+    private func take(_ requests: [CheckedRequest], into intake: inout Intake) -> Bool {
+        var isTaken = false
+        enter { [self] state in
+            isTaken = true
+            // The one of the first is that of all.
+            if intake.seen.isEmpty { intake.context = state.context }
+            (intake.new, intake.updates) = ([], [])
+            for request in requests { take(request, into: &intake, &state) }
+            announce(intake.new.compactMap { state.jobs[$0.id]?.task }, &state)
+            return [.add(intake.new)] + intake.updates
+        }
+        return isTaken
+    }
+
     private func take(_ request: CheckedRequest, into intake: inout Intake, _ state: inout EngineState) {
-        let context = request.context ?? state.context
+        let context = request.context ?? intake.context
         let identity = Identity(context: context, key: request.key)
         let known = state.livingJob(identity)
         do throws(LannerError) {
@@ -67,14 +127,13 @@ extension Engine {
         }
     }
 
-    private func start(_ intake: Intake, _ done: @escaping @Sendable (DownloadTask?) -> Void) {
-        let first = intake.tasks.first
-        let ids = intake.taken.filter(\.request.starts).map(\.job.id)
-        if ids.isEmpty { return record(intake.taken.map(\.job)) { done(first) } }
+    private func start(_ taken: ArraySlice<Intake.Taken>, _ done: @escaping @Sendable () -> Void) {
+        let ids = taken.filter(\.request.starts).map(\.job.id)
+        if ids.isEmpty { return record(taken.map(\.job), done) }
         // In one commit with those that are started.
-        let others = intake.taken.filter { !$0.request.starts }.map(\.job)
+        let others = taken.filter { !$0.request.starts }.map(\.job)
         let records = others.map { Event.expectDigest($0.id, $0.state.withLock { $0.hasDigest }) }
-        user(.start, ids, behind: records) { done(first) }
+        user(.start, ids, behind: records, done)
     }
 
     /// A download whose finished file is gone begins again, in the place that was asked for; one that has its file keeps

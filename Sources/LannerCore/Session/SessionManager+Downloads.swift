@@ -45,7 +45,7 @@ extension SessionManager {
         let callback = handler.map { Callback(onMainQueue: onMainQueue, handler: $0) }
         do {
             let checked = try CheckedRequest(request, cache, starts: configuration.startsImmediately)
-            let intake = try engine.download([checked]) { [engine] task in
+            let intake = try engine.download(CollectionOfOne(checked), atMost: 1) { [engine] task in
                 if let callback, let task { engine.dispatch(callback, task) }
             }
             if let refusal = intake.refusals.first { throw refusal }
@@ -57,7 +57,8 @@ extension SessionManager {
         }
     }
 
-    /// Starts several downloads at the cost of one: one record, one look at the queue.
+    /// Starts several downloads at little more than the cost of one: one record and one look at the queue for a thousand.
+    /// The first may be running before the last is looked at; a crash may leave the first thousands only.
     ///
     /// - Parameters:
     ///   - urls: What to download. Those that cannot be used and those that come twice are skipped, and logged.
@@ -87,7 +88,9 @@ extension SessionManager {
         return multiDownload(requests: requests, onMainQueue: onMainQueue, handler: handler)
     }
 
-    /// Starts several downloads that are described by requests, at the cost of one.
+    /// Starts several downloads that are described by requests, at little more than the cost of one: one record and one look
+    /// at the queue for a thousand. The first may be running before the last is looked at; a crash may leave the first
+    /// thousands only.
     ///
     /// - Parameters:
     ///   - requests: What to download. Those that cannot be used and those whose key comes twice are skipped, and logged.
@@ -102,7 +105,7 @@ extension SessionManager {
         let callback = handler.map { Callback(onMainQueue: onMainQueue, handler: $0) }
         do {
             // Holds the manager until then, so that there is one to call with.
-            let intake = try engine.download(check(requests)) { [self] _ in
+            let intake = try engine.download(check(requests), atMost: requests.count) { [self] _ in
                 if let callback { engine.dispatch(callback, self) }
             }
             for refusal in intake.refusals { engine.log { .error("skipped a download of a batch", error: refusal) } }
@@ -114,18 +117,17 @@ extension SessionManager {
         }
     }
 
-    private func check(_ requests: [DownloadRequest]) -> [CheckedRequest] {
+    /// Those that can be used; the others are logged as they are come upon.
+    private func check(_ requests: [DownloadRequest]) -> some Sequence<CheckedRequest> {
         let starts = configuration.startsImmediately
-        var checked: [CheckedRequest] = []
-        checked.reserveCapacity(requests.count)
-        for request in requests {
+        return requests.lazy.compactMap { [cache, engine] request in
             do {
-                checked.append(try CheckedRequest(request, cache, starts: starts))
+                return try CheckedRequest(request, cache, starts: starts)
             } catch {
                 engine.log { .error("skipped a download of a batch", error: error) }
+                return nil
             }
         }
-        return checked
     }
 
     /// The task of a URL that was given no other key; nil when the present context has none. O(1).
