@@ -80,6 +80,41 @@ import Testing
         #expect(!site.holds(version, in: [0..<Int64(version.count) + 1]))
     }
 
+    /// Its digest went with the download that was canceled: until the bytes are given up nothing tells of a lie in them.
+    @Test(arguments: [true, false]) func bytesOfAnotherURLMayBeALie(isLying: Bool) throws {
+        var random = SeededGenerator(seed: 3)
+        let one = try #require(
+            (0..<64).map { _ in Site(number: 0, using: &random) }.first { $0.needsChecksum == isLying })
+        let other = try #require(
+            (0..<64).map { _ in Site(number: 1, using: &random) }.first { !$0.needsChecksum })
+        var configuration = SessionConfiguration()
+        configuration.keepsPartialFileOnCancel = true
+        let bench = TestBench(configuration: configuration)
+        // Of no version, since there are none.
+        bench.transport.serveElsewhere(.init([UInt8](repeating: 1, count: 100)))
+        for site in [one, other] { bench.transport.script(site.place, .stall(afterBytes: 50)) }
+        var watch = Watch(journal)
+        for site in [one, other] { watch.noteAsked(Identity(key: "key"), site.url) }
+        let digest = isLying ? [UInt8]().digest(.md5) : nil
+        bench.manager.download(DownloadRequest(one.url, checksum: digest, key: "key"))
+        bench.settle()
+        bench.manager.cancel(key: "key")
+        bench.settle()
+        let request = DownloadRequest(other.url, key: "key", startsImmediately: false)
+        let task = try #require(bench.manager.download(request))
+        bench.settle()
+        #expect(bench.manager.inspections.map(\.claimed) == [[0..<50]])
+        watch.compareClaims(of: bench.manager, [one, other], bench.disk)
+        #expect(broken == (isLying ? nil : .rightBytes))
+        bench.manager.start(task)
+        bench.settle()
+        bench.manager.suspend(task)
+        bench.settle()
+        #expect(bench.manager.inspections.map(\.claimed) == [[0..<50]])
+        watch.compareClaims(of: bench.manager, [one, other], bench.disk)
+        #expect(broken == .rightBytes)
+    }
+
     @Test func statusesMoveAlongTheGraph() {
         #expect(Status.waiting.leads(to: .running))
         #expect(!Status.canceled.leads(to: .running))

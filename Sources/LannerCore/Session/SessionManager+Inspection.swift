@@ -19,6 +19,8 @@ package struct Inspection: Sendable {
     package var durable: [Range<Int64>]
     /// Whether those may be of several versions, which only a digest of the whole can tell.
     package var isMixed: Bool
+    /// Whether they may be from another URL: without a digest they are given up when the download is admitted.
+    package var isOfOtherURL: Bool
     /// Whether it is open, and bytes come.
     package var isTransferring: Bool
 }
@@ -111,6 +113,6 @@ extension Engine {
             task: task, hasChecksum: hasDigest, hasServerDigest: download.saved.version?.digest != nil,
             hasPieces: hasPieces, partialDirectory: cache.downloadTmpPath, partialName: name,
             claimed: saved?.written.ranges ?? [], durable: saved?.synced.ranges ?? [],
-            isMixed: download.isTiedByDigest, isTransferring: isTransferring)
+            isMixed: download.isTiedByDigest, isOfOtherURL: download.isOfOtherURL, isTransferring: isTransferring)
     }
 }

@@ -41,7 +41,7 @@ package struct Download: Sendable {
     /// Whether nothing but the digest ties some of the bytes to the others.
     package internal(set) var isTiedByDigest = false
     /// Whether bytes in hand may come from another URL than the one it has now.
-    var isOfOtherURL: Bool
+    package internal(set) var isOfOtherURL: Bool
     /// How often in a row a file that came in one piece had another digest.
     var mismatches = 0
     /// How often each piece was wrong, by its first position.
