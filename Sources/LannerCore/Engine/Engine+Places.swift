@@ -97,6 +97,7 @@ extension Engine {
     /// Nil when its place was taken, and it has another now.
     private func moveToPlace(_ move: FileMove) throws(FileError) -> MovedFile? {
         let (job, source, place) = (move.job, move.source, move.job.task.place)
+        if try isMoved(move, to: place) { return MovedFile(move: move, place: place, other: nil) }
         if place.directory != nil { try makeDirectory(of: place) }
         switch job.state.withLock({ $0.conflictPolicy }) ?? state.withLock({ $0.conflictPolicy }) {
         case .replace:
@@ -112,6 +113,12 @@ extension Engine {
             if let file = try moveIfFree(move, to: place) { return file }
             throw FileError(fault: .inTheWay, operation: "move a file to", path: cache.path(of: place))
         }
+    }
+
+    /// Whether the file was moved before, and is still there.
+    private func isMoved(_ move: FileMove, to place: FilePlace) throws(FileError) -> Bool {
+        guard hasItsFile(move.job), try environment.fileSystem.size(of: move.source) == nil else { return false }
+        return try environment.fileSystem.size(of: cache.path(of: place)) != nil
     }
 
     /// Makes the directory of a place, and sees to it that it is where it seems to be.

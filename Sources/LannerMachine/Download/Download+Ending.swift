@@ -87,7 +87,7 @@ extension Download {
         }
         isPublished = true
         hasFile = false
-        publishing.step = .recording(failures: 0)
+        publishing.step = .recording
         state = .publishing(publishing)
         record(.confirmed, &context)
     }
@@ -102,10 +102,19 @@ extension Download {
         record(.confirmed, &context)
     }
 
-    /// The file was published in an earlier attempt; only its record is missing.
-    mutating func recordSuccess(failures: Int, _ context: inout Context) {
-        go(to: .publishing(Publishing(step: .recording(failures: failures), total: total ?? 0)), &context)
-        record(.confirmed, &context)
+    /// The file was moved before, and only its record is missing. Another download may have replaced it since, or somebody
+    /// removed it: it is looked for before a success is told.
+    mutating func publishAgain(_ publishing: Publishing, _ context: inout Context) {
+        go(to: .publishing(publishing), &context)
+        perform(.publish, &context)
+    }
+
+    /// The file that was moved is not in its place any more: it is fetched again.
+    private mutating func losePublished(_ publishing: Publishing, _ context: inout Context) {
+        isPublished = false
+        wait(&context)
+        giveUpBytes(.bytesLost, &context)
+        answer(publishing.tickets, &context)
     }
 
     private mutating func succeed(_ publishing: Publishing, _ context: inout Context) {
@@ -134,8 +143,9 @@ extension Download {
             close(for: publishing.afterwards ?? .fail(failure), publishing.tickets, &context)
         case .readdressing:
             settleFailed(failure, publishing, &context)
-        case .recording(let failures) where failures + 1 < Pace.recordTries:
-            publishing.step = .waitingToRecord(failures: failures + 1, until: context.now + Pace.recordWait)
+        case .recording where publishing.recordFailures + 1 < Pace.recordTries:
+            publishing.recordFailures += 1
+            publishing.step = .waitingToRecord(until: context.now + Pace.recordWait)
             state = .publishing(publishing)
         case .recording:
             settleFailed(failure, publishing, &context)
@@ -145,11 +155,10 @@ extension Download {
     }
 
     mutating func tick(_ publishing: Publishing, _ context: inout Context) {
-        guard case .waitingToRecord(let failures, let until) = publishing.step, context.now >= until else { return }
+        guard case .waitingToRecord(let until) = publishing.step, context.now >= until else { return }
         var publishing = publishing
-        publishing.step = .recording(failures: failures)
-        state = .publishing(publishing)
-        record(.confirmed, &context)
+        publishing.step = .moving
+        publishAgain(publishing, &context)
     }
 
     /// Publishing came to nothing: what was asked meanwhile, or failed. No file is open.
@@ -207,9 +216,9 @@ extension Download {
     }
 
     private mutating func notMoved(_ failure: DownloadFailure, _ publishing: Publishing, _ context: inout Context) {
-        guard publishing.afterwards == nil, let time = diskWait(failure, context) else {
-            return settleFailed(failure, publishing, &context)
-        }
+        guard publishing.afterwards == nil else { return settleFailed(failure, publishing, &context) }
+        if isPublished, failure.reason == .disk(.notFound) { return losePublished(publishing, &context) }
+        guard let time = diskWait(failure, context) else { return settleFailed(failure, publishing, &context) }
         go(to: .waiting(.disk(until: time)), &context)
         record(.status, &context)
         answer(publishing.tickets, &context)

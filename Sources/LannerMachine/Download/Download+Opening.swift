@@ -6,10 +6,7 @@ extension Download {
         guard case .waiting(.slot) = state else { return }
         attempt += 1
         link.isFresh = false
-        if isPublished {
-            recordSuccess(failures: 0, &context)
-            return
-        }
+        if isPublished { return publishAgain(Publishing(step: .moving, total: total ?? 0), &context) }
         renewMirrors(&context)
         if isOfOtherURL { tieToURL(&context) }
         if !context.settings.takesServerDigests { version = version?.withoutDigest }

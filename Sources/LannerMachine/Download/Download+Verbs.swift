@@ -77,7 +77,7 @@ extension Download {
             record(.status, &context)
         case .publishing(let publishing):
             // The last record is under way already; before it one is still to come.
-            if case .recording = publishing.step { record(.status, &context) }
+            if publishing.step == .recording { record(.status, &context) }
         case .pausing:
             // It records by itself, or forgets.
             break

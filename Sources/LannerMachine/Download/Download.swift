@@ -144,7 +144,7 @@ extension Download {
         case .transferring: now + Pace.tick
         case .publishing(let publishing):
             switch publishing.step {
-            case .waitingToRecord(_, let time): time
+            case .waitingToRecord(let time): time
             case .announcing, .moving, .readdressing, .recording: nil
             }
         case .waiting(.slot), .waiting(.shelved), .pausing, .verifying, .suspended, .failed, .succeeded: nil

@@ -37,7 +37,8 @@ package enum State: Sendable, Equatable {
     /// Holds a slot; the file is being recorded, moved, and recorded again. No verb stops it; what was asked meanwhile
     /// is done afterwards.
     ///
-    /// Exits: `succeeded`, `pausing` (cancel or remove asked meanwhile), `waiting` (no space to move it to), `failed`.
+    /// Exits: `succeeded`, `pausing` (cancel or remove asked meanwhile), `waiting` (no space to move it to, or it was moved
+    /// and is gone before it was recorded), `failed`.
     indirect case publishing(Publishing)
 
     /// Stopped by the user, or found so at launch; the bytes are kept.
@@ -213,18 +214,20 @@ package struct Publishing: Sendable, Equatable {
     package enum Step: Sendable, Equatable {
         /// The intent to publish is being recorded.
         case announcing
-        /// The file is being moved.
+        /// The file is being moved; or, where that was done before, looked for in its place.
         case moving
         /// Its place was taken: the name of another one is being recorded.
         case readdressing
-        /// The success is being recorded; how often that failed.
-        case recording(failures: Int)
-        /// It failed and is tried again at a time.
-        case waitingToRecord(failures: Int, until: Duration)
+        /// The success is being recorded.
+        case recording
+        /// That failed and is tried again at a time.
+        case waitingToRecord(until: Duration)
     }
 
     package var step: Step
     package var total: Int64
+    /// How often the success could not be recorded.
+    package var recordFailures = 0
     /// What was asked meanwhile, and who is told afterwards.
     package var afterwards: Pausing.Intent?
     package var tickets: [Ticket] = []

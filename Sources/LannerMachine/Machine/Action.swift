@@ -36,7 +36,8 @@ package enum FileAction: Sendable, Equatable {
     case sync
     /// All bytes are there: check the size and the digest, sync. → verified, failed
     case verify(total: Int64)
-    /// Close the partial file and move it to its place. → published, placeTaken, failed; it is closed after any
+    /// Close the partial file and move it to its place, unless it was moved and is still there. → published, placeTaken,
+    /// failed; it is closed after any
     case publish
     /// Close the partial file. → closed
     case close(sync: Bool)

@@ -62,6 +62,58 @@ import Testing
         #expect(names(bench).isEmpty)
     }
 
+    /// Only its record was missing, when another task put its own file there: that must not pass for it.
+    @Test(arguments: [false, true]) func aTaskThatWasReplacedBeforeItsRecordBeginsAgain(removes: Bool) throws {
+        let bench = Self.bench(.replace)
+        // The start, and the intent to publish, go well.
+        bench.store.fail(.commit, skipping: 2, times: .max)
+        let one = try download("one", on: bench)
+        #expect(bench.runToRest())
+        #expect(one.reason == .store && bench.contents(of: one) == Self.one)
+        bench.store.failNothing()
+        let two = try download("two", on: bench)
+        #expect(bench.runToRest())
+        #expect(bench.contents(of: one) == Self.two)
+        if removes { bench.manager.remove(two, completely: true) }
+        bench.settle()
+        bench.manager.start(one)
+        #expect(bench.runToRest())
+        #expect(one.status == .succeeded && bench.contents(of: one) == Self.one)
+    }
+
+    /// The same between two tries to record it.
+    @Test func aTaskThatWasReplacedWhileItWaitsForItsRecordBeginsAgain() throws {
+        let bench = Self.bench(.replace)
+        bench.manager.configuration.maxConcurrentTasksLimit = 2
+        bench.store.fail(.commit, skipping: 2)
+        let one = try download("one", on: bench)
+        bench.settle()
+        #expect(one.status == .running && bench.contents(of: one) == Self.one)
+        let two = try download("two", on: bench)
+        bench.settle()
+        #expect(two.status == .succeeded)
+        bench.manager.remove(two, completely: true)
+        bench.settle()
+        #expect(one.status == .running && names(bench).isEmpty)
+        #expect(bench.runToRest())
+        #expect(one.status == .succeeded && bench.contents(of: one) == Self.one)
+    }
+
+    /// Nobody has touched the file: no byte is fetched again.
+    @Test(arguments: FileConflictPolicy.allCases) func aTaskThatOnlyLacksItsRecordHasItsFile(
+        _ policy: FileConflictPolicy
+    ) throws {
+        let bench = Self.bench(policy)
+        bench.store.fail(.commit, skipping: 2, times: .max)
+        let one = try download("one", on: bench)
+        #expect(bench.runToRest())
+        bench.store.failNothing()
+        bench.manager.start(one)
+        #expect(bench.runToRest())
+        #expect(one.status == .succeeded && one.fileName == "a.txt" && bench.contents(of: one) == Self.one)
+        #expect(bench.transport.requests.count == 1)
+    }
+
     @Test(arguments: FileConflictPolicy.allCases) func removingNeverTakesAForeignFile(
         _ policy: FileConflictPolicy
     ) throws {

@@ -4,6 +4,7 @@ import Testing
 @Suite struct EndingTests {
     private let full = DownloadFailure(.disk(.noSpace), "")
     private let store = DownloadFailure(.store, "")
+    private let gone = DownloadFailure(.disk(.notFound), "")
 
     // MARK: Success
 
@@ -43,8 +44,9 @@ import Testing
         var bench = Bench.recording()
         for _ in 0..<2 {
             #expect(bench.feed(.store(bench.id, 1, .failed(store))).phases.isEmpty)
-            #expect(bench.pass(.milliseconds(999)).records.isEmpty)
-            #expect(bench.pass(.milliseconds(1)).records.map(\.status) == [.succeeded])
+            #expect(!bench.pass(.milliseconds(999)).contains(.file(bench.id, 1, .publish)))
+            #expect(bench.pass(.milliseconds(1)).contains(.file(bench.id, 1, .publish)))
+            #expect(bench.feed(.file(bench.id, 1, .published)).records.map(\.status) == [.succeeded])
         }
         let end = bench.feed(.store(bench.id, 1, .failed(store)))
         #expect(end.phases == [.failed(store)])
@@ -62,24 +64,53 @@ import Testing
         #expect(moving.feed(.expectDigest(moving.id, false)).records.isEmpty)
     }
 
-    @Test func startAfterwardsOnlyRecords() {
-        var bench = Bench.recording()
-        for _ in 0..<3 {
-            bench.feed(.store(bench.id, 1, .failed(store)))
-            bench.pass(.seconds(1))
-        }
+    @Test func startAfterwardsOnlyLooksAndRecords() {
+        var bench = unrecorded()
         let actions = bench.verb(.start)
-        #expect(actions.records.last?.status == .succeeded)
+        #expect(actions.contains(.file(bench.id, 2, .publish)))
         #expect(!actions.contains { if case .file(_, _, .open) = $0 { true } else { false } })
+        #expect(bench.feed(.file(bench.id, 2, .published)).records.map(\.status) == [.succeeded])
         #expect(bench.feed(.store(bench.id, 2, .recorded)).phases == [.succeeded])
     }
 
-    @Test func cancelOfAFileThatWasMovedButNotRecordedTakesItAway() {
+    @Test func aMovedFileThatIsGoneBeforeItIsRecordedIsFetchedAgain() {
+        var bench = unrecorded()
+        bench.verb(.start)
+        let actions = bench.feed(.file(bench.id, 2, .failed(gone)))
+        #expect(actions.restarts == [.bytesLost])
+        #expect(actions.records.map(\.status) == [.active])
+        #expect(actions.contains(.file(bench.id, 3, .open(generation: 2, claimed: ByteRanges(), total: nil))))
+    }
+
+    @Test func aMovedFileThatCannotBeLookedForIsNotGivenUp() {
+        var bench = unrecorded()
+        bench.verb(.start)
+        let actions = bench.feed(.file(bench.id, 2, .failed(.disk)))
+        #expect(actions.phases == [.failed(.disk)] && actions.restarts.isEmpty)
+        #expect(bench.verb(.start).contains(.file(bench.id, 3, .publish)))
+    }
+
+    @Test func whatWasAskedIsDoneThoughAMovedFileIsGone() {
+        var bench = unrecorded()
+        bench.verb(.start)
+        bench.verb(.cancel)
+        #expect(bench.feed(.file(bench.id, 2, .failed(gone))).contains(.store(bench.id, 2, .unrecord)))
+    }
+
+    /// The file is in its place, and the download has failed for want of a record.
+    private func unrecorded() -> Bench {
         var bench = Bench.recording()
-        for _ in 0..<3 {
+        for _ in 0..<2 {
             bench.feed(.store(bench.id, 1, .failed(store)))
             bench.pass(.seconds(1))
+            bench.feed(.file(bench.id, 1, .published))
         }
+        bench.feed(.store(bench.id, 1, .failed(store)))
+        return bench
+    }
+
+    @Test func cancelOfAFileThatWasMovedButNotRecordedTakesItAway() {
+        var bench = unrecorded()
         bench.verb(.cancel)
         #expect(bench.feed(.store(bench.id, 1, .recorded)) == [.file(bench.id, 1, .discard(finished: true))])
     }

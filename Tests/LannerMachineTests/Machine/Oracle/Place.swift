@@ -80,6 +80,8 @@ struct WorkingFile {
         case sync
         case verify(Int64)
         case publish
+        /// The file was moved before, and is looked for in its place.
+        case find
         case close
     }
 

@@ -109,6 +109,11 @@ extension World {
     }
 
     private func publish(_ index: Int, _ attempt: Attempt) throws {
+        if places[index].file == nil, places[index].finished != nil {
+            let generation = places[index].generations.last?.number ?? 0
+            places[index].file = WorkingFile(attempt: attempt, generation: generation, work: [.find])
+            return
+        }
         switch places[index].file?.verification {
         case .sizeOnly, .correct: break
         case .mismatch, nil: throw Nonsense("publishes what was not verified")

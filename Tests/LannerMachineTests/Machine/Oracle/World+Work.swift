@@ -83,6 +83,7 @@ extension World {
             try feed(.file(id, file.attempt, .synced(file.written)))
         case .verify(let total): try verified(index, file, total)
         case .publish: try published(index, file)
+        case .find: try looked(index, file)
         case .setTotal, .close: break
         }
     }
@@ -92,7 +93,7 @@ extension World {
         places[index].file?.hasFailed = true
         // What could not be synced is not trusted any more.
         if work == .sync, let synced = places[index].file?.synced { places[index].file?.written = synced }
-        if work == .publish { places[index].file = nil }
+        if work == .publish || work == .find { places[index].file = nil }
         let failure = random.chance(50) ? DownloadFailure(.disk(.noSpace), "") : .disk
         try feed(.file(places[index].id, attempt, .failed(failure)))
     }
@@ -185,6 +186,14 @@ extension World {
         places[index].generations.removeAll { $0.number == file.generation }
         places[index].file = nil
         try feed(.file(places[index].id, file.attempt, .published))
+    }
+
+    /// Another file may have come in the place of one that was moved and not recorded.
+    private func looked(_ index: Int, _ file: WorkingFile) throws {
+        places[index].file = nil
+        guard random.chance(faults.disk) else { return try feed(.file(places[index].id, file.attempt, .published)) }
+        places[index].finished = nil
+        try feed(.file(places[index].id, file.attempt, .failed(DownloadFailure(.disk(.notFound), ""))))
     }
 
     private func closed(_ index: Int, _ file: WorkingFile) throws {
