@@ -21,8 +21,7 @@ extension Engine {
     private func file(_ job: Job) -> PartialFile? { job.state.withLock { $0.file } }
 
     func partialPath(_ job: Job, _ generation: UInt32) -> String {
-        let name = PartialName(token: job.token, id: job.id, generation: generation)
-        return cache.downloadTmpPath + "/" + name.text
+        cache.path(of: PartialName(token: job.token, id: job.id, generation: generation))
     }
 
     private func open(_ job: Job, _ attempt: Attempt, _ generation: UInt32, _ claimed: ByteRanges, _ total: Int64?) {

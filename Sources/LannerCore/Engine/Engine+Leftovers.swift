@@ -40,8 +40,8 @@ extension Engine {
         forget(leftovers.map { DownloadRecord.key($0.id) })
         remove(
             leftovers.map { leftover in
-                let name = PartialName(token: leftover.token, id: leftover.id, generation: leftover.saved.generation)
-                return cache.downloadTmpPath + "/" + name.text
+                cache.path(
+                    of: PartialName(token: leftover.token, id: leftover.id, generation: leftover.saved.generation))
             })
     }
 

@@ -125,7 +125,7 @@ extension Engine {
     private func isPublished(_ record: DownloadRecord, _ digest: Checksum.Digest?) -> Bool {
         isReachable(record.place)
             && Publisher(fileSystem: environment.fileSystem).hasMoved(
-                cache.downloadTmpPath + "/" + record.partialName.text, to: cache.path(of: record.place),
+                cache.path(of: record.partialName), to: cache.path(of: record.place),
                 size: record.saved.total, digest: digest)
     }
 }

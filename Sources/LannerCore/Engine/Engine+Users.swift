@@ -56,8 +56,9 @@ private final class Gathering: Sendable {
 }
 
 extension Engine {
-    /// So many are taken at once: the first of a long list does not wait for the last, nor does anybody else who calls.
-    private static let intakeSize = 1000
+    /// So many are taken at once, and recorded in one commit: the first of a longer list does not wait for the last, nor does
+    /// anybody else who calls.
+    private static let intakeSize = 10_000
 
     /// Adds downloads, and starts those that are to be; those that are there already are updated. Throws when nothing
     /// happens any more. `done` is called exactly once, when they have been started, or added, with the first of them; not

@@ -18,7 +18,6 @@ extension Sink {
         private var end: Int64
         private var isCut = false
         private var chunk = Chunk()
-        private var chunkSize = Chunk.standardSize
 
         init(file: PartialFile, position: Int64, end: Int64) {
             self.file = file
@@ -41,7 +40,7 @@ extension Sink {
         }
 
         /// What the chunk still takes: each ends at a multiple of its size in the file.
-        private var room: Int { chunkSize - Int(position % Int64(chunkSize)) - chunk.count }
+        private var room: Int { Chunk.standardSize - Int(position % Int64(Chunk.standardSize)) - chunk.count }
 
         /// Ends the body sooner than the answer.
         mutating func cut(at end: Int64) {
@@ -57,7 +56,6 @@ extension Sink {
             file.write(chunk, at: position)
             position += Int64(chunk.count)
             chunk = Chunk()
-            chunkSize = file.chunkSize
         }
     }
 }

@@ -68,14 +68,13 @@ final class Sink: Sendable {
     let state = Locked(State())
     /// Where a transport that cannot be paused waits; nil for one that can.
     let room: NSCondition?
+    var isPausable: Bool { room == nil }
     let way: Way
-    let isPausable: Bool
     let meter: Meter?
     private let report: @Sendable (Report) -> Void
 
     init(_ way: Way, isPausable: Bool, meter: Meter?, report: @escaping @Sendable (Report) -> Void) {
         self.way = way
-        self.isPausable = isPausable
         room = isPausable ? nil : NSCondition()
         self.meter = meter
         self.report = report

@@ -19,8 +19,7 @@ extension PosixFile {
         let file = try current("write")
         var position = offset
         for run in buffers.runs(at: offset) {
-            let direct = run.isAligned ? descriptors.withLock { $0.forDirectWrites() } : nil
-            if let direct {
+            if run.isAligned, let direct = direct(of: file) {
                 try writeDirectly(run.buffers, at: position, to: direct, else: file)
             } else {
                 try write(run.buffers, at: position, to: file, atOnce: Self.writeSize)
@@ -35,22 +34,27 @@ extension PosixFile {
         do throws(FileError) {
             try write(buffers, at: position, to: direct, atOnce: Self.directSize)
         } catch {
-            // The device has larger blocks, or the file system does not do it after all.
-            guard error.code == EINVAL else { throw error }
+            // The device may have larger blocks, or the file system not do it after all; of anything else the ordinary way
+            // tells as well.
             descriptors.withLock { $0.direct = .refused }
             try write(buffers, at: position, to: file, atOnce: Self.writeSize)
         }
     }
-}
 
-extension PosixFile.Descriptors {
     /// Opened when it is first asked for; nil where there are no direct writes.
-    fileprivate mutating func forDirectWrites() -> Descriptor? {
-        if case .untried = direct, let file {
+    private func direct(of file: Descriptor) -> Descriptor? {
+        switch descriptors.withLock({ $0.direct }) {
+        case .refused: return nil
+        case .open(let direct): return direct
+        case .untried:
             let number = lanner_disk_open_direct(file.number)
-            direct = number < 0 ? .refused : .open(Descriptor(owning: number))
+            let direct = number < 0 ? nil : Descriptor(owning: number)
+            descriptors.withLock { state in
+                // Not when it was closed meanwhile.
+                if case .untried = state.direct { state.direct = direct.map { .open($0) } ?? .refused }
+            }
+            return direct
         }
-        return if case .open(let descriptor) = direct { descriptor } else { nil }
     }
 }
 

@@ -8,16 +8,16 @@ package struct Chunk: Sendable {
     /// From this many bytes on a download hands a chunk to its file, 1 MiB: large enough that the changes of threads
     /// no longer show, small enough that a few of them in flight are no burden.
     package static let standardSize = 1 << 20
-    /// The same while the file is behind: fewer and larger writes are quicker then, 4 MiB.
-    static let largeSize = 4 << 20
-    /// So many bytes of a file that was behind are written in that way, 64 MiB: who caught up by it would be behind again at
+    /// Chunks that wait are written together up to so many bytes, 4 MiB: fewer and larger direct writes are quicker.
+    static let largestWrite = 4 << 20
+    /// So many bytes of a file that was behind are written directly, 64 MiB: who caught up by that would be behind again at
     /// once without.
     static let hurry = 64 << 20
 
     /// From this many bytes on the device is told to begin with a chunk once it is written. What it has not got waits in
     /// the kernel for the next sync, and whoever suspends waits for that: seconds of many downloads would be too much. Less
     /// is not worth a request of its own.
-    static let worthDevice = 256 << 10
+    private static let worthDevice = 256 << 10
 
     /// Neighbors that are not larger together are copied into one, so that a trickle does not cost more memory than
     /// its bytes.
@@ -32,6 +32,15 @@ package struct Chunk: Sendable {
 
     /// An empty chunk.
     package init() {}
+
+    /// Chunks one behind the other, nothing being copied.
+    init(joining chunks: [Chunk]) {
+        count = chunks.reduce(0) { $0 + $1.count }
+        pieces = chunks.count == 1 ? chunks[0].pieces : chunks.flatMap(\.pieces)
+    }
+
+    /// Whether it is worth a request to the device of its own.
+    var isLarge: Bool { count >= Self.worthDevice }
 
     /// Adds bytes at the end.
     package mutating func append(_ piece: Data) {

@@ -59,29 +59,48 @@ extension PartialFile {
         if let total, range != 0..<total { try reserve(total, in: file) }
     }
 
-    func writeNow(_ chunk: Chunk, at offset: Int64) {
+    func writeNow() {
+        // Nothing when it was written together with another.
+        guard let next = state.withLock({ $0.nextWrite() }) else { return }
         do throws(FileError) {
-            guard let file = file(for: "write") else { return update { $0.outstanding -= chunk.count } }
-            let range = try range(of: chunk, at: offset)
-            try reserveRest(besides: range, in: file)
-            let missing = state.withLock { $0.missing(in: range) }
-            let isLarge = chunk.count >= Chunk.worthDevice
-            let isDirect = state.withLock { $0.isBehind(with: chunk) } && isLarge
-            try write(missing, of: chunk, at: offset, to: file, directly: isDirect)
-            update { state in
-                state.outstanding -= chunk.count
-                state.wrote(range, missing: missing)
-                if missing == [range] { state.keep(chunk, at: offset) }
-            }
-            startHashing()
-            // Nobody waits for this, and who closes the file does not want it any more.
-            if isLarge, !isDirect, state.withLock({ $0.phase == .taking }) { file.beginSync(of: range) }
+            try write(next.chunks, at: next.offset, directly: next.isDirect)
         } catch {
-            update { state in
-                state.outstanding -= chunk.count
-                state.fail(error)
-            }
+            // What there is room for is not lost with the rest.
+            if next.chunks.count > 1 { return writeOneByOne(next.chunks, at: next.offset) }
+            giveUp(next.chunks[0], error)
         }
+    }
+
+    private func writeOneByOne(_ chunks: [Chunk], at offset: Int64) {
+        var position = offset
+        for chunk in chunks {
+            do throws(FileError) { try write([chunk], at: position, directly: false) } catch { giveUp(chunk, error) }
+            position += Int64(chunk.count)
+        }
+    }
+
+    private func giveUp(_ chunk: Chunk, _ error: FileError) {
+        update { state in
+            state.outstanding -= chunk.count
+            state.fail(error)
+        }
+    }
+
+    private func write(_ chunks: [Chunk], at offset: Int64, directly isDirect: Bool) throws(FileError) {
+        let chunk = Chunk(joining: chunks)
+        guard let file = file(for: "write") else { return update { $0.outstanding -= chunk.count } }
+        let range = try range(of: chunk, at: offset)
+        try reserveRest(besides: range, in: file)
+        let missing = state.withLock { $0.missing(in: range) }
+        try write(missing, of: chunk, at: offset, to: file, directly: isDirect)
+        update { state in
+            state.outstanding -= chunk.count
+            state.wrote(range, missing: missing)
+            if missing == [range] { state.keep(chunks, at: offset) }
+        }
+        startHashing()
+        // Nobody waits for this, and who closes the file does not want it any more.
+        if chunk.isLarge, !isDirect, state.withLock({ $0.phase == .taking }) { file.beginSync(of: range) }
     }
 
     private func range(of chunk: Chunk, at offset: Int64) throws(FileError) -> Range<Int64> {

@@ -4,7 +4,7 @@ import LannerMachine
 package enum PartialFileEvent: Sendable, Hashable {
     /// The file is open and holds these bytes of what was claimed.
     case opened(held: ByteRanges)
-    /// The kernel has the bytes of one `write`.
+    /// The kernel has the bytes of one `write`, or of several that waited one behind the other.
     case wrote(Range<Int64>)
     /// These bytes, all that were ever synced, survive the death of the machine.
     case synced(ByteRanges)
@@ -96,9 +96,6 @@ package final class PartialFile: Sendable {
     /// the `wrote` or `failed` that tells of it.
     package var outstanding: Int { state.withLock { $0.outstanding } }
 
-    /// How large a chunk should be for now.
-    package var chunkSize: Int { state.withLock { $0.isBehind } ? Chunk.largeSize : Chunk.standardSize }
-
     /// Opens the file: a new one when nothing is claimed, otherwise what is there, holding no more than its size.
     /// Sets aside space for `total` bytes when it is known. → `opened` or `failed`
     package func open(total: Int64?) {
@@ -134,17 +131,18 @@ package final class PartialFile: Sendable {
         }
     }
 
-    /// Writes a chunk, which is given away by this. → `wrote` or, unless something has failed before, `failed`
+    /// Writes a chunk, which is given away by this. → `wrote` or, unless something has failed before, `failed`; one for
+    /// several where they are written together
     ///
     /// Ranges may come in any order, and several at once. Bytes that are already written are not written again: the
     /// first that came count, so that the digest is always that of the file. After `finish` or `close` does nothing.
     package func write(_ chunk: Chunk, at offset: Int64) {
         accept { state in
             guard state.phase == .taking else { return false }
-            state.outstanding += chunk.count
+            state.accept(chunk, at: offset)
             return true
         } work: {
-            $0.writeNow(chunk, at: offset)
+            $0.writeNow()
         }
     }
 

@@ -30,7 +30,9 @@ struct PartialFileState {
     var unreserved: Int64?
     /// Bytes accepted and not yet written or dropped.
     var outstanding = 0
-    /// How many bytes count as those of a writer that is behind, even when none wait.
+    /// Those that wait.
+    private var queue: [(chunk: Chunk, offset: Int64)] = []
+    /// For how many bytes the file counts as behind, even when no chunk waits.
     private var hurry = 0
     private(set) var backlog: HashBacklog
     var hasHasher: Bool
@@ -92,14 +94,30 @@ extension PartialFileState {
         if synced.isEmpty { isNameSynced = false }
     }
 
-    /// Whether chunks come faster than they are written: another waits behind this one, or did a short while ago.
-    mutating func isBehind(with chunk: Chunk) -> Bool {
-        hurry = outstanding > chunk.count ? Chunk.hurry : max(0, hurry - chunk.count)
-        return isBehind
+    /// A chunk to be written.
+    mutating func accept(_ chunk: Chunk, at offset: Int64) {
+        outstanding += chunk.count
+        queue.append((chunk, offset))
     }
 
-    /// The same as of the last chunk.
-    var isBehind: Bool { hurry > 0 }
+    /// What is written next, one behind the other in the file; nil when it was written already, together with what came
+    /// before it. Directly when chunks come faster than they are written: another waits behind this one, or did a short
+    /// while ago.
+    mutating func nextWrite() -> (chunks: [Chunk], offset: Int64, isDirect: Bool)? {
+        guard let (first, offset) = queue.first else { return nil }
+        queue.removeFirst()
+        hurry = queue.isEmpty ? max(0, hurry - first.count) : Chunk.hurry
+        guard hurry > 0, first.isLarge else { return ([first], offset, false) }
+        var (chunks, count) = ([first], first.count)
+        while let (next, position) = queue.first, next.isLarge, count + next.count <= Chunk.largestWrite,
+            position == offset &+ Int64(count)
+        {
+            queue.removeFirst()
+            chunks.append(next)
+            count += next.count
+        }
+        return (chunks, offset, true)
+    }
 
     /// The parts of a range that are not written yet.
     func missing(in range: Range<Int64>) -> [Range<Int64>] {
@@ -124,10 +142,15 @@ extension PartialFileState {
         }
     }
 
-    /// Keeps a chunk in memory for the hasher, if there is one and the chunk was written as a whole. Not where it may turn
-    /// out to be wrong.
-    mutating func keep(_ chunk: Chunk, at offset: Int64) {
-        if hasHasher, check == nil, wantedFile != nil { backlog.offer(chunk, at: offset) }
+    /// Keeps chunks in memory for the hasher, if there is one and they were written as a whole. Not where they may turn out to
+    /// be wrong.
+    mutating func keep(_ chunks: [Chunk], at offset: Int64) {
+        guard hasHasher, check == nil, wantedFile != nil else { return }
+        var position = offset
+        for chunk in chunks {
+            backlog.offer(chunk, at: position)
+            position += Int64(chunk.count)
+        }
     }
 
     /// Whether a checkpoint has to be queued: not when one is, and not when nobody waits for it any more.

@@ -50,6 +50,9 @@ extension Cache {
     /// The path of the file in a place.
     func path(of place: FilePlace) -> String { directory(of: place) + "/" + place.name }
 
+    /// The path of a partial file.
+    func path(of partial: PartialName) -> String { downloadTmpPath + "/" + partial.text }
+
     /// The directory of a place.
     func directory(of place: FilePlace) -> String {
         guard let directory = place.directory else { return downloadFilePath }

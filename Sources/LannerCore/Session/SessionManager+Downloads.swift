@@ -57,8 +57,8 @@ extension SessionManager {
         }
     }
 
-    /// Starts several downloads at little more than the cost of one: one record and one look at the queue for a thousand.
-    /// The first may be running before the last is looked at; a crash may leave the first thousands only.
+    /// Starts several downloads at the cost of one: one record, one look at the queue. Of more than 10,000 each ten thousand
+    /// are taken together: the first may be running before the last are looked at, and a crash may leave those before.
     ///
     /// - Parameters:
     ///   - urls: What to download. Those that cannot be used and those that come twice are skipped, and logged.
@@ -88,9 +88,8 @@ extension SessionManager {
         return multiDownload(requests: requests, onMainQueue: onMainQueue, handler: handler)
     }
 
-    /// Starts several downloads that are described by requests, at little more than the cost of one: one record and one look
-    /// at the queue for a thousand. The first may be running before the last is looked at; a crash may leave the first
-    /// thousands only.
+    /// Starts several downloads that are described by requests, at the cost of one; of more than 10,000 each ten thousand
+    /// are taken together, as with URLs.
     ///
     /// - Parameters:
     ///   - requests: What to download. Those that cannot be used and those whose key comes twice are skipped, and logged.

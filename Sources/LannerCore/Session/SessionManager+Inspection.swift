@@ -10,8 +10,8 @@ package struct Inspection: Sendable {
     /// Whether it has pieces, which are compared again after a death.
     package var hasPieces: Bool
     /// Where the partial file of the present generation is.
-    package var partialPath: String { partialDirectory + "/" + partialName.text }
-    let partialDirectory: String
+    package var partialPath: String { cache.path(of: partialName) }
+    let cache: Cache
     let partialName: PartialName
     /// The positions that the partial file is said to hold; none once it is moved to its place.
     package var claimed: [Range<Int64>]
@@ -111,7 +111,7 @@ extension Engine {
         let (hasDigest, hasPieces) = job.state.withLock { ($0.hasDigest, $0.pieces != nil) }
         return Inspection(
             task: task, hasChecksum: hasDigest, hasServerDigest: download.saved.version?.digest != nil,
-            hasPieces: hasPieces, partialDirectory: cache.downloadTmpPath, partialName: name,
+            hasPieces: hasPieces, cache: cache, partialName: name,
             claimed: saved?.written.ranges ?? [], durable: saved?.synced.ranges ?? [],
             isMixed: download.isTiedByDigest, isOfOtherURL: download.isOfOtherURL, isTransferring: isTransferring)
     }

@@ -8,13 +8,10 @@ package enum ContentLength: Sendable, Hashable {
     case contradictory
 
     package init(fields: HeaderFields) {
-        let members = FieldText.members(fields.values(of: "Content-Length"))
-        guard let first = members.first else {
+        let values = FieldText.members(fields.values(of: "Content-Length")).map { FieldText.decimal($0) }
+        if values.isEmpty {
             self = .unknown
-            return
-        }
-        let value = FieldText.decimal(first)
-        if let value, members.dropFirst().allSatisfy({ FieldText.decimal($0) == value }) {
+        } else if let value = values.agreed ?? nil {
             self = fields.isTransferCoded ? .unknown : .bytes(value)
         } else {
             self = .contradictory

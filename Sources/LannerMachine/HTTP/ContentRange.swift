@@ -10,9 +10,8 @@ package enum ContentRange: Sendable, Hashable {
 
     /// The range of a response; nil when it has none, or lines that contradict each other.
     package init?(fields: HeaderFields) {
-        let members = FieldText.members(fields.values(of: "Content-Range"))
-        guard let first = members.first, let range = ContentRange(first) else { return nil }
-        guard members.dropFirst().allSatisfy({ ContentRange($0) == range }) else { return nil }
+        let ranges = FieldText.members(fields.values(of: "Content-Range")).map { ContentRange($0) }
+        guard let range = ranges.agreed ?? nil else { return nil }
         self = range
     }
 

@@ -40,8 +40,7 @@ public struct HeaderFields: Sendable, Hashable {
 
     /// The value of a name that has one: none when its lines contradict each other.
     func onlyValue(of name: String) -> String? {
-        let values = values(of: name)
-        return values.dropFirst().allSatisfy { $0 == values[0] } ? values.first : nil
+        values(of: name).agreed
     }
 
     /// Adds a line, leaving earlier lines of the same name.
@@ -66,4 +65,9 @@ extension HeaderFields: ExpressibleByDictionaryLiteral {
     public init(dictionaryLiteral elements: (String, String)...) {
         self.init(elements.map { Field(name: $0.0, value: $0.1) })
     }
+}
+
+extension Array where Element: Equatable {
+    /// The one that all are; nil when they differ, or there are none.
+    var agreed: Element? { dropFirst().allSatisfy { $0 == self[0] } ? first : nil }
 }

@@ -23,42 +23,46 @@ import Testing
         #expect(bench.disk.counters[.sync] == 1)
     }
 
-    /// Around the cache: what is large, from when another chunk waits until it has kept up for 64 MiB.
+    /// Around the cache, and what waits one behind the other together: what is large, from when another chunk waits until
+    /// the file has kept up for 64 MiB.
     @Test func aFileThatIsBehindIsWrittenDirectly() {
-        let (disk, lanes, piece) = (MemoryDisk(), ManualLanes(), Int64(512 << 10))
+        let (disk, lanes, chunk) = (MemoryDisk(), ManualLanes(), Int64(1 << 20))
         disk.place([], at: "/Tmp/.here")
         let truth = TruthfulDisk(disk)
+        let events = Locked<[PartialFileEvent]>([])
         let file = PartialFile(
             path: PartialFileBench.path, fileSystem: truth, lanes: PartialFile.Lanes(lanes), hasher: nil
-        ) { _ in }
-        var (end, expected): (Int64, [Range<Int64>]) = (0, [])
-        let data = Data(count: Int(piece))
-        func write(_ count: Int64, directly: Bool) {
+        ) { event in events.withLock { $0.append(event) } }
+        let data = Data(count: Int(chunk))
+        func write(_ range: Range<Int64>) {
             var chunk = Chunk()
-            chunk.append(data.prefix(Int(count)))
-            file.write(chunk, at: end)
-            if directly { expected.append(end..<(end + count)) }
-            end += count
+            chunk.append(data.prefix(range.count))
+            file.write(chunk, at: range.lowerBound)
         }
         file.open(total: nil)
-        write(piece, directly: false)
+        write(0..<chunk)
         lanes.runAll()
-        #expect(file.chunkSize == 1 << 20)
-        for _ in 0..<2 { write(piece, directly: true) }
+        #expect(truth.direct == [])
+        // Together up to 4 MiB; not what lies elsewhere, or is small.
+        for number in 1...6 { write(Int64(number) * chunk..<(Int64(number) + 1) * chunk) }
+        write(9 * chunk..<10 * chunk)
+        write(10 * chunk..<10 * chunk + 100)
+        #expect(file.outstanding == 7 * chunk + 100)
         lanes.runAll()
-        #expect(file.chunkSize == 4 << 20)
-        write(100, directly: false)
-        lanes.runAll()
-        for _ in 2..<((64 << 20) / piece) {
-            write(piece, directly: true)
+        var expected = [chunk..<5 * chunk, 5 * chunk..<7 * chunk, 9 * chunk..<10 * chunk]
+        #expect(truth.direct == expected)
+        let wrote: [PartialFileEvent] = [
+            .wrote(0..<chunk), .wrote(expected[0]), .wrote(expected[1]), .wrote(expected[2]),
+            .wrote(10 * chunk..<10 * chunk + 100),
+        ]
+        #expect(events.withLock { Array($0.dropFirst()) } == wrote)
+        #expect(file.outstanding == 0)
+        // The 100 bytes count among the 64 MiB.
+        for number in 20..<Int64(20 + 63 + 2) {
+            write(number * chunk..<(number + 1) * chunk)
             lanes.runAll()
+            if number < 20 + 63 { expected.append(number * chunk..<(number + 1) * chunk) }
         }
-        #expect(file.chunkSize == 4 << 20)
-        for _ in 0..<2 {
-            write(piece, directly: false)
-            lanes.runAll()
-        }
-        #expect(file.chunkSize == 1 << 20)
         #expect(truth.direct == expected)
         file.close(sync: false)
         lanes.runAll()
