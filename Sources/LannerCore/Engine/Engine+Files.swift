@@ -37,8 +37,8 @@ extension Engine {
 
     private func startOver(_ job: Job, _ attempt: Attempt, _ generation: UInt32, _ total: Int64?) {
         let old = job.state.withLock { $0.file }
-        old?.close(sync: false)
-        // On the same lanes: what the old one was given is written before its file is removed.
+        old?.close(sync: false, dropping: true)
+        // On the same lanes: what the old one is writing is written before its file is removed.
         let file = makeFile(
             job, attempt, generation, ByteRanges(), old?.lanes ?? PartialFile.Lanes(environment.lanes))
         job.state.withLock { $0.file = file }
@@ -125,7 +125,8 @@ extension Engine {
             state.endExchange()
             return state.file
         }
-        file?.close(sync: sync)
+        // What is not worth a sync is not worth a write.
+        file?.close(sync: sync, dropping: !sync)
     }
 
     // MARK: Removing

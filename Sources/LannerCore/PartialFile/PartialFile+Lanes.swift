@@ -60,7 +60,7 @@ extension PartialFile {
     }
 
     func writeNow() {
-        // Nothing when it was written together with another.
+        // Nothing when it was written together with another, or dropped.
         guard let next = state.withLock({ $0.nextWrite() }) else { return }
         do throws(FileError) {
             try write(next.chunks, at: next.offset, directly: next.isDirect)

@@ -176,11 +176,12 @@ package final class PartialFile: Sendable {
     /// Writes what was accepted, gives up hashing and a finish under way, syncs if asked to, and closes. → `closed`,
     /// after `failed` where this fails
     ///
-    /// Only the first call counts.
-    package func close(sync: Bool) {
+    /// Only the first call counts. With `dropping` what waits to be written is not: for a file that nobody wants any more.
+    package func close(sync: Bool, dropping: Bool = false) {
         accept { state in
             guard state.phase == .taking || state.phase == .finishing else { return false }
             state.phase = .closing
+            if dropping { state.drop() }
             return true
         } work: {
             $0.closeBehindLanes(sync: sync)

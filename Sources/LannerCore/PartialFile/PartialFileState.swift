@@ -100,8 +100,14 @@ extension PartialFileState {
         queue.append((chunk, offset))
     }
 
+    /// Lets go of what waits to be written.
+    mutating func drop() {
+        outstanding -= queue.reduce(0) { $0 + $1.chunk.count }
+        queue = []
+    }
+
     /// What is written next, one behind the other in the file; nil when it was written already, together with what came
-    /// before it. Directly when chunks come faster than they are written: another waits behind this one, or did a short
+    /// before it, or dropped. Directly when chunks come faster than they are written: another waits behind this one, or did a short
     /// while ago.
     mutating func nextWrite() -> (chunks: [Chunk], offset: Int64, isDirect: Bool)? {
         guard let (first, offset) = queue.first else { return nil }

@@ -39,7 +39,7 @@ package enum FileAction: Sendable, Equatable {
     /// Close the partial file and move it to its place, unless it was moved and is still there. → published, placeTaken,
     /// failed; it is closed after any
     case publish
-    /// Close the partial file. → closed
+    /// Close the partial file; unless it is synced nobody wants what is yet to be written. → closed
     case close(sync: Bool)
     /// Remove the partial files, and the finished one if asked. → discarded
     case discard(finished: Bool)

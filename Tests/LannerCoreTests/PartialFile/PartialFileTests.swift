@@ -198,6 +198,19 @@ import Testing
         #expect(bench.contents == Sample.bytes(100))
     }
 
+    @Test func closeDropsWhatNobodyWants() {
+        let bench = PartialFileBench()
+        bench.file.open(total: nil)
+        bench.write(0..<100)
+        _ = bench.events()
+        bench.write(100..<200)
+        bench.write(200..<300)
+        bench.file.close(sync: false, dropping: true)
+        #expect(bench.file.outstanding == 0)
+        #expect(bench.events() == [.closed(written: [0..<100], synced: [])])
+        #expect(bench.contents == Sample.bytes(100))
+    }
+
     @Test func closeGivesUpAFinish() {
         let bench = PartialFileBench()
         bench.file.open(total: nil)

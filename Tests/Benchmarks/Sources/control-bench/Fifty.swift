@@ -35,9 +35,10 @@ final class Fifty {
     }
 
     /// Waits until all run and have bytes, and longer than it takes until files are synced for the first time.
-    func settle() {
+    func settle() throws {
         Thread.sleep(forTimeInterval: 6)
         while !tasks.allSatisfy({ $0.status == .running && $0.progress.completedUnitCount > 0 }) {
+            if let error = tasks.lazy.compactMap(\.error).first { throw Unmeasured("\(error)") }
             Thread.sleep(forTimeInterval: 0.1)
         }
     }

@@ -13,7 +13,7 @@ struct Trial {
     let effect: Double
 
     /// Calls, and waits until every one of the tasks has the status.
-    init(_ tasks: [DownloadTask], become status: Status, _ body: () -> Void) {
+    init(_ tasks: [DownloadTask], become status: Status, _ body: () -> Void) throws {
         let arrivals = Arrivals(tasks.count)
         let observations = tasks.map { task in
             task.observe(onMainQueue: false) { event in
@@ -25,7 +25,7 @@ struct Trial {
         body()
         let returned = ContinuousClock.now
         processor = Self.processorTime - before
-        let end = arrivals.wait()
+        let end = try arrivals.wait()
         withExtendedLifetime(observations) {}
         (call, effect) = ((returned - start).milliseconds, (end - start).milliseconds)
     }
@@ -55,10 +55,9 @@ private final class Arrivals: @unchecked Sendable {
         all.signal()
     }
 
-    func wait() -> ContinuousClock.Instant {
+    func wait() throws -> ContinuousClock.Instant {
         guard all.wait(timeout: .now() + 60) == .success else {
-            print("FAIL not all of it has happened in a minute")
-            exit(1)
+            throw Unmeasured("Not all of it has happened in a minute.")
         }
         return end
     }
@@ -73,4 +72,13 @@ func check(_ verb: String, _ trials: [Trial]) {
     }
     let processor = trials.map(\.processor).percentile(100)
     print(String(format: "     its thread had at most %.3f ms of the processor", processor))
+}
+
+/// Why there is no figure.
+struct Unmeasured: Error, CustomStringConvertible {
+    let description: String
+
+    init(_ description: String) {
+        self.description = description
+    }
 }
