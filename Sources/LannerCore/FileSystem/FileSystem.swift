@@ -37,8 +37,10 @@ package protocol OpenFile: AnyObject, Sendable {
     func write(_ bytes: UnsafeRawBufferPointer, at offset: Int64) throws(FileError)
     /// Writes all bytes of the buffers, one behind the other, from a position on.
     func write(_ buffers: [UnsafeRawBufferPointer], at offset: Int64) throws(FileError)
-    /// The same around the kernel's cache where that can be done: less work, but the device is waited for, and who reads the
-    /// file next does so from there.
+    /// Whether it can be written around the kernel's cache, as far as is known.
+    var takesDirectWrites: Bool { get }
+    /// Writes around the kernel's cache what can be: less work, but the device is waited for, and who reads the file next
+    /// does so from there.
     func writeDirectly(_ buffers: [UnsafeRawBufferPointer], at offset: Int64) throws(FileError)
     /// Reads up to the buffer's length from a position; 0 at the end of the file.
     func read(into buffer: UnsafeMutableRawBufferPointer, at offset: Int64) throws(FileError) -> Int
@@ -72,6 +74,8 @@ extension OpenFile {
     }
 
     /// For files that have no cache.
+    package var takesDirectWrites: Bool { false }
+
     package func writeDirectly(_ buffers: [UnsafeRawBufferPointer], at offset: Int64) throws(FileError) {
         try write(buffers, at: offset)
     }

@@ -15,6 +15,10 @@ extension PosixFile {
     /// Written in one call.
     private static let directSize = 4 << 20
 
+    package var takesDirectWrites: Bool {
+        descriptors.withLock { if case .refused = $0.direct { false } else { true } }
+    }
+
     package func writeDirectly(_ buffers: [UnsafeRawBufferPointer], at offset: Int64) throws(FileError) {
         let file = try current("write")
         var position = offset

@@ -113,7 +113,7 @@ extension PartialFileState {
         guard let (first, offset) = queue.first else { return nil }
         queue.removeFirst()
         hurry = queue.isEmpty ? max(0, hurry - first.count) : Chunk.hurry
-        guard hurry > 0, first.isLarge else { return ([first], offset, false) }
+        guard hurry > 0, first.isLarge, file?.takesDirectWrites == true else { return ([first], offset, false) }
         var (chunks, count) = ([first], first.count)
         while let (next, position) = queue.first, next.isLarge, count + next.count <= Chunk.largestWrite,
             position == offset &+ Int64(count)

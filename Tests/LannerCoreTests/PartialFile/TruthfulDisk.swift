@@ -61,6 +61,8 @@ private final class TruthfulFile: OpenFile {
         if Array(bytes) == Sample.bytes(range) { disk.truth.withLock { $0.kernel.insert(range) } }
     }
 
+    var takesDirectWrites: Bool { true }
+
     func writeDirectly(_ buffers: [UnsafeRawBufferPointer], at offset: Int64) throws(FileError) {
         let count = buffers.reduce(0) { $0 + $1.count }
         disk.truth.withLock { $0.direct.append(offset..<(offset + Int64(count))) }
