@@ -61,8 +61,9 @@ extension Engine {
     private static let intakeSize = 10_000
 
     /// Adds downloads, and starts those that are to be; those that are there already are updated. Throws when nothing
-    /// happens any more. `done` is called exactly once, when they have been started, or added, with the first of them; not
-    /// after a throw.
+    /// happens any more; when that begins after the first parts of a long list, the rest are a refusal. `done` is called
+    /// exactly once, when they have been started, or added, with the first of them; not after a throw. For `count`, which is
+    /// no less than there are, room is made at once.
     func download(
         _ requests: some Sequence<CheckedRequest>, atMost count: Int,
         _ done: @escaping @Sendable (DownloadTask?) -> Void

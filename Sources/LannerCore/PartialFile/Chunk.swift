@@ -8,7 +8,8 @@ package struct Chunk: Sendable {
     /// From this many bytes on a download hands a chunk to its file, 1 MiB: large enough that the changes of threads
     /// no longer show, small enough that a few of them in flight are no burden.
     package static let standardSize = 1 << 20
-    /// Chunks that wait are written together up to so many bytes, 4 MiB: fewer and larger direct writes are quicker.
+    /// Chunks that wait are written together up to so many bytes, 4 MiB: fewer and larger direct writes are quicker. A file
+    /// for which so much waits is behind.
     static let largestWrite = 4 << 20
     /// So many bytes of a file that was behind are written directly, 64 MiB: who caught up by that would be behind again at
     /// once without.

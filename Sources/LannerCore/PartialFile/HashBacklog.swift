@@ -33,10 +33,15 @@ struct HashBacklog {
 
     /// Keeps a chunk that has just been written, if it comes next and there is room.
     mutating func offer(_ chunk: Chunk, at offset: Int64) {
-        guard offset == end, chunk.count > 0, memory + chunk.count <= limit else { return }
+        guard chunk.count > 0, takes(chunk.count, at: offset) else { return }
         waiting.append(chunk)
         memory += chunk.count
         end += Int64(chunk.count)
+    }
+
+    /// Whether so many bytes come next and there is room for them.
+    func takes(_ count: Int, at offset: Int64) -> Bool {
+        offset == end && memory + count <= limit
     }
 
     /// Whether ``next(below:)`` has something to give.

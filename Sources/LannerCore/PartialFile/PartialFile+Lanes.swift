@@ -100,7 +100,7 @@ extension PartialFile {
         }
         startHashing()
         // Nobody waits for this, and who closes the file does not want it any more.
-        if chunk.isLarge, !isDirect, state.withLock({ $0.phase == .taking }) { file.beginSync(of: range) }
+        if chunk.isLarge, state.withLock({ $0.phase == .taking }) { file.beginSync(of: range) }
     }
 
     private func range(of chunk: Chunk, at offset: Int64) throws(FileError) -> Range<Int64> {

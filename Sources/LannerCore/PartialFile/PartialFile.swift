@@ -30,7 +30,7 @@ package enum PartialFileEvent: Sendable, Hashable {
 ///
 /// Events come one at a time, in order, on one of the lanes and never under a lock; any method may be called from
 /// `report`. The order: `opened`; `wrote`, `synced` and `damaged` as they happen; `finished`. `failed` comes at most once,
-/// at any point, and then only `closed`. `closed` comes exactly once after ``close(sync:)`` and is the last.
+/// at any point, and then only `closed`. `closed` comes exactly once after ``close(sync:dropping:)`` and is the last.
 package final class PartialFile: Sendable {
     let path: String
     let fileSystem: any FileSystem
@@ -93,7 +93,7 @@ package final class PartialFile: Sendable {
     // MARK: Calls
 
     /// Bytes accepted by ``write(_:at:)`` and not yet written or dropped: what back-pressure goes by. It falls before
-    /// the `wrote` or `failed` that tells of it.
+    /// the `wrote` or `failed` that tells of it; nothing tells of what is dropped.
     package var outstanding: Int { state.withLock { $0.outstanding } }
 
     /// Opens the file: a new one when nothing is claimed, otherwise what is there, holding no more than its size.

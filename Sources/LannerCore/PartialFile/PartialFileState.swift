@@ -9,7 +9,7 @@ struct PartialFileState {
         case taking
         /// `finish` was called: no more bytes, the rest is cut, hashed and synced. → closing; taking when a piece is wrong
         case finishing
-        /// `close` was called: what was accepted is still written, hashing ends. → closed
+        /// `close` was called: what was accepted is still written unless it was dropped, hashing ends. → closed
         case closing
         /// `.closed` is reported. No exits.
         case closed
@@ -107,22 +107,29 @@ extension PartialFileState {
     }
 
     /// What is written next, one behind the other in the file; nil when it was written already, together with what came
-    /// before it, or dropped. Directly when chunks come faster than they are written: another waits behind this one, or did a short
-    /// while ago.
+    /// before it, or dropped. Directly when chunks come faster than they are written: much waits, or did a short while ago.
+    /// Not what has to be read back for its digest.
     mutating func nextWrite() -> (chunks: [Chunk], offset: Int64, isDirect: Bool)? {
         guard let (first, offset) = queue.first else { return nil }
         queue.removeFirst()
-        hurry = queue.isEmpty ? max(0, hurry - first.count) : Chunk.hurry
-        guard hurry > 0, first.isLarge, file?.takesDirectWrites == true else { return ([first], offset, false) }
         var (chunks, count) = ([first], first.count)
+        if outstanding - count >= Chunk.largestWrite { hurry = Chunk.hurry }
+        defer { hurry = max(0, hurry - count) }
+        guard hurry > 0, file?.takesDirectWrites == true, first.isLarge, isHashedFromMemory(count, at: offset) else {
+            return (chunks, offset, false)
+        }
         while let (next, position) = queue.first, next.isLarge, count + next.count <= Chunk.largestWrite,
-            position == offset &+ Int64(count)
+            position == offset &+ Int64(count), isHashedFromMemory(count + next.count, at: offset)
         {
             queue.removeFirst()
             chunks.append(next)
             count += next.count
         }
         return (chunks, offset, true)
+    }
+
+    private func isHashedFromMemory(_ count: Int, at offset: Int64) -> Bool {
+        check == nil && (!hasHasher || backlog.takes(count, at: offset))
     }
 
     /// The parts of a range that are not written yet.

@@ -58,7 +58,8 @@ extension SessionManager {
     }
 
     /// Starts several downloads at the cost of one: one record, one look at the queue. Of more than 10,000 each ten thousand
-    /// are taken together: the first may be running before the last are looked at, and a crash may leave those before.
+    /// are taken together: the first may be running before the last are looked at, whatever their priorities, and a crash
+    /// may leave those before.
     ///
     /// - Parameters:
     ///   - urls: What to download. Those that cannot be used and those that come twice are skipped, and logged.

@@ -114,6 +114,7 @@ extension Download {
         isPublished = false
         wait(&context)
         giveUpBytes(.bytesLost, &context)
+        if publishing.isToRest { pauseAtRest(for: .suspend, nil, &context) }
         answer(publishing.tickets, &context)
     }
 
@@ -221,6 +222,7 @@ extension Download {
         guard let time = diskWait(failure, context) else { return settleFailed(failure, publishing, &context) }
         go(to: .waiting(.disk(until: time)), &context)
         record(.status, &context)
+        if publishing.isToRest { pauseAtRest(for: .suspend, nil, &context) }
         answer(publishing.tickets, &context)
     }
 

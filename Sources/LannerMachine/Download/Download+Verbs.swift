@@ -35,7 +35,10 @@ extension Download {
                 go(to: .pausing(pausing), &context)
             case .restart, .cancel, .remove: break
             }
-        case .opening, .transferring, .verifying, .publishing, .succeeded: break
+        case .publishing(var publishing):
+            publishing.isToRest = false
+            state = .publishing(publishing)
+        case .opening, .transferring, .verifying, .succeeded: break
         }
         answer(ticket, &context)
     }
@@ -147,7 +150,7 @@ extension Download {
         }
     }
 
-    private mutating func pauseAtRest(for intent: Pausing.Intent, _ ticket: Ticket?, _ context: inout Context) {
+    mutating func pauseAtRest(for intent: Pausing.Intent, _ ticket: Ticket?, _ context: inout Context) {
         switch (intent, state) {
         case (.suspend, .waiting),
             (.suspend, .suspended) where isUnstarted:
@@ -181,7 +184,8 @@ extension Download {
         switch intent {
         case .cancel, .remove:
             if intent.strength > publishing.afterwards?.strength ?? 0 { publishing.afterwards = intent }
-        case .suspend, .restart, .wait, .fail: break
+        case .suspend: publishing.isToRest = true
+        case .restart, .wait, .fail: break
         }
         go(to: .publishing(publishing), &context)
     }

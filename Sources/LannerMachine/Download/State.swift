@@ -228,6 +228,8 @@ package struct Publishing: Sendable, Equatable {
     package var total: Int64
     /// How often the success could not be recorded.
     package var recordFailures = 0
+    /// Whether it was to be suspended meanwhile: it is, should it come to nothing.
+    package var isToRest = false
     /// What was asked meanwhile, and who is told afterwards.
     package var afterwards: Pausing.Intent?
     package var tickets: [Ticket] = []

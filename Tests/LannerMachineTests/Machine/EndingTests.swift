@@ -90,6 +90,17 @@ import Testing
         #expect(bench.verb(.start).contains(.file(bench.id, 3, .publish)))
     }
 
+    @Test(arguments: [false, true]) func aMovedFileThatIsGoneIsNotFetchedForWhoWantsARest(startsAgain: Bool) {
+        var bench = unrecorded()
+        bench.verb(.start)
+        bench.verb(.suspend, 1)
+        if startsAgain { bench.verb(.start) }
+        let actions = bench.feed(.file(bench.id, 2, .failed(gone)))
+        #expect(actions.restarts == [.bytesLost])
+        #expect((bench.state == .suspended) == !startsAgain)
+        #expect(actions.asks.isEmpty && actions.contains(.answer(1)))
+    }
+
     @Test func whatWasAskedIsDoneThoughAMovedFileIsGone() {
         var bench = unrecorded()
         bench.verb(.start)
