@@ -64,9 +64,6 @@ extension PosixFile {
 
 /// Bytes one behind the other that are whole blocks, in their file and in memory, or are not.
 private struct Run {
-    /// That of most devices and file systems, and a multiple of that of others.
-    static let block = 4096
-
     let isAligned: Bool
     var buffers: [UnsafeRawBufferPointer] = []
 
@@ -82,15 +79,15 @@ extension [UnsafeRawBufferPointer] {
             if runs.last?.isAligned != isAligned { runs.append(Run(isAligned: isAligned)) }
             runs[runs.count - 1].buffers.append(UnsafeRawBufferPointer(rebasing: part))
         }
-        var place = Int(offset % Int64(Run.block))
+        var place = Int(offset % Int64(Chunk.block))
         for buffer in joined {
-            let start = Swift.min(buffer.count, (Run.block - place) % Run.block)
-            let isAligned = (Int(bitPattern: buffer.baseAddress) + start) % Run.block == 0
-            let end = isAligned ? buffer.count - (buffer.count - start) % Run.block : start
+            let start = Swift.min(buffer.count, (Chunk.block - place) % Chunk.block)
+            let isAligned = (Int(bitPattern: buffer.baseAddress) + start) % Chunk.block == 0
+            let end = isAligned ? buffer.count - (buffer.count - start) % Chunk.block : start
             add(buffer[..<start], false)
             add(buffer[start..<end], true)
             add(buffer[end...], false)
-            place = (place + buffer.count) % Run.block
+            place = (place + buffer.count) % Chunk.block
         }
         return runs
     }

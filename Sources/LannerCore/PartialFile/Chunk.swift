@@ -20,6 +20,10 @@ package struct Chunk: Sendable {
     /// is not worth a request of its own.
     private static let worthDevice = 256 << 10
 
+    /// Whole blocks of this size, 4 KiB, are written directly where they lie in memory as in the file: that of most devices
+    /// and file systems, and a multiple of that of others.
+    package static let block = 4096
+
     /// Neighbors that are not larger together are copied into one, so that a trickle does not cost more memory than
     /// its bytes.
     private static let pieceSize = 4 << 10

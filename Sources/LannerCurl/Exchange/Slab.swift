@@ -1,13 +1,12 @@
 import Foundation
 import LannerCore
 
-/// Memory that pieces of bodies are put into. It goes back to its pool when the last piece in it is gone.
+/// Memory that pieces of bodies are put into. It goes back to its pool when the last piece in it is gone. Bytes lie in it as
+/// they do within a block of their file, so that whole ones can be written without a copy.
 // @unchecked Sendable: the memory is written by libcurl's thread alone, and never again where a piece was made of it.
 final class Slab: @unchecked Sendable {
     /// As much as libcurl reads at once.
     static let size = 512 << 10
-    /// Bytes lie in it as they do within a block of this size in their file: such can be written without a copy.
-    static let block = 4096
 
     let memory: UnsafeMutableRawPointer
     private let pool: SlabPool
@@ -35,7 +34,7 @@ final class SlabPool: @unchecked Sendable {
     }
 
     func take() -> Slab {
-        let memory = spare.withLock { $0.popLast() } ?? .allocate(byteCount: Slab.size, alignment: Slab.block)
+        let memory = spare.withLock { $0.popLast() } ?? .allocate(byteCount: Slab.size, alignment: Chunk.block)
         return Slab(memory, self)
     }
 
@@ -77,7 +76,7 @@ struct Gatherer {
 
     /// What comes has this position in its file. Before the first byte.
     mutating func begin(at position: Int64) {
-        start = Int(position % Int64(Slab.block))
+        start = Int(position % Int64(Chunk.block))
         end = start
     }
 
@@ -105,7 +104,7 @@ struct Gatherer {
             (self.slab, start, end) = (nil, 0, 0)
         } else {
             // What is copied out leaves its place to what follows, as far as that keeps its own within a block.
-            start = isSmall ? start + size % Slab.block : end
+            start = isSmall ? start + size % Chunk.block : end
             end = start
         }
         if isSmall { return withExtendedLifetime(slab) { Data(bytes: memory, count: size) } }

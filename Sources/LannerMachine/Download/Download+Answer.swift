@@ -199,9 +199,9 @@ extension Download {
     mutating func overflowed(_ number: ExchangeNumber, _ context: inout Context) {
         guard let exchange = exchange(number) else { return ignore(.unknownExchange(number), &context) }
         startOver(.unusableAnswer, plain: true, &context)
-        if exchange.ask.isPlain {
-            unusable(exchange, "The server sent more bytes than it had announced.", &context)
-        }
+        guard exchange.ask.isPlain else { return }
+        let failure = DownloadFailure(.unusableResponse, "The server sent more bytes than it had announced.")
+        retryOrFail(failure, retryAfter: nil, &context)
     }
 
     mutating func redirect(_ exchange: Exchange, _ location: String, _ context: inout Context) {

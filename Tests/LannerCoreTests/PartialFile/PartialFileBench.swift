@@ -68,15 +68,17 @@ final class PartialFileBench {
     let file: PartialFile
     private let recorded = Locked<[PartialFileEvent]>([])
 
+    /// On the disk, or on a file system that is over it.
     init(
-        disk: MemoryDisk = MemoryDisk(), holding: ByteRanges = ByteRanges(), durable: ByteRanges = ByteRanges(),
-        hasher: (any Checksum.Hasher)? = FNV64(), pieces: Checksum.Pieces? = nil, backlogLimit: Int = 8 << 20
+        disk: MemoryDisk = MemoryDisk(), over fileSystem: (any FileSystem)? = nil, holding: ByteRanges = ByteRanges(),
+        durable: ByteRanges = ByteRanges(), hasher: (any Checksum.Hasher)? = FNV64(), pieces: Checksum.Pieces? = nil,
+        backlogLimit: Int = 8 << 20
     ) {
         self.disk = disk
         if disk.contents(of: "/Tmp/.here") == nil { disk.place([], at: "/Tmp/.here") }
         file = PartialFile(
-            path: Self.path, fileSystem: disk, lanes: PartialFile.Lanes(lanes), hasher: hasher, pieces: pieces,
-            claimed: holding, durable: durable, backlogLimit: backlogLimit
+            path: Self.path, fileSystem: fileSystem ?? disk, lanes: PartialFile.Lanes(lanes), hasher: hasher,
+            pieces: pieces, claimed: holding, durable: durable, backlogLimit: backlogLimit
         ) { [recorded] event in
             recorded.withLock { $0.append(event) }
         }

@@ -99,48 +99,35 @@ import Testing
 
     /// They are written together where there is room, and one by one where there is not for all.
     @Test func whatThereIsRoomForIsKeptOfWhatWaits() {
-        let (disk, lanes, chunk) = (MemoryDisk(), ManualLanes(), Int64(1 << 20))
-        disk.place([], at: "/Tmp/.here")
+        let (disk, chunk) = (MemoryDisk(), Int64(1 << 20))
         let truth = TruthfulDisk(disk)
-        let events = Locked<[PartialFileEvent]>([])
-        let file = PartialFile(
-            path: PartialFileBench.path, fileSystem: truth, lanes: PartialFile.Lanes(lanes), hasher: nil
-        ) { event in events.withLock { $0.append(event) } }
-        file.open(total: nil)
-        for number in 0..<Int64(6) {
-            file.write(Sample.chunk(number * chunk..<(number + 1) * chunk), at: number * chunk)
-        }
+        let bench = PartialFileBench(disk: disk, over: truth, hasher: nil)
+        bench.file.open(total: nil)
+        for number in 0..<Int64(6) { bench.write(number * chunk..<(number + 1) * chunk) }
         disk.capacity = 6 * chunk - 1
-        lanes.runAll()
+        let events = bench.events()
         #expect(truth.direct == [0..<4 * chunk, 4 * chunk..<6 * chunk])
         let expected: [PartialFileEvent] = [
             .opened(held: []), .wrote(0..<4 * chunk), .wrote(4 * chunk..<5 * chunk), failure(.noSpace, "write"),
         ]
-        #expect(events.withLock { $0 } == expected)
-        #expect(file.outstanding == 0)
-        file.close(sync: true)
-        lanes.runAll()
+        #expect(events == expected)
+        #expect(bench.file.outstanding == 0)
+        bench.file.close(sync: true)
         let held: ByteRanges = [0..<5 * chunk]
-        #expect(events.withLock { $0.last } == .closed(written: held, synced: held))
+        #expect(bench.events().last == .closed(written: held, synced: held))
     }
 
     /// What the hasher has no room for is read back: through the cache.
     @Test func whatIsReadBackIsNotWrittenDirectly() {
-        let (disk, lanes, chunk) = (MemoryDisk(), ManualLanes(), Int64(1 << 20))
-        disk.place([], at: "/Tmp/.here")
+        let (disk, chunk) = (MemoryDisk(), Int64(1 << 20))
         let truth = TruthfulDisk(disk)
-        let file = PartialFile(
-            path: PartialFileBench.path, fileSystem: truth, lanes: PartialFile.Lanes(lanes), hasher: FNV64(),
-            backlogLimit: Int(chunk)
-        ) { _ in }
-        file.open(total: nil)
-        for number in [0, 2, 3, 4, 5] as [Int64] {
-            file.write(Sample.chunk(number * chunk..<(number + 1) * chunk), at: number * chunk)
-        }
-        lanes.runAll()
+        let bench = PartialFileBench(disk: disk, over: truth, backlogLimit: Int(chunk))
+        bench.file.open(total: nil)
+        for number in [0, 2, 3, 4, 5] as [Int64] { bench.write(number * chunk..<(number + 1) * chunk) }
+        _ = bench.events()
         #expect(truth.direct == [0..<chunk])
-        file.close(sync: false)
-        lanes.runAll()
+        bench.file.close(sync: false)
+        _ = bench.events()
     }
 
     @Test func failedSyncAtFinish() {
