@@ -32,7 +32,7 @@ struct StoreContractTests {
             let directory = try TemporaryDirectory()
             return {
                 FileStore(
-                    directory: directory.url.path, disk: PosixFileSystem(), lanes: DispatchLaneFactory(),
+                    directory: directory.url.path, disk: PosixFileSystem(), lanes: PooledLanes(),
                     smallestCompaction: 1)
             }
         }

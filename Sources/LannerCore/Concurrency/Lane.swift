@@ -15,7 +15,7 @@ package protocol LaneFactory: Sendable {
     func wait(for latch: Latch)
 }
 
-/// The lane of production: a serial dispatch queue.
+/// A serial dispatch queue as a lane.
 package struct DispatchLane: Lane {
     private let queue: DispatchQueue
 
@@ -28,12 +28,12 @@ package struct DispatchLane: Lane {
     }
 }
 
-/// Lanes on dispatch queues.
-package struct DispatchLaneFactory: LaneFactory {
+/// The lanes of production, on the threads that all managers share.
+package struct PooledLanes: LaneFactory {
     package init() {}
 
     package func makeLane(_ label: String) -> any Lane {
-        DispatchLane(DispatchQueue(label: "lanner." + label))
+        PooledLane(label)
     }
 
     package func wait(for latch: Latch) {

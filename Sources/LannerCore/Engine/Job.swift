@@ -112,7 +112,7 @@ package struct Environment: Sendable {
     /// Everything real, unless said otherwise.
     package init(
         clock: any SessionManager.Clock = SystemClock(), fileSystem: any FileSystem = PosixFileSystem(),
-        lanes: any LaneFactory = DispatchLaneFactory(), network: any NetworkMonitor = DefaultNetworkMonitor.make(),
+        lanes: any LaneFactory = PooledLanes(), network: any NetworkMonitor = DefaultNetworkMonitor.make(),
         links: (any LinkSource)? = nil, mainLane: any Lane = DispatchLane(.main), operationLane: (any Lane)? = nil,
         seed: UInt64 = .random(in: 0 ... .max), notesCoverage: Bool = false
     ) {

@@ -65,7 +65,7 @@ package protocol LinkSource: Sendable {
 struct ProvidedLinks: LinkSource {
     let provider: DownloadLink.Provider
     /// Answers come here: what follows from them may wait for a disk, and Swift's own threads are few.
-    private let lane = DispatchLane(DispatchQueue(label: "lanner.links"))
+    private let lane = PooledLane("links")
 
     init(_ provider: @escaping DownloadLink.Provider) {
         self.provider = provider

@@ -39,7 +39,8 @@ public final class SessionManager: Sendable {
     ///   - network: Tells what network there is; the system's monitor when nil, on Linux ``UnwatchedNetwork``.
     ///   - logger: Takes log lines; standard error when nil.
     ///   - cache: The directories; the defaults for the identifier when nil.
-    ///   - operationQueue: The queue of callbacks that do not ask for the main queue. A serial one keeps their order.
+    ///   - operationQueue: The queue of callbacks that do not ask for the main queue. They come one at a time, in order, of
+    ///     whatever kind it is.
     ///   - linkProvider: Gives other links to files whose links expire or are refused; nil when there are none.
     public convenience init(
         _ identifier: String, configuration: SessionConfiguration = SessionConfiguration(),
@@ -68,7 +69,7 @@ public final class SessionManager: Sendable {
         unavailable = startup.error
         engine = Engine(
             environment: environment, transport: transport, store: startup.store, cache: cache,
-            operationLane: environment.operationLane ?? DispatchLane(operationQueue),
+            operationLane: environment.operationLane ?? PooledLane(operationQueue.label, on: operationQueue),
             identity: startup.identity,
             settings: configuration.settings(transport.traits, givesLinks: environment.links != nil),
             logger: logger ?? ConsoleLogger(identifier: identifier))

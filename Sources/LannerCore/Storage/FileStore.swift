@@ -26,7 +26,7 @@ public final class FileStore: Store {
 
     /// Makes a store over a directory, which is made when it is missing. Nothing is touched before ``load()``.
     public convenience init(directory: URL) {
-        self.init(directory: directory.path, disk: PosixFileSystem(), lanes: DispatchLaneFactory())
+        self.init(directory: directory.path, disk: PosixFileSystem(), lanes: PooledLanes())
     }
 
     /// Makes a store over a directory of any file system; a journal below `smallestCompaction` bytes is not compacted.

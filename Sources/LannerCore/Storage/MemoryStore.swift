@@ -16,7 +16,7 @@ public final class MemoryStore: Store {
 
     /// Makes a store that holds some values.
     public convenience init(_ contents: [String: Data] = [:]) {
-        self.init(contents, lanes: DispatchLaneFactory())
+        self.init(contents, lanes: PooledLanes())
     }
 
     /// Makes a store whose completions run on a lane of the factory's.

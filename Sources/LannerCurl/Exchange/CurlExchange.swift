@@ -1,4 +1,3 @@
-import Dispatch
 import LannerCore
 
 /// One GET, as its owner and its receiver see it. What libcurl sees is the ``Transfer``.
@@ -7,8 +6,8 @@ final class CurlExchange: TransportExchange {
     private let loop: Loop
     private let mailbox: Locked<Mailbox>
 
-    // Concurrent, because a receiver may block; each exchange has at most one block on it.
-    private static let deliveries = DispatchQueue(label: "lanner.curl.deliveries", attributes: .concurrent)
+    // Of its own, because a receiver may block.
+    private let deliveries = PooledLane("curl.deliveries")
 
     init(_ request: TransportRequest, loop: Loop, receive: @escaping Mailbox.Receiver) {
         self.request = request
@@ -60,7 +59,7 @@ final class CurlExchange: TransportExchange {
     // MARK: The receiver's side
 
     private func startDraining() {
-        Self.deliveries.async { self.drain() }
+        deliveries.run { self.drain() }
     }
 
     private func drain() {

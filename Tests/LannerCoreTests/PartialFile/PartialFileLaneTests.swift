@@ -18,7 +18,7 @@ import Testing
             let (stream, continuation) = AsyncStream.makeStream(of: PartialFileEvent.self)
             self.stream = stream
             file = PartialFile(
-                path: path, fileSystem: disk, lanes: PartialFile.Lanes(DispatchLaneFactory()), hasher: hasher,
+                path: path, fileSystem: disk, lanes: PartialFile.Lanes(PooledLanes()), hasher: hasher,
                 claimed: holding, backlogLimit: backlogLimit
             ) { continuation.yield($0) }
         }

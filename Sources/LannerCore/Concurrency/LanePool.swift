@@ -1,0 +1,285 @@
+import Dispatch
+import Foundation
+
+/// Threads that lanes share, so that the work for many small files changes threads seldom: to wake a thread costs more than
+/// most of what is done here.
+///
+/// Work may block all the same. A thread is woken when none works, when many lanes wait, or when those that work have been at
+/// the same things for a while; and while lanes wait, one that has no work of its own looks whether any are taken.
+package final class LanePool: Sendable {
+    package static let shared = LanePool()
+
+    /// Lanes that wait before a second thread is woken for them, as long as there is a processor for it.
+    private static let many = 8
+    /// Nanoseconds after which what was begun last counts as long.
+    private static let long: UInt64 = 300_000
+    /// How often it is looked whether lanes are taken.
+    private static let interval = DispatchTimeInterval.microseconds(500)
+    /// More than ever block at once.
+    private static let limit = 256
+
+    private final class Hand: Sendable {
+        let signal = DispatchSemaphore(value: 0)
+    }
+
+    /// Whom to fetch.
+    private enum Call {
+        case nobody
+        case hand(Hand)
+        case newcomer
+    }
+
+    private enum Duty {
+        case work
+        case watch
+        case rest
+    }
+
+    private struct State {
+        /// Lanes that have work and are with no thread; those before `head` were taken.
+        var waiting: [PooledLane?] = []
+        var head = 0
+        /// Threads with nothing to do; the one that came last is fetched first.
+        var resting: [Hand] = []
+        /// The one that looks now and then, and whether one was fetched for that.
+        var watcher: Hand?
+        var isWatcherCalled = false
+        /// Threads that work or were fetched for it, and how many of these have not begun.
+        var working = 0
+        var called = 0
+        var threads = 0
+        /// When a lane was last taken, and how many were.
+        var lastTaken: UInt64 = 0
+        var taken = 0
+
+        var count: Int { waiting.count - head }
+
+        mutating func add(_ lane: PooledLane, processors: Int) -> Call {
+            waiting.append(lane)
+            guard called == 0, needsWorker(processors) else { return callWatcher() }
+            working += 1
+            called += 1
+            return call()
+        }
+
+        private func needsWorker(_ processors: Int) -> Bool {
+            working == 0 || (count >= LanePool.many && working < processors)
+                || DispatchTime.now().uptimeNanoseconds &- lastTaken > LanePool.long
+        }
+
+        private mutating func callWatcher() -> Call {
+            guard watcher == nil, !isWatcherCalled, count > 0 else { return .nobody }
+            isWatcherCalled = true
+            return call()
+        }
+
+        /// Whoever is fetched asks for its duty by itself; at the limit somebody else will.
+        private mutating func call() -> Call {
+            if let hand = resting.popLast() { return .hand(hand) }
+            if let hand = watcher {
+                watcher = nil
+                return .hand(hand)
+            }
+            guard threads < LanePool.limit else { return .nobody }
+            threads += 1
+            return .newcomer
+        }
+
+        /// The next lane, for one that works, and who is to look after the others meanwhile; nil ends the work.
+        mutating func take() -> (PooledLane, Call)? {
+            guard head < waiting.count, let lane = waiting[head] else {
+                working -= 1
+                return nil
+            }
+            waiting[head] = nil
+            head += 1
+            // Now and then, so that taking stays cheap.
+            if head == waiting.count || (head >= 256 && head * 2 >= waiting.count) {
+                waiting.removeFirst(head)
+                head = 0
+            }
+            lastTaken = DispatchTime.now().uptimeNanoseconds
+            taken &+= 1
+            return (lane, callWatcher())
+        }
+
+        mutating func duty(of hand: Hand) -> Duty {
+            if called > 0 {
+                called -= 1
+                return .work
+            }
+            if isWatcherCalled || (watcher == nil && working > 0) {
+                (isWatcherCalled, watcher) = (false, hand)
+                return .watch
+            }
+            resting.append(hand)
+            return .rest
+        }
+
+        /// What one that has looked does next, `seen` lanes having been taken when it looked before; nil when it was fetched
+        /// meanwhile.
+        mutating func look(_ hand: Hand, seen: Int) -> Duty? {
+            guard watcher === hand else { return nil }
+            if taken != seen { return .watch }
+            watcher = nil
+            if count == 0 {
+                resting.append(hand)
+                return .rest
+            }
+            working += 1
+            return .work
+        }
+
+        /// Whether one that has rested for long may go, not having been fetched meanwhile.
+        mutating func leave(_ hand: Hand) -> Bool {
+            guard let index = resting.firstIndex(where: { $0 === hand }) else { return false }
+            resting.remove(at: index)
+            threads -= 1
+            return true
+        }
+    }
+
+    private let state = Locked(State())
+    private let processors = ProcessInfo.processInfo.activeProcessorCount
+    /// For how long a thread without work stays.
+    private let patience: DispatchTimeInterval
+
+    init(patience: DispatchTimeInterval = .seconds(10)) {
+        self.patience = patience
+    }
+
+    /// How many threads there are.
+    var threads: Int { state.withLock { $0.threads } }
+
+    fileprivate func add(_ lane: PooledLane) {
+        fetch(state.withLock { $0.add(lane, processors: processors) })
+    }
+
+    private func fetch(_ call: Call) {
+        switch call {
+        case .nobody: break
+        case .hand(let hand): hand.signal.signal()
+        case .newcomer:
+            let thread = Thread { self.serve() }
+            thread.name = "lanner.lanes"
+            thread.start()
+        }
+    }
+
+    // MARK: On a thread of the pool
+
+    private func serve() {
+        let hand = Hand()
+        var duty = state.withLock { $0.duty(of: hand) }
+        while true {
+            switch duty {
+            case .work:
+                work()
+                duty = state.withLock { $0.duty(of: hand) }
+            case .watch: duty = watch(hand)
+            case .rest:
+                if hand.signal.wait(timeout: .now() + patience) == .timedOut {
+                    if state.withLock({ $0.leave(hand) }) { return }
+                    // Fetched after all.
+                    hand.signal.wait()
+                }
+                duty = state.withLock { $0.duty(of: hand) }
+            }
+        }
+    }
+
+    private func work() {
+        while let (lane, call) = state.withLock({ $0.take() }) {
+            fetch(call)
+            if lane.work() { add(lane) }
+        }
+    }
+
+    private func watch(_ hand: Hand) -> Duty {
+        var seen = state.withLock { $0.taken }
+        while hand.signal.wait(timeout: .now() + Self.interval) == .timedOut {
+            let (duty, taken) = state.withLock { ($0.look(hand, seen: seen), $0.taken) }
+            switch duty {
+            case .watch?: seen = taken
+            case .work?, .rest?: return duty ?? .rest
+            case nil:
+                hand.signal.wait()
+                return state.withLock { $0.duty(of: hand) }
+            }
+        }
+        return state.withLock { $0.duty(of: hand) }
+    }
+}
+
+/// A lane on the threads of a pool, and, where it has one, on a dispatch queue as well: in its turn there, without a thread
+/// being woken for it.
+package final class PooledLane: Lane {
+    /// Not a bare closure: those change their form, by an allocation, where they pass through generic code.
+    private struct Work {
+        let run: @Sendable () -> Void
+    }
+
+    private struct State {
+        /// What lies before `head` was taken.
+        var queue: [Work?] = []
+        var head = 0
+        /// Whether the pool has the lane.
+        var isAdded = false
+
+        mutating func next() -> Work? {
+            guard head < queue.count else { return nil }
+            defer {
+                queue[head] = nil
+                head += 1
+                if head == queue.count {
+                    queue.removeAll(keepingCapacity: true)
+                    head = 0
+                }
+            }
+            return queue[head]
+        }
+    }
+
+    /// For debuggers.
+    private let label: String
+    private let queue: DispatchQueue?
+    private let pool: LanePool
+    private let state = Locked(State())
+
+    package init(_ label: String, on queue: DispatchQueue? = nil, _ pool: LanePool = .shared) {
+        self.label = label
+        self.queue = queue
+        self.pool = pool
+    }
+
+    package func run(_ work: @escaping @Sendable () -> Void) {
+        let isNew = state.withLock { state in
+            state.queue.append(Work(run: work))
+            defer { state.isAdded = true }
+            return !state.isAdded
+        }
+        if isNew { pool.add(self) }
+    }
+
+    /// Runs what waits now; says whether more has come meanwhile, which is for after the other lanes.
+    fileprivate func work() -> Bool {
+        if let queue { queue.sync(execute: runWaiting) } else { runWaiting() }
+        return state.withLock { state in
+            state.isAdded = state.head < state.queue.count
+            return state.isAdded
+        }
+    }
+
+    private func runWaiting() {
+        for _ in 0..<state.withLock({ $0.queue.count - $0.head }) { pooled { state.withLock { $0.next() }?.run() } }
+    }
+}
+
+/// On Apple platforms work may leave objects behind that go with their pool.
+private func pooled(_ work: () -> Void) {
+    #if canImport(ObjectiveC)
+    autoreleasepool(invoking: work)
+    #else
+    work()
+    #endif
+}

@@ -1,0 +1,128 @@
+import Dispatch
+import Foundation
+import Testing
+
+@testable import LannerCore
+
+@Suite(.timeLimit(.minutes(5))) struct LanePoolTests {
+    private static func lanes(_ count: Int, _ pool: LanePool) -> [PooledLane] {
+        (0..<count).map { PooledLane("\($0)", pool) }
+    }
+
+    @Test func aLaneRunsItsWorkInOrderAndOneAtATime() {
+        let pool = LanePool()
+        let (lanes, each) = (Self.lanes(50, pool), 400)
+        let seen = Locked([[Int]](repeating: [], count: lanes.count))
+        let inside = Locked([Int](repeating: 0, count: lanes.count))
+        let done = DispatchGroup()
+        // From several threads, a lane from one of them only.
+        DispatchQueue.concurrentPerform(iterations: lanes.count) { index in
+            for number in 0..<each {
+                done.enter()
+                lanes[index].run {
+                    let others = inside.withLock { inside in
+                        defer { inside[index] += 1 }
+                        return inside[index]
+                    }
+                    seen.withLock { $0[index].append(others == 0 ? number : -1) }
+                    inside.withLock { $0[index] -= 1 }
+                    done.leave()
+                }
+            }
+        }
+        done.wait()
+        for lane in seen.withLock({ $0 }) { #expect(lane == Array(0..<each)) }
+    }
+
+    @Test func laneThatBlocksHoldsUpNoOther() {
+        let pool = LanePool()
+        let blocked = Self.lanes(60, pool)
+        let (gate, done) = (Latch(), DispatchGroup())
+        for lane in blocked {
+            done.enter()
+            lane.run {
+                gate.wait()
+                done.leave()
+            }
+        }
+        // Behind all of them, and nothing else is queued that could give a reason to look.
+        PooledLane("last", pool).run { gate.open() }
+        done.wait()
+        #expect(gate.isOpen)
+    }
+
+    @Test func theFirstToBlockHoldsUpNoOther() {
+        for _ in 0..<50 {
+            let pool = LanePool()
+            let gate = Latch()
+            PooledLane("first", pool).run { gate.wait() }
+            PooledLane("second", pool).run { gate.open() }
+            gate.wait()
+        }
+    }
+
+    @Test func workMayQueueWorkOnItsOwnLane() {
+        let (pool, done) = (LanePool(), Latch())
+        let lane = PooledLane("own", pool)
+        let order = Locked([Int]())
+        lane.run {
+            lane.run {
+                order.withLock { $0.append(2) }
+                done.open()
+            }
+            order.withLock { $0.append(1) }
+        }
+        done.wait()
+        #expect(order.withLock { $0 } == [1, 2])
+    }
+
+    @Test func threadsWithoutWorkGoAndOthersComeForMore() {
+        let pool = LanePool(patience: .milliseconds(1))
+        for _ in 0..<20 {
+            let done = DispatchGroup()
+            for lane in Self.lanes(20, pool) {
+                done.enter()
+                lane.run { done.leave() }
+            }
+            done.wait()
+            while pool.threads > 0 { usleep(500) }
+        }
+        #expect(pool.threads == 0)
+    }
+
+    @Test func laneOnAQueueRunsInItsTurnThere() {
+        let queue = DispatchQueue(label: "user")
+        let lane = PooledLane("callbacks", on: queue, LanePool())
+        let order = Locked([String]())
+        let (begun, gate, done) = (Latch(), Latch(), Latch())
+        queue.async {
+            begun.open()
+            gate.wait()
+            order.withLock { $0.append("user") }
+        }
+        begun.wait()
+        lane.run {
+            dispatchPrecondition(condition: .onQueue(queue))
+            order.withLock { $0.append("lane") }
+            done.open()
+        }
+        gate.open()
+        done.wait()
+        #expect(order.withLock { $0 } == ["user", "lane"])
+    }
+
+    @Test func whatWorkHoldsGoesWithIt() {
+        final class Held: Sendable {}
+        let lane = PooledLane("holder", LanePool())
+        weak var held: Held?
+        let done = Latch()
+        do {
+            let object = Held()
+            held = object
+            lane.run { withExtendedLifetime(object) {} }
+        }
+        lane.run { done.open() }
+        done.wait()
+        #expect(held == nil)
+    }
+}
