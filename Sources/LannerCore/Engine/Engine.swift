@@ -5,7 +5,8 @@ import LannerMachine
 ///
 /// Every event goes to the machine under the lock; the actions it answers with join one queue there, in order, and one
 /// thread at a time (the drainer, whoever came first) runs them outside the lock. So actions run in the order of
-/// events, no foreign code runs under a lock, and what an action reports at once is simply the next event.
+/// events, no foreign code runs under a lock, and what an action reports at once is simply the next event. Where the drainer
+/// is a caller's thread, a lane takes over when it takes long.
 final class Engine: Sendable {
     let environment: Environment
     let transport: any Transport
@@ -14,6 +15,8 @@ final class Engine: Sendable {
     let operationLane: any Lane
     /// Renames, removals and directory syncs.
     let fileLane: any Lane
+    /// Runs the actions that a caller does not.
+    let drainLane: any Lane
     /// Files that wait to be moved.
     let moves = Locked<[FileMove]>([])
     let boot: String?
@@ -31,6 +34,7 @@ final class Engine: Sendable {
         self.cache = cache
         self.operationLane = operationLane
         fileLane = environment.lanes.makeLane("files")
+        drainLane = environment.lanes.makeLane("drain")
         boot = environment.fileSystem.bootIdentifier()
         var machine = Machine(settings: settings, seed: environment.seed)
         if environment.notesCoverage { machine.coverage = Coverage() }
@@ -50,8 +54,9 @@ final class Engine: Sendable {
     /// Tells the machine of events, and sees to it that its actions are run.
     func handle(_ events: Event...) { enter { _ in events } }
 
-    /// The same with events that are made under the lock from what stands there.
-    func enter(_ makeEvents: (inout EngineState) -> [Event]) {
+    /// The same with events that are made under the lock from what stands there. With `patience` the caller stays no longer
+    /// than that for actions, but for the last of them.
+    func enter(patience: Duration? = nil, _ makeEvents: (inout EngineState) -> [Event]) {
         let now = environment.clock.now
         let wallSeconds = Int64(rounding: environment.clock.date.timeIntervalSince1970)
         let isDrainer = state.withLock { state -> Bool in
@@ -62,7 +67,7 @@ final class Engine: Sendable {
             }
             return state.becomeDrainer()
         }
-        if isDrainer { drain() }
+        if isDrainer { drain(until: patience.map { now + $0 }) }
     }
 
     /// Runs work behind all that has happened so far, before all that happens later: at once, or by whoever is the
@@ -80,21 +85,40 @@ final class Engine: Sendable {
         }
     }
 
-    /// Runs what waits, and at last, after all that led there, the end.
-    func drain() {
+    /// Runs what waits, and at last, after all that led there, the end; what is left at the deadline on a lane.
+    func drain(until deadline: Duration? = nil) {
         while let batch = nextBatch() {
-            var changes = PendingChanges()
-            for action in batch {
-                // Whoever is answered may end the process: what led to the answer is with the store by then.
-                if case .answer = action {
-                    commit(changes)
-                    changes = PendingChanges()
-                }
-                run(action, &changes)
-            }
-            commit(changes)
+            if !run(batch[...], PendingChanges(), until: deadline) { return }
         }
         tearDown()
+    }
+
+    /// Runs actions and commits what they have changed; false when the rest was handed over.
+    private func run(_ batch: ArraySlice<Action>, _ pending: PendingChanges, until deadline: Duration?) -> Bool {
+        var changes = pending
+        for (index, action) in zip(batch.indices, batch) {
+            if let deadline, environment.clock.now >= deadline {
+                handOver(batch[index...], changes)
+                return false
+            }
+            // Whoever is answered may end the process: what led to the answer is with the store by then.
+            if case .answer = action {
+                commit(changes)
+                changes = PendingChanges()
+            }
+            run(action, &changes)
+        }
+        commit(changes)
+        return true
+    }
+
+    private func handOver(_ rest: ArraySlice<Action>, _ changes: PendingChanges) {
+        state.withLock { $0.drainer = .coming }
+        drainLane.run { [self] in
+            state.withLock { $0.drainer = .thread(.current) }
+            _ = run(rest, changes, until: nil)
+            drain()
+        }
     }
 
     private func nextBatch() -> [Action]? {
@@ -163,11 +187,17 @@ final class Engine: Sendable {
 
 /// What the engine's lock guards.
 struct EngineState {
+    enum Drainer: Equatable {
+        case thread(ThreadNumber)
+        /// The lane that was asked to.
+        case coming
+    }
+
     var machine: Machine
     /// Actions that wait for the drainer.
     var actions: [Action] = []
     /// Who runs the actions.
-    var drainer: ThreadNumber?
+    var drainer: Drainer?
     /// Who is in the logger's code.
     var loggingThreads: [ThreadNumber] = []
     var jobs: [DownloadID: Job] = [:]
@@ -224,7 +254,7 @@ struct EngineState {
     /// Whether the calling thread is the one to run what waits, no other doing so.
     mutating func becomeDrainer() -> Bool {
         guard drainer == nil else { return false }
-        drainer = .current
+        drainer = .thread(.current)
         return true
     }
 

@@ -1,0 +1,105 @@
+import Foundation
+import LannerCore
+import LannerTesting
+import Testing
+
+/// Who calls for many downloads at once does not carry out all of it.
+@Suite struct HandOverTests {
+    /// Time passes whenever somebody looks at it, and nothing else happens by it.
+    private final class PassingClock: SessionManager.Clock {
+        private let time = Locked(Duration.zero)
+
+        var now: Duration {
+            time.withLock { time in
+                time += .microseconds(100)
+                return time
+            }
+        }
+
+        let date = Date(timeIntervalSince1970: 1_750_000_000)
+
+        func schedule(at deadline: Duration, _ work: @escaping @Sendable () -> Void) {}
+    }
+
+    private let lanes = ManualLanes()
+    private let store: MemoryStore
+    private let manager: SessionManager
+    private let urls = (0..<40).map { "https://example.com/\($0)" }
+
+    init() {
+        let transport = ScriptedTransport()
+        for number in 0..<41 {
+            transport.serve(.init([UInt8](repeating: 1, count: 1000)), at: "/\(number)")
+            transport.script("/\(number)", .stall(afterBytes: 500))
+        }
+        var configuration = SessionConfiguration()
+        configuration.maxConcurrentTasksLimit = 50
+        store = MemoryStore(lanes: lanes)
+        manager = SessionManager(
+            "hand over", configuration: configuration, transport: transport, store: store, logger: RecordingLog(),
+            cache: Cache("hand over", downloadPath: "/downloads"), operationQueue: .global(),
+            environment: Environment(
+                clock: PassingClock(), fileSystem: MemoryDisk(), lanes: lanes, mainLane: lanes.makeLane("main"),
+                operationLane: lanes.makeLane("operation"), seed: 1))
+    }
+
+    private func startAll() {
+        manager.multiDownload(urls)
+        lanes.runAll()
+        #expect(manager.tasks.count == urls.count && manager.tasks.allSatisfy { $0.status == .running })
+    }
+
+    @Test func aCallForManyReturnsBeforeAllOfItIsDone() {
+        startAll()
+        let calls = Locked(0)
+        manager.totalSuspend(onMainQueue: false) { _ in calls.withLock { $0 += 1 } }
+        let early = manager.tasks.map(\.status)
+        #expect(early.contains(.willSuspend) && early.contains(.running))
+        lanes.runAll()
+        #expect(manager.tasks.allSatisfy { $0.status == .suspended })
+        #expect(calls.withLock { $0 } == 1)
+    }
+
+    @Test func whatIsAskedMeanwhileComesBehindIt() {
+        startAll()
+        manager.totalSuspend()
+        let task = manager.tasks.last
+        #expect(task?.status == .running)
+        manager.remove(urls[0])
+        manager.start(urls[urls.count - 1])
+        manager.download("https://example.com/40")
+        lanes.runAll()
+        #expect(manager.fetchTask(urls[0]) == nil)
+        // It has gone on from what it had; only the first answer stalls.
+        #expect(task?.status == .succeeded)
+        #expect(manager.fetchTask("https://example.com/40")?.status == .running)
+        #expect(manager.tasks.count { $0.status == .suspended } == urls.count - 2)
+    }
+
+    @Test func anEndMeanwhileComesBehindItToo() {
+        startAll()
+        let calls = Locked(0)
+        manager.totalSuspend(onMainQueue: false) { _ in calls.withLock { $0 += 1 } }
+        #expect(manager.tasks.contains { $0.status == .running })
+        manager.invalidate()
+        lanes.runAll()
+        #expect(calls.withLock { $0 } == 1)
+        let next = SessionManager(
+            "hand over", configuration: SessionConfiguration(), transport: ScriptedTransport(),
+            store: MemoryStore(store.contents, lanes: lanes),
+            logger: RecordingLog(), cache: Cache("hand over", downloadPath: "/downloads"), operationQueue: .global(),
+            environment: Environment(
+                clock: PassingClock(), fileSystem: MemoryDisk(), lanes: lanes, mainLane: lanes.makeLane("main"),
+                operationLane: lanes.makeLane("operation"), seed: 1))
+        #expect(next.tasks.count == urls.count)
+        #expect(next.tasks.allSatisfy { $0.status == .suspended })
+    }
+
+    /// All of them in one commit, whoever carried out what.
+    @Test func theRecordsStayTogether() {
+        manager.multiDownload(urls)
+        var counts: Set<Int> = []
+        repeat { counts.insert(store.contents.keys.count { Int($0) != nil }) } while lanes.runNext()
+        #expect(counts == [0, urls.count])
+    }
+}
