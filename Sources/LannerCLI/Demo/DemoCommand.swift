@@ -74,7 +74,8 @@ private struct Demo {
     private func download(_ file: DemoSite.File, _ index: Int) async -> Outcome {
         guard let follower = await start(file, index) else { return .suspended }
         guard file.name == DemoSite.paused else { return await follower.follow() }
-        async let stop: Void = suspend(follower.task, after: file.resource.length / 4)
+        let task = follower.task
+        async let stop: Void = suspend(task, after: file.resource.length / 4)
         guard await follower.follow() == .suspended else { return .suspended }
         await stop
         try? await Task.sleep(for: .seconds(1))

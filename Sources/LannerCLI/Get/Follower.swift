@@ -1,7 +1,7 @@
 import Lanner
 
-/// Follows one download from its start until it comes to rest, and reports what happens.
-struct Follower {
+/// Follows one download from its start until it comes to rest, and reports what happens. Not for several threads at once.
+final class Follower {
     let index: Int
     let item: GetPlan.Item
     let task: DownloadTask
@@ -23,15 +23,14 @@ struct Follower {
 
     /// Returns when the task has come to rest.
     func follow() async -> Outcome {
-        var follower = self
         for await event in task.events {
-            if let outcome = follower.take(event) { return outcome }
+            if let outcome = take(event) { return outcome }
         }
         return .suspended
     }
 
     /// What has happened; how the download has ended, when it has come to rest with that.
-    mutating func take(_ event: DownloadEvent) -> Outcome? {
+    func take(_ event: DownloadEvent) -> Outcome? {
         switch event {
         case .status(let status):
             if status == .running, !hasBegun {

@@ -13,12 +13,11 @@ final class Following: Sendable {
         var waiting: CheckedContinuation<[Int: Outcome], Never>?
 
         mutating func take(_ event: DownloadEvent, of task: DownloadTask) {
-            guard followers[task.key] != nil else {
+            guard let follower = followers[task.key] else {
                 if !areAllThere { early.append((task, event)) }
                 return
             }
-            guard let outcome = followers[task.key]?.take(event), let index = followers[task.key]?.index else { return }
-            (ended[index], followers[task.key]) = (outcome, nil)
+            if let outcome = follower.take(event) { (ended[follower.index], followers[task.key]) = (outcome, nil) }
         }
 
         mutating func follow(_ batch: [String: Follower]) {

@@ -24,6 +24,11 @@ public final class Observation: Sendable {
 
 /// The queue of one closure.
 final class ObserverDelivery<Event: QueuedEvent>: Sendable {
+    private struct Step {
+        let event: Event
+        let handler: @Sendable (Event) -> Void
+    }
+
     private struct State {
         /// Nil when nothing is wanted any more.
         var handler: (@Sendable (Event) -> Void)?
@@ -39,9 +44,9 @@ final class ObserverDelivery<Event: QueuedEvent>: Sendable {
             return true
         }
 
-        mutating func next() -> (event: Event, handler: @Sendable (Event) -> Void)? {
+        mutating func next() -> Step? {
             guard let handler, let event = queue.popFirst() else { return nil }
-            return (event, handler)
+            return Step(event: event, handler: handler)
         }
 
         /// Gives out what is not wanted any more, to be let go of outside the lock.
@@ -92,8 +97,8 @@ final class ObserverDelivery<Event: QueuedEvent>: Sendable {
     /// Tells what waits now; what comes meanwhile is told in another run, so that the queue is free for others in between.
     @Sendable private func run() {
         for _ in 0..<state.withLock({ $0.queue.count }) {
-            guard let (event, handler) = state.withLock({ $0.next() }) else { break }
-            handler(event)
+            guard let step = state.withLock({ $0.next() }) else { break }
+            step.handler(step.event)
         }
         let (isDue, _) = state.withLock { state -> (Bool, Any) in
             state.isRunning = false

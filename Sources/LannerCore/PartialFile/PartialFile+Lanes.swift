@@ -9,8 +9,10 @@ extension PartialFile {
         do throws(FileError) {
             let file = try fileSystem.open(path, isNew ? .create : .readWrite)
             state.withLock { $0.file = file }
-            let size = try file.size()
-            state.withLock { $0.clip(to: size) }
+            if !isNew {
+                let size = try file.size()
+                state.withLock { $0.clip(to: size) }
+            }
             if let total {
                 state.withLock { $0.setTotal(total) }
                 try reserve(total, in: file)
@@ -148,8 +150,11 @@ extension PartialFile {
         guard let file = file(for: "finish") else { return }
         do throws(FileError) {
             guard state.withLock({ $0.isComplete(total) }) else { throw contradiction("finish") }
-            try file.truncate(to: total)
-            guard try file.size() == total else { throw contradiction("truncate") }
+            // Mostly there is nothing to cut.
+            if try file.size() != total {
+                try file.truncate(to: total)
+                guard try file.size() == total else { throw contradiction("truncate") }
+            }
         } catch {
             return update { $0.fail(error) }
         }

@@ -29,7 +29,7 @@ struct HeadReader {
         guard size <= Self.mostBytes else {
             return TransportFailure(.malformedResponse, "The header is larger than \(Self.mostBytes) bytes.")
         }
-        let text = Self.withoutEnd(ArraySlice(line))
+        let text = ArraySlice(Self.withoutEnd(line))
         switch state {
         case .empty, .whole: return begin(text)
         case .open(var head):
@@ -89,8 +89,8 @@ struct HeadReader {
         }
     }
 
-    private static func withoutEnd(_ line: ArraySlice<UInt8>) -> ArraySlice<UInt8> {
-        var line = line
+    private static func withoutEnd(_ line: UnsafeRawBufferPointer) -> Slice<UnsafeRawBufferPointer> {
+        var line = line[...]
         if line.last == UInt8(ascii: "\n") { line.removeLast() }
         if line.last == UInt8(ascii: "\r") { line.removeLast() }
         return line

@@ -68,8 +68,6 @@
     package static func isToken(_ text: String) -> Bool { isToken(Array(text.utf8)[...]) }
 
     package static func isToken(_ bytes: Bytes) -> Bool {
-        !bytes.isEmpty && bytes.allSatisfy { isLetter($0) || isDigit($0) || tokenMarks.contains($0) }
+        !bytes.isEmpty && bytes.allSatisfy { isLetter($0) || isDigit($0) || "!#$%&'*+-.^_`|~".utf8.contains($0) }
     }
-
-    private static let tokenMarks = Set("!#$%&'*+-.^_`|~".utf8)
 }

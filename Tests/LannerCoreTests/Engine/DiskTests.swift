@@ -78,7 +78,7 @@ import Testing
         #expect(bench.holds(bytes, in: task) == true)
     }
 
-    @Test(arguments: [MemoryDisk.Operation.open, .write, .truncate, .sync, .rename, .syncDirectory, .makeDirectory])
+    @Test(arguments: [MemoryDisk.Operation.open, .write, .sync, .rename, .syncDirectory, .makeDirectory])
     func failsTypedAndCanBeStartedAgain(operation: MemoryDisk.Operation) throws {
         let bench = TestBench.serving(bytes)
         bench.disk.fail(operation, with: .inputOutput)

@@ -129,6 +129,20 @@ import Testing
         #expect(disk.counters[.sync] == 1, "the bytes are on the device, the cut is not")
     }
 
+    @Test func whatCannotBeCutIsAFailure() {
+        let disk = MemoryDisk()
+        disk.place(Sample.bytes(500), at: PartialFileBench.path)
+        disk.fail(.truncate, with: .inputOutput)
+        let bench = PartialFileBench(disk: disk, holding: [0..<100], durable: [0..<100])
+        bench.file.open(total: nil)
+        bench.file.finish(total: 100)
+        guard case .failed(let error) = bench.events().last else {
+            Issue.record("It did not fail.")
+            return
+        }
+        #expect(error.fault == .inputOutput && error.operation == "truncate")
+    }
+
     @Test func bytesWrittenTwiceCountOnce() {
         let bench = PartialFileBench()
         bench.file.open(total: nil)
