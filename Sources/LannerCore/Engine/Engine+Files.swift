@@ -59,7 +59,7 @@ extension Engine {
         return PartialFile(
             path: partialPath(job, generation), fileSystem: environment.fileSystem, lanes: lanes,
             hasher: digest?.algorithm.makeHasher(), pieces: pieces, claimed: claimed,
-            durable: synced.intersection(claimed), replacing: old.sorted().map { partialPath(job, $0) }
+            durable: synced.intersection(claimed), replacing: old.sorted().map { partialPath(job, $0) }, load: load
         ) { [weak self] event in
             self?.report(event, of: job, attempt)
             if case .closed(let written, let synced) = event {

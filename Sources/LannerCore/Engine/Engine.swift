@@ -21,6 +21,8 @@ final class Engine: Sendable {
     let moves = Locked<[FileMove]>([])
     let boot: String?
     let state: Locked<EngineState>
+    /// What waits for the disk.
+    let load = WriteLoad()
     /// Keeps the limits on bandwidth. Locked for moments only, also inside other locks.
     let throttle = Locked(Throttle())
 

@@ -63,7 +63,7 @@ extension PartialFile {
 
     func writeNow() {
         // Nothing when it was written together with another, or dropped.
-        guard let next = state.withLock({ $0.nextWrite() }) else { return }
+        guard let next = state.withLock({ $0.nextWrite(isMuchWaiting: load.isMuch) }) else { return }
         do throws(FileError) {
             try write(next.chunks, at: next.offset, directly: next.isDirect)
         } catch {
@@ -82,6 +82,7 @@ extension PartialFile {
     }
 
     private func giveUp(_ chunk: Chunk, _ error: FileError) {
+        load.remove(chunk.count)
         update { state in
             state.outstanding -= chunk.count
             state.fail(error)
@@ -90,11 +91,15 @@ extension PartialFile {
 
     private func write(_ chunks: [Chunk], at offset: Int64, directly isDirect: Bool) throws(FileError) {
         let chunk = Chunk(joining: chunks)
-        guard let file = file(for: "write") else { return update { $0.outstanding -= chunk.count } }
+        guard let file = file(for: "write") else {
+            load.remove(chunk.count)
+            return update { $0.outstanding -= chunk.count }
+        }
         let range = try range(of: chunk, at: offset)
         try reserveRest(besides: range, in: file)
         let missing = state.withLock { $0.missing(in: range) }
         try write(missing, of: chunk, at: offset, to: file, directly: isDirect)
+        load.remove(chunk.count)
         update { state in
             state.outstanding -= chunk.count
             state.wrote(range, missing: missing)

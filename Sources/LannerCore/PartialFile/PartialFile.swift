@@ -35,6 +35,7 @@ package final class PartialFile: Sendable {
     let path: String
     let fileSystem: any FileSystem
     let lanes: Lanes
+    let load: WriteLoad
     let digester = Digester()
     /// Files that are removed before this one is opened, because it takes their place and needs their space.
     let replaced: [String]
@@ -46,17 +47,18 @@ package final class PartialFile: Sendable {
     /// The hasher is a fresh one and gets every byte of the file from 0 on, in order, where there are pieces only those of
     /// pieces that are right. `claimed` is what the record says was written and may be kept, empty for a new file;
     /// `durable` the part of it that is on the device. At most `backlogLimit` bytes of memory wait for the hasher; what
-    /// does not fit is read back. The files `replacing` are removed before this one takes any space; another partial file
+    /// does not fit is read back. How the file is written depends on what waits in all that share its `load`. The files `replacing` are removed before this one takes any space; another partial file
     /// that still writes to one has to have the same lanes.
     package init(
         path: String, fileSystem: any FileSystem, lanes: Lanes, hasher: (any Checksum.Hasher)?,
         pieces: Checksum.Pieces? = nil, claimed: ByteRanges = ByteRanges(), durable: ByteRanges = ByteRanges(),
-        replacing replaced: [String] = [], backlogLimit: Int = 8 << 20,
+        replacing replaced: [String] = [], load: WriteLoad = WriteLoad(), backlogLimit: Int = 8 << 20,
         report: @escaping @Sendable (PartialFileEvent) -> Void
     ) {
         self.path = path
         self.fileSystem = fileSystem
         self.lanes = lanes
+        self.load = load
         if let hasher { digester.begin(with: hasher) }
         self.replaced = replaced
         self.report = report
@@ -140,6 +142,7 @@ package final class PartialFile: Sendable {
         accept { state in
             guard state.phase == .taking else { return false }
             state.accept(chunk, at: offset)
+            load.add(chunk.count)
             return true
         } work: {
             $0.writeNow()
@@ -181,7 +184,7 @@ package final class PartialFile: Sendable {
         accept { state in
             guard state.phase == .taking || state.phase == .finishing else { return false }
             state.phase = .closing
-            if dropping { state.drop() }
+            if dropping { load.remove(state.drop()) }
             return true
         } work: {
             $0.closeBehindLanes(sync: sync)

@@ -100,20 +100,22 @@ extension PartialFileState {
         queue.append((chunk, offset))
     }
 
-    /// Lets go of what waits to be written.
-    mutating func drop() {
-        outstanding -= queue.reduce(0) { $0 + $1.chunk.count }
+    /// Lets go of what waits to be written; returns how many bytes that was.
+    mutating func drop() -> Int {
+        let count = queue.reduce(0) { $0 + $1.chunk.count }
+        outstanding -= count
         queue = []
+        return count
     }
 
     /// What is written next, one behind the other in the file; nil when it was written already, together with what came
-    /// before it, or dropped. Directly when chunks come faster than they are written: much waits, or did a short while ago.
-    /// Not what has to be read back for its digest.
-    mutating func nextWrite() -> (chunks: [Chunk], offset: Int64, isDirect: Bool)? {
+    /// before it, or dropped. Directly when chunks come faster than they are written: much waits, here or in other files, or did
+    /// a short while ago. Not what has to be read back for its digest.
+    mutating func nextWrite(isMuchWaiting: Bool) -> (chunks: [Chunk], offset: Int64, isDirect: Bool)? {
         guard let (first, offset) = queue.first else { return nil }
         queue.removeFirst()
         var (chunks, count) = ([first], first.count)
-        if outstanding - count >= Chunk.largestWrite { hurry = Chunk.hurry }
+        if isMuchWaiting || outstanding - count >= Chunk.largestWrite { hurry = Chunk.hurry }
         defer { hurry = max(0, hurry - count) }
         guard hurry > 0, file?.takesDirectWrites == true, first.isLarge, isHashedFromMemory(count, at: offset) else {
             return (chunks, offset, false)

@@ -72,13 +72,13 @@ final class PartialFileBench {
     init(
         disk: MemoryDisk = MemoryDisk(), over fileSystem: (any FileSystem)? = nil, holding: ByteRanges = ByteRanges(),
         durable: ByteRanges = ByteRanges(), hasher: (any Checksum.Hasher)? = FNV64(), pieces: Checksum.Pieces? = nil,
-        backlogLimit: Int = 8 << 20
+        load: WriteLoad = WriteLoad(), backlogLimit: Int = 8 << 20
     ) {
         self.disk = disk
         if disk.contents(of: "/Tmp/.here") == nil { disk.place([], at: "/Tmp/.here") }
         file = PartialFile(
             path: Self.path, fileSystem: fileSystem ?? disk, lanes: PartialFile.Lanes(lanes), hasher: hasher,
-            pieces: pieces, claimed: holding, durable: durable, backlogLimit: backlogLimit
+            pieces: pieces, claimed: holding, durable: durable, load: load, backlogLimit: backlogLimit
         ) { [recorded] event in
             recorded.withLock { $0.append(event) }
         }

@@ -42,11 +42,11 @@ private struct World {
     /// From open to closed.
     mutating func live() {
         lives += 1
-        let lanes = ManualLanes()
+        let (lanes, load) = (ManualLanes(), WriteLoad())
         let log = Locked<[PartialFileEvent]>([])
         let file = PartialFile(
             path: PartialFileBench.path, fileSystem: truth, lanes: PartialFile.Lanes(lanes), hasher: FNV64(),
-            claimed: written, durable: synced, backlogLimit: backlogLimit
+            claimed: written, durable: synced, load: load, backlogLimit: backlogLimit
         ) { event in
             log.withLock { $0.append(event) }
         }
@@ -57,11 +57,11 @@ private struct World {
         let mayFinish = Int.random(in: 0..<4, using: &random) > 0
         if mayFinish { file.finish(total: total) }
         run(lanes, atMost: Int.random(in: 0..<200, using: &random))
-        file.close(sync: Bool.random(using: &random))
+        file.close(sync: Bool.random(using: &random), dropping: Int.random(in: 0..<4, using: &random) == 0)
         run(lanes, atMost: .max)
         disk.failNothing()
         check(log.withLock { $0 })
-        #expect(file.outstanding == 0, "seed \(seed)")
+        #expect(file.outstanding == 0 && load.waiting == 0, "seed \(seed)")
         #expect(memory.pieces == 0, "seed \(seed)")
     }
 

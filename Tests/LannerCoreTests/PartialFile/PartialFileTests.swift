@@ -67,6 +67,33 @@ import Testing
         _ = bench.events()
     }
 
+    /// The disk is behind with all of them together, though little of each waits.
+    @Test func filesThatAreBehindTogetherAreWrittenDirectly() {
+        let (disk, load, chunk) = (MemoryDisk(), WriteLoad(), Int64(1 << 20))
+        let truth = TruthfulDisk(disk)
+        let bench = PartialFileBench(disk: disk, over: truth, hasher: nil, load: load)
+        func write(_ number: Int64) {
+            var piece = Chunk()
+            piece.append(Data(count: Int(chunk)))
+            bench.file.write(piece, at: number * chunk)
+        }
+        bench.file.open(total: nil)
+        load.add(6 << 20)
+        write(0)
+        #expect(load.waiting == 7 << 20)
+        _ = bench.events()
+        #expect(load.waiting == 6 << 20)
+        #expect(truth.direct == [])
+        load.add(1 << 20)
+        write(1)
+        _ = bench.events()
+        #expect(truth.direct == [chunk..<2 * chunk])
+        write(2)
+        bench.file.close(sync: false, dropping: true)
+        _ = bench.events()
+        #expect(load.waiting == 7 << 20)
+    }
+
     @Test func writesOutOfOrder() {
         let bench = PartialFileBench()
         bench.file.open(total: 4000)
