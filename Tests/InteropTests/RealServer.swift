@@ -1,4 +1,5 @@
 import Foundation
+import LannerCore
 import LannerLoopback
 
 /// A server program of the system that serves a directory of its own on 127.0.0.1, until it is stopped.
@@ -173,12 +174,17 @@ private struct Setup {
         throw RealServer.Failed(description: "\(program.rawValue) does not start: \(said ?? "")")
     }
 
+    /// Ports that were given before: of two programs on their way to one port the second would be taken for the first.
+    private static let given = Locked<Set<UInt16>>([])
+
     /// Outside the range that the system takes ports from, lest another test is given it before the program has it.
     private func freePort() throws -> UInt16 {
         for _ in 0..<100 {
-            guard let server = try? LoopbackServer(port: .random(in: 10_000..<25_000)) else { continue }
+            let port = UInt16.random(in: 10_000..<25_000)
+            guard Self.given.withLock({ $0.insert(port).inserted }), let server = try? LoopbackServer(port: port)
+            else { continue }
             server.stop()
-            return server.port
+            return port
         }
         throw RealServer.Failed(description: "no free port")
     }

@@ -14,7 +14,7 @@ struct StateDirectory {
         Cache("lanner", downloadPath: path, downloadTmpPath: path + "/Tmp", downloadFilePath: directory)
     }
 
-    /// Removes the directory once its manager has been invalidated and had no download left that is worth its record.
+    /// Removes the directory once its manager has been invalidated and had no download left.
     ///
     /// Only what the library makes is removed, and only while its lock is ours: whatever else is there stays, and so
     /// does everything when someone else has come meanwhile.
@@ -24,15 +24,14 @@ struct StateDirectory {
         guard let lock = try? files.lock(path + "/" + Cache.lockName), let names = try? files.list(path) else { return }
         defer { lock.release() }
         guard let partials = try? files.list(temporary), partials.isEmpty else { return }
-        // Journals first: what is left of a store when this is cut off is an earlier state of it, not a damaged one.
-        for name in names.sorted() where Self.isStore(name) { try? files.remove(path + "/" + name) }
+        for name in names where Self.isEmptyStore(name) { try? files.remove(path + "/" + name) }
         rmdir(temporary)
         try? files.remove(path + "/" + Cache.lockName)
         rmdir(path)
     }
 
-    /// Files of a store; damaged ones that were set aside are none.
-    private static func isStore(_ name: String) -> Bool {
+    /// Files of a store that has no records; damaged ones that were set aside are none.
+    private static func isEmptyStore(_ name: String) -> Bool {
         name == "lock" || name.hasPrefix("journal-") || name.hasPrefix("snapshot-")
     }
 }
