@@ -130,7 +130,7 @@ extension Engine {
 extension EngineState {
     /// Whether a thread does the manager's work, or runs code that this work has called.
     fileprivate func isInside(_ thread: ThreadNumber) -> Bool {
-        drainer == .thread(thread) || loggingThreads.contains(thread)
+        isDrained(by: thread) || loggingThreads.contains(thread)
     }
 
     /// What to wait for, nil when there is nothing; and whether the caller is the one to drain.
@@ -144,7 +144,7 @@ extension EngineState {
 
     /// All jobs, for the first drainer that finds everything done after the end has begun.
     fileprivate mutating func beginTearDown() -> [Job]? {
-        guard ending?.isTornDown == false, drainer == .thread(.current) else { return nil }
+        guard ending?.isTornDown == false, isDrained(by: .current) else { return nil }
         ending?.isTornDown = true
         return jobs.values.sorted { $0.id < $1.id }
     }

@@ -188,9 +188,6 @@ extension Engine {
         do throws(FileError) { return try environment.fileSystem.size(of: path) != nil } catch { return true }
     }
 
-    /// So long a caller carries out what it has asked for: whoever calls for many is not to wait for all of them.
-    private static let patience = Duration.milliseconds(1)
-
     /// A verb over some downloads, or over all of the present context when nil; `done` is called exactly once, when all
     /// have come to rest, also when there was nothing to do. Before them the machine is told of other events.
     func user(
@@ -199,7 +196,7 @@ extension Engine {
         var isTaken = false
         var unwanted: [Job] = []
         if ids == nil, case .remove = verb { dropLeftovers() }
-        enter(patience: Self.patience) { state in
+        enter(patience: environment.patience) { state in
             isTaken = true
             let ids = ids ?? state.scope.ids.sorted()
             unwanted = state.note(verb, ids)

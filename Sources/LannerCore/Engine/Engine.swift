@@ -115,12 +115,18 @@ final class Engine: Sendable {
     }
 
     private func handOver(_ rest: ArraySlice<Action>, _ changes: PendingChanges) {
-        state.withLock { $0.drainer = .coming }
+        state.withLock { $0.drainer = .coming(rest, changes) }
         drainLane.run { [self] in
-            state.withLock { $0.drainer = .thread(.current) }
-            _ = run(rest, changes, until: nil)
+            takeOver()
             drain()
         }
+    }
+
+    /// Returns without holding anything of what it has run: the last to hold the manager may be among that, whose end must
+    /// not come while this lane is held by nobody but us.
+    private func takeOver() {
+        let (rest, changes) = state.withLock { $0.takeOver() }
+        _ = run(rest, changes, until: nil)
     }
 
     private func nextBatch() -> [Action]? {
@@ -189,10 +195,10 @@ final class Engine: Sendable {
 
 /// What the engine's lock guards.
 struct EngineState {
-    enum Drainer: Equatable {
+    enum Drainer {
         case thread(ThreadNumber)
-        /// The lane that was asked to.
-        case coming
+        /// The lane that was asked to, and what it begins with.
+        case coming(ArraySlice<Action>, PendingChanges)
     }
 
     var machine: Machine
@@ -258,6 +264,19 @@ struct EngineState {
         guard drainer == nil else { return false }
         drainer = .thread(.current)
         return true
+    }
+
+    /// The calling thread is the drainer that was asked for; what it begins with.
+    fileprivate mutating func takeOver() -> (rest: ArraySlice<Action>, changes: PendingChanges) {
+        defer { drainer = .thread(.current) }
+        guard case .coming(let rest, let changes) = drainer else { return ([], PendingChanges()) }
+        return (rest, changes)
+    }
+
+    /// Whether a thread is the drainer.
+    func isDrained(by thread: ThreadNumber) -> Bool {
+        guard case .thread(let drainer) = drainer else { return false }
+        return drainer == thread
     }
 
     mutating func stopLogging() {
