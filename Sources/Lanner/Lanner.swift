@@ -11,7 +11,7 @@ extension SessionManager {
     public convenience init(
         _ identifier: String, configuration: SessionConfiguration = SessionConfiguration(),
         network: (any NetworkMonitor)? = nil, logger: (any Logable)? = nil, cache: Cache? = nil,
-        operationQueue: DispatchQueue = DispatchQueue(label: "lanner.operationQueue"),
+        operationQueue: DispatchQueue? = nil,
         linkProvider: DownloadLink.Provider? = nil
     ) {
         let cache = cache ?? Cache(identifier)

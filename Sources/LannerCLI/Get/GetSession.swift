@@ -142,14 +142,13 @@ struct GetSession: Sendable {
         let useless = zip(plan.items, outcomes).compactMap { item, outcome in
             manager.fetchTask(item.url).flatMap { isDone || Self.isUseless($0, outcome) ? $0 : nil }
         }
-        let isUseless = useless.count == manager.tasks.count
-        // The records go with their directory.
-        if !(isDone && isUseless) { await forget(useless) }
+        await forget(useless)
+        let isEmpty = manager.tasks.isEmpty
         await settle()
         manager.invalidate()
         // The process ends now: to give back the memory piece by piece would only take time.
         _ = Unmanaged.passRetained(manager)
-        return isUseless
+        return isEmpty
     }
 
     /// Returns when the records of all that was reported are with the store: requests are answered in order.

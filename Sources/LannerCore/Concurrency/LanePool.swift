@@ -15,8 +15,8 @@ package final class LanePool: Sendable {
     private static let long: UInt64 = 300_000
     /// How often it is looked whether lanes are taken.
     private static let interval = DispatchTimeInterval.microseconds(500)
-    /// More than ever block at once.
-    private static let limit = 256
+    /// When so many block at once, the lanes of all managers wait for one of them.
+    private static let limit = 128
 
     private final class Hand: Sendable {
         let signal = DispatchSemaphore(value: 0)
@@ -47,6 +47,8 @@ package final class LanePool: Sendable {
         /// Threads that work or were fetched for it, and how many of these have not begun.
         var working = 0
         var called = 0
+        /// How many of them took nothing in a whole interval. When they come free, they may count here still for a while.
+        var stuck = 0
         var threads = 0
         /// When a lane was last taken, and how many were.
         var lastTaken: UInt64 = 0
@@ -63,8 +65,14 @@ package final class LanePool: Sendable {
         }
 
         private func needsWorker(_ processors: Int) -> Bool {
-            working == 0 || (count >= LanePool.many && working < processors)
+            working <= stuck || (count >= LanePool.many && working < processors)
                 || DispatchTime.now().uptimeNanoseconds &- lastTaken > LanePool.long
+        }
+
+        /// Adds a lane that the caller takes by itself when its turn comes.
+        mutating func addAgain(_ lane: PooledLane) -> Call {
+            waiting.append(lane)
+            return callWatcher()
         }
 
         private mutating func callWatcher() -> Call {
@@ -89,6 +97,7 @@ package final class LanePool: Sendable {
         mutating func take() -> (PooledLane, Call)? {
             guard head < waiting.count, let lane = waiting[head] else {
                 working -= 1
+                stuck = min(stuck, working)
                 return nil
             }
             waiting[head] = nil
@@ -122,6 +131,7 @@ package final class LanePool: Sendable {
             guard watcher === hand else { return nil }
             if taken != seen { return .watch }
             watcher = nil
+            stuck = working
             if count == 0 {
                 resting.append(hand)
                 return .rest
@@ -160,9 +170,8 @@ package final class LanePool: Sendable {
         case .nobody: break
         case .hand(let hand): hand.signal.signal()
         case .newcomer:
-            let thread = Thread { self.serve() }
-            thread.name = "lanner.lanes"
-            thread.start()
+            // Each on a queue of its own, which has a thread of its own, and gets it also when there is none for the moment.
+            DispatchQueue(label: "lanner.lanes").async { self.serve() }
         }
     }
 
@@ -191,7 +200,7 @@ package final class LanePool: Sendable {
     private func work() {
         while let (lane, call) = state.withLock({ $0.take() }) {
             fetch(call)
-            if lane.work() { add(lane) }
+            if lane.work() { fetch(state.withLock { $0.addAgain(lane) }) }
         }
     }
 
@@ -231,8 +240,12 @@ package final class PooledLane: Lane {
             defer {
                 queue[head] = nil
                 head += 1
+                // Now and then, so that taking stays cheap.
                 if head == queue.count {
-                    queue.removeAll(keepingCapacity: true)
+                    queue.removeAll(keepingCapacity: head < 64)
+                    head = 0
+                } else if head >= 64, head * 2 >= queue.count {
+                    queue.removeFirst(head)
                     head = 0
                 }
             }

@@ -39,14 +39,15 @@ public final class SessionManager: Sendable {
     ///   - network: Tells what network there is; the system's monitor when nil, on Linux ``UnwatchedNetwork``.
     ///   - logger: Takes log lines; standard error when nil.
     ///   - cache: The directories; the defaults for the identifier when nil.
-    ///   - operationQueue: The queue of callbacks that do not ask for the main queue. They come one at a time, in order, of
-    ///     whatever kind it is.
+    ///   - operationQueue: The queue of callbacks that do not ask for the main queue. A serial one keeps their order. One of
+    ///     the manager's own when nil, which is quicker: where others use that one, too, the order between them and the
+    ///     callbacks is left open.
     ///   - linkProvider: Gives other links to files whose links expire or are refused; nil when there are none.
     public convenience init(
         _ identifier: String, configuration: SessionConfiguration = SessionConfiguration(),
         transport: any Transport, store: (any Store)? = nil, clock: (any Clock)? = nil,
         network: (any NetworkMonitor)? = nil, logger: (any Logable)? = nil, cache: Cache? = nil,
-        operationQueue: DispatchQueue = DispatchQueue(label: "lanner.operationQueue"),
+        operationQueue: DispatchQueue? = nil,
         linkProvider: DownloadLink.Provider? = nil
     ) {
         self.init(
@@ -59,17 +60,19 @@ public final class SessionManager: Sendable {
 
     package init(
         _ identifier: String, configuration: SessionConfiguration, transport: any Transport, store: (any Store)?,
-        logger: (any Logable)?, cache: Cache?, operationQueue: DispatchQueue, environment: Environment
+        logger: (any Logable)?, cache: Cache?, operationQueue: DispatchQueue?, environment: Environment
     ) {
         self.identifier = identifier
-        self.operationQueue = operationQueue
+        let ownQueue = DispatchQueue(label: "lanner.operationQueue")
+        self.operationQueue = operationQueue ?? ownQueue
         let cache = cache ?? Cache(identifier)
         self.cache = cache
         let startup = Startup(cache: cache, environment: environment, store: store)
         unavailable = startup.error
         engine = Engine(
             environment: environment, transport: transport, store: startup.store, cache: cache,
-            operationLane: environment.operationLane ?? PooledLane(operationQueue.label, on: operationQueue),
+            operationLane: environment.operationLane ?? operationQueue.map { DispatchLane($0) }
+                ?? PooledLane("operation", on: ownQueue),
             identity: startup.identity,
             settings: configuration.settings(transport.traits, givesLinks: environment.links != nil),
             logger: logger ?? ConsoleLogger(identifier: identifier))
