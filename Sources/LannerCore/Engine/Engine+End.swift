@@ -32,12 +32,12 @@ extension Engine {
     /// See ``SessionManager/invalidate()``.
     func invalidate() {
         let (latch, isDrainer, isInside) = state.withLock { state in
-            let isInside = state.isInside(.current)
+            let isInside = state.isDrained(by: .current)
             let (latch, isDrainer) = state.beginEnd(of: self)
             return (latch, isDrainer, isInside)
         }
         if isDrainer { drain() }
-        guard let latch, !isInside else { return }
+        guard let latch, !isInside, !logging.withLock({ $0.threads.contains(.current) }) else { return }
         environment.lanes.wait(for: latch)
         // Done, or given up with its lanes.
         state.withLock { $0.ending?.engine = nil }
@@ -128,11 +128,6 @@ extension Engine {
 }
 
 extension EngineState {
-    /// Whether a thread does the manager's work, or runs code that this work has called.
-    fileprivate func isInside(_ thread: ThreadNumber) -> Bool {
-        isDrained(by: thread) || loggingThreads.contains(thread)
-    }
-
     /// What to wait for, nil when there is nothing; and whether the caller is the one to drain.
     fileprivate mutating func beginEnd(of engine: Engine) -> (latch: Latch?, isDrainer: Bool) {
         if isInvalidated { return (ending?.latch, false) }

@@ -21,6 +21,7 @@ final class Engine: Sendable {
     let moves = Locked<[FileMove]>([])
     let boot: String?
     let state: Locked<EngineState>
+    let logging: Locked<Logging>
     /// What waits for the disk.
     let load = WriteLoad()
     /// Keeps the limits on bandwidth. Locked for moments only, also inside other locks.
@@ -40,7 +41,8 @@ final class Engine: Sendable {
         boot = environment.fileSystem.bootIdentifier()
         var machine = Machine(settings: settings, seed: environment.seed)
         if environment.notesCoverage { machine.coverage = Coverage() }
-        state = Locked(EngineState(machine: machine, identity: identity, logger: logger))
+        state = Locked(EngineState(machine: machine, identity: identity))
+        logging = Locked(Logging(logger))
     }
 
     /// The manager, while there is one.
@@ -96,25 +98,25 @@ final class Engine: Sendable {
     }
 
     /// Runs actions and commits what they have changed; false when the rest was handed over.
-    private func run(_ batch: ArraySlice<Action>, _ pending: PendingChanges, until deadline: Duration?) -> Bool {
+    private func run(_ batch: ArraySlice<Order>, _ pending: PendingChanges, until deadline: Duration?) -> Bool {
         var changes = pending
-        for (index, action) in zip(batch.indices, batch) {
+        for (index, order) in zip(batch.indices, batch) {
             if let deadline, environment.clock.now >= deadline {
                 handOver(batch[index...], changes)
                 return false
             }
             // Whoever is answered may end the process: what led to the answer is with the store by then.
-            if case .answer = action {
+            if case .answer = order.action {
                 commit(changes)
                 changes = PendingChanges()
             }
-            run(action, &changes)
+            run(order.action, order.job, &changes)
         }
         commit(changes)
         return true
     }
 
-    private func handOver(_ rest: ArraySlice<Action>, _ changes: PendingChanges) {
+    private func handOver(_ rest: ArraySlice<Order>, _ changes: PendingChanges) {
         state.withLock { $0.drainer = .coming(rest, changes) }
         drainLane.run { [self] in
             takeOver()
@@ -129,33 +131,34 @@ final class Engine: Sendable {
         _ = run(rest, changes, until: nil)
     }
 
-    private func nextBatch() -> [Action]? {
+    private func nextBatch() -> [Order]? {
         state.withLock { state in
             guard !state.actions.isEmpty else {
-                if let last = deliverIfDue(&state) { return [last] }
+                if let last = deliverIfDue(&state) { return [Order(action: last)] }
                 // Nobody comes after the last drainer of all.
                 if !state.isInvalidated { state.drainer = nil }
                 return nil
             }
             defer { state.actions = [] }
-            return state.actions
+            // Looked up here, for all at once: the lock is what threads wait for.
+            return state.actions.map { Order(action: $0, job: $0.download.flatMap { state.jobs[$0] }) }
         }
     }
 
     // MARK: Actions
 
-    private func run(_ action: Action, _ changes: inout PendingChanges) {
+    private func run(_ action: Action, _ job: Job?, _ changes: inout PendingChanges) {
         switch action {
-        case .file(let id, let attempt, let action):
-            if let job = job(id) { run(action, of: job, attempt) }
-        case .transport(let id, let action):
-            if let job = job(id) { run(action, of: job, &changes) }
-        case .link(let id, let attempt, let action):
-            if let job = job(id) { run(action, of: job, attempt) }
-        case .store(let id, let attempt, let action):
-            if let job = job(id) { run(action, of: job, attempt, &changes) }
-        case .tell(let id, let notice):
-            if let job = job(id) { tell(notice, of: job) }
+        case .file(_, let attempt, let action):
+            if let job { run(action, of: job, attempt) }
+        case .transport(_, let action):
+            if let job { run(action, of: job, &changes) }
+        case .link(_, let attempt, let action):
+            if let job { run(action, of: job, attempt) }
+        case .store(_, let attempt, let action):
+            if let job { run(action, of: job, attempt, &changes) }
+        case .tell(_, let notice):
+            if let job { tell(notice, of: job) }
         case .forget(let id): forget(id)
         case .ignored(let id, let reason): logIgnored(id, reason)
         case .answer(let ticket): state.withLock { $0.tickets.removeValue(forKey: ticket) }?()
@@ -185,11 +188,46 @@ final class Engine: Sendable {
 
     /// Logs, unless the logger is silent.
     func log(_ type: () -> LogType) {
-        let logger = state.withLock { $0.logger }
+        let logger = logging.withLock { $0.logger }
         guard logger.option != .none else { return }
-        state.withLock { $0.loggingThreads.append(.current) }
+        logging.withLock { $0.threads.append(.current) }
         logger.log(type())
-        state.withLock { $0.stopLogging() }
+        logging.withLock { $0.end() }
+    }
+}
+
+/// An action and the download that it is of.
+struct Order {
+    let action: Action
+    /// Nil when it is of none, or of one that is not here any more.
+    var job: Job?
+}
+
+extension Action {
+    /// The download that it is of.
+    fileprivate var download: DownloadID? {
+        switch self {
+        case .file(let id, _, _), .transport(let id, _), .link(let id, _, _), .store(let id, _, _), .tell(let id, _),
+            .forget(let id), .ignored(let id, _):
+            id
+        case .answer, .wake: nil
+        }
+    }
+}
+
+/// Who takes the log lines.
+struct Logging {
+    var logger: any Logable
+    /// Who is in the logger's code.
+    fileprivate(set) var threads: [ThreadNumber] = []
+
+    init(_ logger: any Logable) {
+        self.logger = logger
+    }
+
+    fileprivate mutating func end() {
+        guard let index = threads.lastIndex(of: .current) else { return }
+        threads.remove(at: index)
     }
 }
 
@@ -198,7 +236,7 @@ struct EngineState {
     enum Drainer {
         case thread(ThreadNumber)
         /// The lane that was asked to, and what it begins with.
-        case coming(ArraySlice<Action>, PendingChanges)
+        case coming(ArraySlice<Order>, PendingChanges)
     }
 
     var machine: Machine
@@ -206,8 +244,6 @@ struct EngineState {
     var actions: [Action] = []
     /// Who runs the actions.
     var drainer: Drainer?
-    /// Who is in the logger's code.
-    var loggingThreads: [ThreadNumber] = []
     var jobs: [DownloadID: Job] = [:]
     var ids: [Identity: DownloadID] = [:]
     var leftovers: [Identity: Leftover] = [:]
@@ -229,7 +265,6 @@ struct EngineState {
     /// Partial files that were opened and have not said that they are closed.
     var openFiles = 0
     var ending: Ending?
-    var logger: any Logable
     /// What the store has yet to keep.
     var owed = OwedChanges()
     var gate = NetworkGate()
@@ -253,10 +288,9 @@ struct EngineState {
     var pace = ProgressPace()
     var progressInterval = Duration.zero
 
-    init(machine: Machine, identity: StoreIdentity, logger: any Logable) {
+    init(machine: Machine, identity: StoreIdentity) {
         self.machine = machine
         self.identity = identity
-        self.logger = logger
     }
 
     /// Whether the calling thread is the one to run what waits, no other doing so.
@@ -267,7 +301,7 @@ struct EngineState {
     }
 
     /// The calling thread is the drainer that was asked for; what it begins with.
-    fileprivate mutating func takeOver() -> (rest: ArraySlice<Action>, changes: PendingChanges) {
+    fileprivate mutating func takeOver() -> (rest: ArraySlice<Order>, changes: PendingChanges) {
         defer { drainer = .thread(.current) }
         guard case .coming(let rest, let changes) = drainer else { return ([], PendingChanges()) }
         return (rest, changes)
@@ -277,11 +311,6 @@ struct EngineState {
     func isDrained(by thread: ThreadNumber) -> Bool {
         guard case .thread(let drainer) = drainer else { return false }
         return drainer == thread
-    }
-
-    mutating func stopLogging() {
-        guard let index = loggingThreads.lastIndex(of: .current) else { return }
-        loggingThreads.remove(at: index)
     }
 
     mutating func makeID() -> DownloadID {

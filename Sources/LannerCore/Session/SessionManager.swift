@@ -98,8 +98,8 @@ public final class SessionManager: Sendable {
 
     /// Takes the log lines.
     public var logger: any Logable {
-        get { engine.state.withLock { $0.logger } }
-        set { engine.state.replace(\.logger, by: newValue) }
+        get { engine.logging.withLock { $0.logger } }
+        set { engine.logging.replace(\.logger, by: newValue) }
     }
 
     /// Where the tasks stand as a whole: running while any runs or waits; else suspended, failed or succeeded, the
