@@ -18,8 +18,12 @@ package final class LanePool: Sendable {
     /// When so many block at once, the lanes of all managers wait for one of them.
     private static let limit = 128
 
-    private final class Hand: Sendable {
+    /// A thread.
+    // @unchecked Sendable: `standstill` is only touched under the pool's lock.
+    private final class Hand: @unchecked Sendable {
         let signal = DispatchSemaphore(value: 0)
+        /// The last standstill before it took what it is at.
+        var standstill = 0
     }
 
     /// Whom to fetch.
@@ -47,7 +51,9 @@ package final class LanePool: Sendable {
         /// Threads that work or were fetched for it, and how many of these have not begun.
         var working = 0
         var called = 0
-        /// How many of them took nothing in a whole interval. When they come free, they may count here still for a while.
+        /// How often nobody took anything in a whole interval, and how many threads have been at the same thing since one of
+        /// these.
+        var standstills = 0
         var stuck = 0
         var threads = 0
         /// When a lane was last taken, and how many were.
@@ -94,10 +100,13 @@ package final class LanePool: Sendable {
         }
 
         /// The next lane, for one that works, and who is to look after the others meanwhile; nil ends the work.
-        mutating func take() -> (PooledLane, Call)? {
+        mutating func take(_ hand: Hand) -> (PooledLane, Call)? {
+            if hand.standstill < standstills {
+                hand.standstill = standstills
+                stuck -= 1
+            }
             guard head < waiting.count, let lane = waiting[head] else {
                 working -= 1
-                stuck = min(stuck, working)
                 return nil
             }
             waiting[head] = nil
@@ -115,6 +124,7 @@ package final class LanePool: Sendable {
         mutating func duty(of hand: Hand) -> Duty {
             if called > 0 {
                 called -= 1
+                hand.standstill = standstills
                 return .work
             }
             if isWatcherCalled || (watcher == nil && working > 0) {
@@ -131,12 +141,15 @@ package final class LanePool: Sendable {
             guard watcher === hand else { return nil }
             if taken != seen { return .watch }
             watcher = nil
-            stuck = working
+            // Those that were fetched have not taken anything yet.
+            stuck = working - called
+            standstills += 1
             if count == 0 {
                 resting.append(hand)
                 return .rest
             }
             working += 1
+            hand.standstill = standstills
             return .work
         }
 
@@ -183,7 +196,7 @@ package final class LanePool: Sendable {
         while true {
             switch duty {
             case .work:
-                work()
+                work(hand)
                 duty = state.withLock { $0.duty(of: hand) }
             case .watch: duty = watch(hand)
             case .rest:
@@ -197,8 +210,8 @@ package final class LanePool: Sendable {
         }
     }
 
-    private func work() {
-        while let (lane, call) = state.withLock({ $0.take() }) {
+    private func work(_ hand: Hand) {
+        while let (lane, call) = state.withLock({ $0.take(hand) }) {
             fetch(call)
             if lane.work() { fetch(state.withLock { $0.addAgain(lane) }) }
         }
