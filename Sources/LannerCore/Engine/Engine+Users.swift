@@ -135,7 +135,8 @@ extension Engine {
         // In one commit with those that are started.
         let others = taken.filter { !$0.request.starts }.map(\.job)
         let records = others.map { Event.expectDigest($0.id, $0.state.withLock { $0.hasDigest }) }
-        user(.start, ids, behind: records, done)
+        // The caller adds the next ones when these are on their way, not beside that.
+        user(.start, ids, behind: records, patience: nil, done)
     }
 
     /// A download whose finished file is gone begins again, in the place that was asked for; one that has its file keeps
@@ -193,10 +194,17 @@ extension Engine {
     func user(
         _ verb: Verb, _ ids: [DownloadID]?, behind events: [Event] = [], _ done: (@Sendable () -> Void)?
     ) {
+        user(verb, ids, behind: events, patience: environment.patience, done)
+    }
+
+    private func user(
+        _ verb: Verb, _ ids: [DownloadID]?, behind events: [Event], patience: Duration?,
+        _ done: (@Sendable () -> Void)?
+    ) {
         var isTaken = false
         var unwanted: [Job] = []
         if ids == nil, case .remove = verb { dropLeftovers() }
-        enter(patience: environment.patience) { state in
+        enter(patience: patience) { state in
             isTaken = true
             let ids = ids ?? state.scope.ids.sorted()
             unwanted = state.note(verb, ids)

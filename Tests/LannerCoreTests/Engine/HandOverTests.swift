@@ -23,6 +23,7 @@ import Testing
 
     private let lanes = ManualLanes()
     private let store: MemoryStore
+    private let commits: FaultyStore
     private let manager: SessionManager
     private let urls = (0..<40).map { "https://example.com/\($0)" }
 
@@ -35,8 +36,9 @@ import Testing
         var configuration = SessionConfiguration()
         configuration.maxConcurrentTasksLimit = 50
         store = MemoryStore(lanes: lanes)
+        commits = FaultyStore(store)
         manager = SessionManager(
-            "hand over", configuration: configuration, transport: transport, store: store, logger: RecordingLog(),
+            "hand over", configuration: configuration, transport: transport, store: commits, logger: RecordingLog(),
             cache: Cache("hand over", downloadPath: "/downloads"), operationQueue: .global(),
             environment: Environment(
                 clock: PassingClock(), fileSystem: MemoryDisk(), lanes: lanes, mainLane: lanes.makeLane("main"),
@@ -95,11 +97,17 @@ import Testing
         #expect(next.tasks.allSatisfy { $0.status == .suspended })
     }
 
-    /// All of them in one commit, whoever carried out what.
+    /// In one commit, whoever carried out what.
     @Test func theRecordsStayTogether() {
-        manager.multiDownload(urls)
-        var counts: Set<Int> = []
-        repeat { counts.insert(store.contents.keys.count { Int($0) != nil }) } while lanes.runNext()
-        #expect(counts == [0, urls.count])
+        startAll()
+        manager.totalSuspend()
+        lanes.runAll()
+        let before = commits.commitCount
+        manager.totalStart()
+        #expect(Set(manager.tasks.map(\.status)) == [.waiting, .suspended])
+        #expect(commits.commitCount == before)
+        #expect(lanes.runNext("drain"))
+        #expect(manager.tasks.allSatisfy { $0.status != .suspended })
+        #expect(commits.commitCount == before + 1)
     }
 }
