@@ -27,16 +27,3 @@ package struct DispatchLane: Lane {
         queue.async(execute: work)
     }
 }
-
-/// The lanes of production, on the threads that all managers share.
-package struct PooledLanes: LaneFactory {
-    package init() {}
-
-    package func makeLane(_ label: String) -> any Lane {
-        PooledLane(label)
-    }
-
-    package func wait(for latch: Latch) {
-        latch.wait()
-    }
-}

@@ -301,6 +301,19 @@ package final class PooledLane: Lane {
     }
 }
 
+/// The lanes of production, on the threads that all managers share.
+package struct PooledLanes: LaneFactory {
+    package init() {}
+
+    package func makeLane(_ label: String) -> any Lane {
+        PooledLane(label)
+    }
+
+    package func wait(for latch: Latch) {
+        latch.wait()
+    }
+}
+
 /// On Apple platforms work may leave objects behind that go with their pool.
 private func pooled(_ work: () -> Void) {
     #if canImport(ObjectiveC)

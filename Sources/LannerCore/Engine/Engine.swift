@@ -124,8 +124,8 @@ final class Engine: Sendable {
         }
     }
 
-    /// Returns without holding anything of what it has run: the last to hold the manager may be among that, whose end must
-    /// not come while this lane is held by nobody but us.
+    /// Lets go of what it has run before it returns, still as the drainer: that may be the last to hold the manager, whose
+    /// end would wait for another one, who may come on this very lane.
     private func takeOver() {
         let (rest, changes) = state.withLock { $0.takeOver() }
         _ = run(rest, changes, until: nil)
