@@ -40,9 +40,8 @@ package final class LanePool: Sendable {
     }
 
     private struct State {
-        /// Lanes that have work and are with no thread; those before `head` were taken.
-        var waiting: [PooledLane?] = []
-        var head = 0
+        /// Lanes that have work and are with no thread.
+        var waiting = Fifo<PooledLane>()
         /// Threads with nothing to do; the one that came last is fetched first.
         var resting: [Hand] = []
         /// The one that looks now and then, and whether one was fetched for that.
@@ -60,8 +59,6 @@ package final class LanePool: Sendable {
         var lastTaken: UInt64 = 0
         var taken = 0
 
-        var count: Int { waiting.count - head }
-
         mutating func add(_ lane: PooledLane, processors: Int) -> Call {
             waiting.append(lane)
             guard called == 0, needsWorker(processors) else { return callWatcher() }
@@ -71,7 +68,7 @@ package final class LanePool: Sendable {
         }
 
         private func needsWorker(_ processors: Int) -> Bool {
-            working <= stuck || (count >= LanePool.many && working < processors)
+            working <= stuck || (waiting.count >= LanePool.many && working < processors)
                 || DispatchTime.now().uptimeNanoseconds &- lastTaken > LanePool.long
         }
 
@@ -82,7 +79,7 @@ package final class LanePool: Sendable {
         }
 
         private mutating func callWatcher() -> Call {
-            guard watcher == nil, !isWatcherCalled, count > 0 else { return .nobody }
+            guard watcher == nil, !isWatcherCalled, waiting.count > 0 else { return .nobody }
             isWatcherCalled = true
             return call()
         }
@@ -105,16 +102,9 @@ package final class LanePool: Sendable {
                 hand.standstill = standstills
                 stuck -= 1
             }
-            guard head < waiting.count, let lane = waiting[head] else {
+            guard let lane = waiting.popFirst() else {
                 working -= 1
                 return nil
-            }
-            waiting[head] = nil
-            head += 1
-            // Now and then, so that taking stays cheap.
-            if head == waiting.count || (head >= 256 && head * 2 >= waiting.count) {
-                waiting.removeFirst(head)
-                head = 0
             }
             lastTaken = DispatchTime.now().uptimeNanoseconds
             taken &+= 1
@@ -144,7 +134,7 @@ package final class LanePool: Sendable {
             // Those that were fetched have not taken anything yet.
             stuck = working - called
             standstills += 1
-            if count == 0 {
+            if waiting.count == 0 {
                 resting.append(hand)
                 return .rest
             }
@@ -221,13 +211,13 @@ package final class LanePool: Sendable {
         var seen = state.withLock { $0.taken }
         while hand.signal.wait(timeout: .now() + Self.interval) == .timedOut {
             let (duty, taken) = state.withLock { ($0.look(hand, seen: seen), $0.taken) }
-            switch duty {
-            case .watch?: seen = taken
-            case .work?, .rest?: return duty ?? .rest
-            case nil:
+            guard let duty else {
+                // Fetched meanwhile.
                 hand.signal.wait()
-                return state.withLock { $0.duty(of: hand) }
+                break
             }
+            if duty != .watch { return duty }
+            seen = taken
         }
         return state.withLock { $0.duty(of: hand) }
     }
@@ -242,28 +232,9 @@ package final class PooledLane: Lane {
     }
 
     private struct State {
-        /// What lies before `head` was taken.
-        var queue: [Work?] = []
-        var head = 0
+        var waiting = Fifo<Work>()
         /// Whether the pool has the lane.
         var isAdded = false
-
-        mutating func next() -> Work? {
-            guard head < queue.count else { return nil }
-            defer {
-                queue[head] = nil
-                head += 1
-                // Now and then, so that taking stays cheap.
-                if head == queue.count {
-                    queue.removeAll(keepingCapacity: head < 64)
-                    head = 0
-                } else if head >= 64, head * 2 >= queue.count {
-                    queue.removeFirst(head)
-                    head = 0
-                }
-            }
-            return queue[head]
-        }
     }
 
     /// For debuggers.
@@ -280,7 +251,7 @@ package final class PooledLane: Lane {
 
     package func run(_ work: @escaping @Sendable () -> Void) {
         let isNew = state.withLock { state in
-            state.queue.append(Work(run: work))
+            state.waiting.append(Work(run: work))
             defer { state.isAdded = true }
             return !state.isAdded
         }
@@ -291,13 +262,13 @@ package final class PooledLane: Lane {
     fileprivate func work() -> Bool {
         if let queue { queue.sync(execute: runWaiting) } else { runWaiting() }
         return state.withLock { state in
-            state.isAdded = state.head < state.queue.count
+            state.isAdded = state.waiting.count > 0
             return state.isAdded
         }
     }
 
     private func runWaiting() {
-        for _ in 0..<state.withLock({ $0.queue.count - $0.head }) { pooled { state.withLock { $0.next() }?.run() } }
+        for _ in 0..<state.withLock({ $0.waiting.count }) { pooled { state.withLock { $0.waiting.popFirst() }?.run() } }
     }
 }
 

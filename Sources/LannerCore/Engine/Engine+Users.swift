@@ -136,7 +136,7 @@ extension Engine {
         let others = taken.filter { !$0.request.starts }.map(\.job)
         let records = others.map { Event.expectDigest($0.id, $0.state.withLock { $0.hasDigest }) }
         // The caller adds the next ones when these are on their way, not beside that.
-        user(.start, ids, behind: records, patience: nil, done)
+        user(.start, ids, behind: records, isPatient: true, done)
     }
 
     /// A download whose finished file is gone begins again, in the place that was asked for; one that has its file keeps
@@ -189,22 +189,20 @@ extension Engine {
         do throws(FileError) { return try environment.fileSystem.size(of: path) != nil } catch { return true }
     }
 
-    /// A verb over some downloads, or over all of the present context when nil; `done` is called exactly once, when all
-    /// have come to rest, also when there was nothing to do. Before them the machine is told of other events.
-    func user(
-        _ verb: Verb, _ ids: [DownloadID]?, behind events: [Event] = [], _ done: (@Sendable () -> Void)?
-    ) {
-        user(verb, ids, behind: events, patience: environment.patience, done)
-    }
+    /// So long a caller carries out what it has asked for: whoever calls for many is not to wait for all of them.
+    private static let patience = Duration.milliseconds(1)
 
-    private func user(
-        _ verb: Verb, _ ids: [DownloadID]?, behind events: [Event], patience: Duration?,
+    /// A verb over some downloads, or over all of the present context when nil; `done` is called exactly once, when all
+    /// have come to rest, also when there was nothing to do. Before them the machine is told of other events. Only a patient
+    /// caller carries out all of it.
+    func user(
+        _ verb: Verb, _ ids: [DownloadID]?, behind events: [Event] = [], isPatient: Bool = false,
         _ done: (@Sendable () -> Void)?
     ) {
         var isTaken = false
         var unwanted: [Job] = []
         if ids == nil, case .remove = verb { dropLeftovers() }
-        enter(patience: patience) { state in
+        enter(patience: isPatient ? nil : Self.patience) { state in
             isTaken = true
             let ids = ids ?? state.scope.ids.sorted()
             unwanted = state.note(verb, ids)

@@ -11,39 +11,23 @@ protocol QueuedEvent: Sendable {
 /// Of the progress of one subject only the latest waits, until something else of that subject has come behind it; nothing
 /// else is dropped. So what waits is at most one event for each subject and two for each change that was no progress.
 struct EventQueue<Event: QueuedEvent>: Sendable {
-    /// What lies before `head` was taken.
-    private var events: [Event?] = []
-    private var head = 0
-    /// How many were taken out of `events` for good: the number of the first one there.
-    private var base = 0
+    private var events = Fifo<Event>()
     /// The number of the progress of each subject that a later one takes the place of.
     private var latest: [ObjectIdentifier?: Int] = [:]
 
-    var count: Int { events.count - head }
+    var count: Int { events.count }
 
     mutating func append(_ event: Event) {
         let subject = event.subject
-        if !event.isProgress {
-            latest[subject] = nil
-        } else if let number = latest[subject] {
-            events[number - base] = event
-            return
-        } else {
-            latest[subject] = base + events.count
-        }
-        events.append(event)
+        if event.isProgress, let number = latest[subject] { return events.replace(number, by: event) }
+        let number = events.append(event)
+        latest[subject] = event.isProgress ? number : nil
     }
 
     mutating func popFirst() -> Event? {
-        guard head < events.count, let event = events[head] else { return nil }
-        if event.isProgress, latest[event.subject] == base + head { latest[event.subject] = nil }
-        events[head] = nil
-        head += 1
-        // Now and then, so that taking stays cheap.
-        if head == events.count || (head >= 64 && head * 2 >= events.count) {
-            events.removeFirst(head)
-            (base, head) = (base + head, 0)
-        }
+        let number = events.firstNumber
+        guard let event = events.popFirst() else { return nil }
+        if event.isProgress, latest[event.subject] == number { latest[event.subject] = nil }
         return event
     }
 }

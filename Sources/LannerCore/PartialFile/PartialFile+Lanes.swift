@@ -82,26 +82,26 @@ extension PartialFile {
     }
 
     private func giveUp(_ chunk: Chunk, _ error: FileError) {
+        settle(chunk) { $0.fail(error) }
+    }
+
+    /// A chunk waits no more, and what came of that.
+    private func settle(_ chunk: Chunk, _ change: (inout PartialFileState) -> Void = { _ in }) {
         load.remove(chunk.count)
         update { state in
             state.outstanding -= chunk.count
-            state.fail(error)
+            change(&state)
         }
     }
 
     private func write(_ chunks: [Chunk], at offset: Int64, directly isDirect: Bool) throws(FileError) {
         let chunk = Chunk(joining: chunks)
-        guard let file = file(for: "write") else {
-            load.remove(chunk.count)
-            return update { $0.outstanding -= chunk.count }
-        }
+        guard let file = file(for: "write") else { return settle(chunk) }
         let range = try range(of: chunk, at: offset)
         try reserveRest(besides: range, in: file)
         let missing = state.withLock { $0.missing(in: range) }
         try write(missing, of: chunk, at: offset, to: file, directly: isDirect)
-        load.remove(chunk.count)
-        update { state in
-            state.outstanding -= chunk.count
+        settle(chunk) { state in
             state.wrote(range, missing: missing)
             if missing == [range] { state.keep(chunks, at: offset) }
         }

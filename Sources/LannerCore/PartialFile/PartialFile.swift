@@ -47,8 +47,9 @@ package final class PartialFile: Sendable {
     /// The hasher is a fresh one and gets every byte of the file from 0 on, in order, where there are pieces only those of
     /// pieces that are right. `claimed` is what the record says was written and may be kept, empty for a new file;
     /// `durable` the part of it that is on the device. At most `backlogLimit` bytes of memory wait for the hasher; what
-    /// does not fit is read back. How the file is written depends on what waits in all that share its `load`. The files `replacing` are removed before this one takes any space; another partial file
-    /// that still writes to one has to have the same lanes.
+    /// does not fit is read back. How the file is written depends on what waits in all that share its `load`. The files
+    /// `replacing` are removed before this one takes any space; another partial file that still writes to one has to have
+    /// the same lanes.
     package init(
         path: String, fileSystem: any FileSystem, lanes: Lanes, hasher: (any Checksum.Hasher)?,
         pieces: Checksum.Pieces? = nil, claimed: ByteRanges = ByteRanges(), durable: ByteRanges = ByteRanges(),

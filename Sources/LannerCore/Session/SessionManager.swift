@@ -63,17 +63,16 @@ public final class SessionManager: Sendable {
         logger: (any Logable)?, cache: Cache?, operationQueue: DispatchQueue?, environment: Environment
     ) {
         self.identifier = identifier
-        let ownQueue = DispatchQueue(label: "lanner.operationQueue")
-        self.operationQueue = operationQueue ?? ownQueue
+        let queue = operationQueue ?? DispatchQueue(label: "lanner.operationQueue")
+        self.operationQueue = queue
+        let queueLane: any Lane = operationQueue == nil ? PooledLane("operation", on: queue) : DispatchLane(queue)
         let cache = cache ?? Cache(identifier)
         self.cache = cache
         let startup = Startup(cache: cache, environment: environment, store: store)
         unavailable = startup.error
         engine = Engine(
             environment: environment, transport: transport, store: startup.store, cache: cache,
-            operationLane: environment.operationLane ?? operationQueue.map { DispatchLane($0) }
-                ?? PooledLane("operation", on: ownQueue),
-            identity: startup.identity,
+            operationLane: environment.operationLane ?? queueLane, identity: startup.identity,
             settings: configuration.settings(transport.traits, givesLinks: environment.links != nil),
             logger: logger ?? ConsoleLogger(identifier: identifier))
         state = Locked(ManagerState(configuration: configuration))

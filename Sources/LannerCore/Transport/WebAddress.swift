@@ -80,9 +80,10 @@ extension WebAddress {
         self.userInfo = authority.userInfo
         let path = reference.path.utf8.starts(with: "/".utf8) ? reference.path : "/" + reference.path
         self.target = Self.encoded(path) + (reference.query.map { "?" + Self.encoded($0) } ?? "")
-        // As many bytes as the text has, but for a port, without making it.
-        let length = scheme.utf8.count + "://".utf8.count + host.utf8.count + target.utf8.count
-        guard length <= Self.longest, port == nil || text.utf8.count <= Self.longest else { throw Self.tooLong }
+        // As many bytes as the text has, without making it.
+        let portLength = port.map { ":\($0)".utf8.count } ?? 0
+        let length = scheme.utf8.count + "://".utf8.count + host.utf8.count + portLength + target.utf8.count
+        guard length <= Self.longest else { throw Self.tooLong }
     }
 
     private static func reference(_ text: String) throws(Refusal) -> URIReference {

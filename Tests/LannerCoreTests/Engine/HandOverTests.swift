@@ -37,8 +37,15 @@ import Testing
         configuration.maxConcurrentTasksLimit = 50
         store = MemoryStore(lanes: lanes)
         commits = FaultyStore(store)
-        manager = SessionManager(
-            "hand over", configuration: configuration, transport: transport, store: commits, logger: RecordingLog(),
+        manager = Self.manager(lanes, transport, commits, configuration)
+    }
+
+    private static func manager(
+        _ lanes: ManualLanes, _ transport: ScriptedTransport, _ store: any Store,
+        _ configuration: SessionConfiguration = SessionConfiguration()
+    ) -> SessionManager {
+        SessionManager(
+            "hand over", configuration: configuration, transport: transport, store: store, logger: RecordingLog(),
             cache: Cache("hand over", downloadPath: "/downloads"), operationQueue: .global(),
             environment: Environment(
                 clock: PassingClock(), fileSystem: MemoryDisk(), lanes: lanes, mainLane: lanes.makeLane("main"),
@@ -86,13 +93,7 @@ import Testing
         manager.invalidate()
         lanes.runAll()
         #expect(calls.withLock { $0 } == 1)
-        let next = SessionManager(
-            "hand over", configuration: SessionConfiguration(), transport: ScriptedTransport(),
-            store: MemoryStore(store.contents, lanes: lanes),
-            logger: RecordingLog(), cache: Cache("hand over", downloadPath: "/downloads"), operationQueue: .global(),
-            environment: Environment(
-                clock: PassingClock(), fileSystem: MemoryDisk(), lanes: lanes, mainLane: lanes.makeLane("main"),
-                operationLane: lanes.makeLane("operation"), seed: 1))
+        let next = Self.manager(lanes, ScriptedTransport(), MemoryStore(store.contents, lanes: lanes))
         #expect(next.tasks.count == urls.count)
         #expect(next.tasks.allSatisfy { $0.status == .suspended })
     }

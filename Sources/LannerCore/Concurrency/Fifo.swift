@@ -1,0 +1,47 @@
+/// What waits in line. Adding and, over time, taking cost the same however many wait.
+struct Fifo<Element> {
+    /// What lies before `head` was taken.
+    private var elements: [Element?] = []
+    private var head = 0
+    /// How many were taken out of `elements` for good: the number of the first one there.
+    private var base = 0
+
+    var count: Int { elements.count - head }
+
+    /// The number of the next one to be taken.
+    var firstNumber: Int { base + head }
+
+    /// Adds one at the end; returns its number, by which it can be replaced as long as it waits.
+    @discardableResult
+    mutating func append(_ element: Element) -> Int {
+        elements.append(element)
+        return base + elements.count - 1
+    }
+
+    mutating func replace(_ number: Int, by element: Element) {
+        elements[number - base] = element
+    }
+
+    mutating func popFirst() -> Element? {
+        guard head < elements.count else { return nil }
+        let first = elements[head]
+        elements[head] = nil
+        head += 1
+        cut()
+        return first
+    }
+
+    /// Now and then, so that taking stays cheap; and what a rush has taken is not kept for ever.
+    private mutating func cut() {
+        if head == elements.count {
+            elements.removeAll(keepingCapacity: head < 64)
+        } else if head >= 64, head * 2 >= elements.count {
+            elements.removeFirst(head)
+        } else {
+            return
+        }
+        (base, head) = (base + head, 0)
+    }
+}
+
+extension Fifo: Sendable where Element: Sendable {}
