@@ -150,6 +150,10 @@ final class GroupSums: EventSource {
 
     // MARK: Observers
 
+    func inOrder(_ work: @escaping @Sendable () -> Void) {
+        if let engine { engine.inOrder(work) } else { work() }
+    }
+
     func add(_ makeObserver: (AggregateProgress) -> Observer<AggregateProgress>) {
         let (observer, isAdded) = state.withLock { state in
             let observer = makeObserver(AggregateProgress(state.totals))

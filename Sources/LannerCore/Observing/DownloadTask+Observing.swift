@@ -14,11 +14,12 @@ public enum DownloadEvent: Sendable {
 }
 
 extension DownloadTask {
-    /// What happens to the task, beginning with its present status; ends when the task is removed or canceled, or its
-    /// manager is invalidated. Any number may listen.
+    /// What happens to the task, beginning with its status once all that was asked for before is on its way: one that has
+    /// just been started does not rest. Ends when the task is removed or canceled, or its manager is invalidated. Any
+    /// number may listen.
     public var events: EventSequence<DownloadEvent> { makeSequence() }
 
-    /// Calls a closure with what happens to the task, beginning with its present status. Any number may be added.
+    /// Calls a closure with what happens to the task, beginning as ``events`` does. Any number may be added.
     ///
     /// - Parameters:
     ///   - onMainQueue: Whether `handler` is called on the main queue, else on the manager's operation queue.
@@ -34,6 +35,10 @@ extension DownloadTask {
 }
 
 extension DownloadTask: EventSource {
+    func inOrder(_ work: @escaping @Sendable () -> Void) {
+        if let engine { engine.inOrder(work) } else { work() }
+    }
+
     func add(_ makeObserver: (DownloadEvent) -> Observer<DownloadEvent>) {
         let isManagerGone = engine?.isOver ?? true
         let (observer, isAdded) = state.withLock { state in

@@ -3,6 +3,8 @@ final class Observer<Event: Sendable>: Sendable {
     let receive: @Sendable (Event) -> Void
     /// Nothing more comes.
     let end: @Sendable () -> Void
+    /// Whether it was removed, perhaps before it was added.
+    fileprivate let isUnwanted = Locked(false)
 
     init(receive: @escaping @Sendable (Event) -> Void, end: @escaping @Sendable () -> Void = {}) {
         self.receive = receive
@@ -17,15 +19,17 @@ struct Observers<Event: Sendable>: Sendable {
     /// Whether nothing more comes.
     private(set) var isOver = false
 
-    /// Adds an observer; false when nothing more comes.
+    /// Adds an observer, unless it was removed already; false when nothing more comes.
     mutating func add(_ observer: Observer<Event>) -> Bool {
-        if !isOver { all.append(observer) }
-        return !isOver
+        if isOver { return false }
+        if !observer.isUnwanted.withLock({ $0 }) { all.append(observer) }
+        return true
     }
 
     /// Removes an observer, and gives it back, to be let go of outside the lock.
     mutating func remove(_ observer: Observer<Event>) -> Observer<Event>? {
-        all.firstIndex { $0 === observer }.map { all.remove(at: $0) }
+        observer.isUnwanted.withLock { $0 = true }
+        return all.firstIndex { $0 === observer }.map { all.remove(at: $0) }
     }
 
     /// Nothing more comes; returns those who have to be told that.
@@ -40,6 +44,8 @@ struct Observers<Event: Sendable>: Sendable {
 protocol EventSource: AnyObject, Sendable {
     associatedtype ObservedEvent: QueuedEvent
 
+    /// Runs work behind all that was asked for before, so that how things stand is what came of that.
+    func inOrder(_ work: @escaping @Sendable () -> Void)
     /// Adds an observer, made with the event that says how things stand; ends it at once when nothing more comes.
     func add(_ makeObserver: (ObservedEvent) -> Observer<ObservedEvent>)
     func remove(_ observer: Observer<ObservedEvent>)
@@ -50,9 +56,11 @@ extension EventSource {
     func makeSequence() -> EventSequence<ObservedEvent> {
         let listener = Listener<ObservedEvent>()
         let observer = Observer(receive: listener.receive, end: listener.end)
-        add { first in
-            listener.receive(first)
-            return observer
+        inOrder { [self] in
+            add { first in
+                listener.receive(first)
+                return observer
+            }
         }
         return EventSequence(listener) { [self] in remove(observer) }
     }
@@ -61,11 +69,13 @@ extension EventSource {
     func makeObservation(on lane: any Lane, _ handler: @escaping @Sendable (ObservedEvent) -> Void) -> Observation {
         let delivery = ObserverDelivery(lane, handler)
         let observer = Observer(receive: delivery.receive, end: delivery.end)
-        add { first in
-            delivery.keep(first)
-            return observer
+        inOrder { [self] in
+            add { first in
+                delivery.keep(first)
+                return observer
+            }
+            delivery.begin()
         }
-        delivery.begin()
         return Observation { [weak self] in
             delivery.cancel()
             self?.remove(observer)

@@ -1,7 +1,8 @@
 import Foundation
-import LannerCore
 import LannerTesting
 import Testing
+
+@testable import LannerCore
 
 /// Who calls for many downloads at once does not carry out all of it.
 @Suite struct HandOverTests {
@@ -110,5 +111,50 @@ import Testing
         #expect(lanes.runNext("drain"))
         #expect(manager.tasks.allSatisfy { $0.status != .suspended })
         #expect(commits.commitCount == before + 1)
+    }
+
+    /// All are at rest when they are started; who asks then what becomes of them is not told that they rest.
+    @Test func whoListensIsToldOnlyOfWhatComesBehindIt() async throws {
+        startAll()
+        manager.totalSuspend()
+        lanes.runAll()
+        manager.totalStart()
+        let task = try #require(manager.tasks.last)
+        #expect(task.status == .suspended)
+        let (events, updates) = (task.events, DownloadGroup([task]).updates)
+        let heard = Locked<[Status]>([])
+        let observation = task.observe(onMainQueue: false) { event in
+            if case .status(let status) = event { heard.withLock { $0.append(status) } }
+        }
+        lanes.runAll()
+        #expect(task.status == .succeeded)
+        let expected: [Status] = [.running, .succeeded]
+        #expect(heard.withLock { $0 } == expected)
+        observation.cancel()
+        var told: [Status] = []
+        for await event in events {
+            guard case .status(let status) = event else { continue }
+            told.append(status)
+            if status.isAtRest { break }
+        }
+        #expect(told == expected)
+        var last = updates.makeAsyncIterator()
+        #expect(await last.next()?.counts[.suspended] == 0)
+    }
+
+    /// Nobody is left behind in the line of those who are told.
+    @Test func whoStopsListeningBeforeItBeginsIsForgotten() throws {
+        startAll()
+        manager.totalSuspend()
+        let task = try #require(manager.tasks.last)
+        #expect(task.status == .running)
+        let calls = Locked(0)
+        task.observe(onMainQueue: false) { _ in calls.withLock { $0 += 1 } }.cancel()
+        _ = task.events
+        #expect(task.status == .running)
+        lanes.runAll()
+        #expect(task.status == .suspended)
+        #expect(task.state.withLock { $0.observers.all.isEmpty })
+        #expect(calls.withLock { $0 } == 0)
     }
 }
