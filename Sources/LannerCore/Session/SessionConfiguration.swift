@@ -8,6 +8,9 @@ public struct SessionConfiguration: Sendable, Hashable {
     /// the process all three are left to it.
     public var timeoutIntervalForRequest: TimeInterval = 60
     /// How many tasks run at once. At least 1.
+    ///
+    /// One whose bytes are all there and with the device makes room for the next; of those, which are moved to their places
+    /// and recorded meanwhile, there are about as many at most.
     public var maxConcurrentTasksLimit = 6
     /// How many tasks of one list run at once, by the name of the list; at least 1. Lists that are not here have
     /// ``standardListLimit``, tasks without a list know no other limit than ``maxConcurrentTasksLimit``.

@@ -45,11 +45,11 @@ extension SessionManager {
     }
 
     /// How many downloads hold a slot.
-    package var runningCount: Int { engine.state.withLock { $0.machine.runningCount } }
+    package var heldSlots: Int { engine.state.withLock { $0.machine.heldSlots } }
 
     /// How many downloads have begun with a URL of a host and have their file open, by host.
     package var openFilesByHost: [String: Int] {
-        let jobs = engine.state.withLock { state in state.machine.running.compactMap { state.jobs[$0] } }
+        let jobs = engine.state.withLock { state in state.machine.slotHolders.compactMap { state.jobs[$0] } }
         let hosts = jobs.compactMap { job in job.state.withLock { $0.file == nil ? nil : $0.attempted.url.host } }
         return Dictionary(hosts.map { ($0, 1) }, uniquingKeysWith: +)
     }

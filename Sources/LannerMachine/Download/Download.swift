@@ -107,6 +107,8 @@ enum SlotClaim: Equatable {
     case none
     case wants
     case holds
+    /// None any more, though it still runs.
+    case runsWithout
 }
 
 extension Download {
@@ -115,13 +117,14 @@ extension Download {
         switch state {
         case .waiting(.slot): .wants
         case .waiting(.retry), .waiting(.network), .waiting(.disk), .waiting(.shelved): .none
-        case .opening, .transferring, .verifying, .publishing: .holds
+        case .opening, .transferring, .verifying: .holds
+        case .publishing(let publishing): publishing.step == .announcing ? .holds : .runsWithout
         case .pausing(let pausing): pausing.step == .closing ? .holds : .none
         case .suspended, .failed, .succeeded: .none
         }
     }
 
-    /// Whether it holds a slot, and not for an exchange that is out.
+    /// Whether it runs, or its file is being closed, and not for an exchange that is out.
     var isAtWork: Bool {
         switch state {
         case .opening(let opening): if case .request = opening.step { false } else { true }

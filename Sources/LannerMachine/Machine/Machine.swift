@@ -10,6 +10,8 @@ package struct Machine: Sendable {
     private var armed: [Duration] = []
     /// Who holds a slot, and of which host: that of the URL it began with.
     private var holders: [DownloadID: HostID] = [:]
+    /// Who runs without a slot.
+    private var finishing: Set<DownloadID> = []
     /// Whose slots stay empty when they leave them.
     private var leaving: Set<DownloadID> = []
     private var waitingForNetwork: Set<DownloadID> = []
@@ -31,10 +33,13 @@ package struct Machine: Sendable {
     package var ids: [DownloadID] { roster.ids }
 
     /// Who holds a slot, in no particular order.
-    package var running: Dictionary<DownloadID, HostID>.Keys { holders.keys }
+    package var slotHolders: Dictionary<DownloadID, HostID>.Keys { holders.keys }
 
     /// How many downloads hold a slot.
-    package var runningCount: Int { holders.count }
+    package var heldSlots: Int { holders.count }
+
+    /// Who runs, with a slot or without, in no particular order.
+    package var running: [DownloadID] { Array(holders.keys) + finishing }
 
     /// How many downloads there are.
     package var count: Int { roster.count }
@@ -105,7 +110,7 @@ extension Machine {
 
     /// Who does something else without a network than with one. Those in the queue do not: nobody leaves it meanwhile.
     private var affectedByNetwork: [DownloadID] {
-        context.isNetworkAvailable ? Array(running) + Array(waitingForNetwork) : Array(running)
+        Array(holders.keys) + (context.isNetworkAvailable ? Array(waitingForNetwork) : [])
     }
 
     private mutating func add(_ new: [NewDownload]) {
@@ -173,12 +178,14 @@ extension Machine {
         if before.claim == .wants { slots.leave(place) }
         // What runs goes on with the URL it began with.
         let host = before.claim == .holds ? release(change) : after.host
+        if before.claim == .runsWithout { finishing.remove(change.id) }
         if before.isForNetwork { waitingForNetwork.remove(change.id) }
         if after.claim == .wants { slots.join(place, after.list, after.host, after.turn) }
         if after.claim == .holds {
             holders[change.id] = host
             slots.hold(after.list, host)
         }
+        if after.claim == .runsWithout { finishing.insert(change.id) }
         if after.isForNetwork { waitingForNetwork.insert(change.id) }
     }
 
@@ -212,9 +219,14 @@ extension Machine {
     }
 
     private mutating func admit() {
-        while slots.taken < settings.maximumRunning, context.isNetworkAvailable, let next = slots.next {
-            change(at: next, .admit) { $0.admit(&$1) }
-        }
+        while mayAdmit, let next = slots.next { change(at: next, .admit) { $0.admit(&$1) } }
+    }
+
+    /// Files that are being moved make room for others, but only for so many: else they would pile up before a disk that is
+    /// slower than the network.
+    private var mayAdmit: Bool {
+        let most = settings.maximumRunning
+        return slots.taken < most && finishing.count < most && context.isNetworkAvailable
     }
 
     // MARK: Time

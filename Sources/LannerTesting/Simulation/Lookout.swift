@@ -19,7 +19,7 @@ final class Lookout: Sendable {
 
     func look(at manager: SessionManager, _ transport: ScriptedTransport) {
         let requests = transport.requests
-        let (running, configuration) = (manager.runningCount, manager.configuration)
+        let (running, configuration) = (manager.heldSlots, manager.configuration)
         let perHost = configuration.maxConcurrentTasksPerHost
         // So few cannot be too many of any host.
         let files = perHost.map { running > $0 ? manager.openFilesByHost : [:] }

@@ -156,7 +156,7 @@ import Testing
     @Test func shutDownStopsAllAndShowsAll() {
         let (bench, calls) = (bench(), Tally())
         fill(bench)
-        bench.manager.shutDown { calls.add("\($0.runningCount) run") }
+        bench.manager.shutDown { calls.add("\($0.heldSlots) run") }
         bench.settle()
         #expect(calls.all == ["0 run"] && bench.transport.underway == 0 && bench.manager.tasks.count == 4)
         #expect(statuses(bench) == [.waiting, .waiting, .waiting, .suspended])

@@ -47,7 +47,7 @@ private struct HostBench {
 
     @Test func thereIsNoneUnlessOneIsSet() {
         let hosts = HostBench((1...9).map { "http://a.example/\($0)" }, perHost: nil)
-        #expect(hosts.manager.runningCount == 9)
+        #expect(hosts.manager.heldSlots == 9)
     }
 
     @Test func oneHostIsOneInWhateverCaseAndAtWhateverPort() {
@@ -69,7 +69,7 @@ private struct HostBench {
         hosts.manager.context = "other"
         hosts.manager.download("http://a.example/4")
         hosts.bench.settle()
-        #expect(hosts.manager.runningCount == 1 && hosts.manager.tasks.first?.status == .running)
+        #expect(hosts.manager.heldSlots == 1 && hosts.manager.tasks.first?.status == .running)
     }
 
     @Test("N-09: that of the host is missing") func whatIsMissing() throws {
@@ -127,7 +127,7 @@ private struct HostBench {
 
     @Test func aHundredHostsAllEnd() {
         let hosts = HostBench((0..<400).map { "http://host-\($0 % 100).example/\($0)" }, perHost: 1)
-        #expect(hosts.manager.runningCount == 100)
+        #expect(hosts.manager.heldSlots == 100)
         hosts.bench.transport.holdsAll = false
         hosts.bench.transport.release()
         hosts.bench.settle()

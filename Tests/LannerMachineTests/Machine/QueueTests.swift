@@ -17,11 +17,44 @@ import Testing
     @Test func noMoreThanTheLimitRun() {
         var bench = queue(5, limit: 2)
         #expect(opened(bench.feed(.user(.start, ids(1, 2, 3, 4, 5), nil))) == [1, 2])
-        #expect(bench.machine.runningCount == 2)
+        #expect(bench.machine.heldSlots == 2)
         bench.feed(.user(.suspend, ids(1), nil))
-        #expect(bench.machine.runningCount == 2)
+        #expect(bench.machine.heldSlots == 2)
         #expect(
             opened(bench.feed(.file(DownloadID(1), 1, .closed(written: ByteRanges(), synced: ByteRanges())))) == [3])
+    }
+
+    /// Brings a download to where its file is moved; returns what that led to.
+    private func complete(_ id: UInt64, exchange: ExchangeNumber = 1, _ bench: inout Bench) -> [Action] {
+        let id = DownloadID(id)
+        bench.feed(.file(id, 1, .opened(held: ByteRanges())))
+        bench.feed(.exchange(id, exchange, .head(.file())))
+        bench.feed(.file(id, 1, .wrote(0..<1000)))
+        bench.feed(.exchange(id, exchange, .ended(received: 1000)))
+        bench.feed(.file(id, 1, .verified(.sizeOnly)))
+        return bench.feed(.store(id, 1, .recorded))
+    }
+
+    @Test func whatIsOnlyMovedMakesRoomForAnother() {
+        var bench = queue(5, limit: 2)
+        bench.feed(.user(.start, ids(1, 2, 3, 4, 5), nil))
+        let first = complete(1, &bench)
+        #expect(first.contains(.file(DownloadID(1), 1, .publish)) && opened(first) == [3])
+        #expect(bench.machine.heldSlots == 2 && bench.machine.running.sorted() == ids(1, 2, 3))
+        #expect(bench.machine[DownloadID(1)]?.phase == .running)
+        // A slot that is to stay empty is not one that was given away before.
+        bench.feed(.withhold(ids(1)))
+        bench.feed(.file(DownloadID(1), 1, .published))
+        #expect(opened(bench.feed(.store(DownloadID(1), 1, .recorded))).isEmpty)
+        #expect(opened(complete(2, exchange: 2, &bench)) == [4])
+    }
+
+    @Test func noMoreAreMovedThanMayRun() {
+        var bench = queue(5, limit: 1)
+        bench.feed(.user(.start, ids(1, 2, 3, 4, 5), nil))
+        #expect(opened(complete(1, &bench)).isEmpty, "one is moved, so none may run")
+        bench.feed(.file(DownloadID(1), 1, .published))
+        #expect(opened(bench.feed(.store(DownloadID(1), 1, .recorded))) == [2])
     }
 
     @Test func theLeastRankIsFirstThenTheLeastNumber() {
@@ -65,7 +98,7 @@ import Testing
         for id in ids(1, 2) {
             #expect(opened(bench.feed(.file(id, 1, .closed(written: ByteRanges(), synced: ByteRanges())))).isEmpty)
         }
-        #expect(bench.machine.runningCount == 0)
+        #expect(bench.machine.heldSlots == 0)
         let back = bench.feed(.network(available: true))
         #expect(opened(back) == [1, 2])
         #expect(back.phases == [.running, .running])
@@ -85,7 +118,7 @@ import Testing
         let start = bench.verb(.start, 2)
         #expect(start.phases == [.waiting(.slot)])
         #expect(start.answers == [2])
-        #expect(bench.machine.runningCount == 0)
+        #expect(bench.machine.heldSlots == 0)
         #expect(bench.verb(.suspend, 3).answers == [3])
         #expect(bench.feed(.network(available: true)).isEmpty)
     }

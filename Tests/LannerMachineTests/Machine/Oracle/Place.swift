@@ -97,6 +97,9 @@ struct WorkingFile {
     var expected: Int?
     var written = ByteRanges()
     var synced = ByteRanges()
+
+    /// Whether it is closed, and only its name is at stake.
+    var isMoving: Bool { work.contains(.publish) || work.contains(.find) }
 }
 
 /// One exchange.

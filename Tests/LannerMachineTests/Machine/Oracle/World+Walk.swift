@@ -147,7 +147,7 @@ extension World {
     }
 
     private func changeSettings() throws {
-        mostRunning = max(machine.runningCount, 1)
+        mostRunning = max(machine.heldSlots, 1)
         settings.maximumRunning = 1 + random.below(4)
         settings.delivery = delivery
         setConnections()
@@ -274,7 +274,7 @@ extension World {
                 throw Nonsense("did not end: " + states)
             }
         }
-        guard machine.runningCount == 0 else { throw Nonsense("slots are held: " + states) }
+        guard machine.heldSlots == 0 else { throw Nonsense("slots are held: " + states) }
         guard openTickets.isEmpty else { throw Nonsense("tickets are open: \(openTickets)") }
         guard try !wakeNext() else { throw Nonsense("a deadline is armed for nobody") }
     }

@@ -47,6 +47,8 @@ final class World {
     var cuts = 0
     /// How many may run: the limit, or as many as ran when it was lowered.
     var mostRunning = 0
+    /// How many files may be moved at once, more than that only after a change of settings.
+    private var mostMoving = 0
     /// The same of each list.
     var mostOfList: [String: Int] = [:]
     var mostOfHost: [HostID: Int] = [:]
@@ -169,12 +171,15 @@ final class World {
 
     private func checkSlots() throws {
         var open = 0
-        for index in places.indices where places[index].file != nil { open += 1 }
-        mostRunning = max(settings.maximumRunning, min(mostRunning, machine.runningCount))
-        if open > mostRunning || machine.runningCount > mostRunning {
-            throw Nonsense("\(open) files are open and \(machine.runningCount) run, \(mostRunning) may")
+        for index in places.indices where places[index].file?.isMoving == false { open += 1 }
+        mostRunning = max(settings.maximumRunning, min(mostRunning, machine.heldSlots))
+        if open > mostRunning || machine.heldSlots > mostRunning {
+            throw Nonsense("\(open) files are open and \(machine.heldSlots) run, \(mostRunning) may")
         }
-        guard isNetworkAvailable, machine.runningCount < settings.maximumRunning, !isWithheld else { return }
+        let moving = machine.running.count - machine.heldSlots
+        mostMoving = max(2 * settings.maximumRunning - 1, min(mostMoving, moving + machine.heldSlots))
+        if moving > mostMoving { throw Nonsense("\(moving) files are moved, \(mostMoving) may be") }
+        guard isNetworkAvailable, max(moving, machine.heldSlots) < settings.maximumRunning, !isWithheld else { return }
         for index in places.indices where places[index].isKnown && places[index].phase == .waiting(.slot) {
             // A file that is still being closed holds its slot.
             guard case .waiting = machine[places[index].id]?.state else { continue }
@@ -186,7 +191,7 @@ final class World {
     /// No list runs more than it may; what is shelved does not run, and waits for no slot.
     private func checkLists() throws {
         for list in ["a", "b"] {
-            let count = machine.running.count { places[index($0)].list == list }
+            let count = machine.slotHolders.count { places[index($0)].list == list }
             let limit = settings.listLimits[list]
             let most = max(limit, min(mostOfList[list] ?? limit, count))
             mostOfList[list] = most
@@ -206,11 +211,11 @@ final class World {
     /// Of no host more run than may.
     private func checkHosts() throws {
         // Whoever has only to record what is in its place begins without opening a file.
-        for id in machine.running where !holders.contains(id) { places[index(id)].begunHost = places[index(id)].host }
-        holders = Set(machine.running)
+        for id in machine.slotHolders where !holders.contains(id) { places[index(id)].begunHost = places[index(id)].host }
+        holders = Set(machine.slotHolders)
         let limit = settings.hostLimit ?? .max
         for host in Set(places.map(\.host)).union(places.map(\.begunHost)) {
-            let count = machine.running.count { places[index($0)].begunHost == host }
+            let count = machine.slotHolders.count { places[index($0)].begunHost == host }
             let most = max(limit, min(mostOfHost[host] ?? limit, count))
             mostOfHost[host] = most
             if count > most { throw Nonsense("\(count) of \(host) run, \(most) may") }
