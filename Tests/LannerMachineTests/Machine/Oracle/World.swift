@@ -211,7 +211,9 @@ final class World {
     /// Of no host more run than may.
     private func checkHosts() throws {
         // Whoever has only to record what is in its place begins without opening a file.
-        for id in machine.slotHolders where !holders.contains(id) { places[index(id)].begunHost = places[index(id)].host }
+        for id in machine.slotHolders where !holders.contains(id) {
+            places[index(id)].begunHost = places[index(id)].host
+        }
         holders = Set(machine.slotHolders)
         let limit = settings.hostLimit ?? .max
         for host in Set(places.map(\.host)).union(places.map(\.begunHost)) {
