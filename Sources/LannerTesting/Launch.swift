@@ -17,6 +17,8 @@ final class Launch: Sendable {
         var network = ManualNetwork()
         var links: (any LinkSource)?
         var notesCoverage = false
+        /// So long a caller carries out what it has asked for; no time passes in a call here, but none may be granted either.
+        var patience = Duration.milliseconds(1)
         /// Whether an exchange that is canceled ends some time later, as those of other processes do.
         var cancelsLater = false
         /// Called by whoever is about to hand changes to the store, has begun an exchange, or has canceled one.
@@ -42,7 +44,7 @@ final class Launch: Sendable {
         let environment = Environment(
             clock: parts.clock, fileSystem: parts.disk, lanes: lanes, network: parts.network,
             links: parts.links, mainLane: lanes.makeLane("main"), operationLane: lanes.makeLane("operation"),
-            seed: parts.seed, notesCoverage: parts.notesCoverage)
+            patience: parts.patience, seed: parts.seed, notesCoverage: parts.notesCoverage)
         manager = SessionManager(
             parts.log.identifier, configuration: configuration, transport: network, store: records, logger: parts.log,
             cache: Cache(parts.log.identifier, downloadPath: "/downloads"), operationQueue: .global(),

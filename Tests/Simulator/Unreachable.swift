@@ -17,9 +17,8 @@ struct Unreachable {
         Rule(
             kinds: [.network],
             places: [
-                .waiting, .openingFile, .asking, .requesting, .transferring, .closing, .verifying, .announcing, .moving,
-                .readdressing, .recording, .waitingToRecord,
-            ], reason: "Whoever neither runs nor waits for a network is not told of it."),
+                .waiting, .openingFile, .asking, .requesting, .transferring, .closing, .verifying, .announcing,
+            ], reason: "Whoever neither holds a slot nor waits for a network is not told of it."),
         Rule(
             kinds: [.unshelve],
             places: Set(Place.allCases).subtracting([

@@ -144,10 +144,15 @@ extension Engine {
     private func settlePlace(_ job: Job, _ request: CheckedRequest) {
         let place = request.place(instead: job.task.place)
         if job.task.status == .succeeded, !fileExists(job.task.filePath) {
-            return enter { state in
-                if state.machine[job.id]?.state == .succeeded { state.move(job, request, to: place ?? job.task.place) }
+            var isAgain = false
+            enter { state in
+                // Or it has begun again already, and nobody was told yet.
+                isAgain = state.machine[job.id]?.state == .succeeded
+                guard isAgain else { return [] }
+                state.move(job, request, to: place ?? job.task.place)
                 return [.user(.downloadAgain, [job.id], nil)]
             }
+            if isAgain { return }
         }
         guard let place, place != job.task.place else { return }
         let error = LannerError.fileNameIsFixed(job.task.place.description, asked: place.description)
@@ -189,9 +194,6 @@ extension Engine {
         do throws(FileError) { return try environment.fileSystem.size(of: path) != nil } catch { return true }
     }
 
-    /// So long a caller carries out what it has asked for: whoever calls for many is not to wait for all of them.
-    private static let patience = Duration.milliseconds(1)
-
     /// A verb over some downloads, or over all of the present context when nil; `done` is called exactly once, when all
     /// have come to rest, also when there was nothing to do. Before them the machine is told of other events. Only a patient
     /// caller carries out all of it.
@@ -202,7 +204,7 @@ extension Engine {
         var isTaken = false
         var unwanted: [Job] = []
         if ids == nil, case .remove = verb { dropLeftovers() }
-        enter(patience: isPatient ? nil : Self.patience) { state in
+        enter(patience: isPatient ? nil : environment.patience) { state in
             isTaken = true
             let ids = ids ?? state.scope.ids.sorted()
             unwanted = state.note(verb, ids)

@@ -104,6 +104,8 @@ package struct Environment: Sendable {
     package var mainLane: any Lane
     /// The lane of the other callbacks; nil for the manager's operation queue.
     package var operationLane: (any Lane)?
+    /// So long a caller carries out what it has asked for: whoever calls for many is not to wait for all of them.
+    package var patience: Duration
     /// Decides the jitter of retries.
     package var seed: UInt64
     /// Whether the machine writes down in which states it meets which events.
@@ -114,7 +116,7 @@ package struct Environment: Sendable {
         clock: any SessionManager.Clock = SystemClock(), fileSystem: any FileSystem = PosixFileSystem(),
         lanes: any LaneFactory = PooledLanes(), network: any NetworkMonitor = DefaultNetworkMonitor.make(),
         links: (any LinkSource)? = nil, mainLane: any Lane = DispatchLane(.main), operationLane: (any Lane)? = nil,
-        seed: UInt64 = .random(in: 0 ... .max), notesCoverage: Bool = false
+        patience: Duration = .milliseconds(1), seed: UInt64 = .random(in: 0 ... .max), notesCoverage: Bool = false
     ) {
         self.clock = clock
         self.fileSystem = fileSystem
@@ -123,6 +125,7 @@ package struct Environment: Sendable {
         self.links = links
         self.mainLane = mainLane
         self.operationLane = operationLane
+        self.patience = patience
         self.seed = seed
         self.notesCoverage = notesCoverage
     }

@@ -47,11 +47,14 @@ extension SessionManager {
     /// How many downloads hold a slot.
     package var heldSlots: Int { engine.state.withLock { $0.machine.heldSlots } }
 
-    /// How many downloads have begun with a URL of a host and have their file open, by host.
-    package var openFilesByHost: [String: Int] {
+    /// How many slots are held for which host.
+    package var heldSlotsByHost: [HostID: Int] { engine.state.withLock { $0.machine.heldSlotsByHost } }
+
+    /// The URLs that downloads whose file is open have begun with, by host.
+    package var openURLsByHost: [HostID: [URL]] {
         let jobs = engine.state.withLock { state in state.machine.slotHolders.compactMap { state.jobs[$0] } }
-        let hosts = jobs.compactMap { job in job.state.withLock { $0.file == nil ? nil : $0.attempted.url.host } }
-        return Dictionary(hosts.map { ($0, 1) }, uniquingKeysWith: +)
+        let urls = jobs.compactMap { job in job.state.withLock { $0.file == nil ? nil : $0.attempted.url } }
+        return Dictionary(grouping: urls) { HostID(of: $0) }
     }
 
     /// The pairs of state and event that the machine has met; nil while nobody wants to know.

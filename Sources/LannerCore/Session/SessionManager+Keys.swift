@@ -165,7 +165,9 @@ extension SessionManager {
     ///     there are none.
     public func startWaiting(list: String? = nil, onMainQueue: Bool = true, handler: Handler? = nil) {
         let ids = engine.state.withLock { state in
-            (list.map { state.scope.roll(of: $0) } ?? state.scope.roll).ids([.suspended])
+            let suspended = (list.map { state.scope.roll(of: $0) } ?? state.scope.roll).ids([.suspended])
+            // Some may have been started, and nobody was told yet.
+            return suspended.filter { state.machine[$0]?.state == .suspended }
         }
         perform(.startAdded, ids.sorted(), true, onMainQueue, handler, self)
     }

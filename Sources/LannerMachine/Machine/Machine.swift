@@ -38,6 +38,9 @@ package struct Machine: Sendable {
     /// How many downloads hold a slot.
     package var heldSlots: Int { holders.count }
 
+    /// How many slots are held for which host.
+    package var heldSlotsByHost: [HostID: Int] { Dictionary(holders.values.map { ($0, 1) }, uniquingKeysWith: +) }
+
     /// Who runs, with a slot or without, in no particular order.
     package var running: [DownloadID] { Array(holders.keys) + finishing }
 

@@ -1,13 +1,15 @@
 import Foundation
 import LannerCore
+import LannerMachine
 
 /// Looks at a manager and at its transport after everything that happens, also in the middle of something else.
 final class Lookout: Sendable {
     private struct Seen {
         var requests = 0
         var running = 0
-        /// By host, as long as that is limited.
-        var files: [String: Int]?
+        /// How many of a host have run since before its limit was changed: they may go on, also those whose file is yet to
+        /// be opened.
+        var older: [HostID: Int] = [:]
     }
 
     private let journal: Journal
@@ -21,31 +23,39 @@ final class Lookout: Sendable {
         let requests = transport.requests
         let (running, configuration) = (manager.heldSlots, manager.configuration)
         let perHost = configuration.maxConcurrentTasksPerHost
-        // So few cannot be too many of any host.
-        let files = perHost.map { running > $0 ? manager.openFilesByHost : [:] }
         let before = seen.withLock { seen in
-            defer { seen = Seen(requests: requests.count, running: running, files: files) }
+            defer { (seen.requests, seen.running) = (requests.count, running) }
             return seen
         }
         for request in requests[before.requests...] { look(at: request) }
         if requests.count > 256 { forgetRequests(of: transport) }
         let limit = configuration.maxConcurrentTasksLimit
         if running > before.running, running > limit { journal.report(.limit, "\(running) run, \(limit) may") }
-        guard let perHost, let files, let old = before.files else { return }
-        for (host, count) in files where count > old[host] ?? 0 && count > perHost {
-            journal.report(.limit, "\(count) of \(host) run, \(perHost) may")
+        let older = before.older.isEmpty ? [:] : stillRunning(before.older, in: manager)
+        // So few cannot be too many of any host.
+        guard let perHost, running > perHost else { return }
+        for (host, urls) in manager.openURLsByHost where urls.count > max(older[host] ?? 0, perHost) {
+            journal.report(.limit, "\(urls) run, \(perHost) of a host may")
         }
+    }
+
+    private func stillRunning(_ older: [HostID: Int], in manager: SessionManager) -> [HostID: Int] {
+        let held = manager.heldSlotsByHost
+        let older = Dictionary(
+            uniqueKeysWithValues: older.compactMap { host, count in held[host].map { (host, min(count, $0)) } })
+        seen.withLock { $0.older = older }
+        return older
     }
 
     /// Other limits follow: what runs now may go on.
     func lookBeforeOtherLimits(at manager: SessionManager, _ transport: ScriptedTransport) {
         look(at: manager, transport)
-        seen.withLock { $0.files = manager.openFilesByHost }
+        seen.withLock { $0.older = manager.heldSlotsByHost }
     }
 
     /// A manager that is new runs nothing yet.
     func begin() {
-        seen.withLock { ($0.running, $0.files) = (0, [:]) }
+        seen.withLock { ($0.running, $0.older) = (0, [:]) }
     }
 
     private func forgetRequests(of transport: ScriptedTransport) {

@@ -92,6 +92,7 @@ public final class World {
         let parts = Launch.Parts(
             transport: transport, clock: clock, disk: disk, log: meanwhile, lanes: lanes, seed: random.next(),
             network: network, links: links, notesCoverage: true,
+            patience: seed % 4 == 1 ? .zero : .milliseconds(1),
             cancelsLater: transport.traits.outlivesProcess || random.chance(1, in: 4),
             meanwhile: meanwhile.pass)
         conflictPolicy = Self.conflictPolicy(of: seed)
