@@ -27,7 +27,7 @@ import Testing
         let lines = record.reports.withLock { $0 }.compactMap(Wording.line)
         #expect(
             lines == ["lanner: http://127.0.0.1/x: this cannot be asked for; check the URL and the header fields"])
-        #expect(await session.tidy(outcomes))
+        #expect(await session.tidy(outcomes, in: StateDirectory(in: place.url.path)))
     }
 
     @Test func downloadsMoreThanAreAddedAtOnce() async throws {
@@ -48,7 +48,7 @@ import Testing
             let expected = LoopbackServer.Resource(.generated(seed: UInt64(index), length: 10)).bytes
             #expect(try Data(contentsOf: place.url.appendingPathComponent(name)) == Data(expected))
         }
-        #expect(await session.tidy(outcomes))
+        #expect(await session.tidy(outcomes, in: StateDirectory(in: place.url.path)))
     }
 
     @Test func addsNoMoreWhenItIsInterrupted() async throws {
@@ -61,7 +61,7 @@ import Testing
         let outcomes = await session.run()
         #expect(outcomes.count == urls.count && outcomes.allSatisfy { $0 == .suspended })
         #expect(session.manager.tasks.count == 256)
-        #expect(await !session.tidy(outcomes))
+        #expect(await !session.tidy(outcomes, in: StateDirectory(in: place.url.path)))
     }
 
     private func session(

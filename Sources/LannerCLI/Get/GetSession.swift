@@ -137,14 +137,19 @@ struct GetSession: Sendable {
     ///
     /// When all is done that is everything. Else the files that are there are remembered, so that the same command
     /// does not download them again, and the failures that left bytes.
-    func tidy(_ outcomes: [Outcome]) async -> Bool {
+    func tidy(_ outcomes: [Outcome], in state: StateDirectory) async -> Bool {
         let isDone = outcomes.allSatisfy { $0 == .done }
         let useless = zip(plan.items, outcomes).compactMap { item, outcome in
             manager.fetchTask(item.url).flatMap { isDone || Self.isUseless($0, outcome) ? $0 : nil }
         }
-        await forget(useless)
-        let isEmpty = manager.tasks.isEmpty
         await settle()
+        // The records of many go faster together.
+        var isEmpty = isDone && useless.count == manager.tasks.count && state.removeRecords()
+        if !isEmpty {
+            await forget(useless)
+            isEmpty = manager.tasks.isEmpty
+            await settle()
+        }
         manager.invalidate()
         // The process ends now: to give back the memory piece by piece would only take time.
         _ = Unmanaged.passRetained(manager)
