@@ -68,6 +68,7 @@ struct GetCommand {
         configuration.retryPolicy.maximumRetries = options.retries
         configuration.maximumBytesPerSecond = options.rateLimit
         configuration.checksServerDigests = options.checksServerDigests
+        configuration.postsNotifications = false
         // Whoever types a command has chosen the network.
         configuration.allowsCellularAccess = true
         return configuration
@@ -97,9 +98,8 @@ struct GetCommand {
     }
 
     private func obstacle(_ item: GetPlan.Item) -> Trouble? {
-        var isDirectory: ObjCBool = false
-        guard FileManager.default.fileExists(atPath: item.path, isDirectory: &isDirectory), isDirectory.boolValue
-        else { return nil }
+        var status = stat()
+        guard stat(item.path, &status) == 0, status.st_mode & S_IFMT == S_IFDIR else { return nil }
         return Trouble(
             code: "disk.inTheWay", reason: "\(item.path) is a directory", advice: "choose another name", exitCode: .disk
         )

@@ -28,6 +28,7 @@ struct GetPlan: Sendable, Equatable {
             let name = try options.output.map { output throws(UsageError) in try Self.split(output, in: nil).name }
             try add(url, name, options.checksum, options.mirrors, options.headers)
         }
+        items.reserveCapacity(items.count + list.count)
         for entry in list {
             do throws(UsageError) {
                 try add(entry.url, entry.name, entry.checksum, entry.mirrors, options.headers)
@@ -42,10 +43,11 @@ struct GetPlan: Sendable, Equatable {
     private mutating func add(
         _ text: String, _ name: String?, _ checksum: Checksum.Digest?, _ mirrors: [String], _ headers: HeaderFields
     ) throws(UsageError) {
-        let (url, shown) = try Self.url(text)
+        let (url, address) = try Self.url(text)
+        let shown = address.text
         do throws(DownloadFailure) {
             // What the library would refuse: user info that cannot be sent, for example.
-            _ = try Destination(url: url, fields: headers)
+            _ = try Destination(address, fields: headers)
         } catch {
             throw UsageError("\(shown): \(error.detail.withoutFullStop)")
         }
@@ -55,10 +57,10 @@ struct GetPlan: Sendable, Equatable {
         items.append(Item(url: url, shownURL: shown, name: name, path: path, checksum: checksum, mirrors: others))
     }
 
-    private static func url(_ text: String) throws(UsageError) -> (URL, shown: String) {
+    private static func url(_ text: String) throws(UsageError) -> (URL, WebAddress) {
         guard let url = URL(string: text) else { throw UsageError("\(text.quoted) is no URL") }
         do throws(WebAddress.Refusal) {
-            return (url, try WebAddress(url.absoluteString).text)
+            return (url, try WebAddress(url.absoluteString))
         } catch {
             throw UsageError("the URL \(withoutUser(url).quoted) \(error.reason)")
         }
@@ -86,13 +88,17 @@ struct GetPlan: Sendable, Equatable {
 
     /// Two downloads cannot have one name, nor one URL.
     private func checkTwins() throws(UsageError) {
-        var names: [String: Item] = [:]
-        var urls: Set<URL> = []
-        for item in items {
-            guard urls.insert(item.url).inserted else { throw UsageError("\(item.shownURL) is given twice") }
-            if let other = names.updateValue(item, forKey: item.name) {
+        var names: [String: Int] = [:]
+        var urls: Set<String> = []
+        names.reserveCapacity(items.count)
+        urls.reserveCapacity(items.count)
+        for (index, item) in items.enumerated() {
+            guard urls.insert(item.url.absoluteString).inserted else {
+                throw UsageError("\(item.shownURL) is given twice")
+            }
+            if let other = names.updateValue(index, forKey: item.name) {
                 throw UsageError(
-                    "\(other.shownURL) and \(item.shownURL) would both be saved as \(item.name.quoted); "
+                    "\(items[other].shownURL) and \(item.shownURL) would both be saved as \(item.name.quoted); "
                         + "name one by out=NAME in a list (-i), or by -o in a call of its own")
             }
         }

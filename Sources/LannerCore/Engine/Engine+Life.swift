@@ -37,6 +37,7 @@ extension Engine {
             state.fileNaming = configuration.fileNaming
             state.conflictPolicy = configuration.fileConflictPolicy
             state.progressInterval = max(.zero, configuration.progressInterval)
+            postsNotifications.withLock { $0 = configuration.postsNotifications }
             limit(settings.rateLimit)
             let news = state.gate.news()
             // Nobody is admitted in between by what does not hold any more.

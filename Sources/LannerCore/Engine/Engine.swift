@@ -22,6 +22,8 @@ final class Engine: Sendable {
     let boot: String?
     let state: Locked<EngineState>
     let logging: Locked<Logging>
+    /// Whether anybody is to be posted anything.
+    let postsNotifications = Locked(true)
     /// What waits for the disk.
     let load = WriteLoad()
     /// Keeps the limits on bandwidth. Locked for moments only, also inside other locks.

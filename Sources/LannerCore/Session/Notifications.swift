@@ -49,8 +49,12 @@ extension Notification {
 }
 
 extension Engine {
+    /// As it is configured just now.
+    var isPosting: Bool { postsNotifications.withLock { $0 } }
+
     /// Posts that tasks were added, and wait if they were started.
     func postAdded(_ tasks: [DownloadTask]) {
+        guard isPosting else { return }
         let waiting = tasks.filter { $0.status == .waiting }
         operationLane.run {
             for task in tasks { NotificationCenter.default.post(name: DownloadTask.addedNotification, object: task) }
@@ -62,6 +66,7 @@ extension Engine {
 
     /// Posts that a task has another status.
     func postStatus(of task: DownloadTask, _ status: Status, isDiskFull: Bool) {
+        guard isPosting else { return }
         let names = status.notifications + (isDiskFull ? [DownloadTask.fullSpaceNotification] : [])
         guard !names.isEmpty else { return }
         operationLane.run {
@@ -72,6 +77,7 @@ extension Engine {
 
     /// Posts that a running task has advanced, unless that is on its way already.
     func postProgress(of task: DownloadTask) {
+        guard isPosting else { return }
         let isDue = task.state.withLock { state in
             defer { state.pending.isRunning = true }
             return !state.pending.isRunning

@@ -102,6 +102,10 @@ public struct SessionConfiguration: Sendable, Hashable {
     /// Zero, the default, holds nothing back: a task tells at most four times a second anyway, when it is looked at. Set
     /// more where there are many tasks, or telling costs much.
     public var progressInterval: Duration = .zero
+    /// Whether tasks and their manager post notifications, such as ``DownloadTask/didCompleteNotification``. True by
+    /// default. What nobody observes costs time all the same: set it to false where there are many small files and no
+    /// observers.
+    public var postsNotifications = true
 
     /// How a file is named for which the caller gives no name; holds for downloads that are asked for from then on.
     public var fileNaming = FileNaming.urlDigest

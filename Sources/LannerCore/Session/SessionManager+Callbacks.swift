@@ -70,6 +70,7 @@ extension SessionManager {
     }
 
     private func postRunning() {
+        guard engine.isPosting else { return state.withLock { $0.pending.isRunning = false } }
         engine.operationLane.run { [weak self] in
             guard let self else { return }
             state.withLock { $0.pending.isRunning = false }
@@ -80,6 +81,7 @@ extension SessionManager {
     func tellEnd(_ status: Status) {
         let callback = state.withLock { $0.callbacks.ended(succeeded: status == .succeeded) }
         if let callback { engine.dispatch(callback, self) }
+        guard engine.isPosting else { return }
         engine.operationLane.run { [weak self] in
             if let self { NotificationCenter.default.post(name: Self.didCompleteNotification, object: self) }
         }

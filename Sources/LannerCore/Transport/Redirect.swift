@@ -16,13 +16,20 @@ package struct Destination: Sendable, Hashable {
     ///
     /// User info in the URL becomes `Authorization: Basic`, unless the fields have an `Authorization` already.
     package init(url: URL, fields: HeaderFields) throws(DownloadFailure) {
-        try RequestCheck.check(fields)
+        let address: WebAddress
         do throws(WebAddress.Refusal) {
             address = try WebAddress(url.absoluteString)
         } catch {
             throw Self.unacceptable("The URL \(Self.redacted(url.absoluteString)) \(error.reason).")
         }
-        self.url = try Self.url(of: address)
+        try self.init(address, fields: fields)
+    }
+
+    /// The same for a URL that was taken apart.
+    package init(_ address: WebAddress, fields: HeaderFields) throws(DownloadFailure) {
+        try RequestCheck.check(fields)
+        self.address = address
+        url = try Self.url(of: address)
         self.fields = fields
         if let userInfo = address.userInfo, fields["Authorization"] == nil {
             self.fields["Authorization"] = try Self.basicCredentials(userInfo)

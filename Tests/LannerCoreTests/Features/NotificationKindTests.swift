@@ -37,6 +37,22 @@ import Testing
         }
     }
 
+    @Test func noneIsPostedUnlessItIsWanted() {
+        var configuration = SessionConfiguration()
+        configuration.postsNotifications = false
+        let bench = TestBench(configuration: configuration)
+        bench.transport.serveElsewhere(.init(large))
+        let posts = Posts(bench.manager)
+        bench.manager.download("https://a.example/1")
+        bench.settle()
+        #expect(bench.manager.succeededTasks.count == 1 && posts.calls.all.isEmpty)
+        bench.manager.configuration.postsNotifications = true
+        bench.manager.download("https://a.example/2")
+        bench.settle()
+        #expect(posts.calls.all.first == "2 added" && posts.calls.all.contains("2 progress"))
+        #expect(posts.calls.all.last == "2 succeeded")
+    }
+
     @Test func eachIsPosted() {
         var configuration = SessionConfiguration()
         configuration.maxConcurrentTasksLimit = 1
