@@ -46,14 +46,12 @@ struct GetSession: Sendable {
     /// Whether the file is there and needs no download: it has the digest asked for; or, none being asked for, an
     /// earlier call that was not finished put it there. nil: it does.
     private func presence(_ item: GetPlan.Item, _ task: DownloadTask?) -> Validation? {
-        guard let size = fileSize(item.path) else { return nil }
+        guard item.checksum != nil || task?.status == .succeeded, let size = fileSize(item.path) else { return nil }
         if let expected = item.checksum {
             let actual = try? Checksum.digest(ofFileAt: item.path, algorithm: expected.algorithm)
             return actual == expected ? .correct : nil
         }
-        guard let task, task.status == .succeeded, task.fileName == item.name, task.totalBytes == size else {
-            return nil
-        }
+        guard let task, task.fileName == item.name, task.totalBytes == size else { return nil }
         return task.validation
     }
 
