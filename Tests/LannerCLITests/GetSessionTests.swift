@@ -27,7 +27,7 @@ import Testing
         let lines = record.reports.withLock { $0 }.compactMap(Wording.line)
         #expect(
             lines == ["lanner: http://127.0.0.1/x: this cannot be asked for; check the URL and the header fields"])
-        #expect(await session.tidy(outcomes, in: StateDirectory(in: place.url.path)))
+        #expect(await session.tidy(outcomes))
     }
 
     @Test func downloadsMoreThanAreAddedAtOnce() async throws {
@@ -48,7 +48,25 @@ import Testing
             let expected = LoopbackServer.Resource(.generated(seed: UInt64(index), length: 10)).bytes
             #expect(try Data(contentsOf: place.url.appendingPathComponent(name)) == Data(expected))
         }
-        #expect(await session.tidy(outcomes, in: StateDirectory(in: place.url.path)))
+        #expect(await session.tidy(outcomes))
+    }
+
+    /// What an earlier command has left there is not lost, though this one is done.
+    @Test func keepsTheRecordsOfOthers() async throws {
+        let place = try Workplace()
+        let server = try LoopbackServer()
+        server.put("file.bin", .init(.generated(seed: 1, length: 10)))
+        let url = server.url("file.bin").absoluteString
+        let plan = try GetPlan(GetOptions(urls: [url], directory: place.url.path))
+        let session = session(plan, Record())
+        let other = "http://127.0.0.1/other"
+        session.manager.download(DownloadRequest(other, startsImmediately: false))
+        let outcomes = await session.run()
+        #expect(outcomes == [.done])
+        #expect(await !session.tidy(outcomes))
+        let next = self.session(plan, Record()).manager
+        #expect(next.tasks.map(\.key) == [other])
+        next.invalidate()
     }
 
     @Test func addsNoMoreWhenItIsInterrupted() async throws {
@@ -61,7 +79,7 @@ import Testing
         let outcomes = await session.run()
         #expect(outcomes.count == urls.count && outcomes.allSatisfy { $0 == .suspended })
         #expect(session.manager.tasks.count == 256)
-        #expect(await !session.tidy(outcomes, in: StateDirectory(in: place.url.path)))
+        #expect(await !session.tidy(outcomes))
     }
 
     private func session(

@@ -51,7 +51,7 @@ struct GetCommand {
             interruption: interruption)
         let outcomes = await session.run()
         if interruption.received != nil { reporter.note("Stopped. The same command goes on from there.") }
-        if await session.tidy(outcomes, in: state) { state.remove() }
+        if await session.tidy(outcomes) { state.remove() }
         return .worst(outcomes.map(\.exitCode) + (interruption.received.map { [.signal($0)] } ?? []))
     }
 

@@ -39,7 +39,7 @@ struct GetSession: Sendable {
                 missing.append(index)
             }
         }
-        await forget(gone)
+        await remove(gone)
         return missing
     }
 
@@ -135,30 +135,35 @@ struct GetSession: Sendable {
     ///
     /// When all is done that is everything. Else the files that are there are remembered, so that the same command
     /// does not download them again, and the failures that left bytes.
-    func tidy(_ outcomes: [Outcome], in state: StateDirectory) async -> Bool {
+    func tidy(_ outcomes: [Outcome]) async -> Bool {
         let isDone = outcomes.allSatisfy { $0 == .done }
         let useless = zip(plan.items, outcomes).compactMap { item, outcome in
             manager.fetchTask(item.url).flatMap { isDone || Self.isUseless($0, outcome) ? $0 : nil }
         }
-        await settle()
-        // The records of many go faster together.
-        var isEmpty = isDone && useless.count == manager.tasks.count && state.removeRecords()
-        if !isEmpty {
-            await forget(useless)
-            isEmpty = manager.tasks.isEmpty
-            await settle()
-        }
+        let isEmpty = await isDone ? dropAll(useless) : forget(useless)
         manager.invalidate()
         // The process ends now: to give back the memory piece by piece would only take time.
         _ = Unmanaged.passRetained(manager)
         return isEmpty
     }
 
-    /// Returns when the records of all that was reported are with the store: requests are answered in order.
-    private func settle() async {
+    /// The records of many go faster together than the tasks do, one after the other; true when those were all.
+    private func dropAll(_ tasks: [DownloadTask]) async -> Bool {
+        let areDropped = await withCheckedContinuation { continuation in
+            manager.dropRecords(of: tasks) { continuation.resume(returning: $0) }
+        }
+        return areDropped && tasks.count == manager.tasks.count
+    }
+
+    /// Returns when the records of all that was reported are with the store: requests are answered in order. True when no
+    /// task is left.
+    private func forget(_ tasks: [DownloadTask]) async -> Bool {
+        await remove(tasks)
+        let isEmpty = manager.tasks.isEmpty
         await withCheckedContinuation { continuation in
             manager.totalSuspend(onMainQueue: false) { _ in continuation.resume() }
         }
+        return isEmpty
     }
 
     /// Whether it failed and left no bytes, or the wrong ones.
@@ -169,7 +174,7 @@ struct GetSession: Sendable {
         }
     }
 
-    private func forget(_ tasks: [DownloadTask]) async {
+    private func remove(_ tasks: [DownloadTask]) async {
         if tasks.isEmpty { return }
         await withCheckedContinuation { continuation in
             manager.remove(tasks, onMainQueue: false) { _ in continuation.resume() }

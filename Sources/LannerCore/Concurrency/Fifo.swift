@@ -1,5 +1,6 @@
 /// What waits in line. Adding and, over time, taking cost the same however many wait.
 struct Fifo<Element> {
+    private static var many: Int { 64 }
     /// What lies before `head` was taken.
     private var elements: [Element?] = []
     private var head = 0
@@ -34,9 +35,9 @@ struct Fifo<Element> {
     /// Now and then, so that taking stays cheap; and what a rush has taken is not kept for ever.
     private mutating func cut() {
         if head == elements.count {
-            elements.removeAll(keepingCapacity: head < 64)
-        } else if head >= 64, head * 2 >= elements.count {
-            elements.removeFirst(head)
+            elements.removeAll(keepingCapacity: elements.capacity <= 2 * Self.many)
+        } else if head >= Self.many, head * 2 >= elements.count {
+            elements = Array(elements[head...])
         } else {
             return
         }

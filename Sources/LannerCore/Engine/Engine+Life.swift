@@ -73,9 +73,10 @@ extension Engine {
         if !interrupted.isEmpty { handle(.user(.start, interrupted, nil)) }
     }
 
-    /// Forgets records that no download has.
-    func forget(_ keys: [String]) {
+    /// Forgets records that no download has, or that none needs; `done` is told whether that was kept.
+    func forget(_ keys: [String], _ done: (@Sendable (Bool) -> Void)? = nil) {
         var pending = PendingChanges()
+        pending.completions = done.map { [$0] } ?? []
         pending.changes = keys.map { .remove(key: $0) }
         pending.durability = .machine
         pending.forgets = true

@@ -77,15 +77,15 @@ final class Engine: Sendable {
     }
 
     /// Runs work behind all that has happened so far, before all that happens later: at once, or by whoever is the
-    /// drainer now.
-    func inOrder(_ work: @escaping @Sendable () -> Void) {
+    /// drainer now. With `patience` the caller stays no longer than that for actions of others.
+    func inOrder(patience: Duration? = nil, _ work: @escaping @Sendable () -> Void) {
         let isDrainer = state.withLock { state -> Bool? in
             guard !state.isInvalidated, let ticket = state.makeTicket(work) else { return nil }
             state.actions.append(.answer(ticket))
             return state.becomeDrainer()
         }
         switch isDrainer {
-        case true?: drain()
+        case true?: drain(until: patience.map { environment.clock.now + $0 })
         case false?: break
         case nil: work()
         }

@@ -89,11 +89,13 @@ final class GroupSums: EventSource {
 
     private let state = Locked(State())
     private let observed = Locked<[(task: DownloadTask, observer: Observer<DownloadEvent>)]>([])
-    /// Whose clock and interval are the group's.
-    private let engine: Engine?
+    /// Those of the tasks' managers, each once; the clock and the interval of the first are the group's.
+    private let engines: [Engine]
+    private var engine: Engine? { engines.first }
 
     init(_ tasks: [DownloadTask]) {
-        engine = tasks.first?.engine
+        var seen: Set<ObjectIdentifier> = []
+        engines = tasks.compactMap(\.engine).filter { seen.insert(ObjectIdentifier($0)).inserted }
         state.withLock { $0.open = tasks.count }
     }
 
@@ -150,8 +152,8 @@ final class GroupSums: EventSource {
 
     // MARK: Observers
 
-    func inOrder(_ work: @escaping @Sendable () -> Void) {
-        if let engine { engine.inOrder(work) } else { work() }
+    func listen(_ begin: @escaping @Sendable () -> Void) {
+        engines.reduce(begin) { next, engine in { engine.listen(next) } }()
     }
 
     func add(_ makeObserver: (AggregateProgress) -> Observer<AggregateProgress>) {

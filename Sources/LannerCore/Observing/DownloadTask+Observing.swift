@@ -35,8 +35,8 @@ extension DownloadTask {
 }
 
 extension DownloadTask: EventSource {
-    func inOrder(_ work: @escaping @Sendable () -> Void) {
-        if let engine { engine.inOrder(work) } else { work() }
+    func listen(_ begin: @escaping @Sendable () -> Void) {
+        if let engine { engine.listen(begin) } else { begin() }
     }
 
     func add(_ makeObserver: (DownloadEvent) -> Observer<DownloadEvent>) {

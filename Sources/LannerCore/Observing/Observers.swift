@@ -44,8 +44,8 @@ struct Observers<Event: Sendable>: Sendable {
 protocol EventSource: AnyObject, Sendable {
     associatedtype ObservedEvent: QueuedEvent
 
-    /// Runs work behind all that was asked for before, so that how things stand is what came of that.
-    func inOrder(_ work: @escaping @Sendable () -> Void)
+    /// Lets somebody begin to listen behind all that was asked for before, so that how things stand is what came of that.
+    func listen(_ begin: @escaping @Sendable () -> Void)
     /// Adds an observer, made with the event that says how things stand; ends it at once when nothing more comes.
     func add(_ makeObserver: (ObservedEvent) -> Observer<ObservedEvent>)
     func remove(_ observer: Observer<ObservedEvent>)
@@ -56,7 +56,7 @@ extension EventSource {
     func makeSequence() -> EventSequence<ObservedEvent> {
         let listener = Listener<ObservedEvent>()
         let observer = Observer(receive: listener.receive, end: listener.end)
-        inOrder { [self] in
+        listen { [self] in
             add { first in
                 listener.receive(first)
                 return observer
@@ -69,7 +69,7 @@ extension EventSource {
     func makeObservation(on lane: any Lane, _ handler: @escaping @Sendable (ObservedEvent) -> Void) -> Observation {
         let delivery = ObserverDelivery(lane, handler)
         let observer = Observer(receive: delivery.receive, end: delivery.end)
-        inOrder { [self] in
+        listen { [self] in
             add { first in
                 delivery.keep(first)
                 return observer

@@ -28,6 +28,10 @@ extension SessionManager {
 }
 
 extension Engine: EventSource {
+    func listen(_ begin: @escaping @Sendable () -> Void) {
+        inOrder(patience: environment.patience, begin)
+    }
+
     func add(_ makeObserver: (SessionEvent) -> Observer<SessionEvent>) {
         let (observer, isAdded) = state.withLock { state in
             let observer = makeObserver(.status(state.scope.totals.status))

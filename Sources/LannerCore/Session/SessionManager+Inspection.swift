@@ -44,17 +44,29 @@ extension SessionManager {
         engine.state.withLock { $0.machine[task.id] }.map { Coverage.Place($0.state) }
     }
 
+    /// Forgets the records of tasks at rest, in one commit, and not the tasks: for who is about to end the manager. Calls
+    /// `done` exactly once, with whether the store has done so, when that and all that was to be recorded before is with it.
+    package func dropRecords(of tasks: [DownloadTask], _ done: @escaping @Sendable (Bool) -> Void) {
+        let keys = engine.ids(of: tasks).map(DownloadRecord.key)
+        if keys.isEmpty { return done(true) }
+        engine.inOrder { [engine] in
+            if engine.isOver { done(false) } else { engine.forget(keys, done) }
+        }
+    }
+
     /// How many downloads hold a slot.
     package var heldSlots: Int { engine.state.withLock { $0.machine.heldSlots } }
 
-    /// How many slots are held for which host.
-    package var heldSlotsByHost: [HostID: Int] { engine.state.withLock { $0.machine.heldSlotsByHost } }
+    /// Who holds a slot.
+    package var slotHolders: Set<DownloadID> { engine.state.withLock { Set($0.machine.slotHolders) } }
 
-    /// The URLs that downloads whose file is open have begun with, by host.
-    package var openURLsByHost: [HostID: [URL]] {
+    /// The downloads whose file is open, by the host of the URL they have begun with.
+    package var openFilesByHost: [String: [DownloadID]] {
         let jobs = engine.state.withLock { state in state.machine.slotHolders.compactMap { state.jobs[$0] } }
-        let urls = jobs.compactMap { job in job.state.withLock { $0.file == nil ? nil : $0.attempted.url } }
-        return Dictionary(grouping: urls) { HostID(of: $0) }
+        let open = jobs.compactMap { job in
+            job.state.withLock { $0.file == nil ? nil : $0.attempted.url.host }.map { (host: $0, id: job.id) }
+        }
+        return Dictionary(grouping: open, by: \.host).mapValues { $0.map(\.id) }
     }
 
     /// The pairs of state and event that the machine has met; nil while nobody wants to know.

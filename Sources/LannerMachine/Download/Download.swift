@@ -107,8 +107,11 @@ enum SlotClaim: Equatable {
     case none
     case wants
     case holds
-    /// None any more, though it still runs.
-    case runsWithout
+    /// That of its list and that of its host, though none of all any more: it still runs.
+    case holdsPart
+
+    /// Whether of a slot at least a part is held.
+    var isHeld: Bool { self == .holds || self == .holdsPart }
 }
 
 extension Download {
@@ -118,7 +121,7 @@ extension Download {
         case .waiting(.slot): .wants
         case .waiting(.retry), .waiting(.network), .waiting(.disk), .waiting(.shelved): .none
         case .opening, .transferring, .verifying: .holds
-        case .publishing(let publishing): publishing.step == .announcing ? .holds : .runsWithout
+        case .publishing(let publishing): publishing.step == .announcing ? .holds : .holdsPart
         case .pausing(let pausing): pausing.step == .closing ? .holds : .none
         case .suspended, .failed, .succeeded: .none
         }

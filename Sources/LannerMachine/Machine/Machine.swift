@@ -10,8 +10,8 @@ package struct Machine: Sendable {
     private var armed: [Duration] = []
     /// Who holds a slot, and of which host: that of the URL it began with.
     private var holders: [DownloadID: HostID] = [:]
-    /// Who runs without a slot.
-    private var finishing: Set<DownloadID> = []
+    /// The same of who holds the part of a slot that is its list's and its host's.
+    private var finishing: [DownloadID: HostID] = [:]
     /// Whose slots stay empty when they leave them.
     private var leaving: Set<DownloadID> = []
     private var waitingForNetwork: Set<DownloadID> = []
@@ -32,17 +32,14 @@ package struct Machine: Sendable {
     /// Every download, in no particular order, but the same one every time.
     package var ids: [DownloadID] { roster.ids }
 
-    /// Who holds a slot, in no particular order.
+    /// Who holds a whole slot, in no particular order.
     package var slotHolders: Dictionary<DownloadID, HostID>.Keys { holders.keys }
 
-    /// How many downloads hold a slot.
+    /// How many downloads hold a whole slot.
     package var heldSlots: Int { holders.count }
 
-    /// How many slots are held for which host.
-    package var heldSlotsByHost: [HostID: Int] { Dictionary(holders.values.map { ($0, 1) }, uniquingKeysWith: +) }
-
-    /// Who runs, with a slot or without, in no particular order.
-    package var running: [DownloadID] { Array(holders.keys) + finishing }
+    /// Who runs, with a whole slot or with a part, in no particular order.
+    package var running: [DownloadID] { Array(holders.keys) + Array(finishing.keys) }
 
     /// How many downloads there are.
     package var count: Int { roster.count }
@@ -79,7 +76,7 @@ extension Machine {
         switch event {
         case .add(let new): add(new)
         case .user(let verb, let ids, let ticket): user(verb, ids, ticket)
-        case .withhold(let ids): leaving.formUnion(ids.filter { holders[$0] != nil })
+        case .withhold(let ids): leaving.formUnion(ids.filter { holders[$0] != nil || finishing[$0] != nil })
         case .relist(let id, let list): change(id, .relist) { download, _ in download.list = list }
         case .readdress(let id, let host): change(id, .readdress) { $0.readdress(to: host, &$1) }
         case .prioritize(let id, let priority):
@@ -180,23 +177,26 @@ extension Machine {
         guard before != after else { return }
         if before.claim == .wants { slots.leave(place) }
         // What runs goes on with the URL it began with.
-        let host = before.claim == .holds ? release(change) : after.host
-        if before.claim == .runsWithout { finishing.remove(change.id) }
+        let host = before.claim.isHeld ? release(change) : after.host
         if before.isForNetwork { waitingForNetwork.remove(change.id) }
         if after.claim == .wants { slots.join(place, after.list, after.host, after.turn) }
-        if after.claim == .holds {
-            holders[change.id] = host
-            slots.hold(after.list, host)
-        }
-        if after.claim == .runsWithout { finishing.insert(change.id) }
+        if after.claim.isHeld { hold(change, host) }
         if after.isForNetwork { waitingForNetwork.insert(change.id) }
+    }
+
+    private mutating func hold(_ change: Change, _ host: HostID) {
+        let isPart = change.after.claim == .holdsPart
+        if isPart { finishing[change.id] = host } else { holders[change.id] = host }
+        slots.hold(change.after.list, host, isPart: isPart)
     }
 
     /// Says of which host the slot was.
     private mutating func release(_ change: Change) -> HostID {
-        let host = holders.removeValue(forKey: change.id) ?? change.before.host
-        let staysEmpty = change.after.claim != .holds && leaving.remove(change.id) != nil
-        slots.release(change.before.list, host, staysEmpty: staysEmpty)
+        let isPart = change.before.claim == .holdsPart
+        let held = isPart ? finishing.removeValue(forKey: change.id) : holders.removeValue(forKey: change.id)
+        let host = held ?? change.before.host
+        let staysEmpty = !change.after.claim.isHeld && leaving.remove(change.id) != nil
+        slots.release(change.before.list, host, isPart: isPart, staysEmpty: staysEmpty)
         return host
     }
 

@@ -17,7 +17,7 @@ struct SlotQueue: Sendable {
     private var open = IndexedHeap<Turn>()
     /// Slots that are kept empty.
     private var emptied: [(list: String?, host: HostID)] = []
-    /// Slots that are held, or kept empty.
+    /// Slots that are held whole, or kept empty.
     private(set) var taken = 0
 
     init(_ settings: Settings) {
@@ -103,26 +103,31 @@ struct SlotQueue: Sendable {
         settle(number, host)
     }
 
-    /// A slot is given to one of the list, for the host.
-    mutating func hold(_ list: String?, _ host: HostID) {
+    /// A slot is given to one of the list, for the host; or it goes on with those of the list and the host only.
+    mutating func hold(_ list: String?, _ host: HostID, isPart: Bool) {
         take(1, list, host)
+        if !isPart { taken += 1 }
     }
 
-    /// It is given back; or stays empty for the time being.
-    mutating func release(_ list: String?, _ host: HostID, staysEmpty: Bool) {
-        if staysEmpty { emptied.append((list, host)) } else { take(-1, list, host) }
+    /// It is given back; or stays empty for the time being, among all as well.
+    mutating func release(_ list: String?, _ host: HostID, isPart: Bool, staysEmpty: Bool) {
+        if !isPart { taken -= 1 }
+        take(-1, list, host)
+        if staysEmpty {
+            emptied.append((list, host))
+            hold(list, host, isPart: false)
+        }
     }
 
     /// Slots that were kept empty are there for all.
     mutating func giveBackEmpty() {
-        for (list, host) in emptied { take(-1, list, host) }
+        for (list, host) in emptied { release(list, host, isPart: false, staysEmpty: false) }
         emptied = []
     }
 
     private mutating func take(_ count: Int, _ list: String?, _ host: HostID) {
         let number = number(of: list)
         let wasFull = isFull(host)
-        taken += count
         lists[number].taken += count
         hosts[host, default: Host()].taken += count
         if isFull(host) != wasFull {

@@ -7,9 +7,8 @@ final class Lookout: Sendable {
     private struct Seen {
         var requests = 0
         var running = 0
-        /// How many of a host have run since before its limit was changed: they may go on, also those whose file is yet to
-        /// be opened.
-        var older: [HostID: Int] = [:]
+        /// Who has run since before the limits were changed: they may go on, also those whose file is yet to be opened.
+        var older: Set<DownloadID> = []
     }
 
     private let journal: Journal
@@ -31,31 +30,24 @@ final class Lookout: Sendable {
         if requests.count > 256 { forgetRequests(of: transport) }
         let limit = configuration.maxConcurrentTasksLimit
         if running > before.running, running > limit { journal.report(.limit, "\(running) run, \(limit) may") }
-        let older = before.older.isEmpty ? [:] : stillRunning(before.older, in: manager)
+        let older = before.older.isEmpty ? [] : before.older.intersection(manager.slotHolders)
+        seen.withLock { $0.older = older }
         // So few cannot be too many of any host.
         guard let perHost, running > perHost else { return }
-        for (host, urls) in manager.openURLsByHost where urls.count > max(older[host] ?? 0, perHost) {
-            journal.report(.limit, "\(urls) run, \(perHost) of a host may")
+        for (host, ids) in manager.openFilesByHost where ids.count > perHost && !older.isSuperset(of: ids) {
+            journal.report(.limit, "\(ids.count) of \(host) run, \(perHost) may")
         }
-    }
-
-    private func stillRunning(_ older: [HostID: Int], in manager: SessionManager) -> [HostID: Int] {
-        let held = manager.heldSlotsByHost
-        let older = Dictionary(
-            uniqueKeysWithValues: older.compactMap { host, count in held[host].map { (host, min(count, $0)) } })
-        seen.withLock { $0.older = older }
-        return older
     }
 
     /// Other limits follow: what runs now may go on.
     func lookBeforeOtherLimits(at manager: SessionManager, _ transport: ScriptedTransport) {
         look(at: manager, transport)
-        seen.withLock { $0.older = manager.heldSlotsByHost }
+        seen.withLock { $0.older = manager.slotHolders }
     }
 
     /// A manager that is new runs nothing yet.
     func begin() {
-        seen.withLock { ($0.running, $0.older) = (0, [:]) }
+        seen.withLock { ($0.running, $0.older) = (0, []) }
     }
 
     private func forgetRequests(of transport: ScriptedTransport) {

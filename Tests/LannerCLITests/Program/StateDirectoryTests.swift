@@ -27,16 +27,6 @@ import Testing
         #expect(place.bytes(".lanner/" + name) == [1])
     }
 
-    @Test func losesRecordsOnlyWhenThereAreNoUnfinishedFiles() throws {
-        try place.write([1], to: ".lanner/Tmp/1-1.part")
-        #expect(!state.removeRecords())
-        #expect(place.bytes(".lanner/journal-3") == [] && place.bytes(".lanner/snapshot-3") == [])
-        try FileManager.default.removeItem(atPath: state.path + "/Tmp/1-1.part")
-        #expect(state.removeRecords())
-        #expect(place.bytes(".lanner/journal-3") == nil && place.bytes(".lanner/snapshot-3") == nil)
-        #expect(place.bytes(".lanner/lock") == [] && place.bytes(".lanner/manager.lock") == [])
-    }
-
     @Test func staysWhileItIsInUse() throws {
         let lock = try PosixFileSystem().lock(state.path + "/manager.lock")
         state.remove()

@@ -42,11 +42,38 @@ import Testing
         #expect(first.contains(.file(DownloadID(1), 1, .publish)) && opened(first) == [3])
         #expect(bench.machine.heldSlots == 2 && bench.machine.running.sorted() == ids(1, 2, 3))
         #expect(bench.machine[DownloadID(1)]?.phase == .running)
-        // A slot that is to stay empty is not one that was given away before.
-        bench.feed(.withhold(ids(1)))
         bench.feed(.file(DownloadID(1), 1, .published))
         #expect(opened(bench.feed(.store(DownloadID(1), 1, .recorded))).isEmpty)
         #expect(opened(complete(2, exchange: 2, &bench)) == [4])
+    }
+
+    /// Whether it was given to another already, or is yet to be.
+    @Test(arguments: [1, 2]) func thePlaceOfWhatIsMovedCanStayEmpty(_ limit: Int) {
+        var bench = queue(4, limit: limit)
+        bench.feed(.user(.start, ids(1, 2, 3, 4), nil))
+        #expect(opened(complete(1, &bench)) == (limit == 1 ? [] : [3]))
+        bench.feed(.withhold(ids(1)))
+        bench.feed(.file(DownloadID(1), 1, .published))
+        #expect(opened(bench.feed(.store(DownloadID(1), 1, .recorded))).isEmpty)
+        if limit == 2 { #expect(opened(complete(2, exchange: 2, &bench)).isEmpty) }
+        #expect(opened(bench.feed(.user(.start, [], nil))) == (limit == 1 ? [2] : [4]))
+    }
+
+    @Test func whatIsMovedCountsForItsListAndItsHost() {
+        for isOfList in [true, false] {
+            var bench = Bench(
+                Settings().with {
+                    $0.maximumRunning = 5
+                    $0.listLimits.standard = isOfList ? 1 : 5
+                    $0.hostLimit = isOfList ? nil : 1
+                })
+            bench.feed(
+                .add((1...2).map { NewDownload(id: DownloadID($0), rank: Int64($0), list: "one", host: HostID(7)) }))
+            bench.feed(.user(.start, ids(1, 2), nil))
+            #expect(opened(complete(1, &bench)).isEmpty)
+            bench.feed(.file(DownloadID(1), 1, .published))
+            #expect(opened(bench.feed(.store(DownloadID(1), 1, .recorded))) == [2])
+        }
     }
 
     @Test func noMoreAreMovedThanMayRun() {

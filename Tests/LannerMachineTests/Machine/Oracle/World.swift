@@ -191,7 +191,7 @@ final class World {
     /// No list runs more than it may; what is shelved does not run, and waits for no slot.
     private func checkLists() throws {
         for list in ["a", "b"] {
-            let count = machine.slotHolders.count { places[index($0)].list == list }
+            let count = machine.running.count { places[index($0)].list == list }
             let limit = settings.listLimits[list]
             let most = max(limit, min(mostOfList[list] ?? limit, count))
             mostOfList[list] = most
@@ -211,13 +211,12 @@ final class World {
     /// Of no host more run than may.
     private func checkHosts() throws {
         // Whoever has only to record what is in its place begins without opening a file.
-        for id in machine.slotHolders where !holders.contains(id) {
-            places[index(id)].begunHost = places[index(id)].host
-        }
-        holders = Set(machine.slotHolders)
+        let running = machine.running
+        for id in running where !holders.contains(id) { places[index(id)].begunHost = places[index(id)].host }
+        holders = Set(running)
         let limit = settings.hostLimit ?? .max
         for host in Set(places.map(\.host)).union(places.map(\.begunHost)) {
-            let count = machine.slotHolders.count { places[index($0)].begunHost == host }
+            let count = running.count { places[index($0)].begunHost == host }
             let most = max(limit, min(mostOfHost[host] ?? limit, count))
             mostOfHost[host] = most
             if count > most { throw Nonsense("\(count) of \(host) run, \(most) may") }
