@@ -65,17 +65,27 @@ struct GetSession: Sendable {
         if interruption.received != nil { return Dictionary(uniqueKeysWithValues: indices.map { ($0, .suspended) }) }
         let following = Following()
         // Before the start, so that nothing is missed that comes behind it.
-        let observation = manager.observe(onMainQueue: false) { event in
-            if case .task(let task, let event) = event { following.take(event, of: task) }
-        }
+        let observation = observe { following.take($0, of: $1) }
         let (refused, unstarted) = await start(indices, following)
         // The signal may have come between a look and the start.
         if interruption.received != nil { manager.totalSuspend() }
         var ended = await following.outcomes()
-        observation.cancel()
+        observation?.cancel()
         for index in refused { ended[index] = refuse(index) }
         for index in unstarted { ended[index] = .suspended }
         return ended
+    }
+
+    /// Tells what happens to downloads, or only how they end where nobody wants more: that costs less. Nil when there is
+    /// nothing to cancel.
+    private func observe(_ take: @escaping @Sendable (DownloadEvent, DownloadTask) -> Void) -> Observation? {
+        if reporter.wantsEndsOnly {
+            manager.taskCompletion(onMainQueue: false) { take(.status($0.status), $0) }
+            return nil
+        }
+        return manager.observe(onMainQueue: false) { event in
+            if case .task(let task, let event) = event { take(event, task) }
+        }
     }
 
     /// The library did not take it, though the plan was looked over.

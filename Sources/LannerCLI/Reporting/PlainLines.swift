@@ -2,6 +2,7 @@
 struct PlainLines: Reporter {
     /// Whether only errors are told.
     var isQuiet = false
+    var wantsEndsOnly: Bool { isQuiet }
 
     let interval = Duration.seconds(5)
 

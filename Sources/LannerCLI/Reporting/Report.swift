@@ -51,6 +51,8 @@ extension Standing {
 protocol Reporter: Sendable {
     /// How often progress of one download is worth a report.
     var interval: Duration { get }
+    /// Whether nothing but how downloads end is worth one.
+    var wantsEndsOnly: Bool { get }
 
     func report(_ report: Report)
 
@@ -59,4 +61,8 @@ protocol Reporter: Sendable {
 
     /// Nothing follows.
     func finish()
+}
+
+extension Reporter {
+    var wantsEndsOnly: Bool { false }
 }

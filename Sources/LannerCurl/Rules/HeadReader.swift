@@ -84,8 +84,8 @@ struct HeadReader {
             let value = last.value + " " + text(FieldText.trimmed(line))
             head.fields = HeaderFields(head.fields.fields.dropLast() + [.init(name: last.name, value: value)])
         } else if let colon = line.firstIndex(of: UInt8(ascii: ":")) {
-            let name = text(line[..<colon])
-            if FieldText.isToken(name) { head.fields.append(name, text(FieldText.trimmed(line[(colon + 1)...]))) }
+            guard FieldText.isToken(line[..<colon]) else { return }
+            head.fields.append(text(line[..<colon]), text(FieldText.trimmed(line[(colon + 1)...])))
         }
     }
 

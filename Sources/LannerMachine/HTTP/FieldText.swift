@@ -29,7 +29,7 @@
     }
 
     /// A number of digits only, without a sign; nil when it is anything else or does not fit.
-    package static func decimal(_ bytes: Bytes) -> Int64? {
+    package static func decimal(_ bytes: some Collection<UInt8>) -> Int64? {
         guard !bytes.isEmpty else { return nil }
         var value: Int64 = 0
         for byte in bytes {
@@ -65,9 +65,11 @@
     package static func isSpace(_ byte: UInt8) -> Bool { byte == 0x20 || byte == 0x09 }
 
     /// Whether the text is a token (RFC 9110, 5.6.2), as field names have to be.
-    package static func isToken(_ text: String) -> Bool { isToken(Array(text.utf8)[...]) }
+    package static func isToken(_ text: String) -> Bool { !text.isEmpty && text.utf8.allSatisfy(isOfToken) }
 
-    package static func isToken(_ bytes: Bytes) -> Bool {
-        !bytes.isEmpty && bytes.allSatisfy { isLetter($0) || isDigit($0) || "!#$%&'*+-.^_`|~".utf8.contains($0) }
+    package static func isToken(_ bytes: Bytes) -> Bool { !bytes.isEmpty && bytes.allSatisfy(isOfToken) }
+
+    private static func isOfToken(_ byte: UInt8) -> Bool {
+        isLetter(byte) || isDigit(byte) || "!#$%&'*+-.^_`|~".utf8.contains(byte)
     }
 }
