@@ -34,9 +34,9 @@ package enum State: Sendable, Equatable {
     /// `pausing` (a verb, a failure, a mismatch).
     case verifying(Verifying)
 
-    /// The file is being recorded, moved, and recorded again. Holds its slot until it is closed, which is before it is
-    /// moved: the rest takes nothing of a server and waits for the device, which does it for many at once. No verb stops
-    /// it; what was asked meanwhile is done afterwards.
+    /// The file is being recorded, moved, and recorded again. Holds a whole slot until it is closed, which is before it is
+    /// moved, then only that of its list and its host: the rest takes nothing of a server and waits for the device, which
+    /// does it for many at once. No verb stops it; what was asked meanwhile is done afterwards.
     ///
     /// Exits: `succeeded`, `pausing` (cancel or remove asked meanwhile), `waiting` (no space to move it to, or it was moved
     /// and is gone before it was recorded), `failed`.
