@@ -3,7 +3,8 @@ extension SessionManager {
     /// way; ends when the manager is invalidated or gone. Any number may listen.
     public var events: EventSequence<SessionEvent> { engine.makeSequence() }
 
-    /// Calls a closure with what happens to the manager and to its tasks, beginning as ``events`` does. Any number may be added.
+    /// Calls a closure with what happens to the manager and to its tasks, beginning as ``events`` does. Any number may be
+    /// added.
     ///
     /// - Parameters:
     ///   - onMainQueue: Whether `handler` is called on the main queue, else on ``operationQueue``.

@@ -37,7 +37,7 @@ extension DownloadTask {
     ) -> Self {
         guard let engine else { return self }
         // In order with the news of the task, so that an end is told by exactly one of the two: this, or the news.
-        engine.inOrder(patience: engine.environment.patience) { [self] in
+        engine.listen { [self] in
             // The old one is given out of the lock; see `Locked.replace`.
             let (isDueNow, _) = state.withLock { state -> (Bool, Callback<DownloadTask>?) in
                 let old = state.callbacks[keyPath: kind]

@@ -44,16 +44,6 @@ extension SessionManager {
         engine.state.withLock { $0.machine[task.id] }.map { Coverage.Place($0.state) }
     }
 
-    /// Forgets the records of tasks at rest, in one commit, and not the tasks: for who is about to end the manager. Calls
-    /// `done` exactly once, with whether the store has done so, when that and all that was to be recorded before is with it.
-    package func dropRecords(of tasks: [DownloadTask], _ done: @escaping @Sendable (Bool) -> Void) {
-        let keys = engine.ids(of: tasks).map(DownloadRecord.key)
-        if keys.isEmpty { return done(true) }
-        engine.inOrder { [engine] in
-            if engine.isOver { done(false) } else { engine.forget(keys, done) }
-        }
-    }
-
     /// How many downloads hold a slot.
     package var heldSlots: Int { engine.state.withLock { $0.machine.heldSlots } }
 

@@ -16,7 +16,7 @@ import Testing
         #expect(bench.feed(.store(bench.id, 1, .recorded)) == [.file(bench.id, 1, .publish)])
         #expect(bench.feed(.file(bench.id, 1, .published)).records.map(\.status) == [.succeeded])
         #expect(bench.feed(.store(bench.id, 1, .recorded)) == [.tell(bench.id, .status(.succeeded))])
-        #expect(bench.machine.heldSlots == 0)
+        #expect(bench.machine.running.isEmpty)
     }
 
     @Test("N-10: a file whose place is taken is announced again before it is moved")
@@ -52,7 +52,7 @@ import Testing
         #expect(end.phases == [.failed(store)])
         // The file is in its place: a launch after this finds it.
         #expect(end.records.map(\.status) == [.publishing])
-        #expect(bench.machine.heldSlots == 0)
+        #expect(bench.machine.running.isEmpty)
     }
 
     @Test func aChangeThatComesBehindTheLastRecordIsRecorded() {
@@ -139,7 +139,7 @@ import Testing
         var bench = Bench.moving()
         let failure = DownloadFailure(.disk(.inTheWay), "")
         #expect(bench.feed(.file(bench.id, 1, .failed(failure))).phases == [.failed(failure)])
-        #expect(bench.machine.heldSlots == 0)
+        #expect(bench.machine.running.isEmpty)
     }
 
     @Test func aMoveThatFindsNoSpaceWaitsForIt() {

@@ -35,7 +35,7 @@ private struct Hosts {
         feed(.settings(settings))
     }
 
-    var running: [Int] { machine.slotHolders.map { Int($0.number) }.sorted() }
+    var running: [Int] { machine.running.map { Int($0.number) }.sorted() }
 }
 
 @Suite("N-13: limits per host") struct HostTests {
@@ -231,7 +231,7 @@ private struct Hosts {
         #expect(feed(.settings(settings(1)), to: &machine) == [0])
         #expect(machine.handle(.prioritize(id(0), .veryLow), now: .zero, wallSeconds: 0).isEmpty)
         #expect(machine.handle(.prioritize(id(1), .veryHigh), now: .zero, wallSeconds: 0).isEmpty)
-        #expect(Array(machine.slotHolders) == [id(0)])
+        #expect(machine.running == [id(0)])
     }
 
     @Test func itDecidesBetweenLists() {

@@ -29,7 +29,7 @@ private struct Lists {
         feed(.file(id(number), attempt, .closed(written: ByteRanges(), synced: ByteRanges())))
     }
 
-    var running: [Int] { machine.slotHolders.map { Int($0.number) }.sorted() }
+    var running: [Int] { machine.running.map { Int($0.number) }.sorted() }
 }
 
 @Suite("R-02: lists") struct ListTests {
@@ -168,7 +168,7 @@ private struct Lists {
         let end = bench.closed(1, 0..<10)
         #expect(end.phases == [] && end.answers == [1] && bench.phase == .waiting(.shelved))
         #expect(end.records.last?.status == .active && end.records.last?.written == ByteRanges([0..<10]))
-        #expect(bench.machine.heldSlots == 0)
+        #expect(bench.machine.running.isEmpty)
         #expect(bench.verb(.unshelve, 2).phases == [.waiting(.slot), .running])
     }
 

@@ -18,7 +18,7 @@ import Testing
         var bench = failed(fault)
         bench.closed()
         #expect(bench.phase == .waiting(.network))
-        #expect(bench.machine.heldSlots == 0)
+        #expect(bench.machine.running.isEmpty)
         #expect(bench.feed(.network(available: false)).isEmpty)
         #expect(bench.feed(.network(available: true)).phases == [.waiting(.slot), .running])
     }

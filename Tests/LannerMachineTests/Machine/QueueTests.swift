@@ -125,7 +125,7 @@ import Testing
         for id in ids(1, 2) {
             #expect(opened(bench.feed(.file(id, 1, .closed(written: ByteRanges(), synced: ByteRanges())))).isEmpty)
         }
-        #expect(bench.machine.heldSlots == 0)
+        #expect(bench.machine.running.isEmpty)
         let back = bench.feed(.network(available: true))
         #expect(opened(back) == [1, 2])
         #expect(back.phases == [.running, .running])
@@ -145,7 +145,7 @@ import Testing
         let start = bench.verb(.start, 2)
         #expect(start.phases == [.waiting(.slot)])
         #expect(start.answers == [2])
-        #expect(bench.machine.heldSlots == 0)
+        #expect(bench.machine.running.isEmpty)
         #expect(bench.verb(.suspend, 3).answers == [3])
         #expect(bench.feed(.network(available: true)).isEmpty)
     }

@@ -32,7 +32,7 @@ import Testing
         #expect(end.answers == [7])
         #expect(end.phases == [.suspended])
         #expect(end.records.last?.written == ByteRanges([0..<10]))
-        #expect(bench.machine.heldSlots == 0)
+        #expect(bench.machine.running.isEmpty)
     }
 
     @Test func suspendOfAWaitingDownloadNeedsNoFile() {
@@ -253,7 +253,7 @@ import Testing
         bench.verb(.suspend, 3)
         let actions = bench.feed(.file(bench.id, 1, .failed(DownloadFailure(.disk(.notPermitted), ""))))
         #expect(actions.answers == [3])
-        #expect(bench.machine.heldSlots == 0)
+        #expect(bench.machine.running.isEmpty)
     }
 
     @Test func aTicketIsAnsweredWhenTheIntentToPublishIsNotRecorded() {

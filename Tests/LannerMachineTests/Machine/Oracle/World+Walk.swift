@@ -274,7 +274,7 @@ extension World {
                 throw Nonsense("did not end: " + states)
             }
         }
-        guard machine.heldSlots == 0 else { throw Nonsense("slots are held: " + states) }
+        guard machine.running.isEmpty else { throw Nonsense("slots are held: " + states) }
         guard openTickets.isEmpty else { throw Nonsense("tickets are open: \(openTickets)") }
         guard try !wakeNext() else { throw Nonsense("a deadline is armed for nobody") }
     }
