@@ -94,7 +94,7 @@ package protocol FileSystem: Sendable {
     func list(_ path: String) throws(FileError) -> [String]
     /// The size of a regular file, nil when nothing is there.
     func size(of path: String) throws(FileError) -> Int64?
-    /// Removes a file; fine when it is not there.
+    /// Removes a file; fine when it is not there. What a large one has of the disk may be given back somewhat later.
     func remove(_ path: String) throws(FileError)
     /// Renames within one file system, replacing a file in the place in one step. Fails with `crossesDevices` set
     /// in ``FileError/code`` (EXDEV) when source and target are on two file systems.
@@ -106,8 +106,9 @@ package protocol FileSystem: Sendable {
     func hasLink(in directory: String, below base: String) -> Bool
     /// Returns when the names made and removed in a directory survive the death of the machine.
     func syncDirectory(_ path: String) throws(FileError)
-    /// Free bytes a program may use on the file system of a directory; nil when it cannot be told.
-    func freeSpace(_ directory: String) -> Int64?
+    /// Whether a program may use so many bytes more on the file system of a directory, what is being given back of removed
+    /// files included; true when it cannot be told.
+    func hasRoom(for count: Int64, in directory: String) -> Bool
     /// Takes the advisory lock of a lock file (made when missing) until the result is released or the process ends.
     /// Fails with `locked` when another process, or this one, has it.
     func lock(_ path: String) throws(FileError) -> any FileLock

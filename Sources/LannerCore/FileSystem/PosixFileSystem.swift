@@ -35,7 +35,9 @@ package struct PosixFileSystem: FileSystem {
 
     package func remove(_ path: String) throws(FileError) {
         do throws(FileError) {
-            try systemCall("remove", path) { unlink(path) }
+            try BlockReturns.shared.remove(path) { () throws(FileError) in
+                try systemCall("remove", path) { unlink(path) }
+            }
         } catch {
             if error.code != ENOENT { throw error }
         }
@@ -78,7 +80,14 @@ package struct PosixFileSystem: FileSystem {
         return false
     }
 
-    package func freeSpace(_ directory: String) -> Int64? {
+    package func hasRoom(for count: Int64, in directory: String) -> Bool {
+        let hasRoom = { Self.freeSpace(directory).map { $0 >= count } ?? true }
+        if hasRoom() { return true }
+        BlockReturns.shared.wait()
+        return hasRoom()
+    }
+
+    private static func freeSpace(_ directory: String) -> Int64? {
         var status = statvfs()
         // Some file systems count nothing.
         guard statvfs(directory, &status) == 0, status.f_blocks > 0 else { return nil }
@@ -241,7 +250,7 @@ extension FileMode {
 }
 
 extension stat {
-    fileprivate var isRegular: Bool { st_mode & S_IFMT == S_IFREG }
+    var isRegular: Bool { st_mode & S_IFMT == S_IFREG }
     fileprivate var isLink: Bool { st_mode & S_IFMT == S_IFLNK }
     fileprivate var isDirectory: Bool { st_mode & S_IFMT == S_IFDIR }
 }

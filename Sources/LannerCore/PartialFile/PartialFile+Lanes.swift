@@ -45,7 +45,7 @@ extension PartialFile {
         let (isEmpty, reserved) = state.withLock { ($0.written.isEmpty, $0.reserved) }
         // What is this file's already is not free any more.
         guard total > reserved else { return }
-        if isEmpty, let free = fileSystem.freeSpace(path.directory), free < total {
+        if isEmpty, !fileSystem.hasRoom(for: total, in: path.directory) {
             throw FileError(fault: .noSpace, operation: "allocate", path: path)
         }
         try file.allocate(total)

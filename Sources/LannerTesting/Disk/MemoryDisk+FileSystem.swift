@@ -70,8 +70,8 @@ extension MemoryDisk: FileSystem {
         }
     }
 
-    package func freeSpace(_ directory: String) -> Int64? {
-        state.withLock { $0.claimedFreeSpace ?? $0.free }
+    package func hasRoom(for count: Int64, in directory: String) -> Bool {
+        state.withLock { ($0.claimedFreeSpace ?? $0.free) >= count }
     }
 
     package func lock(_ path: String) throws(FileError) -> any FileLock {

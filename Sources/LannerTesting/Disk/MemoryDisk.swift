@@ -123,7 +123,7 @@ extension MemoryDisk {
     /// How many bytes of the disk are in use.
     package var used: Int64 { state.withLock { $0.used } }
 
-    /// What ``freeSpace(_:)`` answers instead of the truth; nil for the truth.
+    /// What ``hasRoom(for:in:)`` takes for the free bytes; nil for the truth.
     package var claimedFreeSpace: Int64? {
         get { state.withLock { $0.claimedFreeSpace } }
         set { state.withLock { $0.claimedFreeSpace = newValue } }

@@ -129,7 +129,7 @@ private struct TwoDevices: FileSystem {
     func size(of path: String) throws(FileError) -> Int64? { try disk.size(of: path) }
     func remove(_ path: String) throws(FileError) { try disk.remove(path) }
     func syncDirectory(_ path: String) throws(FileError) { try disk.syncDirectory(path) }
-    func freeSpace(_ directory: String) -> Int64? { disk.freeSpace(directory) }
+    func hasRoom(for count: Int64, in directory: String) -> Bool { disk.hasRoom(for: count, in: directory) }
     func lock(_ path: String) throws(FileError) -> any FileLock { try disk.lock(path) }
     func bootIdentifier() -> String? { disk.bootIdentifier() }
 }

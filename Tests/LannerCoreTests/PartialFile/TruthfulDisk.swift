@@ -41,7 +41,7 @@ final class TruthfulDisk: FileSystem {
     func remove(_ path: String) throws(FileError) { try disk.remove(path) }
     func rename(_ path: String, to target: String) throws(FileError) { try disk.rename(path, to: target) }
     func syncDirectory(_ path: String) throws(FileError) { try disk.syncDirectory(path) }
-    func freeSpace(_ directory: String) -> Int64? { disk.freeSpace(directory) }
+    func hasRoom(for count: Int64, in directory: String) -> Bool { disk.hasRoom(for: count, in: directory) }
     func lock(_ path: String) throws(FileError) -> any FileLock { try disk.lock(path) }
     func bootIdentifier() -> String? { disk.bootIdentifier() }
 }

@@ -148,7 +148,7 @@ extension CrashDisk {
         }
     }
 
-    func freeSpace(_ directory: String) -> Int64? { nil }
+    func hasRoom(for count: Int64, in directory: String) -> Bool { true }
 
     func bootIdentifier() -> String? { nil }
 

@@ -1,0 +1,109 @@
+import Foundation
+import LannerTesting
+import Testing
+
+@testable import LannerCore
+
+/// What is open of a process can be looked at on Linux.
+#if os(Linux)
+@Suite struct BlockReturnsTests {
+    private let disk = PosixFileSystem()
+    private let lanes = ManualLanes()
+    private let place: TemporaryDirectory
+
+    init() throws {
+        place = try TemporaryDirectory()
+    }
+
+    private func returns(most: Int = 16) -> BlockReturns {
+        BlockReturns(lane: lanes.makeLane("blocks"), large: 64 << 10, most: most)
+    }
+
+    private func make(_ name: String, size: Int) throws {
+        let file = try disk.open(place(name), .create)
+        try [UInt8](repeating: 1, count: size).withUnsafeBytes { try file.write($0, at: 0) }
+        try file.sync()
+        file.close()
+    }
+
+    private func remove(_ name: String, _ returns: BlockReturns) throws {
+        try returns.remove(place(name)) { () throws(FileError) in _ = unlink(place(name)) }
+    }
+
+    /// How many files of the directory this process has open, those without a name included.
+    private func openFiles() throws -> Int {
+        try FileManager.default.contentsOfDirectory(atPath: "/proc/self/fd").count { name in
+            let target = try? FileManager.default.destinationOfSymbolicLink(atPath: "/proc/self/fd/" + name)
+            return target?.hasPrefix(place.path + "/") ?? false
+        }
+    }
+
+    @Test func aLargeFileLosesItsNameAtOnceAndItsBlocksLater() throws {
+        try make("large", size: 64 << 10)
+        try remove("large", returns())
+        #expect(try disk.list(place.path).isEmpty)
+        #expect(try openFiles() == 1)
+        #expect(lanes.runAll() == 1)
+        #expect(try openFiles() == 0)
+    }
+
+    @Test func nothingElseIsHeld() throws {
+        let returns = returns()
+        try make("small", size: 100)
+        try make("linked", size: 64 << 10)
+        try FileManager.default.linkItem(atPath: place("linked"), toPath: place("other"))
+        try FileManager.default.createSymbolicLink(atPath: place("symbolic"), withDestinationPath: place("other"))
+        for name in ["small", "linked", "symbolic", "none"] { try remove(name, returns) }
+        #expect(lanes.count == 0)
+        #expect(try disk.list(place.path) == ["other"])
+    }
+
+    @Test func onlySoManyAreHeldAtOnce() throws {
+        let returns = returns(most: 2)
+        for _ in 0..<2 {
+            for name in ["a", "b", "c"] {
+                try make(name, size: 64 << 10)
+                try remove(name, returns)
+            }
+            #expect(try disk.list(place.path).isEmpty)
+            #expect(try openFiles() == 2)
+            lanes.runAll()
+            #expect(try openFiles() == 0)
+        }
+    }
+
+    @Test func whatCannotBeRemovedIsLetGo() throws {
+        try make("kept", size: 64 << 10)
+        let error = FileError(fault: .notPermitted, operation: "remove", path: place("kept"))
+        #expect(throws: FileError.self) {
+            try returns().remove(place("kept")) { () throws(FileError) in throw error }
+        }
+        lanes.runAll()
+        #expect(try openFiles() == 0)
+        #expect(try disk.size(of: place("kept")) == 64 << 10)
+    }
+
+    @Test func whoNeedsTheRoomWaitsForIt() throws {
+        let queue = DispatchQueue(label: "blocks")
+        let returns = BlockReturns(lane: DispatchLane(queue), large: 64 << 10)
+        returns.wait()
+        try make("large", size: 64 << 10)
+        queue.suspend()
+        try remove("large", returns)
+        #expect(try openFiles() == 1)
+        DispatchQueue.global().async { queue.resume() }
+        returns.wait()
+        #expect(try openFiles() == 0)
+    }
+
+    @Test func theFileSystemRemovesLargeFilesSo() throws {
+        let file = try disk.open(place("large"), .create)
+        try file.allocate(32 << 20)
+        file.close()
+        try disk.remove(place("large"))
+        #expect(try disk.size(of: place("large")) == nil)
+        BlockReturns.shared.wait()
+        #expect(try openFiles() == 0)
+    }
+}
+#endif
