@@ -5,7 +5,8 @@ import Foundation
 /// most of what is done here.
 ///
 /// Work may block all the same. A thread is woken when none works, when many lanes wait, or when those that work have been at
-/// the same things for a while; and while lanes wait, one that has no work of its own looks whether any are taken.
+/// the same things for a while; and while lanes wait, one that has no work of its own looks whether any are taken. Work that
+/// knows when it waits for a device says so, and another thread takes over at once.
 package final class LanePool: Sendable {
     package static let shared = LanePool()
 
@@ -13,17 +14,17 @@ package final class LanePool: Sendable {
     private static let many = 8
     /// Nanoseconds after which what was begun last counts as long.
     private static let long: UInt64 = 300_000
-    /// How often it is looked whether lanes are taken.
-    private static let interval = DispatchTimeInterval.microseconds(500)
     /// When so many block at once, the lanes of all managers wait for one of them.
     private static let limit = 128
 
     /// A thread.
-    // @unchecked Sendable: `standstill` is only touched under the pool's lock.
+    // @unchecked Sendable: what changes is only touched under the pool's lock.
     private final class Hand: @unchecked Sendable {
         let signal = DispatchSemaphore(value: 0)
         /// The last standstill before it took what it is at.
         var standstill = 0
+        /// Whether it waits for a device.
+        var isBlocked = false
     }
 
     /// Whom to fetch.
@@ -47,7 +48,9 @@ package final class LanePool: Sendable {
         /// The one that looks now and then, and whether one was fetched for that.
         var watcher: Hand?
         var isWatcherCalled = false
-        /// Threads that work or were fetched for it, and how many of these have not begun.
+        /// The threads there are.
+        var hands: [ThreadNumber: Hand] = [:]
+        /// Threads that work or were fetched for it, those apart that wait for a device, and how many of these have not begun.
         var working = 0
         var called = 0
         /// How often nobody took anything in a whole interval, and how many threads have been at the same thing since one of
@@ -62,6 +65,10 @@ package final class LanePool: Sendable {
         mutating func add(_ lane: PooledLane, processors: Int) -> Call {
             waiting.append(lane)
             guard called == 0, needsWorker(processors) else { return callWatcher() }
+            return callWorker()
+        }
+
+        private mutating func callWorker() -> Call {
             working += 1
             called += 1
             return call()
@@ -111,6 +118,21 @@ package final class LanePool: Sendable {
             return (lane, callWatcher())
         }
 
+        /// What a thread is at waits for a device; nil when it is none of these, or has said so before.
+        mutating func block(_ thread: ThreadNumber) -> (Hand, Call)? {
+            guard let hand = hands[thread], !hand.isBlocked else { return nil }
+            hand.isBlocked = true
+            if hand.standstill < standstills { stuck -= 1 }
+            working -= 1
+            return (hand, waiting.count > 0 && called == 0 && working <= stuck ? callWorker() : .nobody)
+        }
+
+        mutating func unblock(_ hand: Hand) {
+            hand.isBlocked = false
+            hand.standstill = standstills
+            working += 1
+        }
+
         mutating func duty(of hand: Hand) -> Duty {
             if called > 0 {
                 called -= 1
@@ -148,6 +170,7 @@ package final class LanePool: Sendable {
             guard let index = resting.firstIndex(where: { $0 === hand }) else { return false }
             resting.remove(at: index)
             threads -= 1
+            hands[.current] = nil
             return true
         }
     }
@@ -156,13 +179,17 @@ package final class LanePool: Sendable {
     private let processors = ProcessInfo.processInfo.activeProcessorCount
     /// For how long a thread without work stays.
     private let patience: DispatchTimeInterval
+    /// How often it is looked whether lanes are taken.
+    private let interval: DispatchTimeInterval
 
-    init(patience: DispatchTimeInterval = .seconds(10)) {
+    init(patience: DispatchTimeInterval = .seconds(10), interval: DispatchTimeInterval = .microseconds(500)) {
         self.patience = patience
+        self.interval = interval
     }
 
-    /// How many threads there are.
+    /// How many threads there are, and how many of them work and do not wait for a device.
     var threads: Int { state.withLock { $0.threads } }
+    var working: Int { state.withLock { $0.working } }
 
     fileprivate func add(_ lane: PooledLane) {
         fetch(state.withLock { $0.add(lane, processors: processors) })
@@ -180,9 +207,21 @@ package final class LanePool: Sendable {
 
     // MARK: On a thread of the pool
 
+    /// Does what waits for a device, while another thread takes the lanes that wait. On a thread that is none of the pool's it
+    /// is only done.
+    func block<Result, Failure: Error>(_ work: () throws(Failure) -> Result) throws(Failure) -> Result {
+        guard let (hand, call) = state.withLock({ $0.block(.current) }) else { return try work() }
+        defer { state.withLock { $0.unblock(hand) } }
+        fetch(call)
+        return try work()
+    }
+
     private func serve() {
         let hand = Hand()
-        var duty = state.withLock { $0.duty(of: hand) }
+        var duty = state.withLock { state in
+            state.hands[.current] = hand
+            return state.duty(of: hand)
+        }
         while true {
             switch duty {
             case .work:
@@ -209,7 +248,7 @@ package final class LanePool: Sendable {
 
     private func watch(_ hand: Hand) -> Duty {
         var seen = state.withLock { $0.taken }
-        while hand.signal.wait(timeout: .now() + Self.interval) == .timedOut {
+        while hand.signal.wait(timeout: .now() + interval) == .timedOut {
             let (duty, taken) = state.withLock { ($0.look(hand, seen: seen), $0.taken) }
             guard let duty else {
                 // Fetched meanwhile.

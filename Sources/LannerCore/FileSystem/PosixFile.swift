@@ -119,6 +119,10 @@ package final class PosixFile: OpenFile {
 
     package func sync() throws(FileError) {
         let file = try current("sync")
+        try LanePool.shared.block { () throws(FileError) in try syncNow(file) }
+    }
+
+    private func syncNow(_ file: Descriptor) throws(FileError) {
         #if canImport(Darwin)
         // fsync leaves the bytes in the drive's cache there; not every file system knows the stronger call.
         if fcntl(file.number, F_FULLFSYNC) == 0 { return }

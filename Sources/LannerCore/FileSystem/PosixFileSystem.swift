@@ -132,7 +132,9 @@ extension PosixFileSystem {
     private static let directorySyncs = SharedSyncs()
 
     package func syncDirectory(_ path: String) throws(FileError) {
-        try Self.directorySyncs.perform(path) { () throws(FileError) in try Self.syncNow(path) }
+        try LanePool.shared.block { () throws(FileError) in
+            try Self.directorySyncs.perform(path) { () throws(FileError) in try Self.syncNow(path) }
+        }
     }
 
     private static func syncNow(_ path: String) throws(FileError) {

@@ -61,6 +61,45 @@ import Testing
         }
     }
 
+    /// Nobody looks in this pool whether lanes are taken.
+    @Test func whoSaysThatItBlocksIsReplacedAtOnce() {
+        let pool = LanePool(interval: .seconds(86_400))
+        for _ in 0..<200 {
+            let (gate, done) = (Latch(), Latch())
+            let other = PooledLane("other", pool)
+            PooledLane("blocks", pool).run {
+                other.run { gate.open() }
+                // A second time within the first changes nothing.
+                pool.block { pool.block { gate.wait() } }
+                done.open()
+            }
+            done.wait()
+        }
+        #expect(pool.threads <= 4)
+    }
+
+    @Test func whoBlocksDoesNotCountAsOneThatWorks() {
+        let (pool, done) = (LanePool(), Latch())
+        let counts = Locked([Int]())
+        PooledLane("blocks", pool).run {
+            for _ in 0..<3 {
+                pool.block { pool.block { counts.withLock { $0.append(pool.working) } } }
+                counts.withLock { $0.append(pool.working) }
+            }
+            done.open()
+        }
+        done.wait()
+        #expect(counts.withLock { $0 } == [0, 1, 0, 1, 0, 1])
+    }
+
+    @Test func threadsOfOthersMayBlockAsTheyLike() throws {
+        let pool = LanePool()
+        #expect(pool.block { 7 } == 7)
+        let error = FileError(fault: .other, operation: "sync", path: "/a")
+        #expect(throws: FileError.self) { try pool.block { () throws(FileError) in throw error } }
+        #expect(pool.threads == 0)
+    }
+
     @Test func workMayQueueWorkOnItsOwnLane() {
         let (pool, done) = (LanePool(), Latch())
         let lane = PooledLane("own", pool)
