@@ -153,7 +153,7 @@ def profile(bench):
 
 def limited(bench):
     with bench.server(rate="5m") as (server, _):
-        bench.one_file("limited", bench.size(400), server, lambda url, _: {
+        bench.one_file("limited", bench.size(1024), server, lambda url, _: {
             "lanner -x 8": bench.get("-x", "8", url), "lanner -x 1": bench.get("-x", "1", url),
             "aria2c -x8": [*SPLIT, url]})
 

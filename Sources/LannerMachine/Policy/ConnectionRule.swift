@@ -31,9 +31,8 @@ package struct ConnectionRule: Sendable, Equatable {
     /// Where the window begins that is measured; nil until it does.
     private var mark: Mark?
     private var trial: Trial?
-    /// What had come at the last look, and in how many of the last ones in a row something had.
+    /// What had come at the last look.
     private var last: Int64 = 0
-    private var gains = 0
     /// Whether a try has brought nothing: from then on one is tried at a time.
     private var isCautious = false
     /// Before this nothing is tried, and how long after the next try that brings nothing.
@@ -70,7 +69,7 @@ package struct ConnectionRule: Sendable, Equatable {
 
     /// Looks at what has come.
     package mutating func look(_ look: Look) {
-        gains = look.received > last ? gains + 1 : 0
+        let isSilent = look.received <= last
         last = look.received
         if wanted > max(1, look.most) { settle(at: max(1, look.most)) }
         guard let mark else {
@@ -79,6 +78,8 @@ package struct ConnectionRule: Sendable, Equatable {
         }
         let time = look.now - mark.time
         guard time >= (trial == nil ? Self.window : Self.shortWindow) else { return }
+        // A silence may have other reasons than the connections, and some servers send in bursts: it ends with the next.
+        if trial == nil, isSilent { return }
         let speed = max(0, look.received - mark.received).perSecond(over: time)
         if let trial { judge(trial, speed, over: time, look) } else { consider(speed, look) }
     }
@@ -113,9 +114,9 @@ package struct ConnectionRule: Sendable, Equatable {
         mark = nil
     }
 
-    /// Not where nothing comes just now, for which the silence may have other reasons; nor for what is there in a second.
+    /// Not for what is there in a second.
     private func isWorthATry(_ look: Look, _ speed: Int64) -> Bool {
-        look.running >= wanted && gains > 1 && !look.isHeldUp && look.left > speed
+        look.running >= wanted && !look.isHeldUp && look.left > speed
     }
 
     private mutating func judge(_ trial: Trial, _ speed: Int64, over time: Duration, _ look: Look) {

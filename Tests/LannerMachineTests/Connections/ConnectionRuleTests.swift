@@ -166,6 +166,16 @@ import Testing
         #expect(line.rule.wanted == 8)
     }
 
+    /// Nginx does so every 0.4 seconds, others once a second: most looks see nothing come.
+    @Test func ofAServerThatSendsInBurstsMoreAreTriedAsWell() {
+        var line = Line(most: 8) { _ in 0 }
+        for _ in 0..<4 {
+            line.received += Int64(line.rule.wanted) * 5_000_000
+            line.run(.seconds(1))
+        }
+        #expect(line.rule.wanted == 8)
+    }
+
     @Test func aLowerLimitHoldsAtOnce() {
         var line = Line(most: 4) { Int64($0) * 5_000_000 }
         line.run(.seconds(3))
