@@ -15,6 +15,10 @@ extern "C" {
 /// do. Does nothing where the system has no such call.
 void lanner_disk_begin_sync(int file, int64_t offset, int64_t count);
 
+/// Whether a file lies on a file system of a disk of this machine that is known to do nothing unexpected: ext2 to ext4, and
+/// XFS. 0 for others.
+int lanner_disk_is_plain(int file);
+
 /// Opens a file that is open for writing once more, for writes that go around the kernel's cache, from memory to the device
 /// (`O_DIRECT`): positions, lengths and addresses in memory have to be multiples of the device's blocks. -1 where there is no
 /// such thing, and on file systems that are not known to gain by it.

@@ -21,7 +21,7 @@ package final class LanePool: Sendable {
     // @unchecked Sendable: what changes is only touched under the pool's lock.
     private final class Hand: @unchecked Sendable {
         let signal = DispatchSemaphore(value: 0)
-        /// The last standstill before it took what it is at.
+        /// The last standstill before it took what it is at, or went on with it.
         var standstill = 0
         /// Whether it waits for a device.
         var isBlocked = false
@@ -53,6 +53,8 @@ package final class LanePool: Sendable {
         /// Threads that work or were fetched for it, those apart that wait for a device, and how many of these have not begun.
         var working = 0
         var called = 0
+        /// New threads that have not begun: each takes over a duty when it does, if nobody has before.
+        var coming = 0
         /// How often nobody took anything in a whole interval, and how many threads have been at the same thing since one of
         /// these.
         var standstills = 0
@@ -98,8 +100,9 @@ package final class LanePool: Sendable {
                 watcher = nil
                 return .hand(hand)
             }
-            guard threads < LanePool.limit else { return .nobody }
+            guard threads < LanePool.limit, coming < called + (isWatcherCalled ? 1 : 0) else { return .nobody }
             threads += 1
+            coming += 1
             return .newcomer
         }
 
@@ -220,6 +223,7 @@ package final class LanePool: Sendable {
         let hand = Hand()
         var duty = state.withLock { state in
             state.hands[.current] = hand
+            state.coming -= 1
             return state.duty(of: hand)
         }
         while true {

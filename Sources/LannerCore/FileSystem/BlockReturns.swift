@@ -1,3 +1,4 @@
+import CLannerDisk
 import Dispatch
 
 #if canImport(Darwin)
@@ -9,7 +10,8 @@ import Musl
 #endif
 
 /// Gives back to the disk what large files have of it that are removed. For a gibibyte that takes a tenth of a second, which
-/// whoever removes a file need not wait for: its name is gone at once, its blocks are when nobody has it open any more.
+/// whoever removes a file need not wait for: its name is gone at once, and it is held open until a thread of its own lets it
+/// go. Who needs the room meanwhile waits for it.
 final class BlockReturns: Sendable {
     /// Not on a lane of the pool, whose threads may all wait for this one.
     static let shared = BlockReturns(lane: DispatchLane(DispatchQueue(label: "lanner.blocks")))
@@ -19,10 +21,16 @@ final class BlockReturns: Sendable {
     /// Descriptors are few: who removes more at once waits for the disk.
     private let most: Int
     private let lane: any Lane
+    /// Whether the file system of an open file does without its name what is expected: others give it another name until it is
+    /// closed, or do not let it go.
+    private let mayHold: @Sendable (Int32) -> Bool
     private let held = Locked(0)
 
-    init(lane: any Lane, large: Int = 32 << 20, most: Int = 16) {
-        (self.lane, self.large, self.most) = (lane, large, most)
+    init(
+        lane: any Lane, large: Int = 32 << 20, most: Int = 16,
+        mayHold: @escaping @Sendable (Int32) -> Bool = { lanner_disk_is_plain($0) != 0 }
+    ) {
+        (self.lane, self.large, self.most, self.mayHold) = (lane, large, most, mayHold)
     }
 
     /// Has `removal` take away the name of a file, and gives back its blocks afterwards on a thread of its own.
@@ -32,29 +40,40 @@ final class BlockReturns: Sendable {
         try removal()
     }
 
-    /// Returns when everything has been given back that was removed before.
-    func wait() {
-        guard held.withLock({ $0 > 0 }) else { return }
+    /// Returns when all has been let go whose removal was over before; says whether there was any.
+    func wait() -> Bool {
+        guard held.withLock({ $0 > 0 }) else { return false }
         let latch = Latch()
         lane.run { latch.open() }
-        latch.wait()
+        LanePool.shared.block { latch.wait() }
+        return true
+    }
+
+    /// Does what needs room on the disk: where there is none, once more when all has been let go.
+    func makingRoom<Result>(_ work: () throws(FileError) -> Result) throws(FileError) -> Result {
+        do throws(FileError) {
+            return try work()
+        } catch {
+            guard error.fault == .noSpace, wait() else { throw error }
+            return try work()
+        }
     }
 
     /// Opens a file that is large and has no other name; nil for others, and when enough are held.
     private func hold(_ path: String) -> Int32? {
         var status = stat()
-        guard lstat(path, &status) == 0, status.isRegular, status.st_nlink == 1, Int(status.st_blocks) * 512 >= large
+        guard lstat(path, &status) == 0, status.isRegular, status.st_nlink == 1,
+            Int64(status.st_blocks) >= Int64(large / 512)
         else { return nil }
-        let mayHold = held.withLock { held in
-            guard held < most else { return false }
-            held += 1
-            return true
-        }
-        guard mayHold else { return nil }
+        guard held.withLock({ $0 < most }) else { return nil }
         let number = open(path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC)
-        if number >= 0 { return number }
-        held.withLock { $0 -= 1 }
-        return nil
+        guard number >= 0 else { return nil }
+        guard mayHold(number) else {
+            _ = close(number)
+            return nil
+        }
+        held.withLock { $0 += 1 }
+        return number
     }
 
     private func giveBack(_ number: Int32) {

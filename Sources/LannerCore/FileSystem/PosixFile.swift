@@ -88,8 +88,8 @@ package final class PosixFile: OpenFile {
             let position = try position(offset, plus: done, "write")
             let length = min(total - done, size - Int(position) % size)
             let vectors = buffers.part(done..<(done + length)).prefix(Self.largestVector).map(iovec.init)
-            let count = try systemCall("write", path) {
-                pwritev(file.number, vectors, Int32(vectors.count), position)
+            let count = try BlockReturns.shared.makingRoom { () throws(FileError) in
+                try systemCall("write", path) { pwritev(file.number, vectors, Int32(vectors.count), position) }
             }
             // The loop would not end otherwise.
             if count == 0 { throw FileError(operation: "write", path: path, code: EIO) }
@@ -162,7 +162,7 @@ extension PosixFile {
         let size = try position(size, plus: 0, "allocate")
         if size == 0 { return }
         do throws(FileError) {
-            try reserve(size, in: file)
+            try BlockReturns.shared.makingRoom { () throws(FileError) in try reserve(size, in: file) }
         } catch {
             // Space is then taken as it is written.
             if Self.cannotAllocate.contains(error.code) { return }

@@ -10,7 +10,15 @@ import Musl
 
 /// The file system of the operating system.
 package struct PosixFileSystem: FileSystem {
-    package init() {}
+    private let returns: BlockReturns
+
+    package init() {
+        self.init(returns: .shared)
+    }
+
+    init(returns: BlockReturns) {
+        self.returns = returns
+    }
 
     package func open(_ path: String, _ mode: FileMode) throws(FileError) -> any OpenFile {
         // O_NONBLOCK means nothing for a file, and keeps a pipe in the place from holding us up.
@@ -35,7 +43,7 @@ package struct PosixFileSystem: FileSystem {
 
     package func remove(_ path: String) throws(FileError) {
         do throws(FileError) {
-            try BlockReturns.shared.remove(path) { () throws(FileError) in
+            try returns.remove(path) { () throws(FileError) in
                 try systemCall("remove", path) { unlink(path) }
             }
         } catch {
@@ -82,9 +90,7 @@ package struct PosixFileSystem: FileSystem {
 
     package func hasRoom(for count: Int64, in directory: String) -> Bool {
         let hasRoom = { Self.freeSpace(directory).map { $0 >= count } ?? true }
-        if hasRoom() { return true }
-        BlockReturns.shared.wait()
-        return hasRoom()
+        return hasRoom() || (returns.wait() && hasRoom())
     }
 
     private static func freeSpace(_ directory: String) -> Int64? {

@@ -46,10 +46,13 @@ extension FuzzTarget {
         bench.relaunch(store: MemoryStore([record.storeKey: record.encoded], lanes: bench.lanes))
         // What a canceled download has left is no task, but that of the next one that is asked for.
         let isLeftover = record.saved.isLeftover
-        try promise((bench.manager.fetchTask(record.url) == nil) == isLeftover, "\(record) is restored, or is not")
+        try promise(
+            (bench.manager.fetchTask(record.url) == nil) == isLeftover,
+            "\(record) is \(isLeftover ? "restored" : "not restored")")
         guard let task = isLeftover ? bench.manager.download(record.url) : bench.manager.fetchTask(record.url) else {
             throw BrokenPromise(description: "\(record) leaves nothing")
         }
+        try promise(task.id == record.id, "\(record) is not taken over by \(task.id)")
         _ = (bench.manager.progress.fractionCompleted, bench.manager.timeRemaining, task.progress.fractionCompleted)
         if record.saved.status == .succeeded, !isLeftover { return }
         bench.manager.start(task)

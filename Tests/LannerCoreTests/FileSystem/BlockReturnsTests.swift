@@ -16,7 +16,7 @@ import Testing
     }
 
     private func returns(most: Int = 16) -> BlockReturns {
-        BlockReturns(lane: lanes.makeLane("blocks"), large: 64 << 10, most: most)
+        BlockReturns(lane: lanes.makeLane("blocks"), large: 64 << 10, most: most) { _ in true }
     }
 
     private func make(_ name: String, size: Int) throws {
@@ -83,26 +83,66 @@ import Testing
         #expect(try disk.size(of: place("kept")) == 64 << 10)
     }
 
+    @Test func thereIsNothingElseToHoldOnFileSystemsThatAreNotKnown() throws {
+        let returns = BlockReturns(lane: lanes.makeLane("blocks"), large: 64 << 10) { _ in false }
+        try make("large", size: 64 << 10)
+        try remove("large", returns)
+        #expect(try openFiles() == 0)
+        #expect(lanes.count == 0 && !returns.wait())
+    }
+
     @Test func whoNeedsTheRoomWaitsForIt() throws {
         let queue = DispatchQueue(label: "blocks")
-        let returns = BlockReturns(lane: DispatchLane(queue), large: 64 << 10)
-        returns.wait()
+        let returns = BlockReturns(lane: DispatchLane(queue), large: 64 << 10) { _ in true }
+        #expect(!returns.wait())
         try make("large", size: 64 << 10)
         queue.suspend()
-        try remove("large", returns)
-        #expect(try openFiles() == 1)
+        let removal = Result { try remove("large", returns) }
+        let before = Result { try openFiles() }
         DispatchQueue.global().async { queue.resume() }
-        returns.wait()
+        #expect(returns.wait())
         #expect(try openFiles() == 0)
+        try removal.get()
+        #expect(try before.get() == 1)
+    }
+
+    /// As often as it is tried, and what it says in the end, where only the first try finds no room.
+    private func attempt(_ returns: BlockReturns, _ fault: DiskFault) -> (tries: Int, fault: DiskFault?) {
+        var tries = 0
+        do throws(FileError) {
+            try returns.makingRoom { () throws(FileError) in
+                tries += 1
+                if tries == 1 { throw FileError(fault: fault, operation: "write", path: place.path) }
+            }
+            return (tries, nil)
+        } catch {
+            return (tries, error.fault)
+        }
+    }
+
+    @Test func whatFindsNoRoomIsDoneAgainWhenThereMayBeSome() throws {
+        let queue = DispatchQueue(label: "blocks")
+        let returns = BlockReturns(lane: DispatchLane(queue), large: 64 << 10) { _ in true }
+        #expect(attempt(returns, .noSpace) == (1, .noSpace), "nothing is held")
+        queue.suspend()
+        let removal = Result {
+            try make("large", size: 64 << 10)
+            try remove("large", returns)
+        }
+        let other = attempt(returns, .notPermitted)
+        DispatchQueue.global().async { queue.resume() }
+        #expect(attempt(returns, .noSpace) == (2, nil))
+        #expect(other == (1, .notPermitted))
+        try removal.get()
     }
 
     @Test func theFileSystemRemovesLargeFilesSo() throws {
-        let file = try disk.open(place("large"), .create)
-        try file.allocate(32 << 20)
-        file.close()
+        let disk = PosixFileSystem(returns: returns())
+        try make("large", size: 64 << 10)
         try disk.remove(place("large"))
         #expect(try disk.size(of: place("large")) == nil)
-        BlockReturns.shared.wait()
+        #expect(try openFiles() == 1)
+        lanes.runAll()
         #expect(try openFiles() == 0)
     }
 }
