@@ -48,7 +48,7 @@ package final class LanePool: Sendable {
         /// The one that looks now and then, and whether one was fetched for that.
         var watcher: Hand?
         var isWatcherCalled = false
-        /// The threads there are.
+        /// The threads that have begun and not gone.
         var hands: [ThreadNumber: Hand] = [:]
         /// Threads that work or were fetched for it, those apart that wait for a device, and how many of these have not begun.
         var working = 0
@@ -59,10 +59,11 @@ package final class LanePool: Sendable {
         /// these.
         var standstills = 0
         var stuck = 0
-        var threads = 0
         /// When a lane was last taken, and how many were.
         var lastTaken: UInt64 = 0
         var taken = 0
+
+        var threads: Int { hands.count + coming }
 
         mutating func add(_ lane: PooledLane, processors: Int) -> Call {
             waiting.append(lane)
@@ -101,7 +102,6 @@ package final class LanePool: Sendable {
                 return .hand(hand)
             }
             guard threads < LanePool.limit, coming < called + (isWatcherCalled ? 1 : 0) else { return .nobody }
-            threads += 1
             coming += 1
             return .newcomer
         }
@@ -172,7 +172,6 @@ package final class LanePool: Sendable {
         mutating func leave(_ hand: Hand) -> Bool {
             guard let index = resting.firstIndex(where: { $0 === hand }) else { return false }
             resting.remove(at: index)
-            threads -= 1
             hands[.current] = nil
             return true
         }

@@ -59,7 +59,8 @@ final class BlockReturns: Sendable {
         }
     }
 
-    /// Opens a file that is large and has no other name; nil for others, and when enough are held.
+    /// Opens a file that is large and has no other name; nil for others, and when enough are held. No `Descriptor`: whoever
+    /// lets go of one last closes it, which here is to be the lane.
     private func hold(_ path: String) -> Int32? {
         var status = stat()
         guard lstat(path, &status) == 0, status.isRegular, status.st_nlink == 1,

@@ -41,6 +41,7 @@ final class Descriptor: Sendable {
 /// A file of the operating system.
 package final class PosixFile: OpenFile {
     let path: String
+    private let returns: BlockReturns
     let descriptors: Locked<Descriptors>
 
     /// More in one call fails on Darwin and is cut short on Linux.
@@ -65,8 +66,9 @@ package final class PosixFile: OpenFile {
         var direct = Direct.untried
     }
 
-    init(_ descriptor: Descriptor, path: String) {
+    init(_ descriptor: Descriptor, path: String, _ returns: BlockReturns) {
         self.path = path
+        self.returns = returns
         descriptors = Locked(Descriptors(file: descriptor))
     }
 
@@ -88,7 +90,7 @@ package final class PosixFile: OpenFile {
             let position = try position(offset, plus: done, "write")
             let length = min(total - done, size - Int(position) % size)
             let vectors = buffers.part(done..<(done + length)).prefix(Self.largestVector).map(iovec.init)
-            let count = try BlockReturns.shared.makingRoom { () throws(FileError) in
+            let count = try returns.makingRoom { () throws(FileError) in
                 try systemCall("write", path) { pwritev(file.number, vectors, Int32(vectors.count), position) }
             }
             // The loop would not end otherwise.
@@ -162,7 +164,7 @@ extension PosixFile {
         let size = try position(size, plus: 0, "allocate")
         if size == 0 { return }
         do throws(FileError) {
-            try BlockReturns.shared.makingRoom { () throws(FileError) in try reserve(size, in: file) }
+            try returns.makingRoom { () throws(FileError) in try reserve(size, in: file) }
         } catch {
             // Space is then taken as it is written.
             if Self.cannotAllocate.contains(error.code) { return }

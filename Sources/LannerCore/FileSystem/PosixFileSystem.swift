@@ -26,7 +26,7 @@ package struct PosixFileSystem: FileSystem {
         guard try file.status("open", path).isRegular else {
             throw FileError(fault: .inTheWay, operation: "open", path: path)
         }
-        return PosixFile(file, path: path)
+        return PosixFile(file, path: path, returns)
     }
 
     package func size(of path: String) throws(FileError) -> Int64? {
@@ -89,8 +89,8 @@ package struct PosixFileSystem: FileSystem {
     }
 
     package func hasRoom(for count: Int64, in directory: String) -> Bool {
-        let hasRoom = { Self.freeSpace(directory).map { $0 >= count } ?? true }
-        return hasRoom() || (returns.wait() && hasRoom())
+        let fits = { Self.freeSpace(directory).map { $0 >= count } ?? true }
+        return fits() || (returns.wait() && fits())
     }
 
     private static func freeSpace(_ directory: String) -> Int64? {

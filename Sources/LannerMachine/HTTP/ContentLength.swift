@@ -8,13 +8,7 @@ package enum ContentLength: Sendable, Hashable {
     case contradictory
 
     package init(fields: HeaderFields) {
-        let lines = fields.values(of: "Content-Length")
-        // As it mostly is.
-        if lines.count == 1, let value = FieldText.decimal(lines[0].utf8) {
-            self = fields.isTransferCoded ? .unknown : .bytes(value)
-            return
-        }
-        let values = FieldText.members(lines).map { FieldText.decimal($0) }
+        let values = FieldText.members(fields.values(of: "Content-Length")).map { FieldText.decimal($0) }
         if values.isEmpty {
             self = .unknown
         } else if let value = values.agreed ?? nil {

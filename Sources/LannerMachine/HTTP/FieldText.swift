@@ -29,7 +29,7 @@
     }
 
     /// A number of digits only, without a sign; nil when it is anything else or does not fit.
-    @inlinable package static func decimal(_ bytes: some Collection<UInt8>) -> Int64? {
+    package static func decimal(_ bytes: Bytes) -> Int64? {
         guard !bytes.isEmpty else { return nil }
         var value: Int64 = 0
         for byte in bytes {

@@ -45,11 +45,9 @@ extension FuzzTarget {
         if state & 2 == 2 { record.boot = bench.disk.boot }
         bench.relaunch(store: MemoryStore([record.storeKey: record.encoded], lanes: bench.lanes))
         // What a canceled download has left is no task, but that of the next one that is asked for.
-        let isLeftover = record.saved.isLeftover
-        try promise(
-            (bench.manager.fetchTask(record.url) == nil) == isLeftover,
-            "\(record) is \(isLeftover ? "restored" : "not restored")")
-        guard let task = isLeftover ? bench.manager.download(record.url) : bench.manager.fetchTask(record.url) else {
+        let (restored, isLeftover) = (bench.manager.fetchTask(record.url), record.saved.isLeftover)
+        try promise((restored == nil) == isLeftover, "\(record) is \(isLeftover ? "restored" : "not restored")")
+        guard let task = restored ?? bench.manager.download(record.url) else {
             throw BrokenPromise(description: "\(record) leaves nothing")
         }
         try promise(task.id == record.id, "\(record) is not taken over by \(task.id)")

@@ -15,8 +15,9 @@ import Testing
         place = try TemporaryDirectory()
     }
 
-    private func returns(most: Int = 16) -> BlockReturns {
-        BlockReturns(lane: lanes.makeLane("blocks"), large: 64 << 10, most: most) { _ in true }
+    /// Small files are large here, and those of any file system, or of none, are held.
+    private func returns(on lane: (any Lane)? = nil, most: Int = 16, holds: Bool = true) -> BlockReturns {
+        BlockReturns(lane: lane ?? lanes.makeLane("blocks"), large: 64 << 10, most: most) { _ in holds }
     }
 
     private func make(_ name: String, size: Int) throws {
@@ -84,7 +85,7 @@ import Testing
     }
 
     @Test func thereIsNothingElseToHoldOnFileSystemsThatAreNotKnown() throws {
-        let returns = BlockReturns(lane: lanes.makeLane("blocks"), large: 64 << 10) { _ in false }
+        let returns = returns(holds: false)
         try make("large", size: 64 << 10)
         try remove("large", returns)
         #expect(try openFiles() == 0)
@@ -93,7 +94,7 @@ import Testing
 
     @Test func whoNeedsTheRoomWaitsForIt() throws {
         let queue = DispatchQueue(label: "blocks")
-        let returns = BlockReturns(lane: DispatchLane(queue), large: 64 << 10) { _ in true }
+        let returns = returns(on: DispatchLane(queue))
         #expect(!returns.wait())
         try make("large", size: 64 << 10)
         queue.suspend()
@@ -122,7 +123,7 @@ import Testing
 
     @Test func whatFindsNoRoomIsDoneAgainWhenThereMayBeSome() throws {
         let queue = DispatchQueue(label: "blocks")
-        let returns = BlockReturns(lane: DispatchLane(queue), large: 64 << 10) { _ in true }
+        let returns = returns(on: DispatchLane(queue))
         #expect(attempt(returns, .noSpace) == (1, .noSpace), "nothing is held")
         queue.suspend()
         let removal = Result {
