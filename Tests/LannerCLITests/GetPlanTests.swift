@@ -55,6 +55,8 @@ import Testing
             ("e/y", "d", "d/e", "y", "d/e/y"),
             ("/e/y", "d", "/e", "y", "/e/y"),
             ("/y", nil, "/", "y", "/y"),
+            ("/e/\u{301}y", nil, "/e", "\u{301}y", "/e/\u{301}y"),
+            ("\u{301}e/y", "d", "d/\u{301}e", "y", "d/\u{301}e/y"),
         ] as [(String?, String?, String, String, String)])
     func choosesThePlace(
         _ output: String?, _ given: String?, _ directory: String, _ name: String, _ path: String

@@ -74,11 +74,11 @@ extension GetOptions {
     }
 
     private mutating func addHeader(_ text: String) throws(UsageError) {
-        guard let colon = text.firstIndex(of: ":") else {
+        guard let colon = text.utf8.firstIndex(of: UInt8(ascii: ":")) else {
             throw UsageError("\(text.quoted) is no header field; write 'NAME: VALUE'")
         }
         let name = String(text[..<colon])
-        let value = text[text.index(after: colon)...].trimmingCharacters(in: CharacterSet(charactersIn: " \t"))
+        let value = text[text.utf8.index(after: colon)...].trimmingCharacters(in: CharacterSet(charactersIn: " \t"))
         guard headers[name] == nil else { throw UsageError("the header field \(name.quoted) is given twice") }
         headers.append(name, value)
         do {

@@ -78,12 +78,10 @@ struct GetPlan: Sendable, Equatable {
         _ output: String, in base: String?
     ) throws(UsageError) -> (directory: String, name: String) {
         guard output != "-" else { throw UsageError("-o needs the name of a file; standard output cannot be resumed") }
-        let slash = output.lastIndex(of: "/")
-        let name = try TargetName.argument(String(slash.map { output[output.index(after: $0)...] } ?? output[...]))
-        guard let slash else { return (base ?? ".", name) }
-        let directory = slash == output.startIndex ? "/" : String(output[..<slash])
-        guard let base, !output.hasPrefix("/") else { return (directory, name) }
-        return (TargetName.path(directory, in: base), name)
+        let name = try TargetName.argument(output.lastComponent)
+        if output == name { return (base ?? ".", name) }
+        guard let base, !output.isAbsolutePath else { return (output.directory, name) }
+        return (TargetName.path(output.directory, in: base), name)
     }
 
     /// Two downloads cannot have one name, nor one URL.

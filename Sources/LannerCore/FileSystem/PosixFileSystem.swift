@@ -76,7 +76,7 @@ package struct PosixFileSystem: FileSystem {
 
     package func hasLink(in directory: String, below base: String) -> Bool {
         var path = directory
-        while path.count > base.count {
+        while path.utf8.count > base.utf8.count {
             var status = stat()
             if lstat(path, &status) == 0 {
                 if status.isLink { return true }
@@ -208,9 +208,8 @@ extension PosixFileSystem {
 
     private static func parent(of path: String) -> String {
         var end = path[...]
-        while end.count > 1, end.last == "/" { end.removeLast() }
-        guard let slash = end.lastIndex(of: "/") else { return "." }
-        return slash == end.startIndex ? "/" : String(end[..<slash])
+        while end.utf8.count > 1, end.utf8.last == UInt8(ascii: "/") { end.removeLast() }
+        return String(end).directory
     }
 }
 

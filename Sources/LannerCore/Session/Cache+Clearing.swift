@@ -58,7 +58,7 @@ extension Cache {
 
     /// The files of a directory that lies in `downloadPath`.
     private func filesInside(_ directory: String, _ disk: any FileSystem) -> [String] {
-        directory.hasPrefix(downloadPath + "/") ? files(in: directory, disk) { _ in true } : []
+        directory.path(below: downloadPath) == nil ? [] : files(in: directory, disk) { _ in true }
     }
 
     private func files(in directory: String, _ disk: any FileSystem, where isWanted: (String) -> Bool) -> [String] {

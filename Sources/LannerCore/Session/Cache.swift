@@ -43,7 +43,7 @@ public final class Cache: Sendable {
 
     private static func defaultPath(_ identifier: String) -> String {
         // Two identifiers never share a name: what stands for a slash is escaped itself.
-        let name = identifier.replacingOccurrences(of: "%", with: "%25").replacingOccurrences(of: "/", with: "%2F")
+        let name = identifier.unicodeScalars.map { $0 == "%" ? "%25" : $0 == "/" ? "%2F" : String($0) }.joined()
         let directories = FileManager.default.urls(for: .cachesDirectory, in: .userDomainMask)
         let base = directories.first?.path ?? NSTemporaryDirectory()
         return base + "/Lanner/" + (name == "." || name == ".." || name.isEmpty ? "_" + name : name)

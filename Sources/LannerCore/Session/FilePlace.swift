@@ -17,33 +17,25 @@ struct FilePlace: Sendable, Hashable, CustomStringConvertible {
     ///
     /// - Throws: ``LannerError/invalidDestination(_:)``, ``LannerError/destinationNotAllowed(_:)``
     init(destination: String, in cache: Cache) throws(LannerError) {
-        let isAbsolute = destination.hasPrefix("/")
-        guard let parts = Self.components(isAbsolute ? String(destination.dropFirst()) : destination),
-            let name = parts.last
-        else { throw .invalidDestination(destination) }
-        self.name = name
-        directory = parts.count > 1 ? parts.dropLast().joined(separator: "/") : nil
-        guard isAbsolute else { return }
-        let whole = "/" + parts.joined(separator: "/")
-        guard let base = cache.base(ofFile: whole) else { throw .destinationNotAllowed(destination) }
-        directory = base == cache.downloadFilePath ? Self.directory(of: whole, below: base) : whole.directory
+        guard Self.isPath(destination) else { throw .invalidDestination(destination) }
+        self.init(path: destination)
+        guard destination.isAbsolutePath else { return }
+        guard let base = cache.base(ofFile: destination) else { throw .destinationNotAllowed(destination) }
+        if base == cache.downloadFilePath, let rest = destination.path(below: base) { self.init(path: rest) }
     }
 
-    /// The names that make a relative path; nil when one of them is none, or leads back.
-    private static func components(_ path: String) -> [String]? {
-        let parts = path.split(separator: "/", omittingEmptySubsequences: false).map(String.init)
-        return parts.allSatisfy(FileName.isName) ? parts : nil
+    private init(path: String) {
+        name = path.lastComponent
+        directory = path == name ? nil : path.directory
     }
 
-    private static func directory(of file: String, below base: String) -> String? {
-        let rest = String(file.dropFirst(base.count + 1))
-        return rest.contains("/") ? rest.directory : nil
+    /// Whether a path is made of names, none of which leads back.
+    private static func isPath(_ text: String) -> Bool {
+        text.components.dropFirst(text.isAbsolutePath ? 1 : 0).allSatisfy(FileName.isName)
     }
 
     /// Whether a text, which may come from a spoiled record, can be the directory of a place.
-    static func isDirectory(_ text: String) -> Bool {
-        components(text.hasPrefix("/") ? String(text.dropFirst()) : text) != nil
-    }
+    static func isDirectory(_ text: String) -> Bool { isPath(text) }
 }
 
 extension Cache {
@@ -56,7 +48,7 @@ extension Cache {
     /// The directory of a place.
     func directory(of place: FilePlace) -> String {
         guard let directory = place.directory else { return downloadFilePath }
-        return directory.hasPrefix("/") ? directory : downloadFilePath + "/" + directory
+        return directory.isAbsolutePath ? directory : downloadFilePath + "/" + directory
     }
 
     /// The directory that a file is in or below, of those in which files may be put; nil when there is none.
@@ -65,8 +57,8 @@ extension Cache {
     /// be allowed.
     func base(ofFile path: String) -> String? {
         let open = [downloadFilePath] + allowedDirectories
-        let inside = (open + [downloadPath, downloadTmpPath]).filter { path.hasPrefix($0 + "/") }
-        let innermost = inside.map(\.count).max()
-        return open.first { $0.count == innermost && path.hasPrefix($0 + "/") }
+        let around = (open + [downloadPath, downloadTmpPath]).filter { path.path(below: $0) != nil }
+        let innermost = around.map(\.utf8.count).max()
+        return open.first { $0.utf8.count == innermost && path.path(below: $0) != nil }
     }
 }

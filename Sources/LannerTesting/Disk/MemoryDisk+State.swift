@@ -88,7 +88,7 @@ extension MemoryDiskState {
     static func normal(_ path: String) -> String {
         var path = path
         let isNormal = path.withUTF8 { bytes in Self.isNormal(bytes) }
-        return isNormal ? path : "/" + path.split(separator: "/").joined(separator: "/")
+        return isNormal ? path : "/" + path.components.filter { !$0.isEmpty }.joined(separator: "/")
     }
 
     private static func isNormal(_ path: UnsafeBufferPointer<UInt8>) -> Bool {

@@ -106,5 +106,6 @@ import Testing
         #expect(bench.manager.cache.filePath(fileName: "../../etc/passwd") == nil)
         #expect(Cache("a/b").downloadPath != Cache("a_b").downloadPath)
         #expect(Cache("a/b").downloadPath != Cache("a%2Fb").downloadPath)
+        #expect(Cache("a/\u{301}b").downloadPath.directory == Cache("a").downloadPath.directory)
     }
 }

@@ -167,10 +167,11 @@ import Testing
     }
 
     /// The process ends between the move and the sync of the name, the machine right after the next launch.
-    @Test(arguments: 1...8 as ClosedRange<UInt64>) func doesNotTakeSuccessBack(seed: UInt64) throws {
+    @Test(arguments: 1...8 as ClosedRange<UInt64>, ["file.bin", "\u{301}a"])
+    func doesNotTakeSuccessBack(seed: UInt64, name: String) throws {
         for operations in 0..<12 {
             let bench = TestBench.serving(Sample.bytes(1000))
-            let first = try bench.download()
+            let first = try #require(bench.manager.download(address, fileName: name))
             try bench.step { bench.records.first?.saved.status == .publishing }
             bench.disk.operationsLeft = operations
             bench.settle()

@@ -7,12 +7,16 @@ import Testing
 
 @Suite("R-01: destinations") struct DestinationFeatureTests {
     private let cache = Cache(
-        "a", downloadPath: "/data/app", downloadFilePath: "/data/app/File", allowedDirectories: ["/media/", "/data"])
+        "a", downloadPath: "/data/app", downloadFilePath: "/data/app/File",
+        allowedDirectories: ["/media/", "/data", "/caf\u{E9}"])
 
     @Test(arguments: [
         ("a.pdf", "a.pdf"), ("pdf/2024/a.pdf", "pdf/2024/a.pdf"), ("/data/app/File/pdf/a.pdf", "pdf/a.pdf"),
         ("/data/app/File/a.pdf", "a.pdf"), ("/media/a.pdf", "/media/a.pdf"), ("/media/x/y", "/media/x/y"),
-        ("/data/b/c", "/data/b/c"), ("~/a", "~/a"), ("...", "..."),
+        ("/data/b/c", "/data/b/c"), ("~/a", "~/a"), ("...", "..."), ("/caf\u{E9}/a", "/caf\u{E9}/a"),
+        // A mark that makes one character of the slash before it.
+        ("x/\u{301}/\u{301}a", "x/\u{301}/\u{301}a"), ("/media/\u{301}a", "/media/\u{301}a"),
+        ("/data/app/File/\u{301}x/\u{301}a", "\u{301}x/\u{301}a"),
     ])
     func isRead(text: String, expected: String) throws {
         let place = try FilePlace(destination: text, in: cache)
@@ -29,8 +33,11 @@ import Testing
         }
     }
 
-    /// Outside, or among the records and the unfinished files.
-    @Test(arguments: ["/etc/passwd", "/media", "/mediax/a", "/data/app/journal", "/data/app/Tmp/a", "/data/app/File"])
+    /// Outside, also where the names look the same, or among the records and the unfinished files.
+    @Test(arguments: [
+        "/etc/passwd", "/media", "/mediax/a", "/data/app/journal", "/data/app/Tmp/a", "/data/app/Tmp/\u{301}a",
+        "/data/app/File", "/cafe\u{301}/a",
+    ])
     func isNotAllowed(text: String) {
         #expect { try FilePlace(destination: text, in: cache) } throws: {
             if case LannerError.destinationNotAllowed(text) = $0 { true } else { false }
@@ -161,7 +168,8 @@ import Testing
             atPath: directory.path + path, withDestinationPath: directory.path + target)
     }
 
-    @Test(arguments: ["out/a", "out/deeper/a"]) func aLinkInsideIsNotFollowed(destination: String) async throws {
+    @Test(arguments: ["out/a", "out/deeper/a", "out/\u{301}/a"])
+    func aLinkInsideIsNotFollowed(destination: String) async throws {
         try link("/cache/File/out", to: "/elsewhere")
         let (manager, task) = try await download(destination)
         #expect(task.reason == .disk(.notPermitted))

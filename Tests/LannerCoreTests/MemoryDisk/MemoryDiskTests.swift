@@ -44,6 +44,12 @@ import Testing
         #expect(disk.contents(of: "/a/b/f") == expected)
     }
 
+    @Test(arguments: ["/a//b/\u{301}c", "a/b/\u{301}c", "/a/b/\u{301}c/"]) func pathsAreRead(_ path: String) throws {
+        let disk = try disk()
+        disk.place([1], at: path)
+        #expect(try disk.list("/a/b") == ["\u{301}c"])
+    }
+
     @Test func hugeHolesCostNothing() throws {
         let disk = try disk(capacity: 100_000)
         let file = try disk.open("/a/f", .create)

@@ -95,11 +95,13 @@ import Testing
         #expect(read("File/a") == "new" && read("File/b") == "old" && read("1-1-1.part") == nil)
     }
 
-    /// The copy is beside it under a name of its own: the longest name is not too long for that.
-    @Test func theLongestNameGoesToAnotherDevice() throws {
-        let name = "File/" + String(repeating: "x", count: 255)
-        try Publisher(fileSystem: TwoDevices(disk)).move(directory("1-1-1.part"), to: directory(name))
-        #expect(read(name) == "new")
+    /// The copy is beside it under a name of its own: the longest name is not too long for that, and no mark that makes
+    /// one character of the slash before it leads elsewhere.
+    @Test(arguments: [String(repeating: "x", count: 255), "\u{301}a"])
+    func anyNameGoesToAnotherDevice(_ name: String) throws {
+        try Publisher(fileSystem: TwoDevices(disk)).move(directory("1-1-1.part"), to: directory("File/" + name))
+        #expect(read("File/" + name) == "new")
+        #expect(try names("File") == [name] && names("") == ["File", "outside"])
     }
 }
 
