@@ -184,7 +184,8 @@ def machine_block(machine):
 
 # Plots
 
-COLORS = {"lanner": "#0969da", "curl": "#bc4c00", "aria2c": "#1a7f37", "wget": "#8250df"}
+COLORS = {"lanner": "#0969da", "curl": "#bc4c00", "aria2c": "#1a7f37", "wget": "#8250df",
+          "disk": "#59636e"}
 STYLE = """text { font: 12px system-ui, sans-serif; fill: #1f2328; }
 text.title { font-weight: 600; }
 text.note { fill: #59636e; font-size: 11px; }

@@ -117,6 +117,7 @@ class Bench:
         with self.server() as (server, memory), tempfile.TemporaryDirectory(dir=place) as out:
             names = small.files(server.root, count, 10 << 10)
             commands = small.commands(self.lanner[0], small.lists(server, names, memory))
+            commands["disk alone"] = [compiled("synced_copies.c", memory, "-lpthread"), server.root]
             self.in_turn(name, 10 << 10, count, {program: commands[program] for program in ["lanner", *peers]},
                          lambda command: small.fetched(self.run, command, names, server.root, out))
 
@@ -136,7 +137,8 @@ def checksum(bench):
 
 def many(bench):
     for where, place in [("memory", "/dev/shm"), ("disk", bench.options.disk)]:
-        bench.many_files(f"small {where}", bench.scaled(5000), place, small.BOUNDS[where])
+        peers = [*small.BOUNDS[where], *(["disk alone"] if where == "disk" else [])]
+        bench.many_files(f"small {where}", bench.scaled(5000), place, peers)
 
 
 def profile(bench):

@@ -47,7 +47,7 @@ struct GetPlan: Sendable, Equatable {
         let shown = address.text
         do throws(DownloadFailure) {
             // What the library would refuse: user info that cannot be sent, for example.
-            _ = try Destination(address, fields: headers)
+            _ = try Destination(address, of: url, fields: headers)
         } catch {
             throw UsageError("\(shown): \(error.detail.withoutFullStop)")
         }

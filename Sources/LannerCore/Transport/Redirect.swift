@@ -22,14 +22,15 @@ package struct Destination: Sendable, Hashable {
         } catch {
             throw Self.unacceptable("The URL \(Self.redacted(url.absoluteString)) \(error.reason).")
         }
-        try self.init(address, fields: fields)
+        try self.init(address, of: url, fields: fields)
     }
 
     /// The same for a URL that was taken apart.
-    package init(_ address: WebAddress, fields: HeaderFields) throws(DownloadFailure) {
+    package init(_ address: WebAddress, of url: URL, fields: HeaderFields) throws(DownloadFailure) {
         try RequestCheck.check(fields)
         self.address = address
-        url = try Self.url(of: address)
+        // Most need no change, and to make one takes longer than all the rest.
+        self.url = url.absoluteString == address.text ? url.absoluteURL : try Self.url(of: address)
         self.fields = fields
         if let userInfo = address.userInfo, fields["Authorization"] == nil {
             self.fields["Authorization"] = try Self.basicCredentials(userInfo)
