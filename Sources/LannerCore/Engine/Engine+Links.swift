@@ -142,7 +142,7 @@ extension Job {
 extension KeptLink {
     /// Without a URL it leads to where the one before led; the fields of that one belong there, too.
     fileprivate init(_ link: DownloadLink, after before: KeptLink?, of url: URL) {
-        self.url = link.url ?? before?.url ?? url
+        self.url = link.url?.absoluteURL ?? before?.url ?? url
         fields = link.headers.map { HeaderFields(of: $0) } ?? (link.url == nil ? before?.fields : nil)
     }
 }

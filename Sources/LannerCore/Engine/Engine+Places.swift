@@ -73,13 +73,13 @@ extension Engine {
     /// Has the names of moved files kept by the device.
     private func confirm(_ moved: [MovedFile]) -> [Event] {
         let directories = moved.map { cache.path(of: $0.place).directory }
-        var (synced, errors) = (Set<String>(), [String: FileError]())
-        for directory in directories where synced.insert(directory).inserted {
-            errors[directory] = syncError(directory)
+        var (synced, errors) = (Set<PathKey>(), [PathKey: FileError]())
+        for directory in directories where synced.insert(PathKey(directory)).inserted {
+            errors[PathKey(directory)] = syncError(directory)
         }
         return zip(moved, directories).map { file, directory in
             let (job, attempt) = (file.move.job, file.move.attempt)
-            guard let error = errors[directory] else { return .file(job.id, attempt, .published) }
+            guard let error = errors[PathKey(directory)] else { return .file(job.id, attempt, .published) }
             distrust(file)
             return .file(job.id, attempt, .failed(DownloadFailure(error)))
         }
@@ -262,8 +262,11 @@ extension EngineState {
         guard let place = request.destination else { return }
         let own = request.conflictPolicy ?? job?.state.withLock { $0.conflictPolicy }
         guard own ?? conflictPolicy == .replace else { return }
-        let machine = machine
-        let isTaken = places.isClaimed(place, besides: job?.id) { machine[$0].map { $0.state != .succeeded } ?? false }
+        let (machine, jobs) = (machine, jobs)
+        let isTaken = places.isClaimed(place, besides: job?.id) { id in
+            // The machine learns of a batch when all of it is here.
+            machine[id].map { $0.state != .succeeded } ?? (jobs[id] != nil)
+        }
         if isTaken { throw .destinationTaken(place.description) }
     }
 

@@ -143,34 +143,3 @@ extension FileSystem {
         }
     }
 }
-
-// Paths, by bytes as file systems have them: a mark behind a slash makes another character of both, and names that are equal
-// as text may be two.
-extension String {
-    /// The last component of a path.
-    package var lastComponent: String {
-        lastSlash.map { String(self[utf8.index(after: $0)...]) } ?? self
-    }
-
-    /// The directory that a path's last component is in.
-    package var directory: String {
-        guard let slash = lastSlash else { return "." }
-        return slash == startIndex ? "/" : String(self[..<slash])
-    }
-
-    private var lastSlash: String.Index? { utf8.lastIndex(of: UInt8(ascii: "/")) }
-
-    /// What stands between the slashes, in order.
-    package var components: [String] {
-        utf8.split(separator: UInt8(ascii: "/"), omittingEmptySubsequences: false).map { String(Substring($0)) }
-    }
-
-    package var isAbsolutePath: Bool { utf8.first == UInt8(ascii: "/") }
-
-    /// The path from a directory to what lies below it; nil for all else.
-    func path(below directory: String) -> String? {
-        let start = directory.utf8.count + 1
-        guard utf8.count > start, utf8.starts(with: (directory + "/").utf8) else { return nil }
-        return String(self[utf8.index(startIndex, offsetBy: start)...])
-    }
-}

@@ -14,18 +14,19 @@ final class SharedSyncs: Sendable {
     }
 
     // Both under the lock of `condition`.
-    private nonisolated(unsafe) var rounds: [String: Rounds] = [:]
+    private nonisolated(unsafe) var rounds: [PathKey: Rounds] = [:]
     private let condition = NSCondition()
 
     /// Returns when a sync of `path` that has begun after this call is over, which is made by `sync` of one of the callers.
     /// Throws when that has failed, for each of them: a device may tell of lost bytes only once.
     func perform(_ path: String, _ sync: () throws(FileError) -> Void) throws(FileError) {
+        let path = PathKey(path)
         guard let round = join(path) else { return try lead(path, sync) }
         try follow(round, path, sync)
     }
 
     /// The round to wait for; nil when none is under way, and the caller makes one.
-    private func join(_ path: String) -> Round? {
+    private func join(_ path: PathKey) -> Round? {
         condition.lock()
         defer { condition.unlock() }
         guard rounds[path]?.running != nil else {
@@ -37,7 +38,7 @@ final class SharedSyncs: Sendable {
         return round
     }
 
-    private func follow(_ round: Round, _ path: String, _ sync: () throws(FileError) -> Void) throws(FileError) {
+    private func follow(_ round: Round, _ path: PathKey, _ sync: () throws(FileError) -> Void) throws(FileError) {
         condition.lock()
         while round.outcome == nil, rounds[path]?.running != nil || rounds[path]?.next !== round { condition.wait() }
         let outcome = round.outcome
@@ -48,7 +49,7 @@ final class SharedSyncs: Sendable {
     }
 
     /// Makes the round that is under way.
-    private func lead(_ path: String, _ sync: () throws(FileError) -> Void) throws(FileError) {
+    private func lead(_ path: PathKey, _ sync: () throws(FileError) -> Void) throws(FileError) {
         let outcome = Result { () throws(FileError) in try sync() }
         condition.lock()
         rounds[path]?.running?.outcome = outcome

@@ -32,18 +32,17 @@ public final class Cache: Sendable {
         downloadFilePath: String? = nil, allowedDirectories: [String] = []
     ) {
         self.identifier = identifier
-        let base = downloadPath ?? Self.defaultPath(identifier)
+        let base = (downloadPath ?? Self.defaultPath(identifier)).plainPath
         self.downloadPath = base
-        self.downloadTmpPath = downloadTmpPath ?? base + "/Tmp"
-        self.downloadFilePath = downloadFilePath ?? base + "/File"
-        self.allowedDirectories = allowedDirectories.map { path in
-            path.hasSuffix("/") ? String(path.dropLast()) : path
-        }
+        self.downloadTmpPath = downloadTmpPath?.plainPath ?? base + "/Tmp"
+        self.downloadFilePath = downloadFilePath?.plainPath ?? base + "/File"
+        self.allowedDirectories = allowedDirectories.map(\.plainPath)
     }
 
     private static func defaultPath(_ identifier: String) -> String {
         // Two identifiers never share a name: what stands for a slash is escaped itself.
-        let name = identifier.unicodeScalars.map { $0 == "%" ? "%25" : $0 == "/" ? "%2F" : String($0) }.joined()
+        let escapes: [Unicode.Scalar: String] = ["%": "%25", "/": "%2F", "\0": "%00"]
+        let name = identifier.unicodeScalars.map { escapes[$0] ?? String($0) }.joined()
         let directories = FileManager.default.urls(for: .cachesDirectory, in: .userDomainMask)
         let base = directories.first?.path ?? NSTemporaryDirectory()
         return base + "/Lanner/" + (name == "." || name == ".." || name.isEmpty ? "_" + name : name)

@@ -99,11 +99,12 @@ struct CheckedRequest {
     var starts: Bool
 
     init(_ request: DownloadRequest, _ cache: Cache, starts: Bool) throws {
-        url = try request.url.asURL()
+        // As it is remembered: one that is relative to another would not be known again.
+        url = try request.url.asURL().absoluteURL
         fields = HeaderFields(of: request.headers ?? [:])
         fileName = request.fileName
         (checksum, pieces) = (request.checksum, request.pieces)
-        mirrors = try request.mirrors?.prefix(Mirrors.most).map { try $0.asURL() }
+        mirrors = try request.mirrors?.prefix(Mirrors.most).map { try $0.asURL().absoluteURL }
         key = request.key ?? url.absoluteString
         (list, priority, context) = (request.list, request.priority, request.context)
         maximumBytesPerSecond = request.maximumBytesPerSecond

@@ -6,13 +6,15 @@ enum FileName {
     /// The most bytes of a name that file systems in use hold.
     static let longest = 255
 
-    /// The name of a URL's file when none is given: the MD5 of the URL, with its path's extension.
+    /// The name of a URL's file when none is given: the MD5 of the URL, with its path's extension
+    /// where that is fit for every file system.
     static func standard(for url: URL) -> String {
         var hasher = Checksum.MD5()
         Array(url.absoluteString.utf8).withUnsafeBytes { hasher.update($0) }
         let digest = Checksum.Digest(algorithm: .md5, of: hasher).hexadecimal
         let suffix = url.pathExtension
-        return isName(suffix) && suffix.utf8.count <= 32 ? digest + "." + suffix : digest
+        let name = digest + "." + suffix
+        return !suffix.isEmpty && suffix.utf8.count <= 32 && safe(name) == name ? name : digest
     }
 
     /// The last component of a URL's path, made safe; nil when it has none that is of use.

@@ -1,7 +1,7 @@
 import Foundation
 
 /// Where a finished file goes: a name in the cache's directory of finished files, or in one that the caller chose.
-struct FilePlace: Sendable, Hashable, CustomStringConvertible {
+struct FilePlace: Sendable, CustomStringConvertible {
     /// Nil for the cache's own; relative to that one, or absolute, in one that the cache allows.
     var directory: String?
     var name: String
@@ -21,7 +21,8 @@ struct FilePlace: Sendable, Hashable, CustomStringConvertible {
         self.init(path: destination)
         guard destination.isAbsolutePath else { return }
         guard let base = cache.base(ofFile: destination) else { throw .destinationNotAllowed(destination) }
-        if base == cache.downloadFilePath, let rest = destination.path(below: base) { self.init(path: rest) }
+        guard PathKey(base) == PathKey(cache.downloadFilePath), let rest = destination.path(below: base) else { return }
+        self.init(path: rest)
     }
 
     private init(path: String) {
@@ -36,6 +37,14 @@ struct FilePlace: Sendable, Hashable, CustomStringConvertible {
 
     /// Whether a text, which may come from a spoiled record, can be the directory of a place.
     static func isDirectory(_ text: String) -> Bool { isPath(text) }
+}
+
+extension FilePlace: Hashable {
+    static func == (one: FilePlace, other: FilePlace) -> Bool { one.key == other.key }
+
+    func hash(into hasher: inout Hasher) { hasher.combine(key) }
+
+    private var key: [PathKey?] { [directory.map(PathKey.init), PathKey(name)] }
 }
 
 extension Cache {

@@ -49,9 +49,12 @@ extension Engine {
             // At an end there is one neighbor; where there are two, one of them may be gone by now.
             let low = before ?? (left < 0 ? after.map { $0 - 2 * EngineState.rankGap } : nil)
             let high = after ?? (right < ids.count ? nil : before.map { $0 + 2 * EngineState.rankGap })
-            guard let low, let high, high - low > 1 else { return [:] }
+            guard let low, let high else { return [:] }
+            // Ranks of a record may be as far apart as numbers go.
+            let (gap, isTooLarge) = high.subtractingReportingOverflow(low)
+            guard !isTooLarge, gap > 1 else { return [:] }
             isDone = true
-            return [id: low + (high - low) / 2]
+            return [id: low + gap / 2]
         }
         return isDone
     }

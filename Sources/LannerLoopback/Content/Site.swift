@@ -36,7 +36,7 @@ struct Site: Sendable {
 
     /// A path as it is compared: with the slash at its beginning.
     static func normalized(_ path: String) -> String {
-        path.hasPrefix("/") ? path : "/" + path
+        path.utf8.first == UInt8(ascii: "/") ? path : "/" + path
     }
 
     mutating func put(_ published: Published?, at path: String) {

@@ -166,6 +166,22 @@ import Testing
         #expect(bench.transport.requests.count == 1)
     }
 
+    @Test func aRelativeURLIsKnownAgain() throws {
+        let bench = TestBench.serving(large)
+        let url = try #require(URL(string: "file.bin", relativeTo: URL(string: "https://example.com/")))
+        bench.transport.script(place, .stall(afterBytes: 1 << 20))
+        _ = try #require(bench.manager.download(url))
+        bench.settle()
+        bench.manager.totalSuspend()
+        bench.settle()
+        bench.relaunch()
+        let task = try #require(bench.manager.download(url))
+        #expect(task.completedBytes == 1 << 20)
+        bench.settle()
+        #expect(task.status == .succeeded && bench.holds(large, in: task) == true)
+        #expect(bench.ranges == ["whole", "bytes=1048576-"])
+    }
+
     /// The process ends between the move and the sync of the name, the machine right after the next launch.
     @Test(arguments: 1...8 as ClosedRange<UInt64>, ["file.bin", "\u{301}a"])
     func doesNotTakeSuccessBack(seed: UInt64, name: String) throws {

@@ -19,6 +19,23 @@ import Testing
         Saved(status: .failed(DownloadFailure(.store, "")), generation: 1, written: [0..<Int64.max]),
     ]
 
+    @Test func tasksMoveBetweenRanksAtTheEndsOfNumbers() throws {
+        let ends: [Int64] = [-(1 << 62), 1 << 62, 1 << 62]
+        let records = zip(1..., ends).map { number, rank in
+            let url = "https://example.com/\(number)"
+            return DownloadRecord(
+                id: DownloadID(UInt64(number)), token: 1, url: url, place: FilePlace("\(number)"), rank: rank, key: url,
+                saved: Saved(status: .suspended))
+        }
+        let bench = TestBench()
+        let contents = Dictionary(uniqueKeysWithValues: records.map { ($0.storeKey, $0.encoded) })
+        bench.relaunch(store: MemoryStore(contents, lanes: bench.lanes))
+        #expect(bench.manager.tasks.map(\.fileName) == ["1", "2", "3"])
+        bench.manager.moveTask(at: 2, to: 1)
+        bench.settle()
+        #expect(bench.manager.tasks.map(\.fileName) == ["1", "3", "2"])
+    }
+
     @Test(arguments: spoiled) func endsWithTheRightFile(saved: Saved) throws {
         let bench = TestBench.serving(Sample.bytes(1000))
         for version in [

@@ -44,6 +44,17 @@ import Testing
         }
     }
 
+    /// Slashes too many, at the end of a directory or before it, change nothing.
+    @Test(arguments: ["/data/app/", "//data/app", "/data//app//"]) func slashesDoNotMatter(directory: String) throws {
+        let cache = Cache("a", downloadPath: directory, downloadFilePath: "/files//", allowedDirectories: ["/data/"])
+        #expect(cache.downloadPath == "/data/app" && cache.downloadTmpPath == "/data/app/Tmp")
+        #expect(try "\(FilePlace(destination: "/files/a", in: cache))" == "a")
+        for path in ["/data/app/journal-1", "/data/app/Tmp/1-1-1.part"] {
+            #expect(throws: LannerError.self) { try FilePlace(destination: path, in: cache) }
+        }
+        #expect(try "\(FilePlace(destination: "/a/b", in: Cache("a", allowedDirectories: ["/"])))" == "/a/b")
+    }
+
     // MARK: Downloads
 
     private func bench() -> TestBench {
@@ -91,6 +102,14 @@ import Testing
         let two = try #require(bench.manager.download(request("/two", "x/a")))
         bench.settle()
         #expect(one.filePath == two.filePath && bench.contents(of: two) == [2, 2, 2])
+    }
+
+    @Test func twoOfABatchCannotReplaceEachOther() throws {
+        let bench = bench()
+        let tasks = bench.manager.multiDownload(requests: [request("/one", "x/a"), request("/two", "x/a")])
+        #expect(tasks.map { $0.url.path } == ["/one"])
+        bench.settle()
+        #expect(tasks.map(\.status) == [.succeeded] && tasks.map(bench.contents) == [[1, 1]])
     }
 
     @Test(arguments: [false, true]) func whoIsThereFirstHasThePlace(relaunches: Bool) throws {

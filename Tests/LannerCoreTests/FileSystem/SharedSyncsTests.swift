@@ -52,6 +52,21 @@ import Testing
         #expect((2...9).contains(device.count.withLock { $0 }))
     }
 
+    #if !canImport(Darwin)
+    /// On the disk they are two, though the texts are equal.
+    @Test func aDirectoryWhoseNameOnlyLooksTheSameIsSyncedByItself() async {
+        let (syncs, one, other, done) = (SharedSyncs(), Device(), Device(), DispatchGroup())
+        _ = call(syncs, one, done, "caf\u{E9}")
+        one.begun.wait()
+        _ = call(syncs, other, done, "cafe\u{301}")
+        other.begun.wait()
+        one.gate.signal()
+        other.gate.signal()
+        await wait(done)
+        #expect(one.count.withLock { $0 } == 1 && other.count.withLock { $0 } == 1)
+    }
+    #endif
+
     @Test func oneAfterTheOtherAreSyncsOfTheirOwn() throws {
         let (syncs, device) = (SharedSyncs(), Device())
         for count in 1...3 {

@@ -27,6 +27,16 @@ import Testing
         #expect(bench.contents(of: task) == [1, 2, 3])
     }
 
+    /// The extension comes from the URL.
+    @Test(arguments: [
+        ("http://h/a.b%0Ac", ""), ("http://h/a.b:c", ""), ("http://h/a.b%5Cc", ""),
+        ("http://h/a.b%20", ""), ("http://h/a.%D1%84", ".\u{444}"), ("http://h/a.tar.gz", ".gz"), ("http://h/a.", ""),
+    ])
+    func theDefaultIsSafe(_ text: String, _ suffix: String) throws {
+        let name = FileName.standard(for: try #require(URL(string: text)))
+        #expect(FileName.safe(name) == name && name.utf8.dropFirst(32).elementsEqual(suffix.utf8))
+    }
+
     @Test("T1-04, N-10: the last path component, on request") func theLastPathComponent() throws {
         let bench = Self.bench(.lastPathComponent, "attachment; filename=served.txt")
         let task = try #require(bench.manager.download(Self.url))
