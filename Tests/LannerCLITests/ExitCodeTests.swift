@@ -51,6 +51,7 @@ import Testing
         let digest = try Checksum.Digest(parsing: "md5:" + String(repeating: "0", count: 32))
         let hex = digest.hexadecimal
         #expect(HashCommand.line(digest, "a b") == hex + "  a b")
+        #expect(HashCommand.line(digest, "a\\\u{301}\n") == "\\" + hex + "  a\\\\\u{301}\\n")
         #expect(HashCommand.line(digest, "a\\b\nc\r\nd") == "\\" + hex + "  a\\\\b\\nc\\r\\nd")
     }
 }

@@ -91,6 +91,22 @@ import Testing
         #expect(throws: UsageError(message)) { try GetPlan(GetOptions(urls: urls)) }
     }
 
+    @Test(arguments: [
+        "user:secret@host/f", "http://user:se/cret@host/f", "http:/user:secret@host/f", "http:///user:secret@host/f",
+        "http://user:secret@ho st/f", "http://user:secret@host:99999/f", "http://user:secret@ho%00st/f",
+    ])
+    func showsNoPassword(_ url: String) throws {
+        let error = try #require(throws: UsageError.self) { try GetPlan(GetOptions(urls: [url])) }
+        #expect(!error.message.contains("cret") && !error.message.contains("user:"))
+    }
+
+    #if !canImport(Darwin)
+    @Test func namesThatOnlyLookTheSameAreTwo() throws {
+        let plan = try GetPlan(GetOptions(urls: ["http://h/caf%C3%A9", "http://h/cafe%CC%81"]))
+        #expect(plan.items.map { Array($0.name.utf8).count } == [5, 6])
+    }
+    #endif
+
     @Test func refusesADirectoryWithoutAName() {
         #expect(throws: UsageError("-d needs the name of a directory")) {
             try GetPlan(GetOptions(urls: ["http://a/x"], directory: ""))

@@ -31,6 +31,12 @@ import Testing
             ])
     }
 
+    /// A mark that makes one character of the one before it.
+    @Test func readsByBytes() throws {
+        let entries = try InputFile.parse("#\u{301} comment\nhttp://a/1\n out=\u{301}x\n", file: "f")
+        #expect(entries == [.init(url: "http://a/1", place: "f:2", name: "\u{301}x")])
+    }
+
     @Test func acceptsOtherLineEndsAndAMark() throws {
         let entries = try InputFile.parse("\u{FEFF}http://a/1\r\n  out=x\r\n\r\nhttp://b/2 \t", file: "f")
         #expect(entries == [.init(url: "http://a/1", place: "f:1", name: "x"), .init(url: "http://b/2", place: "f:4")])

@@ -83,6 +83,27 @@ import Testing
         #expect(head(line).1?.fault == .malformedResponse)
     }
 
+    /// Goes on with a field as often as the limit allows: minutes, if every line took as long as there are fields.
+    @Test(.timeLimit(.minutes(2))) func aFieldMayGoOnAndOn() throws {
+        var reader = HeadReader()
+        for (line, count) in [("HTTP/1.1 200 OK\r\n", 1), ("a:\n", 60_000), (" b\n", 60_000), ("\r\n", 1)] {
+            let bytes = Array(line.utf8)
+            for _ in 0..<count { #expect(bytes.withUnsafeBytes { reader.add($0) } == nil) }
+        }
+        let head = try #require(try reader.take())
+        #expect(head.fields.fields.count == 60_000 && head.fields.fields.last?.value.utf8.count == 120_000)
+    }
+
+    /// What a terminal would act on.
+    @Test func controlCharactersAreNotRepeatedInErrors() throws {
+        let status = try #require(head("HTTP/1.1 \u{1B}[2Jx").1)
+        var (reader, _) = head("HTTP/1.1 200 OK", "Content-Length: \u{1B}]0;x\u{7}5", "")
+        let length = try #require(throws: TransportFailure.self) { try reader.take() }
+        for failure in [status, length] {
+            #expect(failure.message.contains("u{1B}") && !failure.message.unicodeScalars.contains("\u{1B}"))
+        }
+    }
+
     @Test func aHeadThatIsNotWholeIsNone() {
         for lines in [[], ["HTTP/1.1 200 OK"], ["HTTP/1.1 200 OK", "a: b"]] {
             var reader = HeadReader()

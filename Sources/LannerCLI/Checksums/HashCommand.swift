@@ -19,8 +19,8 @@ enum HashCommand {
     /// A line of output. A name that holds a backslash or a line break is escaped, and the line then begins with a
     /// backslash, so that `sha256sum --check` reads it back.
     static func line(_ digest: Checksum.Digest, _ name: String) -> String {
-        let escapes: [Character: String] = ["\\": "\\\\", "\n": "\\n", "\r": "\\r", "\r\n": "\\r\\n"]
-        let escaped = name.map { escapes[$0] ?? String($0) }.joined()
+        let escapes: [Unicode.Scalar: String] = ["\\": "\\\\", "\n": "\\n", "\r": "\\r"]
+        let escaped = name.unicodeScalars.map { escapes[$0] ?? String($0) }.joined()
         return "\(escaped == name ? "" : "\\")\(digest.hexadecimal)  \(escaped)"
     }
 }

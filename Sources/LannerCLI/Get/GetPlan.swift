@@ -58,19 +58,12 @@ struct GetPlan: Sendable, Equatable {
     }
 
     private static func url(_ text: String) throws(UsageError) -> (URL, WebAddress) {
-        guard let url = URL(string: text) else { throw UsageError("\(text.quoted) is no URL") }
+        guard let url = URL(string: text) else { throw UsageError("\(Destination.redacted(text).quoted) is no URL") }
         do throws(WebAddress.Refusal) {
             return (url, try WebAddress(url.absoluteString))
         } catch {
-            throw UsageError("the URL \(withoutUser(url).quoted) \(error.reason)")
+            throw UsageError("the URL \(Destination.redacted(text).quoted) \(error.reason)")
         }
-    }
-
-    private static func withoutUser(_ url: URL) -> String {
-        var parts = URLComponents(url: url, resolvingAgainstBaseURL: false)
-        parts?.user = nil
-        parts?.password = nil
-        return parts?.string ?? ""
     }
 
     /// Takes `-o` apart; a relative one is below `-d`.
@@ -86,7 +79,7 @@ struct GetPlan: Sendable, Equatable {
 
     /// Two downloads cannot have one name, nor one URL.
     private func checkTwins() throws(UsageError) {
-        var names: [String: Int] = [:]
+        var names: [PathKey: Int] = [:]
         var urls: Set<String> = []
         names.reserveCapacity(items.count)
         urls.reserveCapacity(items.count)
@@ -94,7 +87,7 @@ struct GetPlan: Sendable, Equatable {
             guard urls.insert(item.url.absoluteString).inserted else {
                 throw UsageError("\(item.shownURL) is given twice")
             }
-            if let other = names.updateValue(index, forKey: item.name) {
+            if let other = names.updateValue(index, forKey: PathKey(item.name)) {
                 throw UsageError(
                     "\(items[other].shownURL) and \(item.shownURL) would both be saved as \(item.name.quoted); "
                         + "name one by out=NAME in a list (-i), or by -o in a call of its own")

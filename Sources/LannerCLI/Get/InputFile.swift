@@ -18,10 +18,10 @@ enum InputFile {
         var entries: [Entry] = []
         for (index, line) in lines(text).enumerated() {
             let content = trimmed(line)
-            if content.isEmpty || content.hasPrefix("#") { continue }
+            if content.isEmpty || content.utf8.first == UInt8(ascii: "#") { continue }
             let place = "\(file):\(index + 1)"
             do throws(UsageError) {
-                if line.first == " " || line.first == "\t" {
+                if let first = line.utf8.first, FieldText.isSpace(first) {
                     try take(content, &entries)
                 } else {
                     try entries.append(Entry(url: url(content), place: place))
@@ -56,7 +56,8 @@ enum InputFile {
     private static func take(_ option: String, _ entries: inout [Entry]) throws(UsageError) {
         guard !entries.isEmpty else { throw UsageError("an indented line belongs below a URL") }
         let last = entries.count - 1
-        let parts = option.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
+        let parts = option.utf8.split(separator: UInt8(ascii: "="), maxSplits: 1, omittingEmptySubsequences: false)
+            .map { Substring($0) }
         let value = parts.count > 1 ? String(parts[1]) : ""
         switch parts[0] {
         case "out" where parts.count > 1:

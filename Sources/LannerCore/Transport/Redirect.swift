@@ -110,21 +110,26 @@ extension Destination {
     /// A URL that may be anything, safe to show: without user info, query, fragment and control characters, and not too
     /// long.
     package static func redacted(_ text: String) -> String {
-        var reference = URIReference(text)
-        if let authority = reference.authority {
-            reference.authority = withoutUserInfo(authority)
-        } else if !reference.path.hasPrefix("/") {
-            // `user:password@host/path`, without a scheme.
-            reference.path = withoutUserInfo(reference.path)
-        }
+        var reference = URIReference(withoutUserInfo(text))
         reference.query = reference.query.map { _ in "…" }
         reference.fragment = reference.fragment.map { _ in "…" }
-        let scalars = reference.text.unicodeScalars.prefix(200)
-        return scalars.map { $0.properties.generalCategory == .control ? $0.escaped(asASCII: true) : String($0) }
-            .joined()
+        return FieldText.shown(reference.text)
     }
 
+    /// Where a text is no address, as with a slash in the password, all that stands before the last `@` may be user info.
     private static func withoutUserInfo(_ text: String) -> String {
-        text.utf8.lastIndex(of: UInt8(ascii: "@")).map { String(text[$0...].dropFirst()) } ?? text
+        var reference = URIReference(text)
+        let isPath = reference.scheme == nil && reference.authority == nil && reference.path.isAbsolutePath
+        if isPath || (try? WebAddress(text)) != nil {
+            reference.authority = reference.authority.map(afterLastAt)
+            return reference.text
+        }
+        guard text.utf8.contains(UInt8(ascii: "@")) else { return text }
+        if reference.authority == nil { return afterLastAt(text) }
+        return (reference.scheme.map { $0 + ":" } ?? "") + "//" + afterLastAt(text)
+    }
+
+    private static func afterLastAt(_ text: String) -> String {
+        text.utf8.lastIndex(of: UInt8(ascii: "@")).map { String(text[text.utf8.index(after: $0)...]) } ?? text
     }
 }

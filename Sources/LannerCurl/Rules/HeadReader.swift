@@ -55,7 +55,8 @@ struct HeadReader {
             guard head.status >= 200 else { throw .notFinal(head.status) }
             if case .contradictory = ContentLength(fields: head.fields) {
                 let lines = head.fields.values(of: "Content-Length").joined(separator: ", ")
-                throw TransportFailure(.malformedResponse, "The response's Content-Length is not one number: \(lines)")
+                throw TransportFailure(
+                    .malformedResponse, "The response's Content-Length is not one number: \(FieldText.shown(lines))")
             }
             return head
         }
@@ -70,7 +71,8 @@ struct HeadReader {
             return TransportFailure(.malformedResponse, "The response does not begin with a status line.")
         }
         guard words.count >= 2, words[1].count == 3, let status = FieldText.decimal(words[1]), status >= 100 else {
-            return TransportFailure(.malformedResponse, "The status line has no status: \(Self.text(line.prefix(64)))")
+            return TransportFailure(
+                .malformedResponse, "The status line has no status: \(FieldText.shown(Self.text(line)))")
         }
         size = line.count
         state = .open(ResponseHead(status: Int(status)))
@@ -80,9 +82,7 @@ struct HeadReader {
     /// A field (RFC 9112, 5), or what goes on with the one before (obs-fold, 5.2).
     private static func add(_ line: ArraySlice<UInt8>, to head: inout ResponseHead) {
         if let first = line.first, FieldText.isSpace(first) {
-            guard let last = head.fields.fields.last else { return }
-            let value = last.value + " " + text(FieldText.trimmed(line))
-            head.fields = HeaderFields(head.fields.fields.dropLast() + [.init(name: last.name, value: value)])
+            head.fields.continueLast(with: text(FieldText.trimmed(line)))
         } else if let colon = line.firstIndex(of: UInt8(ascii: ":")) {
             guard FieldText.isToken(line[..<colon]) else { return }
             head.fields.append(text(line[..<colon]), text(FieldText.trimmed(line[(colon + 1)...])))

@@ -64,6 +64,13 @@
 
     package static func isSpace(_ byte: UInt8) -> Bool { byte == 0x20 || byte == 0x09 }
 
+    /// A text from outside as part of a sentence: without control characters, which terminals act on, and not too long.
+    package static func shown(_ text: String) -> String {
+        text.unicodeScalars.prefix(200).map { scalar in
+            scalar.properties.generalCategory == .control ? scalar.escaped(asASCII: true) : String(scalar)
+        }.joined()
+    }
+
     /// Whether the text is a token (RFC 9110, 5.6.2), as field names have to be.
     package static func isToken(_ text: String) -> Bool { !text.isEmpty && text.utf8.allSatisfy(isOfToken) }
 

@@ -48,6 +48,12 @@ public struct HeaderFields: Sendable, Hashable {
         fields.append(Field(name: name, value: value))
     }
 
+    /// Goes on with the value of the last line (RFC 9112, 5.2); does nothing where there is none.
+    package mutating func continueLast(with text: String) {
+        guard !fields.isEmpty else { return }
+        fields[fields.count - 1].value += " " + text
+    }
+
     /// Whether two field names are the same name: ASCII letters compare without case.
     public static func same(_ left: String, _ right: String) -> Bool {
         guard left.utf8.count == right.utf8.count else { return false }

@@ -155,6 +155,7 @@ extension TransportFailure {
     }
 
     fileprivate static func invalidLength(_ text: String) -> TransportFailure {
-        TransportFailure(.malformedResponse, "The response's Content-Length is not one number: \(text)")
+        TransportFailure(
+            .malformedResponse, "The response's Content-Length is not one number: \(FieldText.shown(text))")
     }
 }

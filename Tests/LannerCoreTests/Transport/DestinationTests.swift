@@ -153,7 +153,9 @@ import Testing
     }
 
     @Test(arguments: [
-        ("https://me:pw@h/a?b=c#d", "https://h/a?…#…"), ("me:pw@h/a", "me:h/a"), ("//me@h", "//h"),
+        ("https://me:pw@h/a?b=c#d", "https://h/a?…#…"), ("me:pw@h/a", "h/a"), ("//me@h", "//h"),
+        ("http://me:p/w@h/a", "http://h/a"), ("https:/me:pw@h/a", "h/a"), ("http:///me:pw@h/a", "http://h/a"),
+        ("http://me:p?w@h/a@b", "http://b"), ("http://me:pw@ho st/a", "http://ho st/a"),
         ("/@scope/a", "/@scope/a"), ("https://h/a@b", "https://h/a@b"), ("a\nb", "a\\nb"), ("", ""),
     ])
     func whatMayBeASecretIsLeftOut(text: String, shown: String) {
