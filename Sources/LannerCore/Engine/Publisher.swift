@@ -11,7 +11,9 @@ struct Publisher {
             try fileSystem.rename(source, to: target)
         } catch {
             guard error.isAcrossDevices else { throw error }
-            try fileSystem.rename(copy(source, beside: target), to: target)
+            try withCopy(of: source, beside: target) { copy throws(FileError) in
+                try fileSystem.rename(copy, to: target)
+            }
             try fileSystem.remove(source)
         }
     }
@@ -23,11 +25,12 @@ struct Publisher {
         } catch {
             guard error.isAcrossDevices else { throw error }
             guard try !fileSystem.isTaken(target) else { return false }
-            let copy = try copy(source, beside: target)
-            guard try fileSystem.renameIfFree(copy, to: target) else {
+            let isMoved = try withCopy(of: source, beside: target) { copy throws(FileError) in
+                if try fileSystem.renameIfFree(copy, to: target) { return true }
                 try fileSystem.remove(copy)
                 return false
             }
+            guard isMoved else { return false }
             try fileSystem.remove(source)
         }
         return true
@@ -64,6 +67,19 @@ struct Publisher {
             return try fileSystem.digest(of: target, digest.algorithm) == digest
         } catch {
             return false
+        }
+    }
+
+    /// Does something with a copy, which is removed when that fails.
+    private func withCopy<Result>(
+        of source: String, beside target: String, _ body: (String) throws(FileError) -> Result
+    ) throws(FileError) -> Result {
+        let copy = try copy(source, beside: target)
+        do throws(FileError) {
+            return try body(copy)
+        } catch {
+            try? fileSystem.remove(copy)
+            throw error
         }
     }
 

@@ -95,6 +95,14 @@ import Testing
         #expect(read("File/a") == "new" && read("File/b") == "old" && read("1-1-1.part") == nil)
     }
 
+    /// A directory is where the file is to be.
+    @Test func aCopyThatCannotBeMovedIsRemoved() throws {
+        try disk.makeDirectory(directory("File/d/e"))
+        let publisher = Publisher(fileSystem: TwoDevices(disk))
+        #expect(throws: FileError.self) { try publisher.move(directory("1-1-1.part"), to: directory("File/d")) }
+        #expect(try names("File") == ["d"] && read("1-1-1.part") == "new")
+    }
+
     /// The copy is beside it under a name of its own: the longest name is not too long for that, and no mark that makes
     /// one character of the slash before it leads elsewhere.
     @Test(arguments: [String(repeating: "x", count: 255), "\u{301}a"])

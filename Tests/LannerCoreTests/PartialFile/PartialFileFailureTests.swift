@@ -157,10 +157,43 @@ import Testing
         bench.file.open(total: nil)
         bench.write(100..<200)
         _ = bench.events()
-        let other = try bench.disk.open(PartialFileBench.path, .create)
-        bench.write(0..<100)
+        let other = try bench.disk.open(PartialFileBench.path, .readWrite)
+        try other.truncate(to: 150)
         other.close()
-        #expect(bench.events() == [.wrote(0..<100), failure(.inputOutput, "read")])
+        // Written behind the gap, the file would have its size again, with zeros in it.
+        bench.write(200..<300)
+        #expect(bench.events() == [failure(.other, "write")])
+        bench.file.close(sync: false)
+        #expect(bench.events() == [.closed(written: [100..<150], synced: [])])
+    }
+
+    @Test func fileThatWasCutBeforeItsEndIsToldOf() throws {
+        let bench = PartialFileBench()
+        bench.file.open(total: 300)
+        bench.write(0..<300)
+        _ = bench.events()
+        let other = try bench.disk.open(PartialFileBench.path, .create)
+        other.close()
+        bench.file.finish(total: 300)
+        #expect(bench.events() == [failure(.other, "finish")])
+        bench.file.close(sync: false)
+        #expect(bench.events() == [.closed(written: [], synced: [])])
+    }
+
+    @Test func directoryThatIsGoneIsMadeAgain() throws {
+        let directory = try TemporaryDirectory()
+        let path = directory("Tmp/file.part")
+        let (lanes, events) = (ManualLanes(), Locked<[PartialFileEvent]>([]))
+        let file = PartialFile(
+            path: path, fileSystem: PosixFileSystem(), lanes: PartialFile.Lanes(lanes), hasher: nil, pieces: nil,
+            claimed: ByteRanges(), durable: ByteRanges(), load: WriteLoad()
+        ) { event in
+            events.withLock { $0.append(event) }
+        }
+        file.open(total: nil)
+        file.close(sync: false)
+        lanes.runAll()
+        #expect(events.withLock { $0 } == [.opened(held: []), .closed(written: [], synced: [])])
     }
 
     @Test(arguments: [[0..<100, 200..<300], [1..<300], [0..<299], [0..<301]] as [ByteRanges])

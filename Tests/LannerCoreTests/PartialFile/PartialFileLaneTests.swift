@@ -115,13 +115,14 @@ import Testing
 
     @Test func aFileWithoutADirectoryFails() async throws {
         let directory = try TemporaryDirectory()
-        let threaded = Threaded(directory("missing/file.part"), on: PosixFileSystem())
+        try PosixFileSystem().open(directory("file"), .create).close()
+        let threaded = Threaded(directory("file/file.part"), on: PosixFileSystem())
         threaded.file.open(total: 10)
         guard case .failed(let error) = await threaded.events(until: Self.isEnd).last else {
             Issue.record("did not fail")
             return
         }
-        #expect(error.fault == .notFound)
+        #expect(error.fault == .inTheWay)
     }
 
     @Test func writesDoNotWaitForASync() async {
