@@ -87,10 +87,9 @@ final class Loop: @unchecked Sendable {
         for exchange in orphans { exchange.abandon(failure) }
     }
 
+    /// On a queue of its own, which has a thread of its own, and gets it also when there is none for the moment.
     private func startThread() {
-        let thread = Thread { self.run() }
-        thread.name = "lanner.curl"
-        thread.start()
+        DispatchQueue(label: "lanner.curl").async { self.run() }
     }
 
     // MARK: On the loop's thread
@@ -98,9 +97,7 @@ final class Loop: @unchecked Sendable {
     private func run() {
         // It is told not to touch signals, and TLS libraries write without a flag against this one.
         lanner_curl_block_sigpipe()
-        guard let multi = makeMulti() else {
-            return close(TransportFailure(.unavailable, "libcurl cannot be set up: there is no memory left."))
-        }
+        guard let multi = makeMulti() else { return failAll() }
         inbox.withLock { $0.multi = multi }
         while let calls = takeCalls() {
             for call in calls { answer(call, multi) }
@@ -115,8 +112,26 @@ final class Loop: @unchecked Sendable {
         lanner_curl_multi_free(multi)
     }
 
+    /// Fails what was to be begun, there being no thread for it; what comes later tries again.
+    private func failAll() {
+        let failure = TransportFailure(
+            .cannotConnect, "libcurl cannot be set up: there is no memory or no file descriptor left.")
+        let orphans = inbox.withLock { inbox in
+            (inbox.calls, inbox.hasThread) = ([], false)
+            defer { inbox.live = [:] }
+            return Array(inbox.live.values)
+        }
+        for exchange in orphans { exchange.abandon(failure) }
+    }
+
+    /// Nil also when the thread could not be woken, for which a transfer would wait as long as the loop does: libcurl goes
+    /// without where there are no descriptors left.
     private func makeMulti() -> OpaquePointer? {
         guard let multi = lanner_curl_multi_make() else { return nil }
+        guard lanner_curl_multi_wake(multi) == 0 else {
+            lanner_curl_multi_free(multi)
+            return nil
+        }
         lanner_curl_multi_set_number(multi, LANNER_CURL_MULTIPLEXING, 2)
         lanner_curl_multi_set_number(multi, LANNER_CURL_IDLE_CONNECTIONS, Self.idleConnections)
         if let limit = options.connectionsPerHost {
