@@ -19,7 +19,8 @@ public final class Cache: Sendable {
     package static let lockName = "manager.lock"
     var lockPath: String { downloadPath + "/" + Self.lockName }
 
-    /// Names the directories; they are made when they are first needed.
+    /// Names the directories; they are made when they are first needed. Slashes at the end of a path, and more than one in
+    /// a row, are left out.
     ///
     /// By default they lie under the user's cache directory, one set for each identifier, the other two inside
     /// `downloadPath`. For finished files to appear in one step, `downloadTmpPath` and `downloadFilePath` should be on

@@ -6,8 +6,8 @@ enum FileName {
     /// The most bytes of a name that file systems in use hold.
     static let longest = 255
 
-    /// The name of a URL's file when none is given: the MD5 of the URL, with its path's extension
-    /// where that is fit for every file system.
+    /// The name of a URL's file when none is given: the MD5 of the URL, with its path's extension where that
+    /// is fit for every file system.
     static func standard(for url: URL) -> String {
         var hasher = Checksum.MD5()
         Array(url.absoluteString.utf8).withUnsafeBytes { hasher.update($0) }

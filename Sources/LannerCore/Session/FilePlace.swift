@@ -40,11 +40,15 @@ struct FilePlace: Sendable, CustomStringConvertible {
 }
 
 extension FilePlace: Hashable {
-    static func == (one: FilePlace, other: FilePlace) -> Bool { one.key == other.key }
+    static func == (one: FilePlace, other: FilePlace) -> Bool {
+        PathKey(one.name) == PathKey(other.name)
+            && one.directory.map(PathKey.init) == other.directory.map(PathKey.init)
+    }
 
-    func hash(into hasher: inout Hasher) { hasher.combine(key) }
-
-    private var key: [PathKey?] { [directory.map(PathKey.init), PathKey(name)] }
+    func hash(into hasher: inout Hasher) {
+        hasher.combine(PathKey(name))
+        hasher.combine(directory.map(PathKey.init))
+    }
 }
 
 extension Cache {
