@@ -1,9 +1,10 @@
 import Foundation
 import LannerCore
-import LannerCurl
 import LannerLoopback
 import Testing
 import TransportSupport
+
+@testable import LannerCurl
 
 /// What becomes of exchanges that cannot be completed.
 @Suite(.timeLimit(.minutes(15)))
@@ -29,6 +30,27 @@ struct FailureTests {
     @Test(arguments: [0, 1, 100_000] as [Int64])
     func aShortBodyHasAnotherLength(bytes: Int64) async {
         #expect(await fault(after: .cut(afterBytes: bytes)) == (bytes == 0 ? .connectionLost : .lengthMismatch))
+    }
+
+    /// As when memory or descriptors have run out, for the moment.
+    @Test func aLoopThatCouldNotBeSetUpIsSetUpLater() async throws {
+        let tries = Locked(0)
+        let loop = Loop(CurlTransport.Options()) {
+            let isFirst = tries.withLock { tries in
+                tries += 1
+                return tries == 1
+            }
+            return isFirst ? nil : Loop.makeWakeable()
+        }
+        defer { loop.close() }
+        var logs: [Recorder.Log] = []
+        for _ in 0..<2 {
+            let recorder = Recorder()
+            loop.begin(CurlExchange(TransportRequest(url: server.url("/file")), loop: loop, receive: recorder.receive))
+            logs.append(await recorder.end())
+        }
+        #expect(logs[0].failure?.fault == .cannotConnect && logs[0].breaches == [])
+        #expect(logs[1].isComplete && logs[1].bytes.count == 1_000_000)
     }
 
     @Test func aShortChunkedBodyIsALostConnection() async {

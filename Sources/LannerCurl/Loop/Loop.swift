@@ -44,6 +44,7 @@ final class Loop: @unchecked Sendable {
     private static let longestWait: Int32 = 60_000
 
     private let options: CurlTransport.Options
+    private let make: @Sendable () -> OpaquePointer?
     private let pool = SlabPool()
     private let inbox = Locked(Inbox())
 
@@ -52,8 +53,9 @@ final class Loop: @unchecked Sendable {
     /// The transfers that have gathered bytes, and since when the first has.
     private var gathering: (transfers: [Transfer], since: UInt64) = ([], 0)
 
-    init(_ options: CurlTransport.Options) {
-        self.options = options
+    /// `make` gives a new multi handle; nil when there cannot be one now.
+    init(_ options: CurlTransport.Options, make: @escaping @Sendable () -> OpaquePointer? = Loop.makeWakeable) {
+        (self.options, self.make) = (options, make)
     }
 
     // MARK: On any thread
@@ -72,7 +74,7 @@ final class Loop: @unchecked Sendable {
 
     /// Has something done, unless the loop is over.
     func post(_ call: Call) {
-        inbox.withLock { if !$0.isClosed { $0.add(call) } }
+        inbox.withLock { if $0.hasThread, !$0.isClosed { $0.add(call) } }
     }
 
     /// Ends every exchange, and the thread.
@@ -126,12 +128,15 @@ final class Loop: @unchecked Sendable {
 
     /// Nil also when the thread could not be woken, for which a transfer would wait as long as the loop does: libcurl goes
     /// without where there are no descriptors left.
-    private func makeMulti() -> OpaquePointer? {
+    static func makeWakeable() -> OpaquePointer? {
         guard let multi = lanner_curl_multi_make() else { return nil }
-        guard lanner_curl_multi_wake(multi) == 0 else {
-            lanner_curl_multi_free(multi)
-            return nil
-        }
+        if lanner_curl_multi_wake(multi) == 0 { return multi }
+        lanner_curl_multi_free(multi)
+        return nil
+    }
+
+    private func makeMulti() -> OpaquePointer? {
+        guard let multi = make() else { return nil }
         lanner_curl_multi_set_number(multi, LANNER_CURL_MULTIPLEXING, 2)
         lanner_curl_multi_set_number(multi, LANNER_CURL_IDLE_CONNECTIONS, Self.idleConnections)
         if let limit = options.connectionsPerHost {
