@@ -12,7 +12,8 @@ import LannerCore
 /// libcurl 7.88:
 /// - **Four answers end the process**, whatever the settings: a connection closed in an orderly way inside the
 ///   response header; a chunked body with trailers (never asked for, as `TE` is refused); a `Content-Length` of
-///   9223372036854775296 or more (2⁶³ − 512, where a Double becomes 2⁶³); a redirect to a scheme-relative location whose host is an IPv6 address or contains `%`.
+///   9223372036854775296 or more (2⁶³ − 512, where a Double becomes 2⁶³); a redirect to a scheme-relative location
+///   whose host is an IPv6 address or contains `%`.
 ///   Do not fetch from servers that may want to harm you.
 /// - All URLSession traffic of a process, this transport's and others', shares one queue. While a host name is being
 ///   looked up, canceling or timing out that request stops all of it until the resolver answers. A cancellation is

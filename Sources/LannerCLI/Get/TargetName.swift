@@ -1,4 +1,5 @@
 import Foundation
+import Lanner
 
 /// The name a download is saved under.
 enum TargetName {
@@ -11,9 +12,7 @@ enum TargetName {
 
     /// The name that a URL suggests: the last part of its path, made fit to be the name of a file.
     static func suggested(by url: URL) -> String {
-        let path = url.path(percentEncoded: true)
-        let start = path.utf8.lastIndex(of: UInt8(ascii: "/")).map(path.utf8.index(after:))
-        return sanitized(decoded(path[(start ?? path.startIndex)...]))
+        sanitized(decoded(url.path(percentEncoded: true).lastComponent))
     }
 
     /// Makes a name of any text.
@@ -52,8 +51,8 @@ enum TargetName {
     }
 
     /// Undoes percent-encoding; bytes that are no UTF-8 become the replacement character.
-    private static func decoded(_ part: Substring) -> String {
-        guard part.utf8.contains(UInt8(ascii: "%")) else { return String(part) }
+    private static func decoded(_ part: String) -> String {
+        guard part.utf8.contains(UInt8(ascii: "%")) else { return part }
         var bytes: [UInt8] = []
         var rest = Array(part.utf8)[...]
         while let byte = rest.popFirst() {

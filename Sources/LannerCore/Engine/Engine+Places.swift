@@ -158,7 +158,9 @@ extension Engine {
         let other = state.withLock { $0.places.take(place, for: move.job.id) }
         let file = MovedFile(move: move, place: place, other: other)
         do throws(FileError) {
-            let isMade = try makingDirectory(of: place) { () throws(FileError) in
+            let isMade = try makingDirectory { () throws(FileError) in
+                try makeDirectory(of: place)
+            } for: { () throws(FileError) in
                 try work(Publisher(fileSystem: environment.fileSystem))
             }
             settle(file, isMade: isMade)
@@ -166,19 +168,6 @@ extension Engine {
         } catch {
             distrust(file, after: error)
             throw error
-        }
-    }
-
-    /// The directory is mostly there: it is made, and the work done again, when something was not found.
-    private func makingDirectory(
-        of place: FilePlace, _ work: () throws(FileError) -> Bool
-    ) throws(FileError) -> Bool {
-        do throws(FileError) {
-            return try work()
-        } catch {
-            guard error.fault == .notFound else { throw error }
-            try makeDirectory(of: place)
-            return try work()
         }
     }
 

@@ -11,29 +11,24 @@ struct Publisher {
             try fileSystem.rename(source, to: target)
         } catch {
             guard error.isAcrossDevices else { throw error }
-            try withCopy(of: source, beside: target) { copy throws(FileError) in
+            _ = try moveCopy(of: source, to: target) { copy throws(FileError) in
                 try fileSystem.rename(copy, to: target)
+                return true
             }
-            try fileSystem.remove(source)
         }
     }
 
     /// The same, unless something has the target's name: then does nothing and says false.
     func moveIfFree(_ source: String, to target: String) throws(FileError) -> Bool {
         do throws(FileError) {
-            guard try fileSystem.renameIfFree(source, to: target) else { return false }
+            return try fileSystem.renameIfFree(source, to: target)
         } catch {
             guard error.isAcrossDevices else { throw error }
             guard try !fileSystem.isTaken(target) else { return false }
-            let isMoved = try withCopy(of: source, beside: target) { copy throws(FileError) in
-                if try fileSystem.renameIfFree(copy, to: target) { return true }
-                try fileSystem.remove(copy)
-                return false
+            return try moveCopy(of: source, to: target) { copy throws(FileError) in
+                try fileSystem.renameIfFree(copy, to: target)
             }
-            guard isMoved else { return false }
-            try fileSystem.remove(source)
         }
-        return true
     }
 
     /// Has the names of all that were moved into a directory kept by the device.
@@ -70,17 +65,21 @@ struct Publisher {
         }
     }
 
-    /// Does something with a copy, which is removed when that fails.
-    private func withCopy<Result>(
-        of source: String, beside target: String, _ body: (String) throws(FileError) -> Result
-    ) throws(FileError) -> Result {
+    /// Copies, and moves the copy by a rename, which may refuse. Removes what is left
+    /// over: the source, or else the copy.
+    private func moveCopy(
+        of source: String, to target: String, _ rename: (String) throws(FileError) -> Bool
+    ) throws(FileError) -> Bool {
         let copy = try copy(source, beside: target)
+        let isMoved: Bool
         do throws(FileError) {
-            return try body(copy)
+            isMoved = try rename(copy)
         } catch {
             try? fileSystem.remove(copy)
             throw error
         }
+        try fileSystem.remove(isMoved ? source : copy)
+        return isMoved
     }
 
     /// Copies to the directory of the target, under the source's own name, which is no other download's; returns the

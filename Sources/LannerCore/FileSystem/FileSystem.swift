@@ -143,3 +143,16 @@ extension FileSystem {
         }
     }
 }
+
+/// The directory is mostly there: it is made, and the work done again, when something was not found.
+func makingDirectory<Result>(
+    _ make: () throws(FileError) -> Void, for work: () throws(FileError) -> Result
+) throws(FileError) -> Result {
+    do throws(FileError) {
+        return try work()
+    } catch {
+        guard error.fault == .notFound else { throw error }
+        try make()
+        return try work()
+    }
+}

@@ -16,7 +16,7 @@ extension String {
     private var lastSlash: String.Index? { utf8.lastIndex(of: UInt8(ascii: "/")) }
 
     /// What stands between the slashes, in order.
-    package var components: [String] {
+    var components: [String] {
         utf8.split(separator: UInt8(ascii: "/"), omittingEmptySubsequences: false).map { String(Substring($0)) }
     }
 

@@ -207,9 +207,7 @@ extension PosixFileSystem {
     }
 
     private static func parent(of path: String) -> String {
-        var end = path[...]
-        while end.utf8.count > 1, end.utf8.last == UInt8(ascii: "/") { end.removeLast() }
-        return String(end).directory
+        path.plainPath.directory
     }
 }
 

@@ -7,7 +7,12 @@ extension PartialFile {
         guard let isNew = state.withLock({ $0.isUnopened ? $0.written.isEmpty : nil }) else { return }
         for old in replaced { remove(old) }
         do throws(FileError) {
-            let file = try openMakingDirectory(isNew ? .create : .readWrite)
+            // It was made at the launch, and somebody may have removed it since.
+            let file = try makingDirectory { () throws(FileError) in
+                try fileSystem.makeDirectory(path.directory)
+            } for: { () throws(FileError) in
+                try fileSystem.open(path, isNew ? .create : .readWrite)
+            }
             state.withLock { $0.file = file }
             if !isNew {
                 let size = try file.size()
@@ -21,17 +26,6 @@ extension PartialFile {
             startHashing()
         } catch {
             update { $0.fail(error) }
-        }
-    }
-
-    /// The directory was made at the launch, and somebody may have removed it since.
-    private func openMakingDirectory(_ mode: FileMode) throws(FileError) -> any OpenFile {
-        do throws(FileError) {
-            return try fileSystem.open(path, mode)
-        } catch {
-            guard error.fault == .notFound else { throw error }
-            try fileSystem.makeDirectory(path.directory)
-            return try fileSystem.open(path, mode)
         }
     }
 
@@ -109,7 +103,7 @@ extension PartialFile {
         let chunk = Chunk(joining: chunks)
         guard let file = file(for: "write") else { return settle(chunk) }
         let range = try range(of: chunk, at: offset)
-        try checkSize(of: file, for: "write")
+        if state.withLock({ !$0.written.isEmpty }) { try check(file.size(), for: "write") }
         try reserveRest(besides: range, in: file)
         let missing = state.withLock { $0.missing(in: range) }
         try write(missing, of: chunk, at: offset, to: file, directly: isDirect)
@@ -124,13 +118,12 @@ extension PartialFile {
 
     /// Throws when somebody has cut the file: the next write would fill the gap with zeros, which nothing would tell from
     /// what was there.
-    private func checkSize(of file: any OpenFile, for operation: String) throws(FileError) {
-        let expected = state.withLock { $0.leastSize }
-        guard expected > 0 else { return }
-        let size = try file.size()
-        guard size < expected else { return }
-        state.withLock { $0.clip(to: size) }
-        throw contradiction(operation)
+    private func check(_ size: Int64, for operation: String) throws(FileError) {
+        let isCut = state.withLock { state in
+            defer { if size < state.written.end { state.clip(to: size) } }
+            return size < state.written.end
+        }
+        if isCut { throw contradiction(operation) }
     }
 
     private func range(of chunk: Chunk, at offset: Int64) throws(FileError) -> Range<Int64> {
@@ -178,9 +171,10 @@ extension PartialFile {
         guard let file = file(for: "finish") else { return }
         do throws(FileError) {
             guard state.withLock({ $0.isComplete(total) }) else { throw contradiction("finish") }
-            try checkSize(of: file, for: "finish")
+            let size = try file.size()
+            try check(size, for: "finish")
             // Mostly there is nothing to cut.
-            if try file.size() != total {
+            if size != total {
                 try file.truncate(to: total)
                 guard try file.size() == total else { throw contradiction("truncate") }
             }

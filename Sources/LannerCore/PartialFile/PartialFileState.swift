@@ -94,9 +94,6 @@ extension PartialFileState {
         if synced.isEmpty { isNameSynced = false }
     }
 
-    /// The size that the file has at least, unless somebody else has cut it.
-    var leastSize: Int64 { written.end }
-
     /// A chunk to be written.
     mutating func accept(_ chunk: Chunk, at offset: Int64) {
         outstanding += chunk.count

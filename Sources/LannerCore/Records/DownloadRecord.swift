@@ -214,7 +214,7 @@ extension DownloadRecord {
         guard let reader = RecordReader(data), let id = reader.number(Tag.id), Self.numbers.contains(id),
             let token = reader.number(Tag.token), let url = reader.text(Tag.url),
             let fileName = reader.text(Tag.fileName), FileName.isName(fileName),
-            reader.text(Tag.directory).map(FilePlace.isDirectory) ?? true, let saved = Self.saved(reader)
+            reader.text(Tag.directory).map(FilePlace.isPath) ?? true, let saved = Self.saved(reader)
         else { return nil }
         self.id = DownloadID(UInt64(bitPattern: id))
         self.token = UInt64(bitPattern: token)

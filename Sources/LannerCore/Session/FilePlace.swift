@@ -30,13 +30,10 @@ struct FilePlace: Sendable, CustomStringConvertible {
         directory = path == name ? nil : path.directory
     }
 
-    /// Whether a path is made of names, none of which leads back.
-    private static func isPath(_ text: String) -> Bool {
+    /// Whether a text, which may come from a spoiled record, is a path of names, none of which leads back.
+    static func isPath(_ text: String) -> Bool {
         text.components.dropFirst(text.isAbsolutePath ? 1 : 0).allSatisfy(FileName.isName)
     }
-
-    /// Whether a text, which may come from a spoiled record, can be the directory of a place.
-    static func isDirectory(_ text: String) -> Bool { isPath(text) }
 }
 
 extension FilePlace: Hashable {

@@ -57,6 +57,11 @@ extension TransportFailure {
         TransportFailure(.malformedResponse, "The exchange ended with the interim status \(status).")
     }
 
+    package static func contradictoryLength(_ text: String) -> TransportFailure {
+        TransportFailure(
+            .malformedResponse, "The response's Content-Length is not one number: \(FieldText.shown(text))")
+    }
+
     package static let noResponse = TransportFailure(.connectionLost, "The connection ended without a response.")
     package static let invalidated = TransportFailure(.unavailable, "The transport has been invalidated.")
     package static let canceled = TransportFailure(.canceled, "The exchange was canceled.")

@@ -79,10 +79,16 @@ final class Loop: @unchecked Sendable {
 
     /// Ends every exchange, and the thread.
     func close(_ failure: TransportFailure = .invalidated) {
-        let orphans = inbox.withLock { inbox in
+        abandonAll(failure) { inbox in
             inbox.isClosed = true
-            inbox.calls = []
             inbox.wake()
+        }
+    }
+
+    private func abandonAll(_ failure: TransportFailure, _ change: (inout Inbox) -> Void) {
+        let orphans = inbox.withLock { inbox in
+            change(&inbox)
+            inbox.calls = []
             defer { inbox.live = [:] }
             return Array(inbox.live.values)
         }
@@ -99,7 +105,11 @@ final class Loop: @unchecked Sendable {
     private func run() {
         // It is told not to touch signals, and TLS libraries write without a flag against this one.
         lanner_curl_block_sigpipe()
-        guard let multi = makeMulti() else { return failAll() }
+        guard let multi = makeMulti() else {
+            let message = "libcurl cannot be set up: there is no memory or no file descriptor left."
+            // What comes later tries again.
+            return abandonAll(TransportFailure(.cannotConnect, message)) { $0.hasThread = false }
+        }
         inbox.withLock { $0.multi = multi }
         while let calls = takeCalls() {
             for call in calls { answer(call, multi) }
@@ -112,18 +122,6 @@ final class Loop: @unchecked Sendable {
         for transfer in transfers.values { lanner_curl_multi_remove(multi, transfer.handle.easy) }
         (transfers, handles, gathering) = ([:], [:], ([], 0))
         lanner_curl_multi_free(multi)
-    }
-
-    /// Fails what was to be begun, there being no thread for it; what comes later tries again.
-    private func failAll() {
-        let failure = TransportFailure(
-            .cannotConnect, "libcurl cannot be set up: there is no memory or no file descriptor left.")
-        let orphans = inbox.withLock { inbox in
-            (inbox.calls, inbox.hasThread) = ([], false)
-            defer { inbox.live = [:] }
-            return Array(inbox.live.values)
-        }
-        for exchange in orphans { exchange.abandon(failure) }
     }
 
     /// Nil also when the thread could not be woken, for which a transfer would wait as long as the loop does: libcurl goes

@@ -54,9 +54,7 @@ struct HeadReader {
             state = .taken
             guard head.status >= 200 else { throw .notFinal(head.status) }
             if case .contradictory = ContentLength(fields: head.fields) {
-                let lines = head.fields.values(of: "Content-Length").joined(separator: ", ")
-                throw TransportFailure(
-                    .malformedResponse, "The response's Content-Length is not one number: \(FieldText.shown(lines))")
+                throw .contradictoryLength(head.fields.values(of: "Content-Length").joined(separator: ", "))
             }
             return head
         }

@@ -83,9 +83,9 @@ extension MemoryDisk {
 
         func concerns(_ directory: String) -> Bool {
             switch self {
-            case .set(let path, _), .remove(let path): MemoryDiskState.parent(of: path) == directory
+            case .set(let path, _), .remove(let path): path.directory == directory
             case .rename(let path, let target, _):
-                MemoryDiskState.parent(of: path) == directory || MemoryDiskState.parent(of: target) == directory
+                path.directory == directory || target.directory == directory
             }
         }
     }

@@ -88,7 +88,7 @@ extension MemoryDiskState {
     static func normal(_ path: String) -> String {
         var path = path
         let isNormal = path.withUTF8 { bytes in Self.isNormal(bytes) }
-        return isNormal ? path : "/" + path.components.filter { !$0.isEmpty }.joined(separator: "/")
+        return isNormal ? path : ("/" + path).plainPath
     }
 
     private static func isNormal(_ path: UnsafeBufferPointer<UInt8>) -> Bool {
@@ -97,16 +97,6 @@ extension MemoryDiskState {
     }
 
     private static let slash = UInt8(ascii: "/")
-
-    /// The directory of a path that is normal.
-    static func parent(of path: String) -> String {
-        guard let last = path.utf8.lastIndex(of: slash), last > path.startIndex else { return "/" }
-        return String(path[..<last])
-    }
-
-    private static func name(of path: String) -> String {
-        path.utf8.lastIndex(of: slash).map { String(path[path.utf8.index(after: $0)...]) } ?? path
-    }
 
     func file(at path: String) -> File? {
         files[Self.normal(path)]
@@ -119,16 +109,16 @@ extension MemoryDiskState {
     /// Why a file cannot have this name; nil when it can.
     func obstacle(at path: String) -> DiskFault? {
         if directories[path] != nil { return .inTheWay }
-        if directories[Self.parent(of: path)] != nil { return nil }
-        return files[Self.parent(of: path)] != nil ? .inTheWay : .notFound
+        if directories[path.directory] != nil { return nil }
+        return files[path.directory] != nil ? .inTheWay : .notFound
     }
 
     /// Makes a directory and those above; false when a file is in the way.
     mutating func makeDirectory(_ path: String) -> Bool {
         if directories[path] != nil { return true }
-        guard files[path] == nil, makeDirectory(Self.parent(of: path)) else { return false }
+        guard files[path] == nil, makeDirectory(path.directory) else { return false }
         directories[path] = []
-        directories[Self.parent(of: path)]?.insert(Self.name(of: path))
+        directories[path.directory]?.insert(path.lastComponent)
         return true
     }
 
@@ -159,12 +149,12 @@ extension MemoryDiskState {
         unbind(path)
         file.isNamed = true
         files[path] = file
-        directories[Self.parent(of: path)]?.insert(Self.name(of: path))
+        directories[path.directory]?.insert(path.lastComponent)
     }
 
     private mutating func unbind(_ path: String) {
         guard let file = files.removeValue(forKey: path) else { return }
-        directories[Self.parent(of: path)]?.remove(Self.name(of: path))
+        directories[path.directory]?.remove(path.lastComponent)
         file.isNamed = false
         giveBackIfGone(file)
     }

@@ -139,7 +139,7 @@ extension MemoryDisk {
     package func place(_ contents: [UInt8], at path: String) {
         let path = MemoryDiskState.normal(path)
         state.withLock { state in
-            let isPossible = state.makeDirectory(MemoryDiskState.parent(of: path)) && state.obstacle(at: path) == nil
+            let isPossible = state.makeDirectory(path.directory) && state.obstacle(at: path) == nil
             precondition(isPossible, "something else is in the place of \(path)")
             let file = MemoryDiskState.File()
             state.put(file, at: path)

@@ -74,7 +74,7 @@ struct ResponseReader {
         guard head.status >= 200 else { return .refuse(.notFinal(head.status)) }
         guard !head.isRedirect else { return .drop }
         switch BodyLength(of: head) {
-        case .invalid(let text): return .refuse(.invalidLength(text))
+        case .invalid(let text): return .refuse(.contradictoryLength(text))
         case .unchecked: return add(count, to: 0, of: nil, head, isReported: false)
         case .announced(let length): return add(count, to: 0, of: length, head, isReported: false)
         }
@@ -94,7 +94,7 @@ struct ResponseReader {
         guard head.status >= 200 else { return .refuse(.notFinal(head.status)) }
         switch BodyLength(of: head) {
         case .invalid(let text):
-            return .refuse(.invalidLength(text))
+            return .refuse(.contradictoryLength(text))
         case .announced(let length) where length > 0:
             return .refuse(.length(announced: length, received: 0))
         case .announced, .unchecked:
@@ -152,10 +152,5 @@ extension ResponseHead {
 extension TransportFailure {
     static func length(announced: Int64, received: Int64) -> TransportFailure {
         TransportFailure(.lengthMismatch, "The server announced \(announced) bytes and sent \(received).")
-    }
-
-    fileprivate static func invalidLength(_ text: String) -> TransportFailure {
-        TransportFailure(
-            .malformedResponse, "The response's Content-Length is not one number: \(FieldText.shown(text))")
     }
 }
