@@ -31,10 +31,12 @@ struct Ending {
 extension Engine {
     /// See ``SessionManager/invalidate()``.
     func invalidate() {
+        let time = time()
         let (latch, isDrainer, isInside) = state.withLock { state in
             let isInside = state.isDrained(by: .current)
-            let (latch, isDrainer) = state.beginEnd(of: self)
-            return (latch, isDrainer, isInside)
+            if state.isInvalidated { return (state.ending?.latch, false, isInside) }
+            takeInbox(&state, time)
+            return (state.beginEnd(of: self), becomeDrainer(&state), isInside)
         }
         if isDrainer { drain() }
         guard let latch, !isInside, !logging.withLock({ $0.threads.contains(.current) }) else { return }
@@ -128,13 +130,12 @@ extension Engine {
 }
 
 extension EngineState {
-    /// What to wait for, nil when there is nothing; and whether the caller is the one to drain.
-    fileprivate mutating func beginEnd(of engine: Engine) -> (latch: Latch?, isDrainer: Bool) {
-        if isInvalidated { return (ending?.latch, false) }
+    /// What to wait for.
+    fileprivate mutating func beginEnd(of engine: Engine) -> Latch {
         isInvalidated = true
         let ending = Ending(engine: engine)
         self.ending = ending
-        return (ending.latch, becomeDrainer())
+        return ending.latch
     }
 
     /// All jobs, for the first drainer that finds everything done after the end has begun.

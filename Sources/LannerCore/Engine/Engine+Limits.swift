@@ -86,7 +86,7 @@ extension Engine {
         let (next, isToArm) = throttle.withLock { $0.arm(at: now) }
         guard let next else { return }
         if isToArm { environment.clock.schedule(at: next) { [weak self] in self?.releaseHeld() } }
-        enter { _ in held.map { .exchange($0.id, $0.number, .heldBack(until: next)) } }
+        handle(held.map { .exchange($0.id, $0.number, .heldBack(until: next)) })
     }
 
     // MARK: Letting go
@@ -105,7 +105,7 @@ extension Engine {
     }
 
     private func letGo(_ job: Job, _ now: Duration) {
-        enter { _ in job.exchangeNumbers.map { .exchange(job.id, $0, .heldBack(until: now)) } }
+        handle(job.exchangeNumbers.map { .exchange(job.id, $0, .heldBack(until: now)) })
         let (sinks, begins) = job.state.withLock { state in
             (state.sinksInOrder, state.heldBack.keys.sorted())
         }

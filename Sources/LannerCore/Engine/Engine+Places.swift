@@ -67,7 +67,7 @@ extension Engine {
             }
         }
         events += confirm(moved)
-        enter { _ in events }
+        handle(events)
     }
 
     /// Has the names of moved files kept by the device.

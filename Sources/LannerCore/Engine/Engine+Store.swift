@@ -179,7 +179,7 @@ extension Engine {
 
     private func answer(_ confirmations: [PendingChanges.Confirmation], _ event: StoreEvent) {
         guard !confirmations.isEmpty else { return }
-        enter { _ in confirmations.map { .store($0.id, $0.attempt, event) } }
+        handle(confirmations.map { .store($0.id, $0.attempt, event) })
     }
 }
 

@@ -5,8 +5,9 @@ import LannerMachine
 ///
 /// Every event goes to the machine under the lock; the actions it answers with join one queue there, in order, and one
 /// thread at a time (the drainer, whoever came first) runs them outside the lock. So actions run in the order of
-/// events, no foreign code runs under a lock, and what an action reports at once is simply the next event. Where the drainer
-/// is a caller's thread, a lane takes over when it takes long.
+/// events, no foreign code runs under a lock, and what an action reports at once is simply the next event. Events that nobody
+/// waits for are left in the inbox while there is a drainer, who takes them to the machine, so that whoever reports one does
+/// not wait for the lock. Where the drainer is a caller's thread, a lane takes over when it takes long.
 final class Engine: Sendable {
     let environment: Environment
     let transport: any Transport
@@ -21,6 +22,8 @@ final class Engine: Sendable {
     let moves = Locked<[FileMove]>([])
     let boot: String?
     let state: Locked<EngineState>
+    /// Locked for moments only, also inside the lock of the state.
+    private let inbox = Locked(Inbox())
     let logging: Locked<Logging>
     /// Whether anybody is to be posted anything.
     let postsNotifications = Locked(true)
@@ -58,37 +61,61 @@ final class Engine: Sendable {
     // MARK: Events
 
     /// Tells the machine of events, and sees to it that its actions are run.
-    func handle(_ events: Event...) { enter { _ in events } }
+    func handle(_ events: Event...) { handle(events) }
 
-    /// The same with events that are made under the lock from what stands there. With `patience` the caller stays no longer
-    /// than that for actions, but for the last of them.
+    func handle(_ events: [Event]) {
+        // Whoever watches looks again before it goes.
+        if inbox.withLock({ $0.add(events) }) { return }
+        if state.withLock({ !$0.isInvalidated && becomeDrainer(&$0) }) { drain() }
+    }
+
+    /// The same with events that are made under the lock from what stands there, all earlier ones being with the machine. With
+    /// `patience` the caller stays no longer than that for actions, but for the last of them.
     func enter(patience: Duration? = nil, _ makeEvents: (inout EngineState) -> [Event]) {
-        let now = environment.clock.now
-        let wallSeconds = Int64(rounding: environment.clock.date.timeIntervalSince1970)
+        let time = time()
         let isDrainer = state.withLock { state -> Bool in
             guard !state.isInvalidated else { return false }
-            for event in makeEvents(&state) {
-                let actions = state.machine.handle(event, now: now, wallSeconds: wallSeconds)
-                if state.actions.isEmpty { state.actions = actions } else { state.actions += actions }
-            }
-            return state.becomeDrainer()
+            takeInbox(&state, time)
+            state.take(makeEvents(&state), time)
+            return becomeDrainer(&state)
         }
-        if isDrainer { drain(until: patience.map { now + $0 }) }
+        if isDrainer { drain(until: patience.map { time.now + $0 }) }
     }
 
     /// Runs work behind all that has happened so far, before all that happens later: at once, or by whoever is the
     /// drainer now. With `patience` the caller stays no longer than that for actions of others.
     func inOrder(patience: Duration? = nil, _ work: @escaping @Sendable () -> Void) {
+        let time = time()
         let isDrainer = state.withLock { state -> Bool? in
             guard !state.isInvalidated, let ticket = state.makeTicket(work) else { return nil }
+            takeInbox(&state, time)
             state.actions.append(.answer(ticket))
-            return state.becomeDrainer()
+            return becomeDrainer(&state)
         }
         switch isDrainer {
-        case true?: drain(until: patience.map { environment.clock.now + $0 })
+        case true?: drain(until: patience.map { time.now + $0 })
         case false?: break
         case nil: work()
         }
+    }
+
+    /// The time to take events at. The clock is foreign: not asked under a lock.
+    func time() -> EngineState.Time {
+        let (now, date) = (environment.clock.now, environment.clock.date)
+        return EngineState.Time(now: now, wallSeconds: Int64(rounding: date.timeIntervalSince1970))
+    }
+
+    /// Takes what waits in the inbox to the machine, so that it comes before what follows.
+    func takeInbox(_ state: inout EngineState, _ time: EngineState.Time) {
+        state.take(inbox.withLock { $0.takeAll() }, time)
+    }
+
+    /// Whether the calling thread is the one to run what waits, no other doing so.
+    func becomeDrainer(_ state: inout EngineState) -> Bool {
+        guard state.drainer == nil else { return false }
+        state.drainer = .thread(.current)
+        inbox.withLock { $0.isWatched = true }
+        return true
     }
 
     /// Runs what waits, and at last, after all that led there, the end; what is left at the deadline on a lane.
@@ -134,11 +161,16 @@ final class Engine: Sendable {
     }
 
     private func nextBatch() -> [Order]? {
-        state.withLock { state in
+        let time = time()
+        return state.withLock { state in
+            if !state.isInvalidated { takeInbox(&state, time) }
             guard !state.actions.isEmpty else {
                 if let last = deliverIfDue(&state) { return [Order(action: last)] }
                 // Nobody comes after the last drainer of all.
-                if !state.isInvalidated { state.drainer = nil }
+                if state.isInvalidated { return nil }
+                // Or something has come this moment.
+                if !inbox.withLock({ $0.leave() }) { return [] }
+                state.drainer = nil
                 return nil
             }
             defer { state.actions = [] }
@@ -233,12 +265,42 @@ struct Logging {
     }
 }
 
+/// Events that wait for the drainer.
+private struct Inbox {
+    private var events: [Event] = []
+    /// Whether a drainer is there, who looks here before it goes.
+    var isWatched = false
+
+    /// Whether they will be taken.
+    mutating func add(_ more: [Event]) -> Bool {
+        if events.isEmpty { events = more } else { events += more }
+        return isWatched
+    }
+
+    mutating func takeAll() -> [Event] {
+        defer { events = [] }
+        return events
+    }
+
+    /// The drainer goes, unless something is there.
+    mutating func leave() -> Bool {
+        isWatched = !events.isEmpty
+        return !isWatched
+    }
+}
+
 /// What the engine's lock guards.
 struct EngineState {
     enum Drainer {
         case thread(ThreadNumber)
         /// The lane that was asked to, and what it begins with.
         case coming(ArraySlice<Order>, PendingChanges)
+    }
+
+    /// By the clock, and in seconds since 1970.
+    struct Time {
+        var now: Duration
+        var wallSeconds: Int64
     }
 
     var machine: Machine
@@ -295,11 +357,11 @@ struct EngineState {
         self.identity = identity
     }
 
-    /// Whether the calling thread is the one to run what waits, no other doing so.
-    mutating func becomeDrainer() -> Bool {
-        guard drainer == nil else { return false }
-        drainer = .thread(.current)
-        return true
+    fileprivate mutating func take(_ events: [Event], _ time: Time) {
+        for event in events {
+            let news = machine.handle(event, now: time.now, wallSeconds: time.wallSeconds)
+            if actions.isEmpty { actions = news } else { actions += news }
+        }
     }
 
     /// The calling thread is the drainer that was asked for; what it begins with.
