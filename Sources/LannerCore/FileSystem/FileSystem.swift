@@ -56,6 +56,9 @@ package protocol OpenFile: AnyObject, Sendable {
     func sync() throws(FileError)
     /// The size now.
     func size() throws(FileError) -> Int64
+    /// Whether its path still leads to it: somebody may have removed it, or put something else there. True when it cannot be
+    /// told.
+    var isInPlace: Bool { get }
     /// Closes; later calls fail. Closing twice does nothing.
     func close()
 }
@@ -82,6 +85,9 @@ extension OpenFile {
 
     /// For files that have no device.
     package func beginSync(of range: Range<Int64>) {}
+
+    /// For file systems where nobody else does anything.
+    package var isInPlace: Bool { true }
 }
 
 /// The directory operations and files the library uses. Calls block; none is made under a lock.
@@ -118,8 +124,15 @@ package protocol FileSystem: Sendable {
 
 /// An advisory lock that is held until `release`, or until the process ends.
 package protocol FileLock: AnyObject, Sendable {
+    /// Whether the lock file's path still leads to it; otherwise somebody else may have the lock of that path.
+    var isInPlace: Bool { get }
     /// Gives the lock back. Twice does nothing.
     func release()
+}
+
+extension FileLock {
+    /// For file systems where nobody else does anything.
+    package var isInPlace: Bool { true }
 }
 
 extension FileSystem {

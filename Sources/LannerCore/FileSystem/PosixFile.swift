@@ -36,6 +36,14 @@ final class Descriptor: Sendable {
         try systemCall(operation, path) { fstat(number, &status) }
         return status
     }
+
+    /// Whether a path leads to this file, as far as can be told.
+    func isInPlace(_ path: String) -> Bool {
+        guard let mine = try? status("find", path) else { return true }
+        var other = stat()
+        guard lstat(path, &other) == 0 else { return errno != ENOENT && errno != ENOTDIR }
+        return mine.st_dev == other.st_dev && mine.st_ino == other.st_ino
+    }
 }
 
 /// A file of the operating system.
@@ -138,6 +146,8 @@ package final class PosixFile: OpenFile {
         Int64(try current("size").status("size", path).st_size)
     }
 
+    package var isInPlace: Bool { descriptors.withLock { $0.file }?.isInPlace(path) ?? true }
+
     package func close() {
         descriptors.withLock { $0 = Descriptors(file: nil, direct: .refused) }
     }
@@ -200,9 +210,11 @@ extension PosixFile {
 /// An advisory lock on a lock file. Each belongs to one opening of the file, so that it also holds off a second one
 /// in the same process.
 package final class PosixFileLock: FileLock {
+    private let path: String
     private let descriptor: Locked<Descriptor?>
 
     init(_ path: String) throws(FileError) {
+        self.path = path
         descriptor = Locked(try Self.locked(path))
     }
 
@@ -220,6 +232,8 @@ package final class PosixFileLock: FileLock {
     deinit {
         release()
     }
+
+    package var isInPlace: Bool { descriptor.withLock { $0 }?.isInPlace(path) ?? true }
 
     /// Unlocks by itself, not by closing: a child process that has been forked at this moment holds a copy of the
     /// descriptor until it executes its program, and the lock with it.

@@ -6,6 +6,10 @@ extension StoreFiles {
     /// When it fails while the snapshot is written, the old journal is as good as before. From the rename on it is not:
     /// after a crash the new snapshot may count, and the old journal not. Then the next try makes another generation.
     mutating func beginGeneration() throws(FileError) {
+        // In a directory that is another's now nothing is changed.
+        if lock?.isInPlace == false {
+            throw FileError(fault: .notFound, operation: "find", path: path(StoreFileName.lock))
+        }
         try setAside()
         let next = generation + 1
         let unfinished = path(StoreFileName.unfinished(next))

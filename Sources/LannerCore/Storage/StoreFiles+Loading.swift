@@ -20,6 +20,26 @@ extension StoreFiles {
         }
     }
 
+    /// Makes the directory again, and takes its lock, if somebody has removed it. What another one has put there since stays.
+    mutating func claimDirectory() throws(StoreError) {
+        guard let old = lock, !old.isInPlace else { return }
+        let new = try takeLock()
+        do throws(StoreError) {
+            guard try names().contains(where: StoreFileName.isOfRecords) else {
+                old.release()
+                lock = new
+                return
+            }
+            throw StoreError(
+                .inUse,
+                "The directory \(directory) was removed while it was in use, and another session manager has put its records "
+                    + "there; begin again with what is there, or use another directory.")
+        } catch {
+            new.release()
+            throw error
+        }
+    }
+
     private func takeLock() throws(StoreError) -> any FileLock {
         do throws(FileError) {
             try disk.makeDirectory(directory)

@@ -95,14 +95,28 @@ extension StoreFiles {
     }
 
     private mutating func record(_ commits: [StoreCommit]) -> Result<Void, StoreError> {
+        do throws(StoreError) {
+            try keep(commits)
+            // Somebody has removed the journal, alone or with its directory: nobody would find what is in it.
+            if journal?.file.isInPlace == false {
+                abandonJournal()
+                try keep(commits)
+            }
+        } catch {
+            return .failure(error)
+        }
+        for change in commits.lazy.flatMap(\.changes) { image.apply(change) }
+        return .success(())
+    }
+
+    private mutating func keep(_ commits: [StoreCommit]) throws(StoreError) {
+        if journal == nil { try claimDirectory() }
         do throws(FileError) {
             if journal == nil { try beginGeneration() }
             try append(commits)
         } catch {
-            return .failure(StoreError(.disk(error.fault), "The store in \(directory) could not be written: \(error)."))
+            throw StoreError(.disk(error.fault), "The store in \(directory) could not be written: \(error).")
         }
-        for change in commits.lazy.flatMap(\.changes) { image.apply(change) }
-        return .success(())
     }
 
     private mutating func append(_ commits: [StoreCommit]) throws(FileError) {

@@ -216,6 +216,8 @@ private final class MemoryOpenFile: OpenFile {
         try perform(.size) { _ in file.bytes.size }
     }
 
+    var isInPlace: Bool { disk.state.withLock { $0.file(at: path) === file } }
+
     func close() {
         let wasOpen = isOpen.withLock { isOpen in
             defer { isOpen = false }

@@ -1,0 +1,95 @@
+import Foundation
+import LannerCore
+import LannerTesting
+import Testing
+
+/// Somebody removes the files of a store that is open.
+@Suite struct StoreRemovalTests {
+    private static let before = StoreChange.put(key: "before", value: Data("1".utf8))
+    private static let after = StoreChange.put(key: "after", value: Data("2".utf8))
+
+    @Test(arguments: [StoreDurability.process, .machine])
+    func recordsOfARemovedDirectoryAreWrittenAnew(_ durability: StoreDurability) async throws {
+        let place = try TemporaryDirectory()
+        let directory = URL(fileURLWithPath: place("store"), isDirectory: true)
+        let store = FileStore(directory: directory)
+        _ = try store.load()
+        #expect(await store.commit([Self.before], .machine) == nil)
+        try FileManager.default.removeItem(at: directory)
+        #expect(await store.commit([Self.after], durability) == nil)
+        let second = FileStore(directory: directory)
+        let error = #expect(throws: StoreError.self) { try second.load() }
+        #expect(error?.reason == .inUse)
+        store.close()
+        #expect(Set(try second.load().values.keys) == ["before", "after"])
+        second.close()
+    }
+
+    @Test func aJournalThatIsGoneIsBegunAnew() async throws {
+        let place = try TemporaryDirectory()
+        let store = FileStore(directory: URL(fileURLWithPath: place.path, isDirectory: true))
+        _ = try store.load()
+        #expect(await store.commit([Self.before]) == nil)
+        try FileManager.default.removeItem(atPath: place("journal-1"))
+        // Another file of that name is not the journal, either.
+        try Data().write(to: URL(fileURLWithPath: place("journal-1")))
+        #expect(await store.commit([Self.after]) == nil)
+        store.close()
+        let second = FileStore(directory: URL(fileURLWithPath: place.path, isDirectory: true))
+        let contents = try second.load()
+        #expect(Set(contents.values.keys) == ["before", "after"])
+        #expect(contents.problems.isEmpty)
+        second.close()
+    }
+
+    /// The lock was removed with the directory: another store may have come in, and may have gone again.
+    @Test(arguments: [true, false])
+    func recordsThatAnotherHasPutThereStay(isOpen: Bool) async throws {
+        let place = try TemporaryDirectory()
+        let directory = URL(fileURLWithPath: place("store"), isDirectory: true)
+        let store = FileStore(directory: directory)
+        _ = try store.load()
+        #expect(await store.commit([Self.before]) == nil)
+        try FileManager.default.removeItem(at: directory)
+        let other = FileStore(directory: directory)
+        #expect(try other.load() == StoreContents())
+        #expect(await other.commit([.put(key: "other", value: Data())]) == nil)
+        if !isOpen { other.close() }
+        let names = try FileManager.default.contentsOfDirectory(atPath: directory.path).sorted()
+        for _ in 0..<2 { #expect(await store.commit([Self.after], .machine) == .inUse) }
+        store.close()
+        #expect(try FileManager.default.contentsOfDirectory(atPath: directory.path).sorted() == names)
+        other.close()
+        let next = FileStore(directory: directory)
+        #expect(Set(try next.load().values.keys) == ["other"])
+        next.close()
+    }
+
+    /// Nothing is made in the directory of another, either, when the journal has grown large or the store is closed.
+    @Test func aRemovedDirectoryIsNotMadeAgainForNothing() async throws {
+        let place = try TemporaryDirectory()
+        let store = FileStore(directory: URL(fileURLWithPath: place("store"), isDirectory: true))
+        _ = try store.load()
+        #expect(await store.commit([Self.before]) == nil)
+        try FileManager.default.removeItem(atPath: place("store"))
+        store.close()
+        #expect(!FileManager.default.fileExists(atPath: place("store")))
+    }
+
+    @Test func aDirectoryThatCannotBeMadeAgainIsTold() async throws {
+        let place = try TemporaryDirectory()
+        let directory = URL(fileURLWithPath: place("store"), isDirectory: true)
+        let store = FileStore(directory: directory)
+        _ = try store.load()
+        #expect(await store.commit([Self.before]) == nil)
+        try FileManager.default.removeItem(at: directory)
+        try Data().write(to: URL(fileURLWithPath: place("store")))
+        #expect(await store.commit([Self.after]) == .disk(.inTheWay))
+        try FileManager.default.removeItem(atPath: place("store"))
+        #expect(await store.commit([Self.after]) == nil)
+        store.close()
+        let second = FileStore(directory: directory)
+        #expect(Set(try second.load().values.keys) == ["before", "after"])
+        second.close()
+    }
+}
