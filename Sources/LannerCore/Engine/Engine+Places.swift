@@ -208,9 +208,13 @@ extension Engine {
 
     /// Removes the partial files and, if asked, the finished one; not one that is somebody else's.
     func discard(_ job: Job, _ attempt: Attempt, finished: Bool) {
-        let generations = job.state.withLock { $0.generations }
+        let (generations, mayBeAt) = job.state.withLock { ($0.generations, $0.mayBeAt) }
         fileLane.run { [self] in
-            for generation in generations.sorted() { removeNow(partialPath(job, generation)) }
+            for path in generations.sorted().map({ partialPath(job, $0) }) {
+                removeNow(path)
+                // The process may have died while it copied the file to another device.
+                if let mayBeAt { removeNow(Publisher.copyPath(of: path, beside: cache.path(of: mayBeAt))) }
+            }
             if finished, hasItsFile(job) { removeNow(job.task.filePath) }
             handle(.file(job.id, attempt, .discarded))
         }

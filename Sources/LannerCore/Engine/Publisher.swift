@@ -65,8 +65,7 @@ struct Publisher {
         }
     }
 
-    /// Copies, and moves the copy by a rename, which may refuse. Removes what is left
-    /// over: the source, or else the copy.
+    /// Copies, and moves the copy by a rename, which may refuse. Removes what is left over: the source, or else the copy.
     private func moveCopy(
         of source: String, to target: String, _ rename: (String) throws(FileError) -> Bool
     ) throws(FileError) -> Bool {
@@ -82,10 +81,15 @@ struct Publisher {
         return isMoved
     }
 
-    /// Copies to the directory of the target, under the source's own name, which is no other download's; returns the
-    /// path.
+    /// Where a copy is made on the way to the target: in its directory, under the source's own name, which is no other
+    /// download's.
+    static func copyPath(of source: String, beside target: String) -> String {
+        target.directory + "/" + source.lastComponent
+    }
+
+    /// Returns the copy's path.
     private func copy(_ source: String, beside target: String) throws(FileError) -> String {
-        let beside = target.directory + "/" + source.lastComponent
+        let beside = Self.copyPath(of: source, beside: target)
         let from = try fileSystem.open(source, .read)
         defer { from.close() }
         do throws(FileError) {

@@ -152,6 +152,21 @@ import Testing
         #expect(bench.holds(large, in: task) == true)
     }
 
+    /// The process died while it copied the file to another device, and nobody wants it any more.
+    @Test func theBeginningOfACopyGoesWithItsDownload() throws {
+        let bench = TestBench.serving(large)
+        let first = try bench.download()
+        try bench.step { bench.records.first?.saved.status == .publishing }
+        let partial = try #require(bench.files.first)
+        let copy = first.filePath.directory + "/" + partial.lastComponent
+        bench.disk.place(Array(large.prefix(1000)), at: copy)
+        bench.relaunch()
+        #expect(bench.files.sorted() == [copy, partial].sorted())
+        bench.manager.remove(try restored(bench))
+        bench.settle()
+        #expect(bench.files.isEmpty)
+    }
+
     @Test(arguments: [false, true])
     func recognizesAFileThatWasPublishedButNotRecorded(hasDigest: Bool) throws {
         let bench = TestBench.serving(large)
