@@ -31,11 +31,10 @@ struct Ending {
 extension Engine {
     /// See ``SessionManager/invalidate()``.
     func invalidate() {
-        let time = time()
         let (latch, isDrainer, isInside) = state.withLock { state in
             let isInside = state.isDrained(by: .current)
             if state.isInvalidated { return (state.ending?.latch, false, isInside) }
-            takeInbox(&state, time)
+            takeInbox(&state)
             return (state.beginEnd(of: self), becomeDrainer(&state), isInside)
         }
         if isDrainer { drain() }

@@ -64,8 +64,9 @@ final class Engine: Sendable {
     func handle(_ events: Event...) { handle(events) }
 
     func handle(_ events: [Event]) {
+        let time = time()
         // Whoever watches looks again before it goes.
-        if inbox.withLock({ $0.add(events) }) { return }
+        if inbox.withLock({ $0.add(events, time) }) { return }
         if state.withLock({ !$0.isInvalidated && becomeDrainer(&$0) }) { drain() }
     }
 
@@ -75,8 +76,8 @@ final class Engine: Sendable {
         let time = time()
         let isDrainer = state.withLock { state -> Bool in
             guard !state.isInvalidated else { return false }
-            takeInbox(&state, time)
-            state.take(makeEvents(&state), time)
+            takeInbox(&state)
+            for event in makeEvents(&state) { state.take(event, time) }
             return becomeDrainer(&state)
         }
         if isDrainer { drain(until: patience.map { time.now + $0 }) }
@@ -85,29 +86,30 @@ final class Engine: Sendable {
     /// Runs work behind all that has happened so far, before all that happens later: at once, or by whoever is the
     /// drainer now. With `patience` the caller stays no longer than that for actions of others.
     func inOrder(patience: Duration? = nil, _ work: @escaping @Sendable () -> Void) {
-        let time = time()
+        let start = environment.clock.now
         let isDrainer = state.withLock { state -> Bool? in
             guard !state.isInvalidated, let ticket = state.makeTicket(work) else { return nil }
-            takeInbox(&state, time)
+            takeInbox(&state)
             state.actions.append(.answer(ticket))
             return becomeDrainer(&state)
         }
         switch isDrainer {
-        case true?: drain(until: patience.map { time.now + $0 })
+        case true?: drain(until: patience.map { start + $0 })
         case false?: break
         case nil: work()
         }
     }
 
-    /// The time to take events at. The clock is foreign: not asked under a lock.
-    func time() -> EngineState.Time {
+    /// The time of an event, by which the machine looks what is due: never a time before the event, or the timer that has
+    /// come would not be due yet. The clock is foreign: not asked under a lock.
+    private func time() -> EngineState.Time {
         let (now, date) = (environment.clock.now, environment.clock.date)
         return EngineState.Time(now: now, wallSeconds: Int64(rounding: date.timeIntervalSince1970))
     }
 
     /// Takes what waits in the inbox to the machine, so that it comes before what follows.
-    func takeInbox(_ state: inout EngineState, _ time: EngineState.Time) {
-        state.take(inbox.withLock { $0.takeAll() }, time)
+    func takeInbox(_ state: inout EngineState) {
+        for entry in inbox.withLock({ $0.takeAll() }) { state.take(entry.event, entry.time) }
     }
 
     /// Whether the calling thread is the one to run what waits, no other doing so.
@@ -161,9 +163,8 @@ final class Engine: Sendable {
     }
 
     private func nextBatch() -> [Order]? {
-        let time = time()
-        return state.withLock { state in
-            if !state.isInvalidated { takeInbox(&state, time) }
+        state.withLock { state in
+            if !state.isInvalidated { takeInbox(&state) }
             guard !state.actions.isEmpty else {
                 if let last = deliverIfDue(&state) { return [Order(action: last)] }
                 // Nobody comes after the last drainer of all.
@@ -267,17 +268,17 @@ struct Logging {
 
 /// Events that wait for the drainer.
 private struct Inbox {
-    private var events: [Event] = []
+    private var events: [(event: Event, time: EngineState.Time)] = []
     /// Whether a drainer is there, who looks here before it goes.
     var isWatched = false
 
     /// Whether they will be taken.
-    mutating func add(_ more: [Event]) -> Bool {
-        if events.isEmpty { events = more } else { events += more }
+    mutating func add(_ more: [Event], _ time: EngineState.Time) -> Bool {
+        for event in more { events.append((event, time)) }
         return isWatched
     }
 
-    mutating func takeAll() -> [Event] {
+    mutating func takeAll() -> [(event: Event, time: EngineState.Time)] {
         defer { events = [] }
         return events
     }
@@ -357,11 +358,9 @@ struct EngineState {
         self.identity = identity
     }
 
-    fileprivate mutating func take(_ events: [Event], _ time: Time) {
-        for event in events {
-            let news = machine.handle(event, now: time.now, wallSeconds: time.wallSeconds)
-            if actions.isEmpty { actions = news } else { actions += news }
-        }
+    fileprivate mutating func take(_ event: Event, _ time: Time) {
+        let news = machine.handle(event, now: time.now, wallSeconds: time.wallSeconds)
+        if actions.isEmpty { actions = news } else { actions += news }
     }
 
     /// The calling thread is the drainer that was asked for; what it begins with.
