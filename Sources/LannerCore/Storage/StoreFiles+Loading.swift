@@ -20,12 +20,15 @@ extension StoreFiles {
         }
     }
 
-    /// Makes the directory again, and takes its lock, if somebody has removed it. What another one has put there since stays.
+    /// Takes the lock again if somebody has removed it, alone or with the directory, which is then made again. What another
+    /// one has put there since stays.
     mutating func claimDirectory() throws(StoreError) {
         guard let old = lock, !old.isInPlace else { return }
         let new = try takeLock()
+        let isOurs = journal?.file.isInPlace == true
         do throws(StoreError) {
-            guard try names().contains(where: StoreFileName.isOfRecords) else {
+            let names = try names()
+            guard !isOurs, names.contains(where: StoreFileName.isOfRecords) else {
                 old.release()
                 lock = new
                 return

@@ -110,7 +110,7 @@ extension StoreFiles {
     }
 
     private mutating func keep(_ commits: [StoreCommit]) throws(StoreError) {
-        if journal == nil { try claimDirectory() }
+        try claimDirectory()
         do throws(FileError) {
             if journal == nil { try beginGeneration() }
             try append(commits)

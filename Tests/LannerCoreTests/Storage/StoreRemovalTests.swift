@@ -42,6 +42,38 @@ import Testing
         second.close()
     }
 
+    @Test func aLockThatIsGoneIsTakenAgain() async throws {
+        let place = try TemporaryDirectory()
+        let directory = URL(fileURLWithPath: place.path, isDirectory: true)
+        let store = FileStore(
+            directory: place.path, disk: PosixFileSystem(), lanes: PooledLanes(), smallestCompaction: 100)
+        _ = try store.load()
+        #expect(await store.commit([Self.before]) == nil)
+        try FileManager.default.removeItem(atPath: place("lock"))
+        for _ in 0..<20 { #expect(await store.commit([Self.after]) == nil) }
+        let other = FileStore(directory: directory)
+        #expect((#expect(throws: StoreError.self) { try other.load() })?.reason == .inUse)
+        store.close()
+        #expect(!FileManager.default.fileExists(atPath: place("journal-1")), "compacted")
+        #expect(Set(try other.load().values.keys) == ["before", "after"])
+        other.close()
+    }
+
+    @Test func aLockThatIsGoneMayBeAnothers() async throws {
+        let place = try TemporaryDirectory()
+        let directory = URL(fileURLWithPath: place.path, isDirectory: true)
+        let store = FileStore(directory: directory)
+        _ = try store.load()
+        #expect(await store.commit([Self.before]) == nil)
+        try FileManager.default.removeItem(atPath: place("lock"))
+        let other = FileStore(directory: directory)
+        #expect(Set(try other.load().values.keys) == ["before"])
+        #expect(await store.commit([Self.after]) == .inUse)
+        #expect(await other.commit([Self.after]) == nil)
+        other.close()
+        store.close()
+    }
+
     /// The lock was removed with the directory: another store may have come in, and may have gone again.
     @Test(arguments: [true, false])
     func recordsThatAnotherHasPutThereStay(isOpen: Bool) async throws {
