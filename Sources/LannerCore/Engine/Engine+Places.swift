@@ -63,9 +63,6 @@ extension Engine {
                     events.append(.file(move.job.id, move.attempt, .placeTaken))
                 }
             } catch {
-                var error = error
-                // Not found is the file, and not something on the way to its place.
-                if error.fault == .notFound, !isGone(move.source) { error.fault = .other }
                 events.append(.file(move.job.id, move.attempt, .failed(DownloadFailure(error))))
             }
         }

@@ -109,8 +109,8 @@ extension Download {
         perform(.publish, &context)
     }
 
-    /// The file that was to be moved, or was moved before, is not there any more: it is fetched again.
-    private mutating func loseFile(_ publishing: Publishing, _ context: inout Context) {
+    /// The file that was moved is not in its place any more: it is fetched again.
+    private mutating func losePublished(_ publishing: Publishing, _ context: inout Context) {
         isPublished = false
         wait(&context)
         giveUpBytes(.bytesLost, &context)
@@ -218,7 +218,7 @@ extension Download {
 
     private mutating func notMoved(_ failure: DownloadFailure, _ publishing: Publishing, _ context: inout Context) {
         guard publishing.afterwards == nil else { return settleFailed(failure, publishing, &context) }
-        if failure.reason == .disk(.notFound) { return loseFile(publishing, &context) }
+        if isPublished, failure.reason == .disk(.notFound) { return losePublished(publishing, &context) }
         guard let time = diskWait(failure, context) else { return settleFailed(failure, publishing, &context) }
         go(to: .waiting(.disk(until: time)), &context)
         record(.status, &context)

@@ -37,7 +37,7 @@ package enum FileAction: Sendable, Equatable {
     /// All bytes are there: check the size and the digest, sync. → verified, failed
     case verify(total: Int64)
     /// Close the partial file and move it to its place, unless it was moved and is still there. → published, placeTaken,
-    /// failed, with `notFound` when it is nowhere; it is closed after any
+    /// failed; it is closed after any
     case publish
     /// Close the partial file; unless it is synced nobody wants what is yet to be written. → closed
     case close(sync: Bool)

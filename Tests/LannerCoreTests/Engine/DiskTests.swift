@@ -106,36 +106,6 @@ import Testing
         #expect(await events.untilRest().contains("restarted: bytesLost"))
     }
 
-    /// While it is written to nobody notices: what has no name cannot be moved.
-    @Test func aPartialFileThatIsGoneWhenItIsWholeIsFetchedAgain() async throws {
-        let bench = TestBench.serving(bytes)
-        let task = try bench.download()
-        let events = EventLog(task)
-        try bench.step { bench.records.first?.saved.status == .publishing }
-        try bench.disk.remove(try #require(bench.files.first))
-        #expect(bench.runToRest())
-        #expect(task.status == .succeeded && bench.holds(bytes, in: task) == true)
-        #expect(bench.ranges == ["whole", "whole"])
-        #expect(await events.untilRest().contains("restarted: bytesLost"))
-    }
-
-    /// That is no reason to fetch it again.
-    @Test func aWayToTheFilesThatIsGoneIsTold() throws {
-        let bench = TestBench.serving(bytes)
-        let task = try bench.download()
-        try bench.step { bench.records.first?.saved.status == .publishing }
-        let partial = try #require(bench.files.first)
-        bench.disk.fail(.rename, with: .notFound, times: .max)
-        #expect(bench.runToRest())
-        #expect(task.status == .failed && task.reason == .disk(.other))
-        #expect(bench.files == [partial])
-        bench.disk.failNothing()
-        bench.manager.start(task)
-        #expect(bench.runToRest())
-        #expect(bench.holds(bytes, in: task) == true)
-        #expect(bench.transport.requests.count == 1)
-    }
-
     /// A record that stays because no newer one is kept must not take the bytes of another version for those it knows.
     @Test func takesNoOtherBytesForThoseOfAnOldRecord() throws {
         let bench = TestBench.serving([1, 2, 3])
