@@ -35,6 +35,7 @@ extension Engine {
             let isInside = state.isDrained(by: .current)
             if state.isInvalidated { return (state.ending?.latch, false, isInside) }
             takeInbox(&state)
+            inbox.withLock { $0.close() }
             return (state.beginEnd(of: self), becomeDrainer(&state), isInside)
         }
         if isDrainer { drain() }

@@ -213,7 +213,9 @@ extension Engine {
             for path in generations.sorted().map({ partialPath(job, $0) }) {
                 removeNow(path)
                 // The process may have died while it copied the file to another device.
-                if let mayBeAt { removeNow(Publisher.copyPath(of: path, beside: cache.path(of: mayBeAt))) }
+                if let mayBeAt, isReachable(mayBeAt) {
+                    removeNow(Publisher.copyPath(of: path, beside: cache.path(of: mayBeAt)))
+                }
             }
             if finished, hasItsFile(job) { removeNow(job.task.filePath) }
             handle(.file(job.id, attempt, .discarded))

@@ -23,7 +23,7 @@ final class Engine: Sendable {
     let boot: String?
     let state: Locked<EngineState>
     /// Locked for moments only, also inside the lock of the state.
-    private let inbox = Locked(Inbox())
+    let inbox = Locked(Inbox())
     let logging: Locked<Logging>
     /// Whether anybody is to be posted anything.
     let postsNotifications = Locked(true)
@@ -100,8 +100,8 @@ final class Engine: Sendable {
         }
     }
 
-    /// The time of an event, by which the machine looks what is due: never a time before the event, or the timer that has
-    /// come would not be due yet. The clock is foreign: not asked under a lock.
+    /// The time of an event, by which the machine looks what is due: each has its own, since a timer would not be due at a
+    /// time that was looked at before it came. The clock is foreign: not asked under a lock.
     private func time() -> EngineState.Time {
         let (now, date) = (environment.clock.now, environment.clock.date)
         return EngineState.Time(now: now, wallSeconds: Int64(rounding: date.timeIntervalSince1970))
@@ -116,7 +116,7 @@ final class Engine: Sendable {
     func becomeDrainer(_ state: inout EngineState) -> Bool {
         guard state.drainer == nil else { return false }
         state.drainer = .thread(.current)
-        inbox.withLock { $0.isWatched = true }
+        inbox.withLock { $0.watch() }
         return true
     }
 
@@ -164,7 +164,7 @@ final class Engine: Sendable {
 
     private func nextBatch() -> [Order]? {
         state.withLock { state in
-            if !state.isInvalidated { takeInbox(&state) }
+            takeInbox(&state)
             guard !state.actions.isEmpty else {
                 if let last = deliverIfDue(&state) { return [Order(action: last)] }
                 // Nobody comes after the last drainer of all.
@@ -267,27 +267,37 @@ struct Logging {
 }
 
 /// Events that wait for the drainer.
-private struct Inbox {
-    private var events: [(event: Event, time: EngineState.Time)] = []
-    /// Whether a drainer is there, who looks here before it goes.
-    var isWatched = false
+struct Inbox {
+    typealias Entry = (event: Event, time: EngineState.Time)
 
-    /// Whether they will be taken.
-    mutating func add(_ more: [Event], _ time: EngineState.Time) -> Bool {
-        for event in more { events.append((event, time)) }
+    private var entries: [Entry] = []
+    /// Whether a drainer is there, who looks here before it goes.
+    private var isWatched = false
+    /// Whether nothing is taken any more.
+    private var isClosed = false
+
+    mutating func watch() { isWatched = true }
+
+    /// Whether the drainer will take them, if anybody does.
+    mutating func add(_ events: [Event], _ time: EngineState.Time) -> Bool {
+        if isClosed { return true }
+        for event in events { entries.append((event, time)) }
         return isWatched
     }
 
-    mutating func takeAll() -> [(event: Event, time: EngineState.Time)] {
-        defer { events = [] }
-        return events
+    mutating func takeAll() -> [Entry] {
+        defer { entries = [] }
+        return entries
     }
 
     /// The drainer goes, unless something is there.
     mutating func leave() -> Bool {
-        isWatched = !events.isEmpty
+        isWatched = !entries.isEmpty
         return !isWatched
     }
+
+    /// What comes from now on is dropped.
+    mutating func close() { isClosed = true }
 }
 
 /// What the engine's lock guards.

@@ -25,7 +25,7 @@ extension StoreFiles {
     mutating func claimDirectory() throws(StoreError) {
         guard let old = lock, !old.isInPlace else { return }
         let new = try takeLock()
-        let isOurs = journal?.file.isInPlace == true
+        let isOurs = isJournalOurs
         do throws(StoreError) {
             let names = try names()
             guard !isOurs, names.contains(where: StoreFileName.isOfRecords) else {
@@ -35,12 +35,18 @@ extension StoreFiles {
             }
             throw StoreError(
                 .inUse,
-                "The directory \(directory) was removed while it was in use, and another session manager has put its records "
-                    + "there; begin again with what is there, or use another directory.")
+                "The lock of \(directory) was removed while the directory was in use, and there are records of another session "
+                    + "manager now; begin again with what is there, or use another directory.")
         } catch {
             new.release()
             throw error
         }
+    }
+
+    /// Whether nobody has removed the journal, or written to it.
+    private var isJournalOurs: Bool {
+        guard let journal, journal.file.isInPlace else { return false }
+        return (try? journal.file.size()) == journal.end
     }
 
     private func takeLock() throws(StoreError) -> any FileLock {
