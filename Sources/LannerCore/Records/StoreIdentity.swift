@@ -64,6 +64,7 @@ struct PartialName: Hashable {
 extension PartialName {
     /// Reads a name; nil when it is none of ours.
     init?(_ text: String) {
+        guard text.hasSuffix(Self.suffix) else { return nil }
         let parts = text.dropLast(Self.suffix.count).split(separator: "-")
         guard parts.count == 3, let token = UInt64(parts[0], radix: 16), let number = UInt64(parts[1]),
             let generation = UInt32(parts[2])

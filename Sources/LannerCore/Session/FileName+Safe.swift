@@ -7,9 +7,9 @@ import LannerMachine
 extension FileName {
     /// Makes a name of any text; nil when nothing is left of it.
     static func safe(_ text: String) -> String? {
-        let name = shortened(trimmed(text.utf8.allSatisfy(isPlain) ? text : harmless(text)))
+        let name = shortened(trimmed(text.utf8.allSatisfy(isPlain) ? text[...] : harmless(text)[...]))
         // Looked at last: what was cut off may have made the difference.
-        let free = isReserved(name) || isOwn(name) ? shortened("_" + name) : name
+        let free = isReserved(name) || isOwn(name) ? shortened("_" + name[...]) : name
         return isName(free) ? free : nil
     }
 
@@ -56,26 +56,26 @@ extension FileName {
     // MARK: Ends
 
     /// Without dots and spaces at its ends: a dot in front hides a file, Windows drops those behind.
-    private static func trimmed(_ text: String) -> String {
+    private static func trimmed(_ text: Substring) -> Substring {
         let isEdge = { (scalar: Unicode.Scalar) in scalar == "." || scalar.properties.isWhitespace }
         let scalars = text.unicodeScalars.drop(while: isEdge)
         guard let last = scalars.lastIndex(where: { !isEdge($0) }) else { return "" }
-        return String(Substring(scalars[...last]))
+        return Substring(scalars[...last])
     }
 
     /// No longer than a name may be, with its extension.
-    private static func shortened(_ name: String) -> String {
-        guard name.utf8.count > longest else { return name }
-        let (stem, suffix) = parts(of: name)
-        return trimmed(cut(stem, to: longest - suffix.utf8.count) + suffix)
+    private static func shortened(_ name: Substring) -> String {
+        guard name.utf8.count > longest else { return String(name) }
+        let (stem, suffix) = parts(of: String(name))
+        return String(trimmed(cut(stem, to: longest - suffix.utf8.count) + suffix))
     }
 
     // MARK: Names
 
     /// Whether Windows takes the name for a device, whatever its extension.
     private static func isReserved(_ name: String) -> Bool {
-        let base = name.prefix { $0 != "." }
-        return devices.contains(trimmed(String(base)).uppercased())
+        let base = trimmed(Substring(name.utf8.prefix { $0 != UInt8(ascii: ".") }))
+        return base.utf8.count <= longestDevice && devices.contains(base.uppercased())
     }
 
     private static let devices: Set<String> = {
@@ -83,6 +83,8 @@ extension FileName {
         return Set(["CON", "PRN", "AUX", "NUL", "CLOCK$", "CONIN$", "CONOUT$"])
             .union(numbers.flatMap { ["COM\($0)", "LPT\($0)"] })
     }()
+
+    private static let longestDevice = devices.map(\.utf8.count).max() ?? 0
 
     /// Whether the library has files of that name, which may lie in the same directory. Some file systems see no
     /// difference between capitals and small letters.

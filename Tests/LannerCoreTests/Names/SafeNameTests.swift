@@ -27,7 +27,7 @@ import Testing
     @Test(arguments: [
         "CON", "con.txt", "Aux.tar.gz", "NUL", "prn .x", "COM1", "com9.log", "LPT¹", "lpt0.a.b", "CONIN$", "clock$",
         "lock", "LOCK", "manager.lock", "Journal-7", "snapshot-12", "snapshot-12.new", "corrupt-3.bin",
-        "1f-2-3.part", "1F-2-3.PART",
+        "1f-2-3.part", "1F-2-3.PART", "CON.\u{301}x",
     ])
     func areNotThoseOfDevicesOrOfTheLibrary(_ text: String) {
         #expect(FileName.safe(text) == "_" + text)
