@@ -86,7 +86,7 @@ final class Engine: Sendable {
     /// Runs work behind all that has happened so far, before all that happens later: at once, or by whoever is the
     /// drainer now. With `patience` the caller stays no longer than that for actions of others.
     func inOrder(patience: Duration? = nil, _ work: @escaping @Sendable () -> Void) {
-        let start = environment.clock.now
+        let deadline = patience.map { environment.clock.now + $0 }
         let isDrainer = state.withLock { state -> Bool? in
             guard !state.isInvalidated, let ticket = state.makeTicket(work) else { return nil }
             takeInbox(&state)
@@ -94,7 +94,7 @@ final class Engine: Sendable {
             return becomeDrainer(&state)
         }
         switch isDrainer {
-        case true?: drain(until: patience.map { start + $0 })
+        case true?: drain(until: deadline)
         case false?: break
         case nil: work()
         }

@@ -74,9 +74,7 @@ import Testing
         for _ in 0..<2 { #expect(await store.commit([Self.after]) == .inUse) }
         store.close()
         other.close()
-        let next = FileStore(directory: directory)
-        #expect(Set(try next.load().values.keys) == ["before", "other"])
-        next.close()
+        #expect(try keys(in: directory) == ["before", "other"])
     }
 
     /// The lock was removed with the directory: another store may have come in, and may have gone again.
@@ -97,9 +95,7 @@ import Testing
         store.close()
         #expect(try FileManager.default.contentsOfDirectory(atPath: directory.path).sorted() == names)
         other.close()
-        let next = FileStore(directory: directory)
-        #expect(Set(try next.load().values.keys) == ["other"])
-        next.close()
+        #expect(try keys(in: directory) == ["other"])
     }
 
     @Test func aRemovedDirectoryIsNotMadeAgainForNothing() async throws {
@@ -124,8 +120,13 @@ import Testing
         try FileManager.default.removeItem(atPath: place("store"))
         #expect(await store.commit([Self.after]) == nil)
         store.close()
-        let second = FileStore(directory: directory)
-        #expect(Set(try second.load().values.keys) == ["before", "after"])
-        second.close()
+        #expect(try keys(in: directory) == ["before", "after"])
+    }
+
+    /// What a later store finds.
+    private func keys(in directory: URL) throws -> Set<String> {
+        let next = FileStore(directory: directory)
+        defer { next.close() }
+        return Set(try next.load().values.keys)
     }
 }
