@@ -210,12 +210,11 @@ extension Engine {
     func discard(_ job: Job, _ attempt: Attempt, finished: Bool) {
         let (generations, mayBeAt) = job.state.withLock { ($0.generations, $0.mayBeAt) }
         fileLane.run { [self] in
+            // The process may have died while it copied the file to another device.
+            let target = mayBeAt.flatMap { isReachable($0) ? cache.path(of: $0) : nil }
             for path in generations.sorted().map({ partialPath(job, $0) }) {
                 removeNow(path)
-                // The process may have died while it copied the file to another device.
-                if let mayBeAt, isReachable(mayBeAt) {
-                    removeNow(Publisher.copyPath(of: path, beside: cache.path(of: mayBeAt)))
-                }
+                if let target { removeNow(Publisher.copyPath(of: path, beside: target)) }
             }
             if finished, hasItsFile(job) { removeNow(job.task.filePath) }
             handle(.file(job.id, attempt, .discarded))

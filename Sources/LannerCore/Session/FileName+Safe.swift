@@ -7,9 +7,10 @@ import LannerMachine
 extension FileName {
     /// Makes a name of any text; nil when nothing is left of it.
     static func safe(_ text: String) -> String? {
-        let name = shortened(trimmed(text.utf8.allSatisfy(isPlain) ? text[...] : harmless(text)[...]))
+        let fit = text.utf8.allSatisfy(isPlain) ? text : harmless(text)
+        let name = shortened(trimmed(fit[...]))
         // Looked at last: what was cut off may have made the difference.
-        let free = isReserved(name) || isOwn(name) ? shortened("_" + name[...]) : name
+        let free = isReserved(name) || isOwn(name) ? shortened("_\(name)") : name
         return isName(free) ? free : nil
     }
 

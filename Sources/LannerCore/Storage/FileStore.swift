@@ -10,8 +10,9 @@ import Foundation
 /// The files are made for their owner alone: the records may hold header fields with credentials.
 ///
 /// A commit that failed is not there afterwards; only when the disk refuses even to shorten the journal, and the
-/// process then dies, it may come back. When somebody removes the directory or the journal, the next commit writes all values
-/// anew; it fails as long as another store has put records there. A snapshot that is removed alone is missed by the next load only.
+/// process then dies, it may come back. When somebody removes the directory or the journal, the next commit writes all
+/// values anew; it fails as long as another store has put records there. A snapshot that is removed alone is missed by
+/// the next load only.
 ///
 /// One store at a time may have a directory open, of all processes of the machine.
 public final class FileStore: Store {
