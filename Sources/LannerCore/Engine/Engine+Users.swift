@@ -130,11 +130,12 @@ extension Engine {
     }
 
     private func start(_ taken: ArraySlice<Intake.Taken>, _ done: @escaping @Sendable () -> Void) {
-        let ids = taken.filter(\.request.starts).map(\.job.id)
+        let ids: [DownloadID] = taken.lazy.filter(\.request.starts).map(\.job.id)
         if ids.isEmpty { return record(taken.map(\.job), done) }
         // In one commit with those that are started.
-        let others = taken.filter { !$0.request.starts }.map(\.job)
-        let records = others.map { Event.expectDigest($0.id, $0.state.withLock { $0.hasDigest }) }
+        let records: [Event] = taken.lazy.filter { !$0.request.starts }.map { job, _ in
+            .expectDigest(job.id, job.state.withLock { $0.hasDigest })
+        }
         // The caller adds the next ones when these are on their way, not beside that.
         user(.start, ids, behind: records, isPatient: true, done)
     }
