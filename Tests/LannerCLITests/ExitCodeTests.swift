@@ -44,7 +44,7 @@ import Testing
         #expect(Trouble(LannerError.failed(DownloadFailure(.disk(.noSpace), "a; b."))).detail == "a; b")
         #expect(
             Trouble(LannerError.failed(DownloadFailure(.transport(.cannotConnect), "Two\nlines."))).detail
-                == "Two\\nlines; check the address, and that the server runs")
+                == "Two\\nlines; check the address, the proxy if there is one, and that the server runs")
     }
 
     @Test func escapesNamesAsSha256sumDoes() throws {

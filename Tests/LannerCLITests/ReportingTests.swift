@@ -163,7 +163,10 @@ func report(
             (.progress, Standing(bytes: 500), "x: 500 B, 0 B/s"),
             (.done(isVerified: true), Standing(bytes: 7), "x: done, 7 B, checksum right"),
             (.skipped(isVerified: false), Standing(bytes: 7), "x: is there already"),
-            (.restarted(.rangesNotServed), Standing(), "x: starts over: the server sends the file only as a whole"),
+            (
+                .restarted(.rangesNotServed), Standing(),
+                "x: starts over: the server sends the file only as a whole, or no usable part"
+            ),
             (.restarted(.wrongDigest), Standing(), "x: starts over: the bytes do not have the expected checksum"),
             (.retrying(trouble, after: .milliseconds(1960)), Standing(), "x: tries again in 2.0 s: no answer"),
             (.retrying(trouble, after: .seconds(61)), Standing(), "x: tries again in 61 s: no answer"),

@@ -30,6 +30,7 @@ import Testing
         #expect(TransferEnd(code: 18, text: "", hasLength: true).fault == .lengthMismatch)
         #expect(TransferEnd(code: 56, text: "", proxyStatus: 407).fault == .cannotConnect)
         #expect(TransferEnd(code: 56, text: "", proxyStatus: 200).fault == .connectionLost)
+        #expect(TransferEnd(code: 27, text: "No memory").words == "No memory, or a line of the header is too long")
     }
 
     // MARK: The library

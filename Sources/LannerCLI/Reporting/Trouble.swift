@@ -58,7 +58,8 @@ extension DownloadFailure.Reason {
 
     fileprivate var advice: String? {
         switch self {
-        case .status(401), .status(403): "give credentials by --header 'Authorization: …'"
+        case .status(401): "give credentials, or other ones, by --header 'Authorization: …'"
+        case .status(403): "check the URL, and whether it needs credentials"
         case .status(404), .status(410): "check the URL"
         case .status(408), .status(425), .status(429), .status(500...599): "try again later"
         case .status: "check the URL and the header fields"
@@ -76,8 +77,8 @@ extension TransportFault {
         switch self {
         case .timedOut: "run the same command again to go on, or allow more by --timeout"
         case .connectionLost, .lengthMismatch, .other: "run the same command again to go on"
-        case .cannotConnect: "check the address, and that the server runs"
-        case .cannotFindHost: "check the host's name"
+        case .cannotConnect: "check the address, the proxy if there is one, and that the server runs"
+        case .cannotFindHost: "check the name of the host, and of the proxy if there is one"
         case .notConnected, .networkNotAllowed: "connect to a network and run the same command again"
         case .secureConnectionFailed: "check the server's certificate"
         case .malformedResponse: "check that the URL is one of an HTTP server"

@@ -45,7 +45,7 @@ enum Wording {
     private static func words(_ reason: RestartReason) -> String {
         switch reason {
         case .contentChanged: "the file on the server is another one now"
-        case .rangesNotServed: "the server sends the file only as a whole"
+        case .rangesNotServed: "the server sends the file only as a whole, or no usable part"
         case .cannotResume: "nothing identifies the version that was begun"
         case .unusableAnswer: "the server's answer made no sense"
         case .bytesLost: "the unfinished file on the disk holds less than was recorded"

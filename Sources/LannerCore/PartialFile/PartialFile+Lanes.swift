@@ -51,7 +51,7 @@ extension PartialFile {
         // What is this file's already is not free any more.
         guard total > reserved else { return }
         if isEmpty, !fileSystem.hasRoom(for: total, in: path.directory) {
-            throw FileError(fault: .noSpace, operation: "allocate", path: path)
+            throw FileError(fault: .noSpace, operation: "allocate \(total) bytes for", path: path)
         }
         try file.allocate(total)
         state.withLock { $0.reserved = total }

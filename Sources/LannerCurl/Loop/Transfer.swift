@@ -109,7 +109,7 @@ final class Transfer {
 
     private func failure(_ code: Int32) -> TransportFailure {
         let end = handle.end(code, hasLength: hasLength)
-        return TransportFailure(end.fault, "\(host): \(end.text)")
+        return TransportFailure(end.fault, "\(host): \(end.words)")
     }
 }
 

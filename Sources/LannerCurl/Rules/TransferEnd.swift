@@ -35,6 +35,9 @@ extension TransferEnd {
         }
     }
 
+    /// What to tell of it: before 8.6 a line of the header that is too long is no memory to libcurl.
+    var words: String { code == 27 ? "\(text), or a line of the header is too long" : text }
+
     private func says(_ words: [String]) -> Bool {
         let text = text.lowercased()
         return words.contains { text.contains($0) }

@@ -38,8 +38,11 @@ extension Download {
         guard !written.isEmpty else { return forgetDigestOfNothing() }
         if isComplete, isDecidedByDigest || !isTiedByDigest { return }
         if let gap = nextGap, !isPlain, version != nil, ask(for: gap, context.settings.delivery) != nil { return }
-        giveUpBytes(.cannotResume, &context)
+        giveUpBytes(lack, &context)
     }
+
+    /// Why no request can be made for the rest of what is held.
+    private var lack: RestartReason { isPlain ? .rangesNotServed : .cannotResume }
 
     /// A version of which nothing is held, and that only a digest could tell from another.
     private mutating func forgetDigestOfNothing() {
@@ -133,7 +136,7 @@ extension Download {
         guard context.isNetworkAvailable else { return close(for: .restart, [], &context) }
         if askForLink(opening, &context) { return }
         guard let ask = firstAsk(context.settings) else {
-            return startOver(.cannotResume, &context)
+            return startOver(lack, &context)
         }
         begin(ask, since: opening.since, &context)
     }

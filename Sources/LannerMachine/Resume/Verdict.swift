@@ -2,7 +2,7 @@
 public enum RestartReason: String, Sendable, Hashable, CaseIterable {
     /// The file on the server is another one now.
     case contentChanged
-    /// The server sends the file only as a whole.
+    /// The server sends the file only as a whole, or nothing usable when it is asked for a part.
     case rangesNotServed
     /// Nothing the server told identifies the version that was begun, and there is no checksum to decide at the end; or
     /// the transport, which holds the bytes itself, has lost them or cannot go on with them.

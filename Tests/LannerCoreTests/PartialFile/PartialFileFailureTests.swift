@@ -36,7 +36,7 @@ import Testing
         let bench = PartialFileBench(disk: MemoryDisk(capacity: 1000))
         bench.file.open(total: nil)
         bench.file.setTotal(2 << 20)
-        #expect(bench.events() == [.opened(held: []), failure(.noSpace, "allocate")])
+        #expect(bench.events() == [.opened(held: []), failure(.noSpace, "allocate 2097152 bytes for")])
     }
 
     @Test func fullDiskWhenTheBeginningOfASmallFileComes() {
@@ -45,7 +45,7 @@ import Testing
         bench.file.setTotal(2000)
         #expect(bench.events() == [.opened(held: [])])
         bench.write(0..<100)
-        #expect(bench.events() == [failure(.noSpace, "allocate")])
+        #expect(bench.events() == [failure(.noSpace, "allocate 2000 bytes for")])
     }
 
     @Test func whatCannotBeOpenedKeepsItsClaim() {
@@ -225,7 +225,7 @@ import Testing
         }
         let huge = PartialFileBench(disk: MemoryDisk(capacity: 1000))
         huge.file.open(total: .max)
-        #expect(huge.events() == [failure(.noSpace, "allocate")])
+        #expect(huge.events() == [failure(.noSpace, "allocate \(Int64.max) bytes for")])
     }
 
     @Test func callsBeforeOpenAreFailures() {

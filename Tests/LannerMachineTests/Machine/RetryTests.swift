@@ -116,6 +116,18 @@ import Testing
         #expect(retries == 2)
     }
 
+    @Test func partsThatAreOfNoUseAreWhyItStartsOver() {
+        var bench = Bench.requesting(saved: .holding(0..<100))
+        // Not the part that was asked for.
+        #expect(bench.feed(.exchange(bench.id, 1, .head(.part(0..<100, of: 1000)))).restarts == [.unusableAnswer])
+        bench.feed(.file(bench.id, 2, .opened(held: ByteRanges())))
+        bench.feed(.exchange(bench.id, 2, .head(.file())))
+        bench.feed(.file(bench.id, 2, .wrote(0..<400)))
+        bench.feed(.exchange(bench.id, 2, .failed(lost)))
+        bench.closed(2, 0..<400)
+        #expect(bench.pass(.seconds(100)).restarts == [.rangesNotServed])
+    }
+
     @Test func startForgetsTheCount() {
         var bench = Bench.transferring(Settings().with { $0.retry.maximumRetries = 1 })
         bench.feed(.exchange(bench.id, 1, .failed(lost)))
