@@ -51,7 +51,7 @@ final class Handle {
     func setHeader(_ header: [String]) {
         for line in header {
             guard let longer = lanner_curl_list_append(lines, line) else {
-                return note(LANNER_CURL_HTTP_HEADER, Self.outOfMemory)
+                return note(LANNER_CURL_HTTP_HEADER, TransferEnd.outOfMemory)
             }
             lines = longer
         }
@@ -78,9 +78,6 @@ final class Handle {
     private func note(_ option: lanner_curl_option, _ result: Int32) {
         if result != 0, refusal == nil { refusal = (option, result) }
     }
-
-    /// `CURLE_OUT_OF_MEMORY`
-    private static let outOfMemory: Int32 = 27
 
     // MARK: The end
 

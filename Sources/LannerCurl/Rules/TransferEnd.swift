@@ -35,8 +35,11 @@ extension TransferEnd {
         }
     }
 
+    /// `CURLE_OUT_OF_MEMORY`
+    static let outOfMemory: Int32 = 27
+
     /// What to tell of it: before 8.6 a line of the header that is too long is no memory to libcurl.
-    var words: String { code == 27 ? "\(text), or a line of the header is too long" : text }
+    var words: String { code == Self.outOfMemory ? "\(text), or a line of the header is too long" : text }
 
     private func says(_ words: [String]) -> Bool {
         let text = text.lowercased()
