@@ -75,7 +75,7 @@ import Testing
         let interruption = Interruption(by: [])
         let session = session(
             try GetPlan(GetOptions(urls: urls, directory: place.url.path)), Record(), interruption,
-            over: Interrupting(interruption: interruption))
+            over: SilentTransport(), Interrupting(interruption))
         let outcomes = await session.run()
         #expect(outcomes.count == urls.count && outcomes.allSatisfy { $0 == .suspended })
         #expect(session.manager.tasks.count == 256)
@@ -84,18 +84,18 @@ import Testing
 
     private func session(
         _ plan: GetPlan, _ record: Record, _ interruption: Interruption = Interruption(by: []),
-        over transport: (any Transport)? = nil
+        over transport: (any Transport)? = nil, _ store: (any Store)? = nil
     ) -> GetSession {
         let state = StateDirectory(in: plan.directory)
         let manager = SessionManager(
-            "lanner", transport: transport ?? DefaultTransport.make(),
+            "lanner", transport: transport ?? DefaultTransport.make(), store: store,
             logger: ConsoleLogger(identifier: "lanner", option: .none), cache: state.cache(filesIn: plan.directory))
         return GetSession(plan: plan, headers: [:], manager: manager, reporter: record, interruption: interruption)
     }
 }
 
-/// A transport at whose first request the user stops the program; nothing comes of any.
-private struct Interrupting: Transport {
+/// Nothing comes of any request.
+private struct SilentTransport: Transport {
     final class Exchange: TransportExchange {
         let receive: @Sendable (TransportEvent) -> Void
 
@@ -108,24 +108,40 @@ private struct Interrupting: Transport {
         func resume() {}
     }
 
-    let interruption: Interruption
     let traits = TransportTraits(delivery: .pausable)
-    private let isFirst = Locked(true)
-
-    init(interruption: Interruption) {
-        self.interruption = interruption
-    }
 
     func begin(
         _ request: TransportRequest, receive: @escaping @Sendable (TransportEvent) -> Void
     ) -> any TransportExchange {
+        Exchange(receive)
+    }
+
+    func invalidate() {}
+}
+
+/// A store at whose first downloads the user stops the program: they are recorded as they are added.
+private final class Interrupting: Store {
+    private let store = MemoryStore()
+    private let interruption: Interruption
+    private let isFirst = Locked(true)
+
+    init(_ interruption: Interruption) {
+        self.interruption = interruption
+    }
+
+    func load() throws -> StoreContents { try store.load() }
+
+    func commit(
+        _ changes: [StoreChange], durability: StoreDurability,
+        completion: @escaping @Sendable (Result<Void, StoreError>) -> Void
+    ) {
+        store.commit(changes, durability: durability, completion: completion)
         let isFirst = isFirst.withLock { isFirst in
             defer { isFirst = false }
             return isFirst
         }
         if isFirst { interruption.receive(SIGINT) }
-        return Exchange(receive)
     }
 
-    func invalidate() {}
+    func close() { store.close() }
 }

@@ -9,4 +9,10 @@ public enum Checksum {
         /// The digest of all bytes so far, most significant byte first. The hasher is unchanged: more bytes may follow.
         func digest() -> [UInt8]
     }
+
+    /// Makes a hasher of an algorithm that has taken no bytes.
+    ///
+    /// Called on any thread, several at once, for every file and every piece that is compared with a digest. Each hasher
+    /// is used by one thread at a time. A digest of another length than the algorithm's is no file's.
+    public typealias HasherProvider = @Sendable (Algorithm) -> any Checksum.Hasher
 }

@@ -58,8 +58,9 @@ extension Engine {
         state.withLock { $0.openFiles += 1 }
         return PartialFile(
             path: partialPath(job, generation), fileSystem: environment.fileSystem, lanes: lanes,
-            hasher: digest?.algorithm.makeHasher(), pieces: pieces, claimed: claimed,
-            durable: synced.intersection(claimed), replacing: old.sorted().map { partialPath(job, $0) }, load: load
+            hasher: digest.map { environment.makeHasher($0.algorithm) }, pieces: pieces, claimed: claimed,
+            durable: synced.intersection(claimed), makeHasher: environment.makeHasher,
+            replacing: old.sorted().map { partialPath(job, $0) }, load: load
         ) { [weak self] event in
             self?.report(event, of: job, attempt)
             if case .closed(let written, let synced) = event {
@@ -100,7 +101,7 @@ extension Engine {
             state.followed = digest
             return state.file
         }
-        file?.hash(with: digest.algorithm.makeHasher())
+        file?.hash(with: environment.makeHasher(digest.algorithm))
     }
 
     private func verify(_ job: Job, _ attempt: Attempt, _ total: Int64) {

@@ -126,7 +126,7 @@ extension Engine {
     /// Whether the process ended between the move of the file and the record of it.
     private func isPublished(_ record: DownloadRecord, _ digest: Checksum.Digest?) -> Bool {
         isReachable(record.place)
-            && Publisher(fileSystem: environment.fileSystem).hasMoved(
+            && environment.publisher.hasMoved(
                 cache.path(of: record.partialName), to: cache.path(of: record.place),
                 size: record.saved.total, digest: digest)
     }

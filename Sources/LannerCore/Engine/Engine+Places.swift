@@ -87,7 +87,7 @@ extension Engine {
 
     private func syncError(_ directory: String) -> FileError? {
         do throws(FileError) {
-            try Publisher(fileSystem: environment.fileSystem).confirm(directory)
+            try environment.publisher.confirm(directory)
             return nil
         } catch {
             return error
@@ -161,7 +161,7 @@ extension Engine {
             let isMade = try makingDirectory { () throws(FileError) in
                 try makeDirectory(of: place)
             } for: { () throws(FileError) in
-                try work(Publisher(fileSystem: environment.fileSystem))
+                try work(environment.publisher)
             }
             settle(file, isMade: isMade)
             return isMade ? file : nil

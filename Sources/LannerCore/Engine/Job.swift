@@ -98,6 +98,8 @@ package struct Environment: Sendable {
     package var fileSystem: any FileSystem
     package var lanes: any LaneFactory
     package var network: any NetworkMonitor
+    /// Makes the hashers of files and pieces.
+    package var makeHasher: Checksum.HasherProvider
     /// Where links come from; nil for nowhere.
     package var links: (any LinkSource)?
     /// The lane of callbacks that asked for the main queue.
@@ -115,13 +117,15 @@ package struct Environment: Sendable {
     package init(
         clock: any SessionManager.Clock = SystemClock(), fileSystem: any FileSystem = PosixFileSystem(),
         lanes: any LaneFactory = PooledLanes(), network: any NetworkMonitor = DefaultNetworkMonitor.make(),
-        links: (any LinkSource)? = nil, mainLane: any Lane = DispatchLane(.main), operationLane: (any Lane)? = nil,
+        makeHasher: @escaping Checksum.HasherProvider = { $0.makeHasher() }, links: (any LinkSource)? = nil,
+        mainLane: any Lane = DispatchLane(.main), operationLane: (any Lane)? = nil,
         patience: Duration = .milliseconds(1), seed: UInt64 = .random(in: 0 ... .max), notesCoverage: Bool = false
     ) {
         self.clock = clock
         self.fileSystem = fileSystem
         self.lanes = lanes
         self.network = network
+        self.makeHasher = makeHasher
         self.links = links
         self.mainLane = mainLane
         self.operationLane = operationLane
@@ -129,4 +133,6 @@ package struct Environment: Sendable {
         self.seed = seed
         self.notesCoverage = notesCoverage
     }
+
+    var publisher: Publisher { Publisher(fileSystem: fileSystem, makeHasher: makeHasher) }
 }

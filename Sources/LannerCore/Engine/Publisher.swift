@@ -3,6 +3,7 @@ import LannerMachine
 /// Moves a complete file to its place, so that the place holds the old file or the new one, never a part.
 struct Publisher {
     var fileSystem: any FileSystem
+    var makeHasher: Checksum.HasherProvider = { $0.makeHasher() }
 
     /// Renames; across file systems copies beside the target, syncs, and renames there. The name is with the device
     /// once the directory is confirmed.
@@ -40,7 +41,8 @@ struct Publisher {
     /// bytes of the source, which is then removed. Reads both.
     func finishMove(_ source: String, to target: String) throws(FileError) -> Bool {
         guard let size = try fileSystem.size(of: source), size == (try? fileSystem.size(of: target)),
-            try fileSystem.digest(of: source, .sha256) == fileSystem.digest(of: target, .sha256)
+            try fileSystem.digest(of: source, .sha256, by: makeHasher)
+                == fileSystem.digest(of: target, .sha256, by: makeHasher)
         else { return false }
         try fileSystem.syncDirectory(target.directory)
         try fileSystem.remove(source)
@@ -59,7 +61,7 @@ struct Publisher {
             // Or the death of the machine could still take the move back.
             try fileSystem.syncDirectory(target.directory)
             guard let digest else { return true }
-            return try fileSystem.digest(of: target, digest.algorithm) == digest
+            return try fileSystem.digest(of: target, digest.algorithm, by: makeHasher) == digest
         } catch {
             return false
         }

@@ -1,9 +1,11 @@
 extension FileSystem {
     /// The digest of a file, which is read once.
-    func digest(of path: String, _ algorithm: Checksum.Algorithm) throws(FileError) -> Checksum.Digest {
+    func digest(
+        of path: String, _ algorithm: Checksum.Algorithm, by makeHasher: Checksum.HasherProvider
+    ) throws(FileError) -> Checksum.Digest {
         let file = try open(path, .read)
         defer { file.close() }
-        var hasher = algorithm.makeHasher()
+        var hasher = makeHasher(algorithm)
         try file.readPieces { (piece, _) throws(FileError) in hasher.update(piece) }
         return Checksum.Digest(algorithm: algorithm, of: hasher)
     }

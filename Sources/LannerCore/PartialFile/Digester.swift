@@ -2,8 +2,13 @@
 // @unchecked Sendable: touched only on the file's hash lane, which runs one piece of work at a time; the hasher is given
 // before that, under the lock of the file's state, which says that there is one.
 final class Digester: @unchecked Sendable {
+    private let makeHasher: Checksum.HasherProvider
     private var hasher: (any Checksum.Hasher)?
     private var buffer: [UInt8] = []
+
+    init(_ makeHasher: @escaping Checksum.HasherProvider) {
+        self.makeHasher = makeHasher
+    }
 
     /// The hasher of the whole file.
     func begin(with hasher: any Checksum.Hasher) {
@@ -29,7 +34,7 @@ final class Digester: @unchecked Sendable {
         of range: Range<Int64>, _ algorithm: Checksum.Algorithm, in file: any OpenFile, _ path: String,
         while isWanted: () -> Bool
     ) throws(FileError) -> [UInt8]? {
-        var hasher = algorithm.makeHasher()
+        var hasher = makeHasher(algorithm)
         var rest = range
         while !rest.isEmpty {
             guard isWanted() else { return nil }

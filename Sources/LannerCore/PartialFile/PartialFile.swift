@@ -36,7 +36,7 @@ package final class PartialFile: Sendable {
     let fileSystem: any FileSystem
     let lanes: Lanes
     let load: WriteLoad
-    let digester = Digester()
+    let digester: Digester
     /// Files that are removed before this one is opened, because it takes their place and needs their space.
     let replaced: [String]
     let report: @Sendable (PartialFileEvent) -> Void
@@ -45,7 +45,7 @@ package final class PartialFile: Sendable {
     /// A file at `path`, in a directory that is there. Nothing is touched before ``open(total:)``.
     ///
     /// The hasher is a fresh one and gets every byte of the file from 0 on, in order, where there are pieces only those of
-    /// pieces that are right. `claimed` is what the record says was written and may be kept, empty for a new file;
+    /// pieces that are right; `makeHasher` makes those of pieces. `claimed` is what the record says was written and may be kept, empty for a new file;
     /// `durable` the part of it that is on the device. At most `backlogLimit` bytes of memory wait for the hasher; what
     /// does not fit is read back. How the file is written depends on what waits in all that share its `load`. The files
     /// `replacing` are removed before this one takes any space; another partial file that still writes to one has to have
@@ -53,6 +53,7 @@ package final class PartialFile: Sendable {
     package init(
         path: String, fileSystem: any FileSystem, lanes: Lanes, hasher: (any Checksum.Hasher)?,
         pieces: Checksum.Pieces? = nil, claimed: ByteRanges = ByteRanges(), durable: ByteRanges = ByteRanges(),
+        makeHasher: @escaping Checksum.HasherProvider = { $0.makeHasher() },
         replacing replaced: [String] = [], load: WriteLoad = WriteLoad(), backlogLimit: Int = 8 << 20,
         report: @escaping @Sendable (PartialFileEvent) -> Void
     ) {
@@ -60,6 +61,7 @@ package final class PartialFile: Sendable {
         self.fileSystem = fileSystem
         self.lanes = lanes
         self.load = load
+        digester = Digester(makeHasher)
         if let hasher { digester.begin(with: hasher) }
         self.replaced = replaced
         self.report = report

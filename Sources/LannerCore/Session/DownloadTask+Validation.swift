@@ -71,7 +71,8 @@ extension Engine {
 
     private func compare(_ task: DownloadTask, _ request: ValidationRequest) {
         do throws(FileError) {
-            let actual = try environment.fileSystem.digest(of: task.filePath, request.type)
+            let actual = try environment.fileSystem.digest(
+                of: task.filePath, request.type, by: environment.makeHasher)
             task.state.withLock { $0.validation = actual == request.expected ? .correct : .incorrect }
             inOrder { [self] in if !isOver { recordAnew(task) } }
         } catch {

@@ -43,19 +43,21 @@ public final class SessionManager: Sendable {
     ///     the manager's own when nil, which is quicker: where others use that one, too, the order between them and the
     ///     callbacks is left open.
     ///   - linkProvider: Gives other links to files whose links expire or are refused; nil when there are none.
+    ///   - hasherProvider: Makes the hashers that files and pieces are compared by, from another implementation of the
+    ///     same algorithms; the library's own when nil.
     public convenience init(
         _ identifier: String, configuration: SessionConfiguration = SessionConfiguration(),
         transport: any Transport, store: (any Store)? = nil, clock: (any Clock)? = nil,
         network: (any NetworkMonitor)? = nil, logger: (any Logable)? = nil, cache: Cache? = nil,
-        operationQueue: DispatchQueue? = nil,
-        linkProvider: DownloadLink.Provider? = nil
+        operationQueue: DispatchQueue? = nil, linkProvider: DownloadLink.Provider? = nil,
+        hasherProvider: Checksum.HasherProvider? = nil
     ) {
         self.init(
             identifier, configuration: configuration, transport: transport, store: store, logger: logger, cache: cache,
             operationQueue: operationQueue,
             environment: Environment(
                 clock: clock ?? SystemClock(), network: network ?? DefaultNetworkMonitor.make(),
-                links: linkProvider.map { ProvidedLinks($0) }))
+                makeHasher: hasherProvider ?? { $0.makeHasher() }, links: linkProvider.map { ProvidedLinks($0) }))
     }
 
     package init(

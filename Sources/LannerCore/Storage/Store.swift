@@ -11,8 +11,8 @@ public protocol Store: AnyObject, Sendable {
     /// Values that cannot be read back are left out, kept aside where a person can find them, and named in
     /// ``StoreContents/problems``: one bad value never costs the others.
     ///
-    /// - Throws: ``StoreError`` when nothing can be read or the store is in use by someone else. Nothing on disk is
-    ///   changed then.
+    /// - Throws: ``StoreError`` when nothing can be read or the store is in use by someone else or closed.
+    ///   Nothing on disk is changed then.
     func load() throws -> StoreContents
 
     /// Applies changes, in their order, all of them or none, after all that was committed before.
@@ -25,8 +25,8 @@ public protocol Store: AnyObject, Sendable {
         completion: @escaping @Sendable (Result<Void, StoreError>) -> Void)
 
     /// Finishes what was committed and gives everything back, so that another store may be opened on the same place
-    /// at once. Blocks until that is done; completions may come a little later, still in order. Later commits fail.
-    /// May be called inside a completion. Calling it twice does nothing.
+    /// at once. Blocks until that is done; completions may come a little later, still in order. Later commits and loads
+    /// fail with ``StoreError/Reason/closed``. May be called inside a completion. Calling it twice does nothing.
     func close()
 }
 

@@ -79,7 +79,7 @@ extension StoreContract.Clause {
             "Finishes what was committed and gives everything back, so that another store may be opened on the same "
                 + "place at once."
         case .closeTwice: "Calling it twice does nothing."
-        case .closed: "Later commits fail."
+        case .closed: "Later commits and loads fail with `closed`."
         case .inside: "May be called inside a completion."
         }
     }

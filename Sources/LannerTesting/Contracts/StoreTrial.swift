@@ -162,7 +162,12 @@ extension StoreTrial {
         let error = try await commit(store, [.put("late", "x")])
         expect(error?.reason == .closed, "A late commit ended with \(error.map { "\($0.reason)" } ?? "success").")
         let load = try await Arrival.of("The return of `load`") { Result { try store.load() } }
-        if case .success = load { expect(false, "A closed store was loaded.") }
+        do {
+            _ = try load.get()
+            expect(false, "A closed store was loaded.")
+        } catch {
+            expect((error as? StoreError)?.reason == .closed, "A load after that ended with \(error).")
+        }
         try await reopen(store, expecting: ["a": Data("1".utf8)])
     }
 

@@ -107,7 +107,7 @@ private func waiting(_ task: DownloadTask) {
     // end
 }
 
-private func verifying(_ manager: SessionManager, _ path: String, _ lines: [String]) throws {
+private func verifying(_ manager: SessionManager, _ lines: [String]) throws {
     // snippet: while it arrives
     let sha256 = try Checksum.Digest(parsing: "sha256:2c26b46b68ffc68ff99b453c1d30413413422d706483bfa0f98a5e886266e7ae")
     manager.download("https://example.com/archive.zip", checksum: sha256)
@@ -126,7 +126,26 @@ private func verifying(_ manager: SessionManager, _ path: String, _ lines: [Stri
             print(task.validation == .correct)
         }
     // end
+}
 
+private func hashers(_ transport: any Transport) {
+    // snippet: a hasher of your own
+    let manager = SessionManager(
+        "certified", transport: transport, hasherProvider: { algorithm in CertifiedHasher(algorithm) })
+    // end
+    _ = manager
+}
+
+/// Another's implementation of the algorithms.
+private struct CertifiedHasher: Checksum.Hasher {
+    private var hasher: any Checksum.Hasher
+
+    init(_ algorithm: Checksum.Algorithm) { hasher = algorithm.makeHasher() }
+    mutating func update(_ bytes: UnsafeRawBufferPointer) { hasher.update(bytes) }
+    func digest() -> [UInt8] { hasher.digest() }
+}
+
+private func anyFile(_ path: String) {
     // snippet: any file
     FileChecksumHelper.validateFile(path, code: "acbd18db4cc2f85cedef654fccc4a4d8", type: .md5) { result in
         print((try? result.get()) != nil)

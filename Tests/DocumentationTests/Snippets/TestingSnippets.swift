@@ -101,6 +101,7 @@ struct TestingSnippets {
     }
     // end
 
+    // snippet: cache
     private let directory: TemporaryDirectory
 
     init() throws {
@@ -108,16 +109,18 @@ struct TestingSnippets {
     }
 
     private func temporaryCache() -> Cache {
-        Cache("documentation", downloadPath: directory.url.path)
+        Cache("test", downloadPath: directory.url.path)
     }
+    // end
 }
 
+// snippet: directory
 /// A directory of its own, removed with the value.
 private final class TemporaryDirectory: Sendable {
     let url: URL
 
     init() throws {
-        let name = "lanner-documentation-\(UUID().uuidString)"
+        let name = "downloads-\(UUID().uuidString)"
         url = FileManager.default.temporaryDirectory.appendingPathComponent(name, isDirectory: true)
         try FileManager.default.createDirectory(at: url, withIntermediateDirectories: true)
     }
@@ -126,3 +129,4 @@ private final class TemporaryDirectory: Sendable {
         try? FileManager.default.removeItem(at: url)
     }
 }
+// end
