@@ -48,7 +48,8 @@ let package = Package(
             dependencies: ["LannerCurl", "LannerURLSession", "LannerLoopback", "LannerCore", "TransportSupport"]),
         // What the fuzzer tries (`Tests/Fuzz`), here on the inputs that are kept.
         .testTarget(name: "FuzzTests", dependencies: ["LannerCLI", "LannerTesting", "LannerURLSession"]),
-        .testTarget(name: "InteropTests", dependencies: ["Lanner", "LannerLoopback"]),
+        .testTarget(
+            name: "InteropTests", dependencies: ["Lanner", "LannerCurl", "LannerLoopback", "TransportSupport"]),
         // The contracts of LannerTesting over every implementation there is.
         .testTarget(name: "ContractTests", dependencies: ["Lanner", "LannerCurl", "LannerTesting"]),
         // Code as applications have it: outside the package's own access, with their own use of common names.

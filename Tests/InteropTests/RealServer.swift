@@ -17,6 +17,14 @@ final class RealServer {
         case python3
     }
 
+    /// What nginx speaks TLS with; files (PEM).
+    struct Security {
+        var certificate: String
+        var key: String
+        /// Who certifies clients; nil where anybody is answered.
+        var clientAuthority: String?
+    }
+
     struct Failed: Error, CustomStringConvertible {
         var description: String
     }
@@ -26,6 +34,7 @@ final class RealServer {
     /// What it serves.
     let root: URL
     private let directory: URL
+    private let scheme: String
     private let process: Process
 
     /// Starts a program and returns when it accepts connections.
@@ -33,12 +42,15 @@ final class RealServer {
     /// - Parameters:
     ///   - program: What to start.
     ///   - bytesPerSecond: The most each connection is sent in a second; nil for as much as goes.
+    ///   - security: For TLS, HTTP/2 included, which only nginx is set up for.
     /// - Throws: ``Failed`` when the program is missing or does not start, with what it said.
-    init(_ program: Program, bytesPerSecond: Int? = nil) throws {
+    init(_ program: Program, bytesPerSecond: Int? = nil, security: Security? = nil) throws {
+        scheme = security == nil ? "http" : "https"
         directory = FileManager.default.temporaryDirectory.appendingPathComponent("lanner-\(UUID().uuidString)")
         root = directory.appendingPathComponent("root")
         try FileManager.default.createDirectory(at: root, withIntermediateDirectories: true)
-        let setup = Setup(program: program, directory: directory, root: root, bytesPerSecond: bytesPerSecond)
+        let setup = Setup(
+            program: program, directory: directory, root: root, bytesPerSecond: bytesPerSecond, security: security)
         (process, port) = try setup.run()
     }
 
@@ -55,7 +67,7 @@ final class RealServer {
     /// The URL of a file in the root.
     func url(_ name: String) -> URL {
         URL(fileURLWithPath: "/" + name).path.addingPercentEncoding(withAllowedCharacters: .urlPathAllowed)
-            .flatMap { URL(string: "http://127.0.0.1:\(port)\($0)") } ?? root
+            .flatMap { URL(string: "\(scheme)://127.0.0.1:\(port)\($0)") } ?? root
     }
 
     /// Puts a file into the root, in the place of one that is there, in one step.
@@ -84,11 +96,16 @@ extension RealServer {
         var bytes: Int64
         var method: String
         var path: String
+        /// The protocol: HTTP/2.0.
+        var version: String
+        /// nginx's number of the connection.
+        var connection: String
         /// The `Range` field, "-" for none.
         var range: String
     }
 
-    static let logFormat = "$status $body_bytes_sent $bytes_sent $request_method $uri $http_range"
+    static let logFormat =
+        "$status $body_bytes_sent $bytes_sent $request_method $uri $server_protocol $connection $http_range"
 
     /// The access log, as soon as it has `count` lines; nginx writes a line when it is done with a request.
     func accessLog(atLeast count: Int = 0) throws -> [LogEntry] {
@@ -104,12 +121,12 @@ extension RealServer {
     private func readLog() throws -> [LogEntry] {
         let text = try String(contentsOf: directory.appendingPathComponent("access.log"), encoding: .utf8)
         return text.split(separator: "\n").compactMap { line in
-            let words = line.split(separator: " ", maxSplits: 5)
-            guard words.count == 6, let status = Int(words[0]), let body = Int64(words[1]), let all = Int64(words[2])
+            let words = line.split(separator: " ", maxSplits: 7)
+            guard words.count == 8, let status = Int(words[0]), let body = Int64(words[1]), let all = Int64(words[2])
             else { return nil }
             return LogEntry(
                 status: status, bodyBytes: body, bytes: all, method: String(words[3]), path: String(words[4]),
-                range: String(words[5]))
+                version: String(words[5]), connection: String(words[6]), range: String(words[7]))
         }
     }
 }
@@ -117,17 +134,19 @@ extension RealServer {
 // Finding the programs.
 extension RealServer {
     /// Whether a test with the program is to be run: it is installed, or its absence is a failure.
-    static func isThere(_ program: Program) -> Bool {
+    static func isThere(_ program: Program) -> Bool { isThere(program.rawValue) }
+
+    static func isThere(_ program: String) -> Bool {
         executable(program) != nil || ProcessInfo.processInfo.environment["CI"] == "true"
     }
 
     /// Where the program is; nil when it is not installed.
-    static func executable(_ program: Program) -> URL? {
+    static func executable(_ program: String) -> URL? {
         let path = ProcessInfo.processInfo.environment["PATH"] ?? ""
         // Servers are often outside the path of users.
         let directories =
             path.split(separator: ":").map(String.init) + ["/usr/sbin", "/usr/local/sbin", "/opt/homebrew/bin"]
-        return directories.map { URL(fileURLWithPath: $0).appendingPathComponent(program.rawValue) }
+        return directories.map { URL(fileURLWithPath: $0).appendingPathComponent(program) }
             .first { FileManager.default.isExecutableFile(atPath: $0.path) }
     }
 }
@@ -141,6 +160,11 @@ extension Process {
     fileprivate func end() {
         guard isRunning else { return }
         kill(processIdentifier, SIGKILL)
+        awaitEnd()
+    }
+
+    /// Returns when it has ended.
+    func awaitEnd() {
         while waitpid(processIdentifier, nil, 0) == -1, errno == EINTR {}
     }
 }
@@ -151,10 +175,11 @@ private struct Setup {
     var directory: URL
     var root: URL
     var bytesPerSecond: Int?
+    var security: RealServer.Security?
 
     /// Starts the program on a free port. Someone else may take the port just before; then another is tried.
     func run() throws -> (Process, UInt16) {
-        guard let executable = RealServer.executable(program) else {
+        guard let executable = RealServer.executable(program.rawValue) else {
             throw RealServer.Failed(description: "\(program.rawValue) is not installed")
         }
         for _ in 0..<5 {
@@ -247,12 +272,21 @@ private struct Setup {
                 sendfile on;
                 tcp_nopush on;
                 server {
-                    listen 127.0.0.1:\(port);
+                    \(listening(port).joined(separator: "\n        "))
                     root "\(root.path)";
                     limit_rate \(bytesPerSecond ?? 0);
                 }
             }
             """
+    }
+
+    private func listening(_ port: UInt16) -> [String] {
+        guard let security else { return ["listen 127.0.0.1:\(port);"] }
+        let clients = security.clientAuthority.map { ["ssl_client_certificate \($0);", "ssl_verify_client on;"] } ?? []
+        return [
+            "listen 127.0.0.1:\(port) ssl http2;", "ssl_certificate \(security.certificate);",
+            "ssl_certificate_key \(security.key);",
+        ] + clients
     }
 
     private func lighttpd(_ port: UInt16) -> String {

@@ -1,0 +1,117 @@
+import Foundation
+import LannerCore
+import LannerCurl
+import LannerLoopback
+import LannerURLSession
+import Testing
+import TransportSupport
+
+/// Exchanges over TLS, with nginx.
+@Suite(.timeLimit(.minutes(15)), .enabled(if: TestAuthority.isThere, "nginx or openssl is not installed"))
+struct SecureTests {
+    private let authority: TestAuthority
+    private let resource = LoopbackServer.Resource(.generated(seed: 9, length: 3_000_000))
+
+    init() throws {
+        authority = try TestAuthority()
+    }
+
+    private func server(
+        _ identity: TestAuthority.Identity? = nil, askingFor clients: String? = nil, bytesPerSecond: Int? = nil
+    ) throws -> RealServer {
+        let identity = try identity ?? authority.identity()
+        let server = try RealServer(
+            .nginx, bytesPerSecond: bytesPerSecond,
+            security: .init(certificate: identity.certificate, key: identity.key, clientAuthority: clients))
+        try server.put("file", resource)
+        return server
+    }
+
+    private func transport(_ change: (inout CurlTransport.Options) -> Void = { _ in }) throws -> CurlTransport {
+        var options = CurlTransport.Options(certificateAuthorities: authority.certificate)
+        change(&options)
+        return try CurlTransport(configuration: options)
+    }
+
+    private func expectFile(_ log: Recorder.Log) {
+        #expect(log.breaches == [] && log.isComplete && log.head?.status == 200)
+        #expect(log.bytes == Array(resource.bytes))
+    }
+
+    private func expectRefusal(_ log: Recorder.Log) {
+        #expect(log.breaches == [] && log.failure?.fault == .secureConnectionFailed && log.head == nil)
+    }
+
+    @Test func aFileComesOverHTTP2() async throws {
+        let server = try server()
+        expectFile(await (try transport()).fetch(server.url("file")))
+        #expect(try server.accessLog(atLeast: 1).map(\.version) == ["HTTP/2.0"])
+    }
+
+    @Test func partsShareAConnection() async throws {
+        let server = try server()
+        let (transport, url) = (try transport(), server.url("file"))
+        let logs = await withTaskGroup(of: Recorder.Log.self) { group in
+            for start in 0..<8 {
+                let range = HeaderFields(dictionaryLiteral: ("Range", "bytes=\(start * 1000)-\(start * 1000 + 999)"))
+                group.addTask { await transport.fetch(url, range) }
+            }
+            return await group.reduce(into: []) { $0.append($1) }
+        }
+        #expect(logs.count == 8)
+        #expect(logs.allSatisfy { $0.isComplete && $0.head?.status == 206 && $0.bytes.count == 1000 })
+        #expect(try Set(server.accessLog(atLeast: 8).map(\.connection)).count == 1)
+    }
+
+    @Test func whoIsNotCertifiedIsNotAsked() async throws {
+        let server = try server()
+        expectRefusal(await (try CurlTransport()).fetch(server.url("file")))
+        expectRefusal(await URLSessionTransport().fetch(server.url("file")))
+        #expect(try server.accessLog().isEmpty)
+    }
+
+    @Test(arguments: [("DNS:elsewhere.example", 2), ("IP:127.0.0.2", 2), ("IP:127.0.0.1", -1)])
+    func aCertificateForAnotherNameOrTimeIsNone(name: String, days: Int) async throws {
+        let server = try server(authority.identity(name, days: days))
+        expectRefusal(await (try transport()).fetch(server.url("file")))
+        #expect(try server.accessLog().isEmpty)
+    }
+
+    @Test func onlyAPinnedKeyIsTrusted() async throws {
+        let identity = try authority.identity()
+        let server = try server(identity)
+        let (pin, other) = try (authority.pin(identity), authority.pin(authority.identity()))
+        expectFile(await (try transport { $0.pinnedPublicKey = pin }).fetch(server.url("file")))
+        expectRefusal(await (try transport { $0.pinnedPublicKey = other }).fetch(server.url("file")))
+    }
+
+    @Test func aServerLearnsWhoWeAre() async throws {
+        let server = try server(askingFor: authority.certificate)
+        let me = try authority.identity("DNS:me.example")
+        let own = CurlTransport.ClientCertificate(certificate: me.certificate, key: me.key)
+        expectFile(await (try transport { $0.clientCertificate = own }).fetch(server.url("file")))
+        #expect(await (try transport()).fetch(server.url("file")).head?.status == 400)
+    }
+
+    @Test func aKeyMayHaveAPassword() async throws {
+        let server = try server(askingFor: authority.certificate)
+        let me = try authority.locked(authority.identity("DNS:me.example"), password: "it's secret")
+        for (password, isRight) in [("it's secret", true), ("another", false)] {
+            let own = CurlTransport.ClientCertificate(certificate: me.certificate, key: me.key, password: password)
+            let log = await (try transport { $0.clientCertificate = own }).fetch(server.url("file"))
+            if isRight { expectFile(log) } else { expectRefusal(log) }
+        }
+    }
+
+    @Test func aBrokenConnectionIsALostOne() async throws {
+        let server = try server(bytesPerSecond: 200_000)
+        let recorder = Recorder()
+        let transport = try transport()
+        _ = transport.start(server.url("file"), recorder)
+        _ = await recorder.wait { $0.head != nil }
+        server.stop()
+        let log = await recorder.end()
+        #expect([.connectionLost, .lengthMismatch].contains(log.failure?.fault) && log.breaches == [])
+        #expect(resource.bytes.starts(with: log.bytes))
+    }
+}
