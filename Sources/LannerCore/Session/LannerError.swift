@@ -72,7 +72,8 @@ extension LannerError: LocalizedError, CustomStringConvertible {
         case .fileNamesMatchFailed:
             "The batch has another number of file names than of URLs; give one for each, or none."
         case .codesMatchFailed: "There is another number of digests than of tasks; give one for each."
-        case .invalidFileName(let name): "“\(name)” cannot be a file name: give one name without a directory."
+        case .invalidFileName(let name):
+            "“\(name)” cannot be a file name: give one name of at most 255 bytes, without a directory."
         case .invalidDestination(let path): "“\(path)” cannot be the path of a file: give names separated by slashes."
         case .destinationNotAllowed(let path):
             "“\(path)” is in no directory where files may be put; allow its directory when you make the cache."

@@ -33,7 +33,7 @@ public enum Status: String, Sendable, Hashable, CaseIterable {
 
 /// Whether a finished file is what it should be.
 public enum Validation: String, Sendable, Hashable {
-    /// Nobody has looked, or the file has changed since.
+    /// No finished file was compared, or it has changed since.
     case unknown
     /// The digest is the expected one.
     case correct
