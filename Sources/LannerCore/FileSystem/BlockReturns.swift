@@ -24,7 +24,13 @@ final class BlockReturns: Sendable {
     /// Whether the file system of an open file does without its name what is expected: others give it another name until it is
     /// closed, or do not let it go.
     private let mayHold: @Sendable (Int32) -> Bool
-    private let held = Locked(0)
+    private let counts = Locked(Counts())
+
+    /// What is held, and how often something was let go.
+    private struct Counts {
+        var held = 0
+        var givenBack = 0
+    }
 
     init(
         lane: any Lane, large: Int = 32 << 20, most: Int = 16,
@@ -42,19 +48,20 @@ final class BlockReturns: Sendable {
 
     /// Returns when all has been let go whose removal was over before; says whether there was any.
     func wait() -> Bool {
-        guard held.withLock({ $0 > 0 }) else { return false }
+        guard counts.withLock({ $0.held > 0 }) else { return false }
         let latch = Latch()
         lane.run { latch.open() }
         LanePool.shared.block { latch.wait() }
         return true
     }
 
-    /// Does what needs room on the disk: where there is none, once more when all has been let go.
+    /// Does what needs room on the disk: where there is none, once more when all has been let go, be it during the first try.
     func makingRoom<Result>(_ work: () throws(FileError) -> Result) throws(FileError) -> Result {
+        let before = counts.withLock(\.givenBack)
         do throws(FileError) {
             return try work()
         } catch {
-            guard error.fault == .noSpace, wait() else { throw error }
+            guard error.fault == .noSpace, wait() || counts.withLock({ $0.givenBack != before }) else { throw error }
             return try work()
         }
     }
@@ -66,21 +73,24 @@ final class BlockReturns: Sendable {
         guard lstat(path, &status) == 0, status.isRegular, status.st_nlink == 1,
             Int64(status.st_blocks) >= Int64(large / 512)
         else { return nil }
-        guard held.withLock({ $0 < most }) else { return nil }
+        guard counts.withLock({ $0.held < most }) else { return nil }
         let number = open(path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC)
         guard number >= 0 else { return nil }
         guard mayHold(number) else {
             _ = close(number)
             return nil
         }
-        held.withLock { $0 += 1 }
+        counts.withLock { $0.held += 1 }
         return number
     }
 
     private func giveBack(_ number: Int32) {
         lane.run { [self] in
             _ = close(number)
-            held.withLock { $0 -= 1 }
+            counts.withLock {
+                $0.held -= 1
+                $0.givenBack += 1
+            }
         }
     }
 }

@@ -157,7 +157,7 @@ struct Watch {
                     if !state.status.leads(to: status) {
                         journal.report(.status, "\(name) went from \(state.status.rawValue) to \(status.rawValue)")
                     }
-                    state.note(status)
+                    state.note(status, isSettled: isSettled.withLock { $0 })
                 }
             case .progress(let completed, let total):
                 journal.note("progress", Int(completed), Int(total ?? -1), text: "\(name)")
@@ -169,8 +169,8 @@ struct Watch {
                 }
             case .restarted(let reason):
                 journal.note("restarted", text: "\(name) \(reason.rawValue)")
-                state.withLock { $0.completed = 0 }
-                if reason == .rangesNotServed, isSettled.withLock({ $0 }), ranged.contains(task.url) {
+                let mayBeRight = state.withLock { $0.restart(for: reason) }
+                if !mayBeRight, ranged.contains(task.url) {
                     journal.report(.progress, "\(name) began again for want of ranges, which there are")
                 }
             case .retrying:
@@ -272,25 +272,37 @@ extension Checksum.Pieces {
 /// What is known of a task from its events.
 private struct TaskWatch {
     private(set) var status: Status
-    var completed: Int64
+    private(set) var completed: Int64
     /// Retries since bytes were gained, or a start.
     private var retries = 0
     private var starts = 0
     private var most: Int64
+    /// Whether a server may have shown before that it cannot be trusted with ranges: those that serve them do so while there
+    /// are faults only, and a start forgives it.
+    private var mayMistrust = true
 
     init(_ task: DownloadTask) {
         (status, completed, most) = (task.status, task.completedBytes, task.completedBytes)
     }
 
-    mutating func note(_ status: Status) {
+    mutating func note(_ status: Status, isSettled: Bool) {
         // What is downloaded again gains from its first byte on.
         if self.status == .succeeded { most = 0 }
+        if isSettled, self.status.isAtRest, status == .waiting { mayMistrust = false }
         self.status = status
     }
 
     mutating func note(_ completed: Int64) {
         if completed > most { (most, retries) = (completed, 0) }
         self.completed = completed
+    }
+
+    /// Whether the reason may be the right one, where there are ranges.
+    mutating func restart(for reason: RestartReason) -> Bool {
+        completed = 0
+        if reason == .rangesNotServed { return mayMistrust }
+        mayMistrust = true
+        return true
     }
 
     mutating func retry(after starts: Int) -> Int {

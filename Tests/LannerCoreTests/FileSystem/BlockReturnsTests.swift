@@ -137,6 +137,20 @@ import Testing
         try removal.get()
     }
 
+    @Test func roomThatComesDuringTheFirstTryIsTakenByASecond() throws {
+        let returns = returns()
+        try make("large", size: 64 << 10)
+        try remove("large", returns)
+        var tries = 0
+        try returns.makingRoom { () throws(FileError) in
+            tries += 1
+            guard tries == 1 else { return }
+            lanes.runAll()
+            throw FileError(fault: .noSpace, operation: "write", path: place.path)
+        }
+        #expect(tries == 2)
+    }
+
     @Test func theFileSystemRemovesLargeFilesSo() throws {
         let disk = PosixFileSystem(returns: returns())
         try make("large", size: 64 << 10)
