@@ -4,7 +4,7 @@ import LannerLoopback
 import Testing
 import TransportSupport
 
-/// What a pause does to libcurl's own sense of time.
+/// What a pause does to libcurl's own sense of time, and what comes in spite of it.
 @Suite(.timeLimit(.minutes(5)))
 struct PauseTests {
     let server: LoopbackServer
@@ -43,5 +43,26 @@ struct PauseTests {
         exchange.resume()
         let log = await recorder.end()
         #expect(log.isComplete && log.bytes.count == 64 << 20, "\(String(describing: log.failure))")
+    }
+    /// Who keeps a limit pauses when the first bytes have come: what is on its way by then is not much, however long that takes.
+    @Test func comesBeforeMuchHasCome() async {
+        let paused = Locked<(any TransportExchange)?>(nil)
+        let gate = Turnstile()
+        let recorder = Recorder { event in
+            guard case .bytes = event else { return }
+            gate.pass()
+            paused.withLock { $0 }?.pause()
+        }
+        let exchange = transport.start(server.url("/file"), recorder, isLimited: true)
+        paused.withLock { $0 = exchange }
+        await recorder.wait { !$0.bytes.isEmpty }
+        for _ in 0..<2 {
+            // Time in which more may come: first until the pause, then in spite of it.
+            _ = await transport.fetch(server.url("/silent"), timeout: .seconds(1))
+            gate.open()
+        }
+        #expect(recorder.log.bytes.count <= 256 << 10)
+        exchange.cancel()
+        #expect(await recorder.end().failure?.fault == .canceled)
     }
 }

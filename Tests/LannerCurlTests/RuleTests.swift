@@ -116,36 +116,73 @@ import Testing
     // MARK: The mailbox
 
     @Test func aFullMailboxHoldsUntilThereIsRoom() {
-        var mailbox = Mailbox { _ in }
-        let piece = TransportEvent.bytes(Data(count: Mailbox.capacity / 4))
+        var mailbox = Mailbox(isLimited: true) { _ in }
+        let piece = TransportEvent.bytes(Data(count: Mailbox.least / 4))
         let starts = (0..<3).map { _ in mailbox.post(piece) }
         #expect(starts == [true, false, false])
-        let early = mailbox.holds()
+        let early = mailbox.holds(with: 0)
         _ = mailbox.post(piece)
-        let late = mailbox.holds()
+        let late = mailbox.holds(with: 0)
         #expect([early, late] == [false, true])
         let frees = (0..<4).map { _ in mailbox.next()?.frees }
         #expect(frees == [false, true, false, false])
     }
 
     @Test func aTrickleFillsAMailboxAsWell() {
-        var mailbox = Mailbox { _ in }
-        for _ in 0..<(Mailbox.capacity / Mailbox.leastWeight) { _ = mailbox.post(.bytes(Data([1]))) }
-        let holds = mailbox.holds()
+        var mailbox = Mailbox(isLimited: true) { _ in }
+        for _ in 0..<(Mailbox.least / Mailbox.leastWeight) { _ = mailbox.post(.bytes(Data([1]))) }
+        let holds = mailbox.holds(with: 0)
         #expect(holds)
     }
 
-    @Test func aPauseHoldsWhateverIsThere() {
-        var mailbox = Mailbox { _ in }
-        let before = (mailbox.holds(), mailbox.resume())
+    @Test func whatIsYetToComeInCounts() {
+        var mailbox = Mailbox(isLimited: true) { _ in }
+        _ = mailbox.post(.bytes(Data(count: Mailbox.least / 2)))
+        let holds = [Mailbox.least / 2 - 1, Mailbox.least / 2].map { mailbox.holds(with: $0) }
+        #expect(holds == [false, true])
+        // The rest of it.
+        _ = mailbox.post(.bytes(Data(count: Mailbox.least / 2)))
+        let frees = (0..<2).map { _ in mailbox.next()?.frees }
+        #expect(frees == [true, false])
+    }
+
+    /// A limit is kept by pauses: who may take much at once gets much, and who has just been paused gets little.
+    @Test func aMailboxHoldsAsMuchAsIsTakenWithoutAPause() {
+        var mailbox = Mailbox(isLimited: true) { _ in }
+        func room() -> Int {
+            var (low, high) = (0, 2 * Mailbox.most)
+            while low < high {
+                let middle = (low + high) / 2
+                if mailbox.holds(with: middle) { high = middle } else { low = middle + 1 }
+            }
+            return low
+        }
+        let least = room()
+        var rooms: [Int] = []
+        for _ in 0..<8 {
+            _ = mailbox.post(.bytes(Data(count: room())))
+            while mailbox.next() != nil {}
+            rooms.append(room())
+        }
         mailbox.pause()
-        let paused = (mailbox.holds(), mailbox.resume(), mailbox.resume())
+        _ = mailbox.resume()
+        #expect(least == Mailbox.least && room() == least)
+        mailbox = Mailbox(isLimited: false) { _ in }
+        #expect(room() == Mailbox.most)
+        #expect(rooms == (1...8).map { min(Mailbox.least << $0, Mailbox.most) })
+    }
+
+    @Test func aPauseHoldsWhateverIsThere() {
+        var mailbox = Mailbox(isLimited: true) { _ in }
+        let before = (mailbox.holds(with: 0), mailbox.resume())
+        mailbox.pause()
+        let paused = (mailbox.holds(with: 0), mailbox.resume(), mailbox.resume())
         #expect(before == (false, false))
         #expect(paused == (true, true, false))
     }
 
     @Test func onlyTheFirstEndCounts() {
-        var mailbox = Mailbox { _ in }
+        var mailbox = Mailbox(isLimited: true) { _ in }
         _ = mailbox.post(.bytes(Data([1])))
         let first = mailbox.close(with: .failure(.canceled), dropping: true)
         let second = mailbox.close(with: .end, dropping: false)

@@ -137,7 +137,9 @@ extension Transport {
     }
 
     /// Begins one exchange that the caller follows.
-    package func start(_ url: URL, _ recorder: Recorder, timeout: Duration = .seconds(3600)) -> any TransportExchange {
-        begin(TransportRequest(url: url, timeout: timeout), receive: recorder.receive)
+    package func start(
+        _ url: URL, _ recorder: Recorder, timeout: Duration = .seconds(3600), isLimited: Bool = false
+    ) -> any TransportExchange {
+        begin(TransportRequest(url: url, timeout: timeout, isLimited: isLimited), receive: recorder.receive)
     }
 }

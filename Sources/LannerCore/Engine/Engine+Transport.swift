@@ -31,7 +31,7 @@ extension Engine {
         let id = job.id
         do throws(DownloadFailure) {
             let destination = try destination(job, ask.source)
-            let request = request(destination, ask)
+            let request = request(job, destination, ask)
             let way = Sink.Way(source: ask.source, destination: destination)
             let isPausable = transport.traits.delivery == .pausable
             let sink = Sink(way, isPausable: isPausable, meter: meter(job, number)) { [weak self] report in
@@ -47,13 +47,13 @@ extension Engine {
         }
     }
 
-    private func request(_ destination: Destination, _ ask: Ask) -> TransportRequest {
+    private func request(_ job: Job, _ destination: Destination, _ ask: Ask) -> TransportRequest {
         var fields = destination.fields
         for field in ask.headerFields.fields { fields.append(field.name, field.value) }
         let (access, timeout) = state.withLock { ($0.gate.access, $0.timeout) }
         return TransportRequest(
             url: destination.url, fields: fields, resumeData: ask.resumeData.map { Data($0) }, timeout: timeout,
-            networkAccess: access)
+            networkAccess: access, isLimited: !throttle.withLock { $0.isFree(job.id) })
     }
 
     private func destination(_ job: Job, _ source: Source) throws(DownloadFailure) -> Destination {

@@ -92,6 +92,9 @@ public struct TransportRequest: Sendable, Hashable {
     public var timeout: Duration
     /// Which networks may be used. A transport that cannot tell networks apart ignores it.
     public var networkAccess: NetworkAccess
+    /// Whether a limit on bandwidth is kept, by pauses: then little should be on its way when one comes. A hint for the
+    /// transport's buffers; a limit may also come later, or go.
+    public var isLimited: Bool
     /// What the exchange is known by in later processes, where it outlives this one. Given once: it is never that of
     /// another exchange.
     public var name: String?
@@ -99,13 +102,14 @@ public struct TransportRequest: Sendable, Hashable {
     /// Makes a request.
     public init(
         url: URL, fields: HeaderFields = [:], resumeData: Data? = nil, timeout: Duration = .seconds(60),
-        networkAccess: NetworkAccess = NetworkAccess(), name: String? = nil
+        networkAccess: NetworkAccess = NetworkAccess(), isLimited: Bool = false, name: String? = nil
     ) {
         self.url = url
         self.fields = fields
         self.resumeData = resumeData
         self.timeout = timeout
         self.networkAccess = networkAccess
+        self.isLimited = isLimited
         self.name = name
     }
 }

@@ -12,7 +12,7 @@ final class CurlExchange: TransportExchange {
     init(_ request: TransportRequest, loop: Loop, receive: @escaping Mailbox.Receiver) {
         self.request = request
         self.loop = loop
-        mailbox = Locked(Mailbox(receive))
+        mailbox = Locked(Mailbox(isLimited: request.isLimited, receive))
     }
 
     // MARK: The owner's side
@@ -41,9 +41,9 @@ final class CurlExchange: TransportExchange {
     /// Whether nobody waits for anything any more.
     var isOver: Bool { mailbox.withLock { $0.isClosed } }
 
-    /// Whether the transfer has to wait; the loop is told when it may go on.
-    func holds() -> Bool {
-        mailbox.withLock { $0.holds() }
+    /// Whether the transfer has to wait, with so many bytes that it has yet to post; the loop is told when it may go on.
+    func holds(with gathered: Int) -> Bool {
+        mailbox.withLock { $0.holds(with: gathered) }
     }
 
     /// Adds an event that is not the last one.

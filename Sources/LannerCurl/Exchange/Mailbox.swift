@@ -6,9 +6,9 @@ import LannerCore
 struct Mailbox {
     typealias Receiver = @Sendable (TransportEvent) -> Void
 
-    /// Bytes that may wait before the transfer is held, and at which it goes on.
-    static let capacity = 2 << 20
-    static let low = 1 << 20
+    /// The bounds of how many bytes may wait.
+    static let least = 64 << 10
+    static let most = 2 << 20
     /// What a piece counts for at least, so that a trickle of single bytes is bounded as well.
     static let leastWeight = 4 << 10
 
@@ -27,6 +27,9 @@ struct Mailbox {
     /// How many of `waiting` have been handed over.
     private var handed = 0
     private var weight = 0
+    /// Bytes that may wait before the transfer is held; with half as many it goes on. Few after a pause, since a receiver that
+    /// keeps a limit says only once it has too many that it wants no more; then as many more as it takes.
+    private var capacity: Int
     /// The last event was accepted; what is posted later is dropped.
     private(set) var isClosed = false
     /// Somebody hands over, and takes along what comes in meanwhile.
@@ -36,8 +39,10 @@ struct Mailbox {
     /// The transfer was told to wait.
     private var isHeld = false
 
-    init(_ receive: @escaping Receiver) {
+    /// `isLimited` is for a receiver that keeps a limit from the beginning.
+    init(isLimited: Bool, _ receive: @escaping Receiver) {
         self.receive = receive
+        capacity = isLimited ? Self.least : Self.most
     }
 
     // MARK: The transfer's side
@@ -59,9 +64,9 @@ struct Mailbox {
         return (true, takeOver())
     }
 
-    /// Whether the transfer has to wait now. It is told when it may go on.
-    mutating func holds() -> Bool {
-        isHeld = isPaused || weight >= Self.capacity
+    /// Whether the transfer has to wait now, with so many bytes that are yet to be posted. It is told when it may go on.
+    mutating func holds(with gathered: Int) -> Bool {
+        isHeld = isPaused || weight + gathered >= capacity
         return isHeld
     }
 
@@ -69,6 +74,7 @@ struct Mailbox {
 
     mutating func pause() {
         isPaused = true
+        capacity = Self.least
     }
 
     /// Whether the transfer is to go on.
@@ -88,6 +94,7 @@ struct Mailbox {
         waiting[handed] = nil
         handed += 1
         weight -= event.weight
+        if !isPaused { capacity = min(capacity + event.weight, Self.most) }
         // Amortized: what is handed over is cut off when it is the larger part.
         if handed * 2 >= waiting.count {
             waiting.removeFirst(handed)
@@ -98,7 +105,7 @@ struct Mailbox {
     }
 
     private mutating func letGo() -> Bool {
-        guard isHeld, !isPaused, weight <= Self.low else { return false }
+        guard isHeld, !isPaused, weight <= capacity / 2 else { return false }
         isHeld = false
         return true
     }

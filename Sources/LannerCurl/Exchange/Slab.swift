@@ -5,7 +5,7 @@ import LannerCore
 /// they do within a block of their file, so that whole ones can be written without a copy.
 // @unchecked Sendable: the memory is written by libcurl's thread alone, and never again where a piece was made of it.
 final class Slab: @unchecked Sendable {
-    /// As much as libcurl reads at once.
+    /// As much as libcurl reads at once where no limit is kept.
     static let size = 512 << 10
 
     let memory: UnsafeMutableRawPointer

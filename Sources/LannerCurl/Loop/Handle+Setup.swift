@@ -9,7 +9,6 @@ extension Handle {
         set(LANNER_CURL_HTTP_GET, 1)
         // Signals and their handlers belong to the program.
         set(LANNER_CURL_NO_SIGNAL, 1)
-        set(LANNER_CURL_BUFFER_SIZE, Slab.size)
         decideNothing()
         secure(options)
         route(options.proxy)
@@ -57,7 +56,8 @@ extension Handle {
     }
 
     /// What is one transfer's own.
-    func aim(at address: WebAddress, within seconds: Int) {
+    func aim(at address: WebAddress, within seconds: Int, isLimited: Bool) {
+        set(LANNER_CURL_BUFFER_SIZE, isLimited ? Mailbox.least : Slab.size)
         set(LANNER_CURL_URL, address.text)
         set(LANNER_CURL_CONNECT_TIMEOUT_MS, seconds * 1000)
         set(LANNER_CURL_LOW_SPEED_LIMIT, 1)

@@ -27,7 +27,8 @@ final class Transfer {
         host = address.host
         gatherer = Gatherer(pool)
         handle.prepare(options)
-        handle.aim(at: address, within: TransportRules.seconds(exchange.request.timeout))
+        let seconds = TransportRules.seconds(exchange.request.timeout)
+        handle.aim(at: address, within: seconds, isLimited: exchange.request.isLimited)
         handle.setHeader(header)
         let own = Unmanaged.passUnretained(self).toOpaque()
         handle.setReceiver(LANNER_CURL_HEADER_FUNCTION, LANNER_CURL_HEADER_CONTEXT, takeLine, own)
@@ -63,7 +64,11 @@ final class Transfer {
             return 0
         }
         guard !exchange.isOver else { return 0 }
-        guard !exchange.holds() else { return Int(LANNER_CURL_HOLD) }
+        guard !exchange.holds(with: gatherer.count) else {
+            // Only what has been posted makes room.
+            flush()
+            return Int(LANNER_CURL_HOLD)
+        }
         if gatherer.count == 0 { loop.gathered(self) }
         gatherer.append(bytes) { exchange.post(.bytes($0)) }
         return bytes.count

@@ -84,6 +84,20 @@ import Testing
         #expect(tasks[0].completedBytes <= 4 * Self.piece)
     }
 
+    @Test func transportsAreToldOfIt() throws {
+        let bench = TestBench()
+        for (place, limit) in [("/own", 1), ("/none", nil)] as [(String, Int64?)] {
+            let url = "https://example.com" + place
+            #expect(bench.manager.download(DownloadRequest(url, maximumBytesPerSecond: limit)) != nil)
+        }
+        bench.settle()
+        bench.manager.configuration.maximumBytesPerSecond = 1
+        #expect(bench.manager.download("https://example.com/all") != nil)
+        bench.settle()
+        let told = bench.transport.requests.map { [$0.url.path: $0.isLimited] }
+        #expect(told == [["/own": true], ["/none": false], ["/all": true]])
+    }
+
     // MARK: All tasks
 
     @Test func allTasksShareEqually() throws {
