@@ -34,7 +34,9 @@ let package = Package(
         .executableTarget(name: "LannerCLI", dependencies: ["Lanner", "LannerCurl", "LannerLoopback"]),
         .testTarget(name: "LannerMachineTests", dependencies: ["LannerMachine"]),
         .testTarget(name: "LannerCoreTests", dependencies: ["LannerCore", "LannerMachine", "LannerTesting"]),
-        .testTarget(name: "LannerCLITests", dependencies: ["LannerCLI", "LannerLoopback"]),
+        // Runs the built program, for LannerCLITests and InteropTests.
+        .target(name: "ProgramSupport", path: "Tests/ProgramSupport"),
+        .testTarget(name: "LannerCLITests", dependencies: ["LannerCLI", "LannerLoopback", "ProgramSupport"]),
         .testTarget(name: "LannerLoopbackTests", dependencies: ["LannerLoopback"]),
         // Follows the exchanges of a transport, for the three targets after it.
         .target(name: "TransportSupport", dependencies: ["LannerCore"], path: "Tests/TransportSupport"),
@@ -49,7 +51,10 @@ let package = Package(
         // What the fuzzer tries (`Tests/Fuzz`), here on the inputs that are kept.
         .testTarget(name: "FuzzTests", dependencies: ["LannerCLI", "LannerTesting", "LannerURLSession"]),
         .testTarget(
-            name: "InteropTests", dependencies: ["Lanner", "LannerCurl", "LannerLoopback", "TransportSupport"]),
+            name: "InteropTests",
+            dependencies: [
+                "Lanner", "LannerCLI", "LannerCurl", "LannerLoopback", "ProgramSupport", "TransportSupport",
+            ]),
         // The contracts of LannerTesting over every implementation there is.
         .testTarget(name: "ContractTests", dependencies: ["Lanner", "LannerCurl", "LannerTesting"]),
         // Code as applications have it: outside the package's own access, with their own use of common names.

@@ -3,6 +3,7 @@ import LannerCore
 import LannerCurl
 import LannerLoopback
 import LannerURLSession
+import ProgramSupport
 import Testing
 import TransportSupport
 
@@ -101,6 +102,19 @@ struct SecureTests {
             let log = await (try transport { $0.clientCertificate = own }).fetch(server.url("file"))
             if isRight { expectFile(log) } else { expectRefusal(log) }
         }
+    }
+
+    @Test func theProgramTrustsTheAuthorityItIsGiven() async throws {
+        let server = try server()
+        let place = try Workplace()
+        let words = ["get", "-q", "--retries", "0", server.url("file").absoluteString]
+        let refused = try await Program.run(words, in: place)
+        #expect(refused.code == 1)
+        #expect(refused.errors.joined().contains("--ca-certificate"))
+        #expect(place.bytes("file") == nil)
+        let trusted = try await Program.run(words + ["--ca-certificate", authority.certificate], in: place)
+        #expect(trusted.code == 0, "\(trusted.errors)")
+        #expect(place.bytes("file") == Array(resource.bytes))
     }
 
     @Test func aBrokenConnectionIsALostOne() async throws {

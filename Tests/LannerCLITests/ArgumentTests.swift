@@ -30,6 +30,9 @@ import Testing
         #expect(try Command(["get", "-j3", "--retries=2", "--", "-a", Self.url]) == .get(expected))
         #expect(try Command(["get", "--connections=1", "a"]) == .get(GetOptions(urls: ["a"], connections: 1)))
         #expect(try Command(["get", "-i", "-"]) == .get(GetOptions(inputFile: "-")))
+        var trusting = GetOptions(urls: ["a"])
+        (trusting.transport, trusting.authorities) = (.curl, "ca.pem")
+        #expect(try Command(["get", "--ca-certificate=ca.pem", "--transport=curl", "a"]) == .get(trusting))
         #expect(try Command(["get", "-i-"]) == .get(GetOptions(inputFile: "-")))
         #expect(try Command(["get", Self.url, "-q"]) == .get(GetOptions(urls: [Self.url], isQuiet: true)))
     }
@@ -86,6 +89,10 @@ import Testing
             (
                 ["get", url, "--transport", "wget"],
                 "there is no transport “wget”; there are auto, curl, urlsession"
+            ),
+            (
+                ["get", url, "--transport", "urlsession", "--ca-certificate", "a"],
+                "--ca-certificate is of the transport curl; URLSession trusts the system's"
             ),
             (["get", url, "--transport"], "--transport needs auto, curl or urlsession"),
             (["get", url, "-j", "0"], "-j needs a whole number from 1 to 256, not “0”"),

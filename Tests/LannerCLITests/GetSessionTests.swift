@@ -1,6 +1,7 @@
 import Foundation
 import Lanner
 import LannerLoopback
+import ProgramSupport
 import Testing
 
 @testable import LannerCLI

@@ -1,5 +1,6 @@
 import Foundation
 import Lanner
+import ProgramSupport
 import Testing
 
 @testable import LannerCLI

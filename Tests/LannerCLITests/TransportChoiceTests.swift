@@ -5,7 +5,7 @@ import Testing
 @testable import LannerCLI
 
 @Suite struct TransportChoiceTests {
-    private static func missing() throws(CurlUnavailable) -> any Transport {
+    private static func missing(_: CurlTransport.Options) throws(CurlUnavailable) -> any Transport {
         throw CurlUnavailable(.notLoaded("libcurl.so.4: no such file"))
     }
 
@@ -26,9 +26,10 @@ import Testing
         #expect(notes.first?.contains("Install libcurl") == true)
     }
 
-    @Test func curlIsCurlOrNothing() {
+    @Test(arguments: [(.curl, nil), (.curl, "file"), (.auto, "file")] as [(TransportChoice, String?)])
+    func curlIsCurlOrNothing(choice: TransportChoice, authorities: String?) {
         #expect(throws: CurlUnavailable.self) {
-            try TransportChoice.curl.make(loading: Self.missing) { _ in Issue.record("a note") }
+            try choice.make(trusting: authorities, loading: Self.missing) { _ in Issue.record("a note") }
         }
     }
 }

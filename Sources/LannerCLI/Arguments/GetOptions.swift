@@ -32,6 +32,8 @@ struct GetOptions: Sendable, Equatable {
     var checksServerDigests = true
     /// `--transport`
     var transport = TransportChoice.auto
+    /// `--ca-certificate`: a file with the authorities that are trusted, in the place of the system's.
+    var authorities: String?
     /// `--json`
     var isJSON = false
     /// `-q`
@@ -67,6 +69,7 @@ extension GetOptions {
         case "--priority": priority = try .argument(reader.value("a priority, such as high"))
         case "--no-server-digests": checksServerDigests = false
         case "--transport": transport = try .argument(reader.value("auto, curl or urlsession"))
+        case "--ca-certificate": authorities = try reader.value("a FILE")
         case "--json": isJSON = true
         case "-q": isQuiet = true
         case _: throw .unknown(option: name, see: .get)
@@ -90,6 +93,9 @@ extension GetOptions {
 
     private func check() throws(UsageError) {
         if urls.isEmpty, inputFile == nil { throw UsageError("a URL is missing; see lanner get --help") }
+        if authorities != nil, transport == .urlsession {
+            throw UsageError("--ca-certificate is of the transport curl; URLSession trusts the system's")
+        }
         let isSingle = urls.count == 1 && inputFile == nil
         if output != nil, !isSingle {
             throw UsageError("-o names one file; give exactly one URL with it, or a list by -i with out=NAME lines")

@@ -31,9 +31,8 @@ enum Help: String, Sendable, CaseIterable {
 
     private static let getText = """
         Usage: lanner get [options] URL…
-        The same command again resumes. A finished file takes the place of one of its
-        name; one that matches its checksum already is left as it is. Until all is
-        done, DIR/.lanner holds what is not finished.
+        The same command again resumes, by what DIR/.lanner holds. A finished file takes
+        the place of one of its name; one that matches its checksum already stays.
           -o FILE              save as FILE (one URL only)
           -d DIR               save in DIR, made when missing; default: here
           -i FILE|-            read URLs, one a line; below each, indented, may follow
@@ -47,6 +46,7 @@ enum Help: String, Sendable, CaseIterable {
           --limit-rate N[k|m|g]  bytes a second at most, of all together
           --priority P         very-low, low, normal, high or very-high: who is next
           --transport T        curl, urlsession, or auto, the default: curl where it is
+          --ca-certificate FILE  trust these authorities (PEM), not the system's
           --json               events on stdout, one object a line, with event, url,
                                file, bytes, total, speed; event is start, progress,
                                done, skipped (both: verified), restarted, retrying

@@ -12,6 +12,17 @@ struct GetCommand {
         self.options = options
         let list = try options.inputFile.map { file throws(UsageError) in try Self.list(file) }
         plan = try GetPlan(options, list ?? [])
+        try options.authorities.map(Self.checkCertificates)
+    }
+
+    /// Each download would fail by it, in libcurl's words.
+    private static func checkCertificates(_ file: String) throws(UsageError) {
+        do {
+            let handle = try FileHandle(forReadingFrom: URL(fileURLWithPath: file))
+            _ = try handle.read(upToCount: 1)
+        } catch {
+            throw UsageError("the certificates \(file.quoted) cannot be read; check the file's name")
+        }
     }
 
     private static func list(_ file: String) throws(UsageError) -> [InputFile.Entry] {
@@ -32,9 +43,12 @@ struct GetCommand {
     func run() async -> ExitCode {
         if let trouble = plan.items.lazy.compactMap(obstacle).first { return fail(trouble) }
         do throws(CurlUnavailable) {
-            return await run(over: try options.transport.make { if !options.isQuiet { Console.message($0) } })
+            let transport = try options.transport.make(trusting: options.authorities) { note in
+                if !options.isQuiet { Console.message(note) }
+            }
+            return await run(over: transport)
         } catch {
-            return fail(Trouble(error))
+            return fail(Trouble(error, for: options.authorities == nil ? "--transport" : "--ca-certificate"))
         }
     }
 

@@ -8,25 +8,30 @@ enum TransportChoice: String, Sendable, CaseIterable {
     case curl
     case urlsession
 
-    /// Makes the transport. `note` is told why it is another than the first choice.
+    /// Makes the transport. `note` is told why it is another than the first choice. There is only one choice where
+    /// authorities are given: URLSession would trust others.
     func make(
-        loading curl: () throws(CurlUnavailable) -> any Transport = Self.loadCurl, note: (String) -> Void
+        trusting authorities: String? = nil,
+        loading curl: (CurlTransport.Options) throws(CurlUnavailable) -> any Transport = Self.loadCurl,
+        note: (String) -> Void
     ) throws(CurlUnavailable) -> any Transport {
+        let options = CurlTransport.Options(certificateAuthorities: authorities)
         switch self {
-        case .curl: return try curl()
+        case .curl: return try curl(options)
         case .urlsession: return DefaultTransport.make()
         case .auto:
             do throws(CurlUnavailable) {
-                return try curl()
+                return try curl(options)
             } catch {
+                if authorities != nil { throw error }
                 note("lanner: goes on with URLSession, which is slower: \(error.description.printable)")
                 return DefaultTransport.make()
             }
         }
     }
 
-    private static func loadCurl() throws(CurlUnavailable) -> any Transport {
-        try CurlTransport()
+    private static func loadCurl(_ options: CurlTransport.Options) throws(CurlUnavailable) -> any Transport {
+        try CurlTransport(configuration: options)
     }
 }
 
@@ -42,10 +47,10 @@ extension TransportChoice {
 }
 
 extension Trouble {
-    /// The transport that was asked for is not there.
-    init(_ error: CurlUnavailable) {
+    /// The transport that was asked for by an option is not there.
+    init(_ error: CurlUnavailable, for option: String) {
         self.init(
             code: "transport.unavailable", reason: error.description.withoutFullStop,
-            advice: "or leave --transport out", exitCode: .failure)
+            advice: "or leave \(option) out", exitCode: .failure)
     }
 }

@@ -80,7 +80,7 @@ extension TransportFault {
         case .cannotConnect: "check the address, the proxy if there is one, and that the server runs"
         case .cannotFindHost: "check the name of the host, and of the proxy if there is one"
         case .notConnected, .networkNotAllowed: "connect to a network and run the same command again"
-        case .secureConnectionFailed: "check the server's certificate"
+        case .secureConnectionFailed: "check the server's certificate, or trust its authority by --ca-certificate"
         case .malformedResponse: "check that the URL is one of an HTTP server"
         case .unacceptableRequest: "check the URL and the header fields"
         case .diskFull: "free some space and run the same command again"

@@ -52,6 +52,7 @@ extension FuzzTarget {
         words += options.mirrors.map { "--mirror=\($0)" }
         words += options.headers.fields.map { "--header=\($0.name):\($0.value)" }
         if let rate = options.rateLimit { words.append("--limit-rate=\(rate)") }
+        if let file = options.authorities { words += ["--ca-certificate", file] }
         if let priority = options.priority { words.append("--priority=\(priority.word)") }
         if let checksum = options.checksum { words.append("--checksum=\(checksum)") }
         for (name, value) in [("-o", options.output), ("-d", options.directory), ("-i", options.inputFile)] {

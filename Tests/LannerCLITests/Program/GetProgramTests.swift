@@ -1,6 +1,7 @@
 import Foundation
 import Lanner
 import LannerLoopback
+import ProgramSupport
 import Testing
 
 @Suite(.serialized, .timeLimit(.minutes(15))) struct GetProgramTests {
@@ -288,6 +289,7 @@ import Testing
         [], ["get"], ["get", "-x"], ["get", "ftp://a/b"], ["get", "http://"],
         ["get", "http://a/b", "--header", "A: b\nC: d"],
         ["get", "http://a/b", "--checksum", "sha256:00"], ["get", "-i", "missing.txt"], ["get", "-i", "-"],
+        ["get", "http://a/b", "--ca-certificate", "missing.pem"], ["get", "http://a/b", "--ca-certificate=."],
         ["get", "http://a/x", "http://b/x"], ["get", "http://a%3Ab:c@host/x"], ["--version", "x"], ["hash"],
         ["hash", "--algorithm", "x", "f"], ["verify", "md5:00", "f"],
         ["nonsense"],

@@ -1,4 +1,5 @@
 import Foundation
+import ProgramSupport
 import Testing
 
 @Suite(.serialized, .timeLimit(.minutes(15))) struct OtherProgramTests {

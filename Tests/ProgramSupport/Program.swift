@@ -1,25 +1,24 @@
 import Foundation
-import Testing
 
 /// A run of the built program.
-final class Program: Sendable {
+package final class Program: Sendable {
     /// What was left when it ended.
-    struct Result: Sendable {
+    package struct Result: Sendable {
         /// The exit code; the negative signal number when a signal killed it.
-        var code: Int32
-        var output: [String]
-        var errors: [String]
+        package var code: Int32
+        package var output: [String]
+        package var errors: [String]
     }
 
-    let output: Lines
+    package let output: Lines
     private let process: Process
     private let errors: Lines
     private let ended: AsyncStream<Int32>
 
     /// Starts the program.
-    init(_ arguments: [String], in directory: Workplace, input: String? = nil) throws {
+    package init(_ arguments: [String], in directory: Workplace, input: String? = nil) throws {
         let process = Process()
-        process.executableURL = try Self.executable
+        process.executableURL = Self.executable
         process.arguments = arguments
         process.currentDirectoryURL = directory.url
         let (output, errors) = (Pipe(), Pipe())
@@ -42,33 +41,33 @@ final class Program: Sendable {
     }
 
     /// Sends a signal.
-    func send(_ signal: Int32) {
+    package func send(_ signal: Int32) {
         kill(process.processIdentifier, signal)
     }
 
     /// Returns when it has ended.
-    func result() async -> Result {
+    package func result() async -> Result {
         var code: Int32 = .min
         for await status in ended { code = status }
         return Result(code: code, output: await output.all(), errors: await errors.all())
     }
 
     /// Runs the program to its end.
-    static func run(_ arguments: [String], in directory: Workplace, input: String? = nil) async throws -> Result {
+    package static func run(
+        _ arguments: [String], in directory: Workplace, input: String? = nil
+    ) async throws -> Result {
         try await Program(arguments, in: directory, input: input).result()
     }
 
     /// It is built into the directory that the tests are built into.
     private static var executable: URL {
-        get throws {
-            #if canImport(Darwin)
-            let bundle = try #require(Bundle.allBundles.first { $0.bundlePath.hasSuffix(".xctest") })
-            let products = bundle.bundleURL.deletingLastPathComponent()
-            #else
-            let products = Bundle.main.bundleURL
-            #endif
-            return products.appendingPathComponent("lanner")
-        }
+        #if canImport(Darwin)
+        let tests = Bundle.allBundles.first { $0.bundlePath.hasSuffix(".xctest") }
+        let products = (tests ?? .main).bundleURL.deletingLastPathComponent()
+        #else
+        let products = Bundle.main.bundleURL
+        #endif
+        return products.appendingPathComponent("lanner")
     }
 }
 
@@ -90,7 +89,7 @@ extension Process {
 }
 
 /// The lines of a pipe, as they come.
-final class Lines: Sendable {
+package final class Lines: Sendable {
     private let collector: Task<[String], Never>
     private let stream: AsyncStream<String>
 
@@ -119,19 +118,19 @@ final class Lines: Sendable {
 
     /// Returns the first line that is as wanted; nil when the pipe ends without one. The next call goes on
     /// behind that line; one at a time.
-    func first(where isWanted: (String) -> Bool) async -> String? {
+    package func first(where isWanted: (String) -> Bool) async -> String? {
         await stream.first(where: isWanted)
     }
 
     /// All lines, once the pipe has ended.
-    func all() async -> [String] { await collector.value }
+    package func all() async -> [String] { await collector.value }
 }
 
 /// An empty directory of its own, removed with the value.
-final class Workplace: Sendable {
-    let url: URL
+package final class Workplace: Sendable {
+    package let url: URL
 
-    init() throws {
+    package init() throws {
         url = FileManager.default.temporaryDirectory.appendingPathComponent("lanner-cli-" + UUID().uuidString)
         try FileManager.default.createDirectory(at: url, withIntermediateDirectories: true)
     }
@@ -140,31 +139,16 @@ final class Workplace: Sendable {
         try? FileManager.default.removeItem(at: url)
     }
 
-    func write(_ bytes: some Sequence<UInt8>, to name: String) throws {
+    package func write(_ bytes: some Sequence<UInt8>, to name: String) throws {
         try Data(bytes).write(to: url.appendingPathComponent(name))
     }
 
-    func bytes(_ name: String) -> [UInt8]? {
+    package func bytes(_ name: String) -> [UInt8]? {
         (try? Data(contentsOf: url.appendingPathComponent(name))).map { Array($0) }
     }
 
     /// The names of what is there, hidden ones too.
-    var names: [String] {
+    package var names: [String] {
         (try? FileManager.default.contentsOfDirectory(atPath: url.path).sorted()) ?? []
-    }
-}
-
-/// An event of `--json`.
-struct Event: Decodable, Equatable {
-    var event: String
-    var url: String
-    var file: String
-    var bytes: Int64
-    var total: Int64?
-    var code: String?
-    var verified: Bool?
-
-    init(_ line: String) throws {
-        self = try JSONDecoder().decode(Event.self, from: Data(line.utf8))
     }
 }
