@@ -2,8 +2,13 @@
 #define _GNU_SOURCE
 #define _FILE_OFFSET_BITS 64
 #include <fcntl.h>
+#include <stdatomic.h>
 #include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/utsname.h>
 #include <sys/vfs.h>
+#include <unistd.h>
 #endif
 #include <errno.h>
 
@@ -52,5 +57,61 @@ int lanner_disk_allocate(int file, int64_t size) {
     (void)file, (void)size;
     errno = EOPNOTSUPP;
     return -1;
+#endif
+}
+
+#ifdef __linux__
+/// Bytes that all programs together have written and no device has yet; -1 when that cannot be told.
+static int64_t unwritten(void) {
+    char text[4096];
+    int file = open("/proc/meminfo", O_RDONLY | O_CLOEXEC);
+    if (file < 0) return -1;
+    ssize_t size = read(file, text, sizeof text - 1);
+    close(file);
+    if (size <= 0) return -1;
+    text[size] = 0;
+    const char *dirty = strstr(text, "\nDirty:"), *leaving = strstr(text, "\nWriteback:");
+    if (!dirty || !leaving) return -1;
+    return (atoll(dirty + strlen("\nDirty:")) + atoll(leaving + strlen("\nWriteback:"))) * 1024;
+}
+
+/// Before 5.8 nothing was told of bytes that could not be written, before 5.17 nothing of names.
+static int tells_of_failures(void) {
+    static atomic_int known = -1;
+    if (known >= 0) return known;
+    struct utsname name;
+    int major = 0, minor = 0;
+    if (uname(&name) != 0 || sscanf(name.release, "%d.%d", &major, &minor) != 2) major = 0;
+    return known = major > 5 || (major == 5 && minor >= 17);
+}
+#endif
+
+int lanner_disk_may_sync_all(int directory, int64_t most) {
+#ifdef __linux__
+    if (!tells_of_failures() || !lanner_disk_is_plain(directory)) return 0;
+    int64_t bytes = unwritten();
+    return bytes >= 0 && bytes <= most;
+#else
+    (void)directory, (void)most;
+    return 0;
+#endif
+}
+
+int lanner_disk_sync_all(int directory) {
+#ifdef __linux__
+    return syncfs(directory);
+#else
+    (void)directory;
+    errno = EOPNOTSUPP;
+    return -1;
+#endif
+}
+
+int lanner_disk_check(int file) {
+#ifdef __linux__
+    return sync_file_range(file, 0, 0, SYNC_FILE_RANGE_WAIT_BEFORE);
+#else
+    (void)file;
+    return 0;
 #endif
 }

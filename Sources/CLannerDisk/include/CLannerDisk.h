@@ -29,6 +29,18 @@ int lanner_disk_open_direct(int file);
 /// this cannot be done.
 int lanner_disk_allocate(int file, int64_t size);
 
+/// Whether all that the file system of an open directory has yet to write may be waited for: the file system is plain, its
+/// failures are told (Linux 5.17), and all programs together have left no more than so many bytes to their devices. 0 when not.
+int lanner_disk_may_sync_all(int directory, int64_t most);
+
+/// Brings all that was written to the file system of an open directory to its device: the bytes and names of all files
+/// (`syncfs`). What becomes of single files is told by `lanner_disk_check`. 0, or -1 with `errno`.
+int lanner_disk_sync_all(int directory);
+
+/// Waits for what is on its way from a file to its device; 0, or -1 with `errno` when bytes that were written since the file
+/// was opened could not be brought there, as the next sync would tell.
+int lanner_disk_check(int file);
+
 #ifdef __cplusplus
 }
 #endif

@@ -60,7 +60,7 @@ extension Engine {
             path: partialPath(job, generation), fileSystem: environment.fileSystem, lanes: lanes,
             hasher: digest.map { environment.makeHasher($0.algorithm) }, pieces: pieces, claimed: claimed,
             durable: synced.intersection(claimed), makeHasher: environment.makeHasher,
-            replacing: old.sorted().map { partialPath(job, $0) }, load: load
+            replacing: old.sorted().map { partialPath(job, $0) }, load: load, group: syncs
         ) { [weak self] event in
             self?.report(event, of: job, attempt)
             if case .closed(let written, let synced) = event {

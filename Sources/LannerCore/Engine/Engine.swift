@@ -29,6 +29,8 @@ final class Engine: Sendable {
     let postsNotifications = Locked(true)
     /// What waits for the disk.
     let load = WriteLoad()
+    /// Small files that are finished, on their way to the device.
+    let syncs: SyncGroup
     /// Keeps the limits on bandwidth. Locked for moments only, also inside other locks.
     let throttle = Locked(Throttle())
 
@@ -43,6 +45,8 @@ final class Engine: Sendable {
         self.operationLane = operationLane
         fileLane = environment.lanes.makeLane("files")
         drainLane = environment.lanes.makeLane("drain")
+        syncs = SyncGroup(
+            in: cache.downloadTmpPath, of: environment.fileSystem, lane: environment.lanes.makeLane("file.sync"))
         boot = environment.fileSystem.bootIdentifier()
         var machine = Machine(settings: settings, seed: environment.seed)
         if environment.notesCoverage { machine.coverage = Coverage() }

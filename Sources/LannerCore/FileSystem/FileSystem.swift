@@ -54,6 +54,12 @@ package protocol OpenFile: AnyObject, Sendable {
     func beginSync(of range: Range<Int64>)
     /// Returns when the bytes written so far survive the death of the machine.
     func sync() throws(FileError)
+    /// The same for a file of which little was written since its last sync: it may wait for others of the kind, and one sync
+    /// serve all.
+    func syncShared() throws(FileError)
+    /// Throws when bytes that were written could not be brought to the device, as the next sync would: what is left to ask
+    /// behind ``FileSystem/syncAll(of:for:)``.
+    func checkSynced() throws(FileError)
     /// The size now.
     func size() throws(FileError) -> Int64
     /// Whether its path still leads to it: somebody may have removed it, or put something else there. True when it cannot be
@@ -86,6 +92,11 @@ extension OpenFile {
     /// For files that have no device.
     package func beginSync(of range: Range<Int64>) {}
 
+    /// For file systems that sync files one by one.
+    package func syncShared() throws(FileError) { try sync() }
+
+    package func checkSynced() throws(FileError) { try sync() }
+
     /// For file systems where nobody else does anything.
     package var isInPlace: Bool { true }
 }
@@ -112,6 +123,10 @@ package protocol FileSystem: Sendable {
     func hasLink(in directory: String, below base: String) -> Bool
     /// Returns when the names made and removed in a directory survive the death of the machine.
     func syncDirectory(_ path: String) throws(FileError)
+    /// Has all that was written to the file system of a directory survive the death of the machine, bytes and names, at the
+    /// price of one sync: for so many files that want that. Of each file is still to be asked what became of it
+    /// (``OpenFile/checkSynced()``). False when this is not worth it or cannot be done: then nothing is promised.
+    func syncAll(of directory: String, for files: Int) throws(FileError) -> Bool
     /// Whether a program may use so many bytes more on the file system of a directory, what is being given back of removed
     /// files included; true when it cannot be told.
     func hasRoom(for count: Int64, in directory: String) -> Bool
@@ -136,6 +151,9 @@ extension FileLock {
 }
 
 extension FileSystem {
+    /// For file systems that sync files one by one.
+    package func syncAll(of directory: String, for files: Int) throws(FileError) -> Bool { false }
+
     /// For file systems that have no links.
     package func hasLink(in directory: String, below base: String) -> Bool { false }
 

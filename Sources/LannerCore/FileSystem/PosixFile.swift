@@ -142,6 +142,17 @@ package final class PosixFile: OpenFile {
         #endif
     }
 
+    package func checkSynced() throws(FileError) {
+        try PosixFileSystem.checkSynced(try current("sync"), path)
+    }
+
+    package func syncShared() throws(FileError) {
+        let file = try current("sync")
+        try LanePool.shared.block { () throws(FileError) in
+            try PosixFileSystem.share(file, path) { () throws(FileError) in try syncNow(file) }
+        }
+    }
+
     package func size() throws(FileError) -> Int64 {
         Int64(try current("size").status("size", path).st_size)
     }

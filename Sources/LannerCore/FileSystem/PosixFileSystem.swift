@@ -135,27 +135,6 @@ extension PosixFileSystem {
         return names
     }
 
-    private static let directorySyncs = SharedSyncs()
-
-    package func syncDirectory(_ path: String) throws(FileError) {
-        try LanePool.shared.block { () throws(FileError) in
-            try Self.directorySyncs.perform(path) { () throws(FileError) in try Self.syncNow(path) }
-        }
-    }
-
-    private static func syncNow(_ path: String) throws(FileError) {
-        let directory = try Descriptor(opening: path, O_RDONLY | O_DIRECTORY, operation: "sync directory")
-        do throws(FileError) {
-            #if canImport(Darwin)
-            if fcntl(directory.number, F_FULLFSYNC) == 0 { return }
-            #endif
-            try systemCall("sync directory", path) { fsync(directory.number) }
-        } catch {
-            // EINVAL: a file system that has nothing to sync for a directory.
-            if error.code != EINVAL { throw error }
-        }
-    }
-
     /// Gives a file a second name, which fails when somebody has it, and takes the first.
     private func linkIfFree(_ path: String, to target: String) throws(FileError) -> Bool {
         do throws(FileError) {

@@ -1,10 +1,11 @@
 import Foundation
 
 /// Syncs that several callers share: one that begins after a call does what was wanted by it, so that whoever comes while
-/// one is under way waits for the next, together with all others who do.
-final class SharedSyncs: Sendable {
-    /// One sync, and what has become of it.
+/// one is under way waits for the next, together with all others who do. What is synced is told by a key.
+final class SharedSyncs<Key: Hashable & Sendable>: Sendable {
+    /// One sync, for how many it is, and what has become of it.
     private final class Round {
+        var wanted = 0
         var outcome: Result<Void, FileError>?
     }
 
@@ -14,47 +15,55 @@ final class SharedSyncs: Sendable {
     }
 
     // Both under the lock of `condition`.
-    private nonisolated(unsafe) var rounds: [PathKey: Rounds] = [:]
+    private nonisolated(unsafe) var rounds: [Key: Rounds] = [:]
     private let condition = NSCondition()
 
-    /// Returns when a sync of `path` that has begun after this call is over, which is made by `sync` of one of the callers.
-    /// Throws when that has failed, for each of them: a device may tell of lost bytes only once.
-    func perform(_ path: String, _ sync: () throws(FileError) -> Void) throws(FileError) {
-        let path = PathKey(path)
-        guard let round = join(path) else { return try lead(path, sync) }
-        try follow(round, path, sync)
+    /// Returns when a sync that has begun after this call is over, which is made by `sync` of one of the callers; it is told
+    /// for how many, each caller standing for `count`. Throws when that has failed, for each of them: a device may tell of lost
+    /// bytes only once.
+    func perform(
+        _ key: Key, for count: Int = 1, _ sync: (_ wanted: Int) throws(FileError) -> Void
+    ) throws(FileError) {
+        let (round, isLeader) = join(key, count)
+        if isLeader { try lead(round, key, sync) } else { try follow(round, key, sync) }
     }
 
-    /// The round to wait for; nil when none is under way, and the caller makes one.
-    private func join(_ path: PathKey) -> Round? {
+    /// The round to wait for, and whether the caller makes it at once, since none is under way.
+    private func join(_ key: Key, _ count: Int) -> (Round, isLeader: Bool) {
         condition.lock()
         defer { condition.unlock() }
-        guard rounds[path]?.running != nil else {
-            rounds[path] = Rounds(running: Round(), next: rounds[path]?.next)
-            return nil
+        let isLeader = rounds[key]?.running == nil
+        let round = isLeader ? Round() : rounds[key]?.next ?? Round()
+        round.wanted += count
+        if isLeader {
+            rounds[key] = Rounds(running: round, next: rounds[key]?.next)
+        } else {
+            rounds[key]?.next = round
         }
-        let round = rounds[path]?.next ?? Round()
-        rounds[path]?.next = round
-        return round
+        return (round, isLeader)
     }
 
-    private func follow(_ round: Round, _ path: PathKey, _ sync: () throws(FileError) -> Void) throws(FileError) {
+    private func follow(
+        _ round: Round, _ key: Key, _ sync: (_ wanted: Int) throws(FileError) -> Void
+    ) throws(FileError) {
         condition.lock()
-        while round.outcome == nil, rounds[path]?.running != nil || rounds[path]?.next !== round { condition.wait() }
+        while round.outcome == nil, rounds[key]?.running != nil || rounds[key]?.next !== round { condition.wait() }
         let outcome = round.outcome
-        if outcome == nil { rounds[path] = Rounds(running: round) }
+        if outcome == nil { rounds[key] = Rounds(running: round) }
         condition.unlock()
-        guard let outcome else { return try lead(path, sync) }
+        guard let outcome else { return try lead(round, key, sync) }
         try outcome.get()
     }
 
-    /// Makes the round that is under way.
-    private func lead(_ path: PathKey, _ sync: () throws(FileError) -> Void) throws(FileError) {
-        let outcome = Result { () throws(FileError) in try sync() }
+    /// Makes the round that is under way, which nobody joins any more.
+    private func lead(
+        _ round: Round, _ key: Key, _ sync: (_ wanted: Int) throws(FileError) -> Void
+    ) throws(FileError) {
+        let outcome = Result { () throws(FileError) in try sync(round.wanted) }
         condition.lock()
-        rounds[path]?.running?.outcome = outcome
-        rounds[path]?.running = nil
-        if rounds[path]?.next == nil { rounds[path] = nil }
+        round.outcome = outcome
+        rounds[key]?.running = nil
+        if rounds[key]?.next == nil { rounds[key] = nil }
         condition.broadcast()
         condition.unlock()
         try outcome.get()

@@ -184,7 +184,10 @@ extension PartialFile {
         // The two that take long, side by side.
         let isHashed = state.withLock { $0.beginFinish() }
         if isHashed { lanes.hash.run { self.hashToFinish() } }
-        onSyncLane { $0.syncToFinish() }
+        guard let group, total <= Int64(Chunk.standardSize), state.withLock({ $0.joinGroup() }) else {
+            return onSyncLane { $0.syncToFinish() }
+        }
+        group.add(self)
     }
 
     /// Passes through the lanes one after the other: when the last is reached, nothing of this file runs any more.
@@ -193,14 +196,19 @@ extension PartialFile {
         lanes.hash.run {
             self.digester.release()
             self.state.withLock { $0.stopHashing() }
-            self.lanes.sync.run { self.closeNow(sync: sync) }
+            self.behindSyncs { $0.closeNow(sync: sync) }
         }
     }
 
     /// Does what belongs behind all syncs, on the write lane, which has nothing else to do any more: at once when there
     /// are none. For a small file the way to another thread takes longer than the work there.
     private func onSyncLane(_ work: @escaping @Sendable (PartialFile) -> Void) {
-        if state.withLock({ $0.isSyncLaneFree }) { work(self) } else { lanes.sync.run { work(self) } }
+        if state.withLock({ $0.isSyncLaneFree }) { work(self) } else { behindSyncs(work) }
+    }
+
+    private func behindSyncs(_ work: @escaping @Sendable (PartialFile) -> Void) {
+        guard let group, state.withLock({ $0.isInGroup }) else { return lanes.sync.run { work(self) } }
+        group.lane.run { self.lanes.sync.run { work(self) } }
     }
 
     /// The file for an operation; nil, with a failure unless there was one before, when there is none.
@@ -263,6 +271,39 @@ extension PartialFile {
     private func syncToFinish() {
         guard let (file, ranges) = state.withLock({ $0.beginSync() }), sync(file, ranges) else { return }
         update { $0.finishPart() }
+    }
+
+    /// The same for a file in a group, on the group's lane or the file's own.
+    func syncOfGroup() {
+        guard let (file, ranges) = beginSyncOfGroup() else { return }
+        let outcome = Result { () throws(FileError) in
+            try file.syncShared()
+            try syncName()
+        }
+        settleSyncOfGroup(outcome, ranges)
+    }
+
+    /// What a sync of the whole group covers of this file; nil when nobody waits for it any more.
+    func beginSyncOfGroup() -> (file: any OpenFile, ranges: ByteRanges)? {
+        state.withLock { state in
+            let begun = state.beginSync()
+            if begun == nil { state.isInGroup = false }
+            return begun
+        }
+    }
+
+    /// What has become of it.
+    func settleSyncOfGroup(_ outcome: Result<Void, FileError>, _ ranges: ByteRanges) {
+        update { state in
+            state.isInGroup = false
+            switch outcome {
+            case .success:
+                state.isNameSynced = true
+                state.didSync(ranges)
+                state.finishPart()
+            case .failure(let error): state.failSync(error)
+            }
+        }
     }
 
     private func closeNow(sync isWanted: Bool) {

@@ -36,6 +36,8 @@ package final class PartialFile: Sendable {
     let fileSystem: any FileSystem
     let lanes: Lanes
     let load: WriteLoad
+    /// The others that it is synced with when it is small and finished.
+    let group: SyncGroup?
     let digester: Digester
     /// Files that are removed before this one is opened, because it takes their place and needs their space.
     let replaced: [String]
@@ -54,13 +56,15 @@ package final class PartialFile: Sendable {
         path: String, fileSystem: any FileSystem, lanes: Lanes, hasher: (any Checksum.Hasher)?,
         pieces: Checksum.Pieces? = nil, claimed: ByteRanges = ByteRanges(), durable: ByteRanges = ByteRanges(),
         makeHasher: @escaping Checksum.HasherProvider = { $0.makeHasher() },
-        replacing replaced: [String] = [], load: WriteLoad = WriteLoad(), backlogLimit: Int = 8 << 20,
+        replacing replaced: [String] = [], load: WriteLoad = WriteLoad(), group: SyncGroup? = nil,
+        backlogLimit: Int = 8 << 20,
         report: @escaping @Sendable (PartialFileEvent) -> Void
     ) {
         self.path = path
         self.fileSystem = fileSystem
         self.lanes = lanes
         self.load = load
+        self.group = group
         digester = Digester(makeHasher)
         if let hasher { digester.begin(with: hasher) }
         self.replaced = replaced

@@ -46,6 +46,8 @@ struct PartialFileState {
     /// Whether a checkpoint waits for the sync lane, and how many wait or are under way.
     private var isSyncQueued = false
     private var checkpoints = 0
+    /// Whether it is being synced together with others, on their lane.
+    var isInGroup = false
     private var hasFailed = false
     /// Whether the file's name is on the device, as it is when any of its bytes are.
     var isNameSynced: Bool
@@ -180,7 +182,13 @@ extension PartialFileState {
     mutating func endCheckpoint() { checkpoints -= 1 }
 
     /// Whether the sync lane has nothing to do, nor will have: what belongs there may be done where one is.
-    var isSyncLaneFree: Bool { checkpoints == 0 && phase != .taking }
+    var isSyncLaneFree: Bool { checkpoints == 0 && !isInGroup && phase != .taking }
+
+    /// Whether it may be synced together with others, having nothing else to do with the device; it counts as being then.
+    mutating func joinGroup() -> Bool {
+        isInGroup = isSyncLaneFree
+        return isInGroup
+    }
 
     /// What a sync that begins now covers; nil when nobody waits for it any more.
     mutating func beginSync() -> (any OpenFile, ByteRanges)? {

@@ -144,7 +144,7 @@ extension StoreFiles {
 
     private mutating func sync(_ journal: Journal) throws(FileError) {
         do throws(FileError) {
-            try journal.file.sync()
+            try journal.file.syncShared()
         } catch {
             // The kernel may have dropped what it could not write, and say yes the next time: this file is done with.
             cut(journal)

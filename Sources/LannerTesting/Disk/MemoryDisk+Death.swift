@@ -22,6 +22,24 @@ extension MemoryDiskState {
         file.unsynced.removeAll { if case .write = $0 { true } else { false } }
     }
 
+    /// The paths of files of which something is not on the device.
+    var unsyncedFiles: [String] {
+        files.filter { !$0.value.unsynced.isEmpty }.keys.sorted()
+    }
+
+    /// A sync of all files could not write this one, whose next own sync has to tell.
+    func failSync(of path: String, _ fault: DiskFault) {
+        guard let file = file(at: path) else { return }
+        forgetUnsynced(file)
+        file.untold = fault
+    }
+
+    /// The device has all names now.
+    mutating func syncAllNames() {
+        for edit in unsyncedNames { durableNames.apply(edit) }
+        unsyncedNames = []
+    }
+
     /// The device has the names of a directory now, and all that was changed before them: names are written in order.
     mutating func syncNames(in directory: String) {
         guard let last = unsyncedNames.lastIndex(where: { $0.concerns(directory) }) else { return }
@@ -59,7 +77,7 @@ extension MemoryDiskState {
 
 extension MemoryDisk {
     /// Whether the device has a file's name and these of its bytes, as far as the file goes.
-    func hasDurably(_ ranges: [Range<Int64>], of path: String) -> Bool {
+    package func hasDurably(_ ranges: [Range<Int64>], of path: String) -> Bool {
         let path = MemoryDiskState.normal(path)
         return state.withLock { state in
             guard let file = state.file(at: path) else { return true }

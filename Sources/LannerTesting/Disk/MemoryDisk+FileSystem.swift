@@ -70,6 +70,35 @@ extension MemoryDisk: FileSystem {
         }
     }
 
+    /// For two files and more. A sync is counted for each file of which something is not on the device; what fails for one
+    /// is told by its next own sync, too.
+    package func syncAll(of directory: String, for files: Int) throws(FileError) -> Bool {
+        guard files > 1 else { return false }
+        var failure: FileError?
+        for path in state.withLock({ $0.unsyncedFiles }) {
+            do throws(FileError) {
+                try syncFile(path)
+            } catch {
+                if error.fault == .other { throw error }
+                failure = error
+            }
+        }
+        try perform(.syncDirectory, MemoryDiskState.normal(directory)) { state in state.syncAllNames() }
+        if let failure { throw failure }
+        return true
+    }
+
+    private func syncFile(_ path: String) throws(FileError) {
+        do throws(FileError) {
+            try perform(.sync, path) { state in state.file(at: path).map { state.sync($0) } }
+            state.withLock { $0.whileSyncing }?(path)
+        } catch {
+            // The end of the process is no failure of the device.
+            if error.fault != .other { state.withLock { $0.failSync(of: path, error.fault) } }
+            throw error
+        }
+    }
+
     package func hasRoom(for count: Int64, in directory: String) -> Bool {
         state.withLock { ($0.claimedFreeSpace ?? $0.free) >= count }
     }
@@ -203,13 +232,22 @@ private final class MemoryOpenFile: OpenFile {
 
     func sync() throws(FileError) {
         do throws(FileError) {
-            try perform(.sync) { state throws(Refusal) in state.sync(file) }
+            try perform(.sync) { state throws(Refusal) in
+                if let fault = file.tell() { throw Refusal(fault) }
+                state.sync(file)
+            }
             disk.state.withLock { $0.whileSyncing }?(path)
         } catch {
             // The end of the process is no failure of the device.
             if error.fault != .other { disk.state.withLock { $0.forgetUnsynced(file) } }
             throw error
         }
+    }
+
+    func checkSynced() throws(FileError) {
+        let isAlive = isOpen.withLock { $0 }
+        let fault = disk.state.withLock { isAlive && $0.process == process ? file.tell() : .other }
+        if let fault { throw FileError(fault: fault, operation: "sync", path: path) }
     }
 
     func size() throws(FileError) -> Int64 {

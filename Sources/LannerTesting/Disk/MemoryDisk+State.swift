@@ -24,12 +24,20 @@ struct MemoryDiskState {
         var unsynced: [MemoryDisk.Edit] = []
         /// What a sync of this process has failed to write: readers see it, and no later sync writes it.
         var forgotten = ByteRanges()
+        /// Why a sync of all files could not write this one, until a sync of its own, or a look, has told that.
+        var untold: DiskFault?
 
         /// A process that dies before it can say that a sync has failed leaves a loss that nobody could tell: there is
         /// none here.
         func remember() {
             unsynced += forgotten.ranges.map { .write($0) }
-            forgotten = ByteRanges()
+            (forgotten, untold) = (ByteRanges(), nil)
+        }
+
+        /// Why bytes could not be written, if that was not told yet.
+        func tell() -> DiskFault? {
+            defer { untold = nil }
+            return untold
         }
 
         /// Bytes that are cut off are no longer to be written, nor are those of them that could not be.

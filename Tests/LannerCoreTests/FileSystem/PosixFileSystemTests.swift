@@ -51,6 +51,29 @@ import Testing
         #expect(try read(file) == "hell")
     }
 
+    /// Whether they are synced together depends on the system; that they can go on is the same.
+    @Test func syncsWhatIsSmallAloneOrTogether() async throws {
+        let files = try (0..<8).map { number in try disk.open(place("\(number)"), .create) }
+        for file in files { try write("hello", to: file) }
+        await withTaskGroup(of: Void.self) { group in
+            for file in files {
+                group.addTask { #expect(throws: Never.self) { try file.syncShared() } }
+            }
+        }
+        _ = try disk.syncAll(of: place("0").directory, for: files.count)
+        for file in files { try file.checkSynced() }
+        try disk.syncDirectory(place("0").directory)
+        for file in files { #expect(try read(file) == "hello") }
+        #expect(try !disk.syncAll(of: place("0").directory, for: 1))
+    }
+
+    @Test func aClosedFileIsNotSynced() throws {
+        let file = try disk.open(place("a"), .create)
+        file.close()
+        #expect(fault { try file.syncShared() } == .other)
+        #expect(fault { try file.checkSynced() } == .other)
+    }
+
     @Test(arguments: [0, 1, 16_383, 16_384, 20_000] as [Int64])
     func writesManyBuffersOneBehindTheOther(offset: Int64) throws {
         // More than one call takes, of sizes that fit no block, and an empty one.

@@ -20,13 +20,14 @@ import Testing
     }
 
     private func call(
-        _ syncs: SharedSyncs, _ device: Device, _ done: DispatchGroup, _ path: String = "d", failing: FileError? = nil
+        _ syncs: SharedSyncs<PathKey>, _ device: Device, _ done: DispatchGroup, _ path: String = "d",
+        failing: FileError? = nil
     ) -> Locked<FileError?> {
         let result = Locked<FileError?>(nil)
         done.enter()
         Thread.detachNewThread {
             do throws(FileError) {
-                try syncs.perform(path) { () throws(FileError) in try device.sync(failing) }
+                try syncs.perform(PathKey(path)) { (_) throws(FileError) in try device.sync(failing) }
             } catch {
                 result.withLock { $0 = error }
             }
@@ -42,7 +43,7 @@ import Testing
     }
 
     @Test func eachCallIsCoveredByASyncThatBeganAfterIt() async {
-        let (syncs, device, done) = (SharedSyncs(), Device(), DispatchGroup())
+        let (syncs, device, done) = (SharedSyncs<PathKey>(), Device(), DispatchGroup())
         _ = call(syncs, device, done)
         device.begun.wait()
         // While that is under way: none of these is covered by it, and all by one more, or two for those who come late.
@@ -55,7 +56,7 @@ import Testing
     #if !canImport(Darwin)
     /// On the disk they are two, though the texts are equal.
     @Test func aDirectoryWhoseNameOnlyLooksTheSameIsSyncedByItself() async {
-        let (syncs, one, other, done) = (SharedSyncs(), Device(), Device(), DispatchGroup())
+        let (syncs, one, other, done) = (SharedSyncs<PathKey>(), Device(), Device(), DispatchGroup())
         _ = call(syncs, one, done, "caf\u{E9}")
         one.begun.wait()
         _ = call(syncs, other, done, "cafe\u{301}")
@@ -68,16 +69,16 @@ import Testing
     #endif
 
     @Test func oneAfterTheOtherAreSyncsOfTheirOwn() throws {
-        let (syncs, device) = (SharedSyncs(), Device())
+        let (syncs, device) = (SharedSyncs<PathKey>(), Device())
         for count in 1...3 {
             device.gate.signal()
-            try syncs.perform("d") { () throws(FileError) in try device.sync() }
+            try syncs.perform(PathKey("d")) { (_) throws(FileError) in try device.sync() }
             #expect(device.count.withLock { $0 } == count)
         }
     }
 
     @Test func aFailureIsToldToAllThatItCovers() async {
-        let (syncs, device, done) = (SharedSyncs(), Device(), DispatchGroup())
+        let (syncs, device, done) = (SharedSyncs<PathKey>(), Device(), DispatchGroup())
         let error = FileError(fault: .inputOutput, operation: "sync", path: "d")
         let first = call(syncs, device, done)
         device.begun.wait()
@@ -88,8 +89,31 @@ import Testing
         #expect(others.allSatisfy { $0.withLock { $0 } == error })
     }
 
+    @Test func whoMakesItIsToldForHowManyItIs() async {
+        let (syncs, device, done) = (SharedSyncs<Int>(), Device(), DispatchGroup())
+        let wanted = Locked<[Int]>([])
+        func call(for count: Int) {
+            done.enter()
+            Thread.detachNewThread {
+                try? syncs.perform(1, for: count) { (number) throws(FileError) in
+                    wanted.withLock { $0.append(number) }
+                    try device.sync()
+                }
+                done.leave()
+            }
+        }
+        call(for: 1)
+        device.begun.wait()
+        call(for: 2)
+        call(for: 3)
+        for _ in 0..<3 { device.gate.signal() }
+        await wait(done)
+        // Those who come together are counted together.
+        #expect([[1, 5], [1, 2, 3], [1, 3, 2]].contains(wanted.withLock { $0 }))
+    }
+
     @Test func pathsDoNotWaitForOneAnother() async {
-        let (syncs, held, device, done) = (SharedSyncs(), Device(), Device(), DispatchGroup())
+        let (syncs, held, device, done) = (SharedSyncs<PathKey>(), Device(), Device(), DispatchGroup())
         _ = call(syncs, held, done, "a")
         held.begun.wait()
         device.gate.signal()

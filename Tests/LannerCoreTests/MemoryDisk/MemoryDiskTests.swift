@@ -109,6 +109,30 @@ import Testing
         #expect(disk.counters.bytesWritten == 3)
     }
 
+    @Test func allIsSyncedAtOnce() throws {
+        let disk = try disk()
+        let files = try ["/a/f", "/a/g"].map { path in try disk.open(path, .create) }
+        for file in files { try write([1, 2], to: file) }
+        #expect(try !disk.syncAll(of: "/a", for: 1))
+        #expect(!disk.hasDurably([0..<2], of: "/a/f"))
+        #expect(try disk.syncAll(of: "/a", for: 2))
+        for path in ["/a/f", "/a/g"] { #expect(disk.hasDurably([0..<2], of: path)) }
+        for file in files { try file.checkSynced() }
+    }
+
+    @Test func whatFailsOfAllIsToldByItsFile() throws {
+        let disk = try disk()
+        let files = try ["/a/f", "/a/g"].map { path in try disk.open(path, .create) }
+        for file in files { try write([1, 2], to: file) }
+        disk.fail(.sync, with: .inputOutput, path: "/a/f")
+        #expect(fault { _ = try disk.syncAll(of: "/a", for: 2) } == .inputOutput)
+        #expect(fault { try files[0].sync() } == .inputOutput)
+        try files[0].sync()
+        try files[1].checkSynced()
+        #expect(!disk.hasDurably([0..<2], of: "/a/f"), "as kernels have it")
+        #expect(disk.hasDurably([0..<2], of: "/a/g"))
+    }
+
     @Test func whatWasCutOffIsNotWrittenLater() throws {
         let disk = try disk()
         let file = try disk.open("/a/f", .create)

@@ -1,0 +1,49 @@
+import LannerMachine
+
+/// Small files of one directory that are finished, and wait to be brought to the device: as many as wait go together, which
+/// costs little more than one does by itself. Those that come meanwhile are the next to go.
+package final class SyncGroup: Sendable {
+    /// So many are synced one by one where they cannot go together; more go their own ways, so that none waits for all others.
+    private static let few = 3
+
+    private let directory: String
+    private let fileSystem: any FileSystem
+    /// What belongs behind the syncs of a file that is in the group goes through here.
+    let lane: any Lane
+    private let waiting = Locked<[PartialFile]>([])
+
+    package init(in directory: String, of fileSystem: any FileSystem, lane: any Lane) {
+        (self.directory, self.fileSystem, self.lane) = (directory, fileSystem, lane)
+    }
+
+    /// Takes a file to its finish. → `finished` or `failed`, as the file reports them
+    func add(_ file: PartialFile) {
+        let isFirst = waiting.withLock { waiting in
+            waiting.append(file)
+            return waiting.count == 1
+        }
+        if isFirst { lane.run { self.syncWaiting() } }
+    }
+
+    private func syncWaiting() {
+        let files = waiting.withLock { waiting in
+            defer { waiting = [] }
+            return waiting
+        }
+        if syncTogether(files) { return }
+        for file in files {
+            if files.count <= Self.few { file.syncOfGroup() } else { file.lanes.sync.run { file.syncOfGroup() } }
+        }
+    }
+
+    /// False when they have to be synced one by one, be it to learn which of them cannot be.
+    private func syncTogether(_ files: [PartialFile]) -> Bool {
+        guard files.count > 1 else { return false }
+        let begun = files.compactMap { file in file.beginSyncOfGroup().map { (file, $0.file, $0.ranges) } }
+        guard (try? fileSystem.syncAll(of: directory, for: files.count)) == true else { return false }
+        for (file, open, ranges) in begun {
+            file.settleSyncOfGroup(Result { () throws(FileError) in try open.checkSynced() }, ranges)
+        }
+        return true
+    }
+}

@@ -1,0 +1,114 @@
+import LannerCore
+import LannerMachine
+import LannerTesting
+import Testing
+
+/// Small files of one directory on a disk in memory, which are finished together; all lanes are run by hand.
+@Suite struct SyncGroupTests {
+    private final class Files {
+        let disk = MemoryDisk()
+        let lanes = ManualLanes()
+        let files: [PartialFile]
+        private let recorded = Locked<[Int: [PartialFileEvent]]>([:])
+
+        init(_ count: Int, size: Int64 = 100) {
+            disk.place([], at: "/Tmp/.here")
+            try? disk.syncDirectory("/Tmp")
+            let group = SyncGroup(in: "/Tmp", of: disk, lane: lanes.makeLane("file.sync"))
+            files = (0..<count).map { [disk, lanes, recorded] number in
+                PartialFile(
+                    path: "/Tmp/\(number).part", fileSystem: disk, lanes: PartialFile.Lanes(lanes), hasher: nil,
+                    group: group
+                ) { event in
+                    recorded.withLock { $0[number, default: []].append(event) }
+                }
+            }
+            for file in files {
+                file.open(total: nil)
+                file.write(Sample.chunk(0..<size), at: 0)
+            }
+            lanes.runAll()
+        }
+
+        /// The last event of each file, after everything has run.
+        var last: [PartialFileEvent?] {
+            lanes.runAll()
+            return recorded.withLock { recorded in files.indices.map { recorded[$0]?.last } }
+        }
+
+        func finish(_ size: Int64 = 100) {
+            for file in files { file.finish(total: size) }
+        }
+    }
+
+    private let finished: PartialFileEvent? = .finished(digest: nil)
+
+    @Test func thoseThatWaitAreBroughtToTheDeviceTogether() {
+        let files = Files(3)
+        files.finish()
+        #expect(files.last == [finished, finished, finished])
+        #expect(files.disk.counters[.syncDirectory] == 2, "one of them for the names of all three")
+        for number in 0..<3 { #expect(files.disk.hasDurably([0..<100], of: "/Tmp/\(number).part")) }
+    }
+
+    @Test func oneByItselfIsSyncedByItself() throws {
+        let files = Files(1)
+        let other = try files.disk.open("/Tmp/other", .create)
+        try other.write([1, 2, 3], at: 0)
+        files.finish()
+        #expect(files.last == [finished])
+        #expect(files.disk.hasDurably([0..<100], of: "/Tmp/0.part"))
+        #expect(!files.disk.hasDurably([0..<3], of: "/Tmp/other"))
+    }
+
+    @Test func aLargeOneKeepsNobodyWaiting() {
+        let size = Int64(Chunk.standardSize) + 1
+        let files = Files(2, size: size)
+        files.finish(size)
+        #expect(files.last == [finished, finished])
+        #expect(files.disk.counters[.syncDirectory] == 3, "each has synced its own name")
+    }
+
+    @Test func whatFailsOfOneIsToldByThatOne() {
+        let files = Files(3)
+        files.disk.fail(.sync, with: .inputOutput, path: "/Tmp/1.part")
+        files.finish()
+        let failed = PartialFileEvent.failed(FileError(fault: .inputOutput, operation: "sync", path: "/Tmp/1.part"))
+        #expect(files.last == [finished, failed, finished])
+        files.files[1].close(sync: true)
+        #expect(files.last[1] == .closed(written: [], synced: []))
+    }
+
+    @Test func namesThatCannotBeKeptFailAll() {
+        let files = Files(2)
+        files.disk.fail(.syncDirectory, with: .inputOutput, times: 3)
+        files.finish()
+        let failed = PartialFileEvent.failed(FileError(fault: .inputOutput, operation: "syncDirectory", path: "/Tmp"))
+        #expect(files.last == [failed, failed])
+    }
+
+    @Test func whoIsClosedInTheGroupIsClosedBehindItsSync() {
+        let files = Files(3)
+        files.finish()
+        // The group waits for its turn now.
+        while files.lanes.runNext("file.write") {}
+        files.files[0].close(sync: false)
+        files.files[1].close(sync: true)
+        while files.lanes.runNext("file.write") {}
+        #expect(files.disk.openFiles == 3)
+        let last = files.last
+        #expect(last[0] == .closed(written: [0..<100], synced: []))
+        #expect(last[1] == .closed(written: [0..<100], synced: [0..<100]))
+        #expect(last[2] == finished)
+        #expect(files.disk.openFiles == 1)
+    }
+
+    @Test func whoHasWaitedIsClosedAtOnce() {
+        let files = Files(2)
+        files.finish()
+        _ = files.last
+        files.files[0].close(sync: false)
+        #expect(files.lanes.runNext("file.write") && !files.lanes.runNext())
+        #expect(files.last[0] == .closed(written: [0..<100], synced: [0..<100]))
+    }
+}
