@@ -44,6 +44,9 @@ extension SessionManager {
         engine.state.withLock { $0.machine[task.id] }.map { Coverage.Place($0.state) }
     }
 
+    /// Has the machine take what was reported before, which may wait for whoever runs the actions.
+    package func takeReports() { engine.enter { _ in [] } }
+
     /// How many downloads hold a slot.
     package var heldSlots: Int { engine.state.withLock { $0.machine.heldSlots } }
 

@@ -39,8 +39,9 @@ final class Lookout: Sendable {
         }
     }
 
-    /// Other limits follow: what runs now may go on.
+    /// Other limits follow: what runs now may go on, as may what was reported before, and lets others run by the old ones.
     func lookBeforeOtherLimits(at manager: SessionManager, _ transport: ScriptedTransport) {
+        manager.takeReports()
         look(at: manager, transport)
         seen.withLock { $0.older = manager.slotHolders }
     }
