@@ -53,12 +53,7 @@ extension Engine {
 
     /// What the sink of an exchange keeps limits by; nil where they cannot be kept.
     func meter(_ job: Job, _ number: ExchangeNumber) -> Sink.Meter? {
-        guard canHoldBack else { return nil }
-        let id = job.id
-        return Sink.Meter(
-            charge: { [weak self] count in self?.charge(count, to: id) ?? false },
-            hold: { [weak self] in self.map { $0.tellHeld([(id, number)], $0.environment.clock.now) } },
-            isHeld: { [weak self] in self?.throttle.withLock { $0.isHeld(id) } ?? false })
+        canHoldBack ? Sink.Meter(self, job.id, number) : nil
     }
 
     /// Whether a request may go out now; else it goes when that is time.
@@ -75,14 +70,14 @@ extension Engine {
         return false
     }
 
-    private func charge(_ count: Int64, to id: DownloadID) -> Bool {
+    fileprivate func charge(_ count: Int64, to id: DownloadID) -> Bool {
         if throttle.withLock({ $0.isFree(id) }) { return false }
         let now = environment.clock.now
         return throttle.withLock { $0.charge(count, to: id, at: now) }
     }
 
     /// Says how long exchanges are held back at least, and comes back then.
-    private func tellHeld(_ held: [(id: DownloadID, number: ExchangeNumber)], _ now: Duration) {
+    fileprivate func tellHeld(_ held: [(id: DownloadID, number: ExchangeNumber)], _ now: Duration) {
         let (next, isToArm) = throttle.withLock { $0.arm(at: now) }
         guard let next else { return }
         if isToArm { environment.clock.schedule(at: next) { [weak self] in self?.releaseHeld() } }
@@ -125,6 +120,28 @@ extension Engine {
         let now = environment.clock.now
         job.state.withLock { $0.heldBack = [:] }
         throttle.withLock { $0.close(job.id, at: now) }
+    }
+}
+
+extension Sink {
+    /// Keeps the limits on bandwidth for an exchange.
+    struct Meter: Sendable {
+        private weak var engine: Engine?
+        private let id: DownloadID
+        private let number: ExchangeNumber
+
+        fileprivate init(_ engine: Engine, _ id: DownloadID, _ number: ExchangeNumber) {
+            (self.engine, self.id, self.number) = (engine, id, number)
+        }
+
+        /// Counts what has come; whether that was too much, and was not before. Then ``hold()`` has to follow.
+        func charge(_ count: Int64) -> Bool { engine?.charge(count, to: id) ?? false }
+
+        /// Sees to it that it goes on in time.
+        func hold() { engine.map { $0.tellHeld([(id, number)], $0.environment.clock.now) } }
+
+        /// Whether it was too much so far.
+        var isHeld: Bool { engine?.throttle.withLock { $0.isHeld(id) } ?? false }
     }
 }
 

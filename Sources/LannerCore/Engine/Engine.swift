@@ -65,12 +65,18 @@ final class Engine: Sendable {
     // MARK: Events
 
     /// Tells the machine of events, and sees to it that its actions are run.
-    func handle(_ events: Event...) { handle(events) }
-
     func handle(_ events: [Event]) {
+        report { $0.add(events, $1) }
+    }
+
+    func handle(_ event: Event) {
+        report { $0.add(event, $1) }
+    }
+
+    private func report(_ add: (inout Inbox, EngineState.Time) -> Bool) {
         let time = time()
         // Whoever watches looks again before it goes.
-        if inbox.withLock({ $0.add(events, time) }) { return }
+        if inbox.withLock({ add(&$0, time) }) { return }
         if state.withLock({ !$0.isInvalidated && becomeDrainer(&$0) }) { drain() }
     }
 
@@ -113,8 +119,13 @@ final class Engine: Sendable {
 
     /// Takes what waits in the inbox to the machine, so that it comes before what follows.
     func takeInbox(_ state: inout EngineState) {
-        for entry in inbox.withLock({ $0.takeAll() }) { state.take(entry.event, entry.time) }
+        inbox.withLock { $0.takeAll(into: &state.arrived) }
+        for index in state.arrived.indices { state.take(state.arrived[index].event, state.arrived[index].time) }
+        state.arrived.removeAll(keepingCapacity: state.arrived.count <= Self.fewEvents)
     }
+
+    /// Up to so many the places of events and actions are used again.
+    fileprivate static let fewEvents = 256
 
     /// Whether the calling thread is the one to run what waits, no other doing so.
     func becomeDrainer(_ state: inout EngineState) -> Bool {
@@ -126,8 +137,10 @@ final class Engine: Sendable {
 
     /// Runs what waits, and at last, after all that led there, the end; what is left at the deadline on a lane.
     func drain(until deadline: Duration? = nil) {
-        while let batch = nextBatch() {
+        var batch: [Order] = []
+        while nextBatch(&batch) {
             if !run(batch[...], PendingChanges(), until: deadline) { return }
+            batch.removeAll(keepingCapacity: batch.count <= Self.fewEvents)
         }
         tearDown()
     }
@@ -166,21 +179,24 @@ final class Engine: Sendable {
         _ = run(rest, changes, until: nil)
     }
 
-    private func nextBatch() -> [Order]? {
+    /// Fills an empty batch with what waits; false when the drainer may go.
+    private func nextBatch(_ batch: inout [Order]) -> Bool {
         state.withLock { state in
             takeInbox(&state)
             guard !state.actions.isEmpty else {
-                if let last = deliverIfDue(&state) { return [Order(action: last)] }
+                if let last = deliverIfDue(&state) {
+                    batch.append(Order(action: last))
+                    return true
+                }
                 // Nobody comes after the last drainer of all.
-                if state.isInvalidated { return nil }
+                if state.isInvalidated { return false }
                 // Or something has come this moment.
-                if !inbox.withLock({ $0.leave() }) { return [] }
+                if !inbox.withLock({ $0.leave() }) { return true }
                 state.drainer = nil
-                return nil
+                return false
             }
-            defer { state.actions = [] }
-            // Looked up here, for all at once: the lock is what threads wait for.
-            return state.actions.map { Order(action: $0, job: $0.download.flatMap { state.jobs[$0] }) }
+            state.takeOrders(&batch)
+            return true
         }
     }
 
@@ -289,9 +305,16 @@ struct Inbox {
         return isWatched
     }
 
-    mutating func takeAll() -> [Entry] {
-        defer { entries = [] }
-        return entries
+    /// The same of one.
+    mutating func add(_ event: Event, _ time: EngineState.Time) -> Bool {
+        if isClosed { return true }
+        entries.append((event, time))
+        return isWatched
+    }
+
+    /// Gives all that waits, for an empty array.
+    mutating func takeAll(into taken: inout [Entry]) {
+        swap(&entries, &taken)
     }
 
     /// The drainer goes, unless something is there.
@@ -319,6 +342,8 @@ struct EngineState {
     }
 
     var machine: Machine
+    /// Events that are being taken from the inbox; empty otherwise.
+    var arrived: [Inbox.Entry] = []
     /// Actions that wait for the drainer.
     var actions: [Action] = []
     /// Who runs the actions.
@@ -373,8 +398,23 @@ struct EngineState {
     }
 
     fileprivate mutating func take(_ event: Event, _ time: Time) {
-        let news = machine.handle(event, now: time.now, wallSeconds: time.wallSeconds)
-        if actions.isEmpty { actions = news } else { actions += news }
+        machine.handle(event, now: time.now, wallSeconds: time.wallSeconds, into: &actions)
+    }
+
+    /// Moves the actions that wait to an empty array, with the downloads that they are of: looked up here, for all at once,
+    /// since the lock is what threads wait for.
+    fileprivate mutating func takeOrders(_ orders: inout [Order]) {
+        orders.reserveCapacity(actions.count)
+        for action in actions {
+            guard let id = action.download else {
+                orders.append(Order(action: action))
+                continue
+            }
+            // Mostly the one before is of the same.
+            let last = orders.last?.job
+            orders.append(Order(action: action, job: last?.id == id ? last : jobs[id]))
+        }
+        actions.removeAll(keepingCapacity: actions.count <= Engine.fewEvents)
     }
 
     /// The calling thread is the drainer that was asked for; what it begins with.

@@ -41,7 +41,7 @@ extension Sink {
     /// look at once sees what holds.
     func followMeter() {
         guard isPausable, let meter else { return }
-        pause { $0.isHeld = meter.isHeld() }
+        pause { $0.isHeld = meter.isHeld }
     }
 
     // MARK: By pausing

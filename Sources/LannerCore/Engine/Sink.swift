@@ -21,16 +21,6 @@ final class Sink: Sendable {
         case overflowed
     }
 
-    /// Keeps limits on bandwidth.
-    struct Meter: Sendable {
-        /// Counts what has come; whether that was too much, and was not before. Then `hold` has to follow.
-        var charge: @Sendable (Int64) -> Bool
-        /// Sees to it that it goes on in time.
-        var hold: @Sendable () -> Void
-        /// Whether it was too much so far.
-        var isHeld: @Sendable () -> Bool
-    }
-
     enum Phase {
         /// The answer is not judged yet: what it brings waits.
         case undecided(Early)

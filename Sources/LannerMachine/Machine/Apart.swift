@@ -13,14 +13,15 @@ package struct Apart<Value: Sendable>: Sendable {
 
     @usableFromInline var box: Box?
 
-    @inlinable
+    // Always: other targets would otherwise find out at run time what an optional value is.
+    @inlinable @inline(__always)
     package init(wrappedValue: Value?) {
         if let wrappedValue { box = Box(wrappedValue) }
     }
 
     @inlinable package var wrappedValue: Value? {
-        get { box?.value }
-        set { if let newValue { box = Box(newValue) } else { box = nil } }
+        @inline(__always) get { box?.value }
+        @inline(__always) set { if let newValue { box = Box(newValue) } else { box = nil } }
     }
 }
 

@@ -63,13 +63,21 @@ package struct Machine: Sendable {
 extension Machine {
     /// Takes one event and says what has to be done, in order. `wallSeconds` is the time of day since 1970.
     package mutating func handle(_ event: Event, now: Duration, wallSeconds: Int64) -> [Action] {
+        var actions: [Action] = []
+        handle(event, now: now, wallSeconds: wallSeconds, into: &actions)
+        return actions
+    }
+
+    /// The same; what has to be done is added behind what waits.
+    package mutating func handle(_ event: Event, now: Duration, wallSeconds: Int64, into actions: inout [Action]) {
         context.now = now
         context.wallSeconds = wallSeconds
+        // One array for all, which is not made anew for each event.
+        swap(&context.actions, &actions)
         take(event)
         admit()
         arm()
-        defer { context.actions = [] }
-        return context.actions
+        swap(&context.actions, &actions)
     }
 
     private mutating func take(_ event: Event) {
