@@ -52,6 +52,7 @@ final class Engine: Sendable {
         if environment.notesCoverage { machine.coverage = Coverage() }
         state = Locked(EngineState(machine: machine, identity: identity))
         logging = Locked(Logging(logger))
+        syncs.gather { [weak self] work in if let self { gathering(work) } else { work() } }
     }
 
     /// The manager, while there is one.
@@ -78,6 +79,13 @@ final class Engine: Sendable {
         // Whoever watches looks again before it goes.
         if inbox.withLock({ add(&$0, time) }) { return }
         if state.withLock({ !$0.isInvalidated && becomeDrainer(&$0) }) { drain() }
+    }
+
+    /// Does work that reports much: the machine takes all of it before any of its actions is run.
+    private func gathering(_ work: () -> Void) {
+        let isDrainer = state.withLock { !$0.isInvalidated && becomeDrainer(&$0) }
+        work()
+        if isDrainer { drain() }
     }
 
     /// The same with events that are made under the lock from what stands there, all earlier ones being with the machine. With

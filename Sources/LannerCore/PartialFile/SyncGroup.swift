@@ -11,9 +11,16 @@ package final class SyncGroup: Sendable {
     /// What belongs behind the syncs of a file that is in the group goes through here.
     let lane: any Lane
     private let waiting = Locked<[PartialFile]>([])
+    private let gathering = Locked<(@Sendable (() -> Void) -> Void)?>(nil)
 
     package init(in directory: String, of fileSystem: any FileSystem, lane: any Lane) {
         (self.directory, self.fileSystem, self.lane) = (directory, fileSystem, lane)
+    }
+
+    /// From now on work in which many files report what has become of them is done by `gathering`, which may look at all of it
+    /// together.
+    func gather(_ gathering: @escaping @Sendable (() -> Void) -> Void) {
+        self.gathering.withLock { $0 = gathering }
     }
 
     /// Takes a file to its finish. → `finished` or `failed`, as the file reports them
@@ -41,9 +48,11 @@ package final class SyncGroup: Sendable {
         guard files.count > 1 else { return false }
         let begun = files.compactMap { file in file.beginSyncOfGroup().map { (file, $0.file, $0.ranges) } }
         guard (try? fileSystem.syncAll(of: directory, for: files.count)) == true else { return false }
-        for (file, open, ranges) in begun {
-            file.settleSyncOfGroup(Result { () throws(FileError) in try open.checkSynced() }, ranges)
+        let outcomes = begun.map { _, open, _ in Result { () throws(FileError) in try open.checkSynced() } }
+        let settle = {
+            for ((file, _, ranges), outcome) in zip(begun, outcomes) { file.settleSyncOfGroup(outcome, ranges) }
         }
+        if let gathering = gathering.withLock({ $0 }) { gathering(settle) } else { settle() }
         return true
     }
 }
