@@ -8,14 +8,25 @@ package enum ContentLength: Sendable, Hashable {
     case contradictory
 
     package init(fields: HeaderFields) {
-        let values = FieldText.members(fields.values(of: "Content-Length")).map { FieldText.decimal($0) }
-        if values.isEmpty {
+        if fields[Self.name] == nil {
             self = .unknown
-        } else if let value = values.agreed ?? nil {
+        } else if let value = Self.only(fields) ?? Self.agreed(fields) {
             self = fields.isTransferCoded ? .unknown : .bytes(value)
         } else {
             self = .contradictory
         }
+    }
+
+    private static let name = "Content-Length"
+
+    /// The number where there is nothing else, as nearly always.
+    private static func only(_ fields: HeaderFields) -> Int64? {
+        fields.onlyValue(of: name).flatMap { FieldText.decimal($0.utf8) }
+    }
+
+    /// The one that all members of all lines are.
+    private static func agreed(_ fields: HeaderFields) -> Int64? {
+        FieldText.members(fields.values(of: name)).map { FieldText.decimal($0) }.agreed ?? nil
     }
 
     /// The number, where there is exactly one.

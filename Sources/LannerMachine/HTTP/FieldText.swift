@@ -7,7 +7,8 @@
     /// A value's bytes without the white space around it.
     package static func trimmed(_ text: String) -> Bytes { trimmed(Array(text.utf8)[...]) }
 
-    package static func trimmed(_ bytes: Bytes) -> Bytes {
+    @inlinable package static func trimmed<Bytes: BidirectionalCollection<UInt8>>(_ bytes: Bytes) -> Bytes
+    where Bytes.SubSequence == Bytes {
         var bytes = bytes
         while let first = bytes.first, isSpace(first) { bytes.removeFirst() }
         while let last = bytes.last, isSpace(last) { bytes.removeLast() }
@@ -29,7 +30,7 @@
     }
 
     /// A number of digits only, without a sign; nil when it is anything else or does not fit.
-    package static func decimal(_ bytes: Bytes) -> Int64? {
+    @inlinable package static func decimal(_ bytes: some Collection<UInt8>) -> Int64? {
         guard !bytes.isEmpty else { return nil }
         var value: Int64 = 0
         for byte in bytes {
@@ -62,7 +63,7 @@
         return byte >= UInt8(ascii: "a") && byte <= UInt8(ascii: "z")
     }
 
-    package static func isSpace(_ byte: UInt8) -> Bool { byte == 0x20 || byte == 0x09 }
+    @inlinable package static func isSpace(_ byte: UInt8) -> Bool { byte == 0x20 || byte == 0x09 }
 
     /// A text from outside as part of a sentence: without control characters, which terminals act on, and not too long.
     package static func shown(_ text: String) -> String {
@@ -77,6 +78,6 @@
     package static func isToken(_ bytes: Bytes) -> Bool { !bytes.isEmpty && bytes.allSatisfy(isOfToken) }
 
     private static func isOfToken(_ byte: UInt8) -> Bool {
-        isLetter(byte) || isDigit(byte) || "!#$%&'*+-.^_`|~".utf8.contains(byte)
+        isLetter(byte) || byte == UInt8(ascii: "-") || isDigit(byte) || "!#$%&'*+.^_`|~".utf8.contains(byte)
     }
 }

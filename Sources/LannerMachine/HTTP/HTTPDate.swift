@@ -21,9 +21,13 @@ package enum HTTPDate {
     /// Good enough to tell 19xx from 20xx where no clock is at hand.
     package static let startOf2025: Int64 = 1_735_689_600
 
-    static let months = ["Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"]
-    static let weekdays = ["Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday"]
-    static let shortWeekdays = weekdays.map { String($0.prefix(3)) }
+    static let months: [StaticString] = [
+        "Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec",
+    ]
+    static let weekdays: [StaticString] = [
+        "Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday",
+    ]
+    static let shortWeekdays: [StaticString] = ["Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun"]
 
     private static func padded(_ number: Int, _ width: Int) -> String {
         let digits = String(number)
@@ -73,9 +77,9 @@ extension HTTPDate {
 
         var atEnd: Bool { rest.isEmpty }
 
-        mutating func skip(_ text: String) -> Bool {
-            guard rest.starts(with: text.utf8) else { return false }
-            rest.removeFirst(text.utf8.count)
+        mutating func skip(_ text: StaticString) -> Bool {
+            guard text.withUTF8Buffer({ rest.starts(with: $0) }) else { return false }
+            rest.removeFirst(text.utf8CodeUnitCount)
             return true
         }
 
@@ -86,7 +90,7 @@ extension HTTPDate {
         }
 
         /// The index of the name that comes next.
-        mutating func name(in names: [String]) -> Int? {
+        mutating func name(in names: [StaticString]) -> Int? {
             names.firstIndex { skip($0) }
         }
 

@@ -26,7 +26,7 @@ public struct HeaderFields: Sendable, Hashable {
 
     /// The first value of a name. Setting replaces every line of that name; nil removes them.
     public subscript(name: String) -> String? {
-        get { fields.first { Self.same($0.name, name) }?.value }
+        get { places(of: name).first.map { fields[$0].value } }
         set {
             fields.removeAll { Self.same($0.name, name) }
             if let newValue { fields.append(Field(name: name, value: newValue)) }
@@ -35,12 +35,19 @@ public struct HeaderFields: Sendable, Hashable {
 
     /// Every value of a name, in order.
     public func values(of name: String) -> [String] {
-        fields.lazy.filter { Self.same($0.name, name) }.map(\.value)
+        places(of: name).map { fields[$0].value }
     }
 
     /// The value of a name that has one: none when its lines contradict each other.
     func onlyValue(of name: String) -> String? {
-        values(of: name).agreed
+        guard let value = self[name] else { return nil }
+        return places(of: name).allSatisfy { fields[$0].value == value } ? value : nil
+    }
+
+    /// The indices of the lines of a name. Most are told apart by their lengths.
+    private func places(of name: String) -> LazyFilterSequence<Range<Int>> {
+        let length = name.utf8.count
+        return fields.indices.lazy.filter { fields[$0].name.utf8.count == length && Self.same(fields[$0].name, name) }
     }
 
     /// Adds a line, leaving earlier lines of the same name.

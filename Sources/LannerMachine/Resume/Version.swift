@@ -7,7 +7,7 @@ package struct Version: Sendable, Hashable {
     package let lastModifiedSeconds: Int64?
     /// Whether the file had been as it was for a second or more when it was sent, so that it cannot have changed again
     /// within the same second (RFC 9110, 8.8.2.2). Never without a `Date` to compare with.
-    package let isLastModifiedStrong: Bool
+    package private(set) var isLastModifiedStrong: Bool
     /// The size of the whole file.
     package private(set) var total: Int64?
     /// Whether the body was sent with a content coding: then it has no size and no ranges that could be used.
@@ -18,14 +18,13 @@ package struct Version: Sendable, Hashable {
     /// What a response with the file, a part of it, or the size of it (416) says.
     package init(_ head: ResponseHead) {
         let fields = head.fields
-        let isEncoded = fields.isContentCoded
         let isRanged = head.status == 206 || head.status == 416
-        let modified = fields.onlyValue(of: "Last-Modified")
         self.init(
-            entityTag: EntityTag(fields: fields), lastModified: modified,
-            isLastModifiedStrong: Self.isStrong(modified, sent: fields["Date"]),
+            entityTag: EntityTag(fields: fields), lastModified: fields.onlyValue(of: "Last-Modified"),
+            isLastModifiedStrong: false,
             total: isRanged ? ContentRange(fields: fields)?.total : ContentLength(fields: fields).value,
-            isEncoded: isEncoded, digest: ServerDigest(head))
+            isEncoded: fields.isContentCoded, digest: ServerDigest(head))
+        isLastModifiedStrong = isModified(before: fields["Date"])
     }
 
     /// A version from a record. What makes no sense is left out.
@@ -49,10 +48,10 @@ package struct Version: Sendable, Hashable {
         HTTPDate.seconds(text).flatMap { $0 < 86_400 ? nil : $0 }
     }
 
-    private static func isStrong(_ modified: String?, sent: String?) -> Bool {
-        guard let modified = modified.flatMap({ HTTPDate.seconds($0) }),
-            let sent = sent.flatMap({ HTTPDate.seconds($0) })
-        else { return false }
+    private func isModified(before date: String?) -> Bool {
+        guard let modified = lastModifiedSeconds, let sent = date.flatMap({ HTTPDate.seconds($0) }) else {
+            return false
+        }
         return modified < sent
     }
 
