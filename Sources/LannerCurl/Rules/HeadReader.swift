@@ -5,6 +5,8 @@ import LannerCore
 /// Every header of an exchange passes by: those of 1xx answers, the response's, then the trailers. A status line begins
 /// anew; once a body has begun, or the head was asked for, nothing changes any more.
 struct HeadReader {
+    private typealias Bytes = Slice<UnsafeRawBufferPointer>
+
     private enum State {
         /// No status line yet.
         case empty
@@ -29,15 +31,15 @@ struct HeadReader {
         guard size <= Self.mostBytes else {
             return TransportFailure(.malformedResponse, "The header is larger than \(Self.mostBytes) bytes.")
         }
-        let text = ArraySlice(Self.withoutEnd(line))
+        let line = Self.withoutEnd(line)
         switch state {
-        case .empty, .whole: return begin(text)
+        case .empty, .whole: return begin(ArraySlice(line))
         case .open(var head):
             state = .empty
-            if text.isEmpty {
+            if line.isEmpty {
                 state = .whole(head)
             } else {
-                Self.add(text, to: &head)
+                Self.add(line, to: &head)
                 state = .open(head)
             }
             return nil
@@ -78,16 +80,17 @@ struct HeadReader {
     }
 
     /// A field (RFC 9112, 5), or what goes on with the one before (obs-fold, 5.2).
-    private static func add(_ line: ArraySlice<UInt8>, to head: inout ResponseHead) {
+    private static func add(_ line: Bytes, to head: inout ResponseHead) {
         if let first = line.first, FieldText.isSpace(first) {
             head.fields.continueLast(with: text(FieldText.trimmed(line)))
         } else if let colon = line.firstIndex(of: UInt8(ascii: ":")) {
-            guard FieldText.isToken(line[..<colon]) else { return }
-            head.fields.append(text(line[..<colon]), text(FieldText.trimmed(line[(colon + 1)...])))
+            let name = text(line[..<colon])
+            guard FieldText.isToken(name) else { return }
+            head.fields.append(name, text(FieldText.trimmed(line[(colon + 1)...])))
         }
     }
 
-    private static func withoutEnd(_ line: UnsafeRawBufferPointer) -> Slice<UnsafeRawBufferPointer> {
+    private static func withoutEnd(_ line: UnsafeRawBufferPointer) -> Bytes {
         var line = line[...]
         if line.last == UInt8(ascii: "\n") { line.removeLast() }
         if line.last == UInt8(ascii: "\r") { line.removeLast() }
@@ -95,9 +98,9 @@ struct HeadReader {
     }
 
     /// UTF-8, or else Latin-1, as older servers have it.
-    private static func text(_ bytes: ArraySlice<UInt8>) -> String {
+    private static func text(_ bytes: some Collection<UInt8>) -> String {
         let text = String(decoding: bytes, as: UTF8.self)
-        if text.utf8.elementsEqual(bytes) { return text }
+        if bytes.allSatisfy({ $0 < 0x80 }) || text.utf8.elementsEqual(bytes) { return text }
         return String(String.UnicodeScalarView(bytes.map { Unicode.Scalar($0) }))
     }
 }
