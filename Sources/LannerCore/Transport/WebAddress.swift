@@ -16,21 +16,16 @@ package struct WebAddress: Sendable, Hashable {
     package let host: String
     /// Where it is told, and not the scheme's own.
     package let port: Int?
-    /// Path and query; never empty.
-    package let target: String
     /// What stood before the `@`, with its percent-encoding.
     package let userInfo: String?
+    /// The address, without the user info.
+    package let text: String
 
     /// Longer ones are refused by many servers (RFC 9110, 4.1, asks for 8000 bytes).
     package static let longest = 8192
 
     package var origin: Origin {
         Origin(scheme: scheme, host: host, port: port ?? Self.defaultPort(scheme))
-    }
-
-    /// The address, without the user info.
-    package var text: String {
-        "\(scheme)://\(host)\(port.map { ":\($0)" } ?? "")\(target)"
     }
 
     /// The same as Foundation has it; nil should it not agree that this is a URL.
@@ -79,11 +74,20 @@ extension WebAddress {
         self.port = authority.port == Self.defaultPort(scheme) ? nil : authority.port
         self.userInfo = authority.userInfo
         let path = reference.path.utf8.starts(with: "/".utf8) ? reference.path : "/" + reference.path
-        self.target = Self.encoded(path) + (reference.query.map { "?" + Self.encoded($0) } ?? "")
-        // As many bytes as the text has, without making it.
-        let portLength = port.map { ":\($0)".utf8.count } ?? 0
-        let length = scheme.utf8.count + "://".utf8.count + host.utf8.count + portLength + target.utf8.count
-        guard length <= Self.longest else { throw Self.tooLong }
+        let target = reference.query.map { Self.encoded(path) + "?" + Self.encoded($0) } ?? Self.encoded(path)
+        text = Self.joined(scheme, host, port, target)
+        guard text.utf8.count <= Self.longest else { throw Self.tooLong }
+    }
+
+    private static func joined(_ scheme: String, _ host: String, _ port: Int?, _ target: String) -> String {
+        var text = scheme
+        // With room for the marks and a port: to grow takes longer than all the rest.
+        text.reserveCapacity(scheme.utf8.count + host.utf8.count + target.utf8.count + "://:65535".utf8.count)
+        text += "://"
+        text += host
+        if let port { text += ":" + String(port) }
+        text += target
+        return text
     }
 
     private static func reference(_ text: String) throws(Refusal) -> URIReference {
@@ -116,8 +120,14 @@ extension WebAddress {
 
     private static let hexDigits = Array("0123456789ABCDEF".utf8)
 
+    /// Letters, digits and `-._~!$&'()*+,;=:@/?`, in the ranges that they make in ASCII.
     private static func isAllowed(_ byte: UInt8) -> Bool {
-        FieldText.isLetter(byte) || FieldText.isDigit(byte) || "-._~!$&'()*+,;=:@/?".utf8.contains(byte)
+        switch byte {
+        case UInt8(ascii: "&")...UInt8(ascii: ";"), UInt8(ascii: "?")...UInt8(ascii: "Z"): true
+        case UInt8(ascii: "a")...UInt8(ascii: "z"): true
+        case UInt8(ascii: "!"), UInt8(ascii: "$"), UInt8(ascii: "="), UInt8(ascii: "_"), UInt8(ascii: "~"): true
+        default: false
+        }
     }
 
     fileprivate static func isHexDigit(_ byte: UInt8) -> Bool {
