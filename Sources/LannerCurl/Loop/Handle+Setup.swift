@@ -7,6 +7,7 @@ extension Handle {
     /// What is the same for all transfers of a transport.
     func prepare(_ options: CurlTransport.Options) {
         set(LANNER_CURL_HTTP_GET, 1)
+        set(LANNER_CURL_BUFFER_SIZE, isLimited ? Mailbox.least : Slab.size)
         // Signals and their handlers belong to the program.
         set(LANNER_CURL_NO_SIGNAL, 1)
         decideNothing()
@@ -56,8 +57,7 @@ extension Handle {
     }
 
     /// What is one transfer's own.
-    func aim(at address: WebAddress, within seconds: Int, isLimited: Bool) {
-        set(LANNER_CURL_BUFFER_SIZE, isLimited ? Mailbox.least : Slab.size)
+    func aim(at address: WebAddress, within seconds: Int) {
         set(LANNER_CURL_URL, address.text)
         set(LANNER_CURL_CONNECT_TIMEOUT_MS, seconds * 1000)
         set(LANNER_CURL_LOW_SPEED_LIMIT, 1)

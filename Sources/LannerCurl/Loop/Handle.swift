@@ -4,18 +4,22 @@ import LannerCore
 /// One `CURL` handle and what it needs as long as it lives. Freed on the loop's thread, outside the loop's handle.
 final class Handle {
     let easy: OpaquePointer
+    /// Whether it reads little at once, for transfers that are limited.
+    let isLimited: Bool
     private let message: UnsafeMutablePointer<CChar>
     private var lines: OpaquePointer?
     /// The first option that libcurl did not take.
     private var refusal: (option: lanner_curl_option, result: Int32)?
 
     /// Nil when there is no memory.
-    init?() {
+    init?(_ options: CurlTransport.Options, isLimited: Bool) {
         guard let easy = lanner_curl_easy_make() else { return nil }
         self.easy = easy
+        self.isLimited = isLimited
         message = .allocate(capacity: Int(LANNER_CURL_MESSAGE_SIZE))
         message.initialize(repeating: 0, count: Int(LANNER_CURL_MESSAGE_SIZE))
         lanner_curl_set_pointer(easy, LANNER_CURL_ERROR_BUFFER, message)
+        prepare(options)
     }
 
     deinit {
@@ -88,5 +92,18 @@ final class Handle {
             code: code, text: own.isEmpty ? String(cString: lanner_curl_text(code)) : own,
             systemError: Int32(truncatingIfNeeded: lanner_curl_number(easy, LANNER_CURL_SYSTEM_ERROR)),
             proxyStatus: Int(lanner_curl_number(easy, LANNER_CURL_CONNECT_STATUS)), hasLength: hasLength)
+    }
+
+    /// Gives up all that the last transfer alone was told, after its end; whether the handle is as good as new.
+    func forgetTransfer() -> Bool {
+        lanner_curl_set_list(easy, LANNER_CURL_HTTP_HEADER, nil)
+        lanner_curl_list_free(lines)
+        lines = nil
+        for option in [LANNER_CURL_URL, LANNER_CURL_HEADER_CONTEXT, LANNER_CURL_WRITE_CONTEXT] {
+            lanner_curl_set_pointer(easy, option, nil)
+        }
+        message.pointee = 0
+        // Of an address that did not answer before another did: libcurl keeps it until the next that does not.
+        return refusal == nil && lanner_curl_number(easy, LANNER_CURL_SYSTEM_ERROR) == 0
     }
 }

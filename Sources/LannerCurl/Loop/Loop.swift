@@ -4,7 +4,7 @@ import Foundation
 import LannerCore
 
 /// Carries out exchanges: owns the thread that does all that libcurl does.
-// @unchecked Sendable: `transfers` and `held` are only touched on the loop's own thread; the rest is constant or locked.
+// @unchecked Sendable: the variables are only touched on the loop's own thread; the rest is constant or locked.
 final class Loop: @unchecked Sendable {
     /// What other threads want of the loop's.
     enum Call {
@@ -50,12 +50,14 @@ final class Loop: @unchecked Sendable {
 
     private var transfers: [OpaquePointer: Transfer] = [:]
     private var handles: [ObjectIdentifier: OpaquePointer] = [:]
+    private var spareHandles: SpareHandles
     /// The transfers that have gathered bytes, and since when the first has.
     private var gathering: (transfers: [Transfer], since: UInt64) = ([], 0)
 
     /// `make` gives a new multi handle; nil when there cannot be one now.
     init(_ options: CurlTransport.Options, make: @escaping @Sendable () -> OpaquePointer? = Loop.makeWakeable) {
         (self.options, self.make) = (options, make)
+        spareHandles = SpareHandles(options)
     }
 
     // MARK: On any thread
@@ -121,6 +123,7 @@ final class Loop: @unchecked Sendable {
         inbox.withLock { $0.multi = nil }
         for transfer in transfers.values { lanner_curl_multi_remove(multi, transfer.handle.easy) }
         (transfers, handles, gathering) = ([:], [:], ([], 0))
+        spareHandles.drain()
         lanner_curl_multi_free(multi)
     }
 
@@ -169,7 +172,10 @@ final class Loop: @unchecked Sendable {
     private func begin(_ exchange: CurlExchange, _ multi: OpaquePointer) {
         guard !exchange.isOver else { return forget(exchange) }
         do throws(TransportFailure) {
-            let transfer = try Transfer(exchange, options, loop: self, pool: pool)
+            guard let handle = spareHandles.take(isLimited: exchange.request.isLimited) else {
+                throw TransportFailure(.unavailable, "There is no memory left.")
+            }
+            let transfer = try Transfer(exchange, handle, userAgent: options.userAgent, loop: self, pool: pool)
             let easy = transfer.handle.easy
             let result = lanner_curl_multi_add(multi, easy)
             guard result == 0 else {
@@ -210,6 +216,8 @@ final class Loop: @unchecked Sendable {
         while let easy = lanner_curl_multi_next_done(multi, &code) {
             guard let transfer = remove(easy, multi) else { continue }
             transfer.finish(code)
+            // What libcurl keeps of a failure is nothing for another transfer.
+            if code == 0 { spareHandles.give(transfer.handle) }
             forget(transfer.exchange)
         }
     }

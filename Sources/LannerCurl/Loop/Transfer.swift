@@ -16,19 +16,16 @@ final class Transfer {
 
     /// Throws when the request cannot be sent.
     init(
-        _ exchange: CurlExchange, _ options: CurlTransport.Options, loop: Loop, pool: SlabPool
+        _ exchange: CurlExchange, _ handle: Handle, userAgent: String, loop: Loop, pool: SlabPool
     ) throws(TransportFailure) {
         let address = try TransportRules.address(of: exchange.request.url)
-        let header = try Self.header(exchange.request.fields, userAgent: options.userAgent)
-        guard let handle = Handle() else { throw TransportFailure(.unavailable, "There is no memory left.") }
+        let header = try Self.header(exchange.request.fields, userAgent: userAgent)
         self.exchange = exchange
         self.handle = handle
         self.loop = loop
         host = address.host
         gatherer = Gatherer(pool)
-        handle.prepare(options)
-        let seconds = TransportRules.seconds(exchange.request.timeout)
-        handle.aim(at: address, within: seconds, isLimited: exchange.request.isLimited)
+        handle.aim(at: address, within: TransportRules.seconds(exchange.request.timeout))
         handle.setHeader(header)
         let own = Unmanaged.passUnretained(self).toOpaque()
         handle.setReceiver(LANNER_CURL_HEADER_FUNCTION, LANNER_CURL_HEADER_CONTEXT, takeLine, own)

@@ -1,0 +1,30 @@
+/// Handles whose transfers have ended well, for the next ones: to make a handle and tell it what is the same for all
+/// transfers takes longer than to aim it. Only on the loop's thread.
+struct SpareHandles {
+    /// What a few downloads use at once. Each has some kilobytes.
+    private static let limit = 16
+
+    private let options: CurlTransport.Options
+    private var spare: [Handle] = []
+
+    init(_ options: CurlTransport.Options) {
+        self.options = options
+    }
+
+    /// One to be aimed; nil when there is no memory.
+    mutating func take(isLimited: Bool) -> Handle? {
+        // The size of its buffer is that of its making.
+        if !isLimited, let handle = spare.popLast() { return handle }
+        return Handle(options, isLimited: isLimited)
+    }
+
+    /// Keeps a handle, unless there are enough; it is not in the loop's handle any more.
+    mutating func give(_ handle: Handle) {
+        guard spare.count < Self.limit, !handle.isLimited, handle.forgetTransfer() else { return }
+        spare.append(handle)
+    }
+
+    mutating func drain() {
+        spare = []
+    }
+}
