@@ -36,15 +36,16 @@ final class Transfer {
     /// The lines as libcurl takes them: one with nothing behind the colon would remove a field, so that an empty value
     /// is written with a semicolon. `Accept` is one libcurl adds unless told not to.
     private static func header(_ fields: HeaderFields, userAgent: String) throws(TransportFailure) -> [String] {
-        var fields = fields
-        if fields["User-Agent"] == nil { fields.append("User-Agent", userAgent) }
         var lines = fields["Accept"] == nil ? ["Accept:"] : []
-        for field in fields.fields {
-            try TransportRules.check(field)
-            let value = FieldText.trimmed(field.value)
-            lines.append(value.isEmpty ? field.name + ";" : field.name + ": " + String(decoding: value, as: UTF8.self))
-        }
+        for field in fields.fields { lines.append(try line(field)) }
+        if fields["User-Agent"] == nil { lines.append(try line(.init(name: "User-Agent", value: userAgent))) }
         return lines
+    }
+
+    private static func line(_ field: HeaderFields.Field) throws(TransportFailure) -> String {
+        try TransportRules.check(field)
+        let value = Substring(FieldText.trimmed(Substring(field.value).utf8))
+        return value.isEmpty ? field.name + ";" : field.name + ": " + value
     }
 
     // MARK: What comes
