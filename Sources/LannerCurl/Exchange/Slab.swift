@@ -60,7 +60,7 @@ final class SlabPool: @unchecked Sendable {
 /// Gathers the small pieces that libcurl hands over, so that they cross threads as few large ones.
 struct Gatherer {
     /// Smaller pieces are copied out, so that a trickle does not keep whole slabs.
-    private static let smallest = 16 << 10
+    static let smallest = 16 << 10
 
     private let pool: SlabPool
     private var slab: Slab?

@@ -11,6 +11,8 @@ final class Transfer {
     private var reader = HeadReader()
     private var gatherer: Gatherer
     private var hasLength = false
+    /// How long the body is, where that is known.
+    private var length: Int64?
     /// Why the transfer was given up from inside; libcurl only says that it was.
     private var refusal: TransportFailure?
 
@@ -67,6 +69,11 @@ final class Transfer {
             flush()
             return Int(LANNER_CURL_HOLD)
         }
+        if bytes.count < Gatherer.smallest, Int64(bytes.count) == length {
+            // All there is: nothing else is to be waited for.
+            exchange.post(.bytes(Data(bytes)))
+            return bytes.count
+        }
         if gatherer.count == 0 { loop.gathered(self) }
         gatherer.append(bytes) { exchange.post(.bytes($0)) }
         return bytes.count
@@ -80,6 +87,7 @@ final class Transfer {
     private func reportHead() throws(TransportFailure) {
         guard let head = try reader.take() else { return }
         hasLength = head.fields["Content-Length"] != nil
+        length = ContentLength(fields: head.fields).value
         if case .part(let range, _) = ContentRange(fields: head.fields) { gatherer.begin(at: range.lowerBound) }
         exchange.post(.head(head))
     }
