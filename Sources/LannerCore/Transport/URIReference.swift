@@ -12,42 +12,71 @@ package struct URIReference: Sendable, Hashable {
     package var fragment: String?
 
     /// Takes a string apart; joined again, the parts give the same string.
-    package init(_ text: String) { self.init(Array(text.utf8)[...]) }
+    package init(_ text: String) { self.init(Parts(Array(text.utf8)[...])) }
 
-    /// The same with the bytes of a string.
-    init(_ text: FieldText.Bytes) {
-        var rest = text
-        fragment = Self.cut(&rest, after: UInt8(ascii: "#"))
-        query = Self.cut(&rest, after: UInt8(ascii: "?"))
-        if let colon = rest.firstIndex(of: UInt8(ascii: ":")), Self.isScheme(rest[..<colon]) {
-            scheme = String(decoding: rest[..<colon], as: UTF8.self)
-            rest = rest[(colon + 1)...]
-        }
-        if rest.starts(with: "//".utf8) {
-            rest = rest.dropFirst(2)
-            let end = rest.firstIndex(of: UInt8(ascii: "/")) ?? rest.endIndex
-            authority = String(decoding: rest[..<end], as: UTF8.self)
-            rest = rest[end...]
-        }
-        path = String(decoding: rest, as: UTF8.self)
-    }
-
-    /// Removes everything from the first such byte on; what stood behind it is the result.
-    private static func cut(_ rest: inout FieldText.Bytes, after mark: UInt8) -> String? {
-        guard let index = rest.firstIndex(of: mark) else { return nil }
-        defer { rest = rest[..<index] }
-        return String(decoding: rest[(index + 1)...], as: UTF8.self)
-    }
-
-    private static func isScheme(_ bytes: FieldText.Bytes) -> Bool {
-        guard let first = bytes.first, FieldText.isLetter(first) else { return false }
-        return bytes.allSatisfy { FieldText.isLetter($0) || FieldText.isDigit($0) || "+-.".utf8.contains($0) }
+    init(_ parts: Parts) {
+        func text(_ bytes: FieldText.Bytes) -> String { String(decoding: bytes, as: UTF8.self) }
+        scheme = parts.scheme.map(text)
+        authority = parts.authority.map(text)
+        path = text(parts.path)
+        query = parts.query.map(text)
+        fragment = parts.fragment.map(text)
     }
 
     /// The parts joined (5.3).
     package var text: String {
         (scheme.map { $0 + ":" } ?? "") + (authority.map { "//" + $0 } ?? "") + path
             + (query.map { "?" + $0 } ?? "") + (fragment.map { "#" + $0 } ?? "")
+    }
+}
+
+extension URIReference {
+    /// The parts where they lie in the bytes of a string: most are only looked at.
+    struct Parts {
+        var scheme: FieldText.Bytes?
+        var authority: FieldText.Bytes?
+        var path: FieldText.Bytes
+        var query: FieldText.Bytes?
+        var fragment: FieldText.Bytes?
+
+        init(_ text: FieldText.Bytes) {
+            let slash = UInt8(ascii: "/")
+            path = text
+            fragment = Self.cut(&path, after: UInt8(ascii: "#"))
+            query = Self.cut(&path, after: UInt8(ascii: "?"))
+            if let colon = path.firstIndex(of: UInt8(ascii: ":")), Self.isScheme(path[..<colon]) {
+                scheme = path[..<colon]
+                path = path[(colon + 1)...]
+            }
+            if path.first == slash, path.dropFirst().first == slash {
+                path = path.dropFirst(2)
+                let end = path.firstIndex(of: slash) ?? path.endIndex
+                authority = path[..<end]
+                path = path[end...]
+            }
+        }
+
+        /// Those of a reference, which joined might be others.
+        init(_ reference: URIReference) {
+            func bytes(_ text: String) -> FieldText.Bytes { Array(text.utf8)[...] }
+            scheme = reference.scheme.map(bytes)
+            authority = reference.authority.map(bytes)
+            path = bytes(reference.path)
+            query = reference.query.map(bytes)
+            fragment = reference.fragment.map(bytes)
+        }
+
+        /// Removes everything from the first such byte on; what stood behind it is the result.
+        private static func cut(_ rest: inout FieldText.Bytes, after mark: UInt8) -> FieldText.Bytes? {
+            guard let index = rest.firstIndex(of: mark) else { return nil }
+            defer { rest = rest[..<index] }
+            return rest[(index + 1)...]
+        }
+
+        private static func isScheme(_ bytes: FieldText.Bytes) -> Bool {
+            guard let first = bytes.first, FieldText.isLetter(first) else { return false }
+            return bytes.allSatisfy { FieldText.isLetter($0) || FieldText.isDigit($0) || "+-.".utf8.contains($0) }
+        }
     }
 }
 

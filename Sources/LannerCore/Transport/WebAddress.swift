@@ -55,63 +55,73 @@ extension WebAddress {
 
     /// Reads an absolute URL.
     package init(_ text: String) throws(Refusal) {
-        try self.init(Self.reference(text))
+        try self.init(Self.parts(text))
     }
 
     /// Reads a reference as it came in `Location`, relative to this address.
     package func resolving(_ location: String) throws(Refusal) -> WebAddress {
-        try WebAddress(Self.reference(location).resolved(against: URIReference(text)))
+        let reference = URIReference(try Self.parts(location)).resolved(against: URIReference(text))
+        return try WebAddress(URIReference.Parts(reference))
     }
 
-    private init(_ reference: URIReference) throws(Refusal) {
-        guard let scheme = reference.scheme?.lowercased() else { throw Refusal(reason: "has no scheme") }
-        guard scheme == "http" || scheme == "https" else {
-            throw Refusal(reason: "has the scheme “\(scheme)”; only http and https can be downloaded")
+    private init(_ parts: URIReference.Parts) throws(Refusal) {
+        scheme = try Self.scheme(parts.scheme)
+        let authority = try Authority(parts.authority ?? [])
+        host = authority.host
+        port = authority.port == Self.defaultPort(scheme) ? nil : authority.port
+        userInfo = authority.userInfo
+        text = try Self.joined(scheme, host, port, parts)
+    }
+
+    private static func joined(
+        _ scheme: String, _ host: String, _ port: Int?, _ parts: URIReference.Parts
+    ) throws(Refusal) -> String {
+        let slash = UInt8(ascii: "/")
+        var bytes: [UInt8] = []
+        // With room for the marks and a port.
+        bytes.reserveCapacity(scheme.utf8.count + host.utf8.count + parts.path.count + (parts.query?.count ?? 0) + 12)
+        bytes += scheme.utf8
+        bytes += [UInt8(ascii: ":"), slash, slash]
+        bytes += host.utf8
+        if let port { bytes += ":\(port)".utf8 }
+        if parts.path.first != slash { bytes.append(slash) }
+        encode(parts.path, into: &bytes)
+        if let query = parts.query {
+            bytes.append(UInt8(ascii: "?"))
+            encode(query, into: &bytes)
         }
-        let authority = try Authority(reference.authority ?? "")
-        self.scheme = scheme
-        self.host = authority.host
-        self.port = authority.port == Self.defaultPort(scheme) ? nil : authority.port
-        self.userInfo = authority.userInfo
-        let path = reference.path.utf8.starts(with: "/".utf8) ? reference.path : "/" + reference.path
-        let target = reference.query.map { Self.encoded(path) + "?" + Self.encoded($0) } ?? Self.encoded(path)
-        text = Self.joined(scheme, host, port, target)
-        guard text.utf8.count <= Self.longest else { throw Self.tooLong }
+        guard bytes.count <= longest else { throw tooLong }
+        return String(decoding: bytes, as: UTF8.self)
     }
 
-    private static func joined(_ scheme: String, _ host: String, _ port: Int?, _ target: String) -> String {
-        var text = scheme
-        // With room for the marks and a port: to grow takes longer than all the rest.
-        text.reserveCapacity(scheme.utf8.count + host.utf8.count + target.utf8.count + "://:65535".utf8.count)
-        text += "://"
-        text += host
-        if let port { text += ":" + String(port) }
-        text += target
-        return text
+    private static func scheme(_ bytes: FieldText.Bytes?) throws(Refusal) -> String {
+        guard let bytes else { throw Refusal(reason: "has no scheme") }
+        if FieldText.equal(bytes, "http") { return "http" }
+        if FieldText.equal(bytes, "https") { return "https" }
+        let scheme = String(decoding: bytes, as: UTF8.self).lowercased()
+        throw Refusal(reason: "has the scheme “\(scheme)”; only http and https can be downloaded")
     }
 
-    private static func reference(_ text: String) throws(Refusal) -> URIReference {
+    private static func parts(_ text: String) throws(Refusal) -> URIReference.Parts {
         let bytes = FieldText.trimmed(text)
         guard bytes.count <= longest else { throw tooLong }
         guard bytes.allSatisfy({ $0 >= 0x20 && $0 != 0x7F }) else { throw Refusal(reason: "has a control character") }
-        return URIReference(bytes)
+        return URIReference.Parts(bytes)
     }
 
     private static let tooLong = Refusal(reason: "is longer than \(longest) bytes")
 
     /// Percent-encodes what may not stand in a path or a query; servers do send spaces and UTF-8 (RFC 3986, 3.3, 3.4).
-    private static func encoded(_ part: String) -> String {
-        if part.utf8.allSatisfy(isAllowed) { return part }
-        var result: [UInt8] = []
-        let bytes = Array(part.utf8)
-        for (index, byte) in bytes.enumerated() {
-            if isAllowed(byte) || byte == UInt8(ascii: "%") && isEscape(bytes[index...]) {
+    private static func encode(_ part: FieldText.Bytes, into result: inout [UInt8]) {
+        if part.allSatisfy(isAllowed) { return result += part }
+        for index in part.indices {
+            let byte = part[index]
+            if isAllowed(byte) || byte == UInt8(ascii: "%") && isEscape(part[index...]) {
                 result.append(byte)
             } else {
                 result += [UInt8(ascii: "%"), hexDigits[Int(byte >> 4)], hexDigits[Int(byte & 15)]]
             }
         }
-        return String(decoding: result, as: UTF8.self)
     }
 
     private static func isEscape(_ bytes: ArraySlice<UInt8>) -> Bool {
@@ -141,8 +151,8 @@ private struct Authority {
     var host: String
     var port: Int?
 
-    init(_ text: String) throws(WebAddress.Refusal) {
-        var bytes = Array(text.utf8)[...]
+    init(_ text: FieldText.Bytes) throws(WebAddress.Refusal) {
+        var bytes = text
         // The last `@`: an earlier one can only be part of a password that was not encoded.
         if let at = bytes.lastIndex(of: UInt8(ascii: "@")) {
             userInfo = String(decoding: bytes[..<at], as: UTF8.self)

@@ -51,7 +51,8 @@ import Testing
             ("//h:x/", nil),
             ("//h:0/", nil), ("//h:65536/", nil), ("//h:-1/", nil), ("//h:99999999999999999999/", nil),
             ("//h:1:2/", nil),
-            ("https:next", nil), ("ftp://h/x", nil), ("file:///etc/passwd", nil), ("data:,x", nil),
+            ("https:next", nil), ("https:/..//other.org/x", nil), ("ftp://h/x", nil), ("file:///etc/passwd", nil),
+            ("data:,x", nil),
             ("javascript:x", nil),
             ("/a\r\nb", nil), ("/a\0b", nil), ("/a\tb", nil), ("//h\r\n/", nil), ("/\u{7F}", nil),
         ] as [(String, String?)])
