@@ -67,7 +67,7 @@ public struct HeaderFields: Sendable, Hashable {
         var (left, right) = (left, right)
         return left.withUTF8 { left in
             right.withUTF8 { right in
-                left.indices.allSatisfy { FieldText.lowercased(left[$0]) == FieldText.lowercased(right[$0]) }
+                zip(left, right).allSatisfy { $0 == $1 || FieldText.lowercased($0) == FieldText.lowercased($1) }
             }
         }
     }
