@@ -33,7 +33,7 @@ struct HeadReader {
         }
         let line = Self.withoutEnd(line)
         switch state {
-        case .empty, .whole: return begin(ArraySlice(line))
+        case .empty, .whole: return begin(line)
         case .open(var head):
             state = .empty
             if line.isEmpty {
@@ -63,7 +63,7 @@ struct HeadReader {
     }
 
     /// A status line (RFC 9112, 4); the reason phrase may be missing, the space before it as well.
-    private mutating func begin(_ line: ArraySlice<UInt8>) -> TransportFailure? {
+    private mutating func begin(_ line: Bytes) -> TransportFailure? {
         let words = line.split(separator: UInt8(ascii: " "), maxSplits: 2)
         guard line.starts(with: "HTTP/".utf8) else {
             // A trailer behind a body without bytes, or the empty line behind it.
@@ -84,9 +84,8 @@ struct HeadReader {
         if let first = line.first, FieldText.isSpace(first) {
             head.fields.continueLast(with: text(FieldText.trimmed(line)))
         } else if let colon = line.firstIndex(of: UInt8(ascii: ":")) {
-            let name = text(line[..<colon])
-            guard FieldText.isToken(name) else { return }
-            head.fields.append(name, text(FieldText.trimmed(line[(colon + 1)...])))
+            guard FieldText.isToken(line[..<colon]) else { return }
+            head.fields.append(text(line[..<colon]), text(FieldText.trimmed(line[(colon + 1)...])))
         }
     }
 
@@ -98,7 +97,8 @@ struct HeadReader {
     }
 
     /// UTF-8, or else Latin-1, as older servers have it.
-    private static func text(_ bytes: some Collection<UInt8>) -> String {
+    private static func text(_ bytes: Bytes) -> String {
+        let bytes = UnsafeRawBufferPointer(rebasing: bytes)
         let text = String(decoding: bytes, as: UTF8.self)
         if bytes.allSatisfy({ $0 < 0x80 }) || text.utf8.elementsEqual(bytes) { return text }
         return String(String.UnicodeScalarView(bytes.map { Unicode.Scalar($0) }))
