@@ -8,25 +8,21 @@ package enum ContentLength: Sendable, Hashable {
     case contradictory
 
     package init(fields: HeaderFields) {
-        if fields[Self.name] == nil {
+        let lines = fields.values(of: "Content-Length")
+        if lines.isEmpty {
             self = .unknown
-        } else if let value = Self.only(fields) ?? Self.agreed(fields) {
+        } else if let value = Self.number(lines) {
             self = fields.isTransferCoded ? .unknown : .bytes(value)
         } else {
             self = .contradictory
         }
     }
 
-    private static let name = "Content-Length"
-
-    /// The number where there is nothing else, as nearly always.
-    private static func only(_ fields: HeaderFields) -> Int64? {
-        fields.onlyValue(of: name).flatMap { FieldText.decimal($0.utf8) }
-    }
-
     /// The one that all members of all lines are.
-    private static func agreed(_ fields: HeaderFields) -> Int64? {
-        FieldText.members(fields.values(of: name)).map { FieldText.decimal($0) }.agreed ?? nil
+    private static func number(_ lines: [String]) -> Int64? {
+        // As nearly always.
+        if lines.count == 1, let number = FieldText.decimal(lines[0].utf8) { return number }
+        return FieldText.members(lines).map { FieldText.decimal($0) }.agreed ?? nil
     }
 
     /// The number, where there is exactly one.

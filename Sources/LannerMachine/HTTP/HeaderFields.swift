@@ -40,8 +40,7 @@ public struct HeaderFields: Sendable, Hashable {
 
     /// The value of a name that has one: none when its lines contradict each other.
     func onlyValue(of name: String) -> String? {
-        guard let value = self[name] else { return nil }
-        return places(of: name).allSatisfy { fields[$0].value == value } ? value : nil
+        values(of: name).agreed
     }
 
     /// The indices of the lines of a name. Most are told apart by their lengths.
