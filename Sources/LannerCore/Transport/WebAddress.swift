@@ -83,7 +83,10 @@ extension WebAddress {
         bytes += scheme.utf8
         bytes += [UInt8(ascii: ":"), slash, slash]
         bytes += host.utf8
-        if let port { bytes += ":\(port)".utf8 }
+        if let port {
+            bytes.append(UInt8(ascii: ":"))
+            bytes += String(port).utf8
+        }
         if parts.path.first != slash { bytes.append(slash) }
         encode(parts.path, into: &bytes)
         if let query = parts.query {
@@ -180,7 +183,14 @@ private struct Authority {
             return bytes.contains(UInt8(ascii: ":")) && bytes.last == UInt8(ascii: "]")
                 && bytes.dropFirst().dropLast().allSatisfy { WebAddress.isHexDigit($0) || ":.".utf8.contains($0) }
         }
-        return bytes.allSatisfy { FieldText.isLetter($0) || FieldText.isDigit($0) || "-._".utf8.contains($0) }
+        return bytes.allSatisfy(isOfName)
+    }
+
+    private static func isOfName(_ byte: UInt8) -> Bool {
+        switch byte {
+        case UInt8(ascii: "-"), UInt8(ascii: "."), UInt8(ascii: "_"): true
+        case _: FieldText.isLetter(byte) || FieldText.isDigit(byte)
+        }
     }
 
     private static func port(_ bytes: ArraySlice<UInt8>) throws(WebAddress.Refusal) -> Int? {
