@@ -11,8 +11,6 @@ final class Transfer {
     private var reader = HeadReader()
     private var gatherer: Gatherer
     private var hasLength = false
-    /// How long the body is, where that is known.
-    private var length: Int64?
     /// Why the transfer was given up from inside; libcurl only says that it was.
     private var refusal: TransportFailure?
 
@@ -69,7 +67,7 @@ final class Transfer {
             flush()
             return Int(LANNER_CURL_HOLD)
         }
-        if bytes.count < Gatherer.smallest, Int64(bytes.count) == length {
+        if bytes.count < Gatherer.smallest, reader.length == .bytes(Int64(bytes.count)) {
             // All there is: nothing else is to be waited for.
             exchange.post(.bytes(Data(bytes)))
             return bytes.count
@@ -87,7 +85,6 @@ final class Transfer {
     private func reportHead() throws(TransportFailure) {
         guard let head = try reader.take() else { return }
         hasLength = head.fields["Content-Length"] != nil
-        length = ContentLength(fields: head.fields).value
         if case .part(let range, _) = ContentRange(fields: head.fields) { gatherer.begin(at: range.lowerBound) }
         exchange.post(.head(head))
     }

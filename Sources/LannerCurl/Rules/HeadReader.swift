@@ -23,6 +23,8 @@ struct HeadReader {
 
     private var state = State.empty
     private var size = 0
+    /// How long the body of the head that was taken is.
+    private(set) var length = ContentLength.unknown
 
     /// Adds a line, its end included; says why when the response is refused.
     mutating func add(_ line: UnsafeRawBufferPointer) -> TransportFailure? {
@@ -55,7 +57,8 @@ struct HeadReader {
         case .whole(let head):
             state = .taken
             guard head.status >= 200 else { throw .notFinal(head.status) }
-            if case .contradictory = ContentLength(fields: head.fields) {
+            length = ContentLength(fields: head.fields)
+            if case .contradictory = length {
                 throw .contradictoryLength(head.fields.values(of: "Content-Length").joined(separator: ", "))
             }
             return head
@@ -75,8 +78,15 @@ struct HeadReader {
                 .malformedResponse, "The status line has no status: \(FieldText.shown(Self.text(line)))")
         }
         size = line.count
-        state = .open(ResponseHead(status: Int(status)))
+        state = .open(ResponseHead(status: Int(status), fields: Self.room()))
         return nil
+    }
+
+    /// No fields yet, and memory for as many as most answers have.
+    private static func room() -> HeaderFields {
+        var fields: [HeaderFields.Field] = []
+        fields.reserveCapacity(16)
+        return HeaderFields(fields)
     }
 
     /// A field (RFC 9112, 5), or what goes on with the one before (obs-fold, 5.2).
