@@ -139,7 +139,7 @@ extension DownloadRecord {
         encodeLink(into: &writer)
         encodeExchange(into: &writer)
         encodeDigests(into: &writer)
-        return Data(writer.bytes)
+        return writer.bytes
     }
 
     private func encodeLink(into writer: inout RecordWriter) {
@@ -172,13 +172,18 @@ extension DownloadRecord {
         if priority != .normal { writer.put(Tag.priority, Int64(priority.rawValue)) }
         writer.put(Tag.maximumBytesPerSecond, maximumBytesPerSecond)
         writer.put(Tag.context, context)
+        if !metadata.isEmpty { encodeMetadata(into: &writer) }
+        writer.put(Tag.directory, place.directory)
+        if hasDestination { writer.put(Tag.hasDestination, 1) }
+        writer.put(Tag.conflictPolicy, conflictPolicy?.rawValue)
+    }
+
+    /// In an order that is the same every time.
+    private func encodeMetadata(into writer: inout RecordWriter) {
         for (name, value) in metadata.sorted(by: { $0.key < $1.key }) {
             writer.put(Tag.metadataName, name)
             writer.put(Tag.metadataValue, value)
         }
-        writer.put(Tag.directory, place.directory)
-        if hasDestination { writer.put(Tag.hasDestination, 1) }
-        writer.put(Tag.conflictPolicy, conflictPolicy?.rawValue)
     }
 
     private func encode(_ saved: Saved, into writer: inout RecordWriter) {
@@ -196,8 +201,8 @@ extension DownloadRecord {
         if saved.isOfOtherURL { writer.put(Tag.isOfOtherURL, 1) }
         if saved.isLeftover { writer.put(Tag.isLeftover, 1) }
         writer.put(Tag.generation, Int64(saved.generation))
-        writer.put(Tag.written, saved.written.bounds)
-        writer.put(Tag.synced, saved.synced.bounds)
+        writer.put(Tag.written, saved.written.ranges)
+        writer.put(Tag.synced, saved.synced.ranges)
         writer.put(Tag.total, saved.total)
         writer.put(Tag.resumeData, saved.resumeData.map { Data($0.bytes) })
         writer.put(Tag.resumeDataHeld, saved.resumeData?.held)
@@ -319,9 +324,6 @@ extension DownloadRecord {
 }
 
 extension ByteRanges {
-    /// The bounds of the ranges, one after the other.
-    fileprivate var bounds: [Int64] { ranges.flatMap { [$0.lowerBound, $0.upperBound] } }
-
     /// Ranges from bounds; pairs that make no sense are left out.
     fileprivate init(bounds: [Int64]) {
         self.init(

@@ -3,43 +3,47 @@ import Foundation
 /// Writes a record: fields of a tag, a length and bytes, in any order, so that a later version can add some and an
 /// earlier one can pass over them. Numbers are little-endian, texts UTF-8.
 struct RecordWriter {
-    private(set) var bytes: [UInt8] = []
+    private var writer: ByteWriter
 
-    init(capacity: Int = 256) {
-        bytes.reserveCapacity(capacity)
+    init(capacity: Int = 512) {
+        writer = ByteWriter(capacity: capacity)
     }
+
+    /// What was written.
+    var bytes: Data { writer.withBytes { Data($0) } }
 
     mutating func put(_ tag: UInt8, _ text: String?) {
         guard let text else { return }
-        head(tag, text.utf8.count)
-        bytes.append(contentsOf: text.utf8)
+        field(tag, text.utf8.count) { $0.put(text) }
     }
 
     mutating func put(_ tag: UInt8, _ number: Int64?) {
         guard let number else { return }
-        head(tag, 8)
-        append(UInt64(bitPattern: number))
+        field(tag, 8) { $0.put(number) }
     }
 
     mutating func put(_ tag: UInt8, _ data: Data?) {
         guard let data else { return }
-        head(tag, data.count)
-        data.withUnsafeBytes { bytes.append(contentsOf: $0) }
+        field(tag, data.count) { field in data.withUnsafeBytes { field.put($0) } }
     }
 
-    mutating func put(_ tag: UInt8, _ numbers: [Int64]) {
-        guard !numbers.isEmpty else { return }
-        head(tag, numbers.count * 8)
-        for number in numbers { append(UInt64(bitPattern: number)) }
+    /// The bounds of ranges, one after the other.
+    mutating func put(_ tag: UInt8, _ ranges: [Range<Int64>]) {
+        guard !ranges.isEmpty else { return }
+        field(tag, ranges.count * 16) { field in
+            for range in ranges {
+                field.put(range.lowerBound)
+                field.put(range.upperBound)
+            }
+        }
     }
 
-    private mutating func head(_ tag: UInt8, _ count: Int) {
-        bytes.append(tag)
-        append(UInt32(clamping: count))
-    }
-
-    private mutating func append(_ word: some FixedWidthInteger) {
-        withUnsafeBytes(of: word.littleEndian) { bytes.append(contentsOf: $0) }
+    private mutating func field(_ tag: UInt8, _ count: Int, _ write: (inout ByteCursor) -> Void) {
+        writer.append(5 + count) { field in
+            field.put(tag)
+            field.put(UInt32(clamping: count))
+            write(&field)
+        }
     }
 }
 

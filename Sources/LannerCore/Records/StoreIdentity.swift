@@ -24,7 +24,7 @@ struct StoreIdentity: Sendable, Equatable {
         var writer = RecordWriter(capacity: 32)
         writer.put(Tag.token, Int64(bitPattern: token))
         writer.put(Tag.lastID, Int64(bitPattern: lastID))
-        return Data(writer.bytes)
+        return writer.bytes
     }
 
     init(token: UInt64) {

@@ -20,14 +20,16 @@ struct FrameWriter {
         _ changes: some Collection<StoreChange>, sequence: UInt64, followsSync: Bool = false
     ) throws(FileError) {
         buffer.appendFrame(changes, sequence: sequence, followsSync: followsSync)
-        if buffer.bytes.count >= Self.pieceSize { try flush() }
+        if buffer.count >= Self.pieceSize { try flush() }
     }
 
     /// Hands what was gathered to the kernel.
     mutating func flush() throws(FileError) {
-        if buffer.bytes.isEmpty { return }
-        try file.write(buffer.bytes, at: end)
-        end += Int64(buffer.bytes.count)
+        if buffer.count == 0 { return }
+        try buffer.withBytes { bytes in
+            Result { () throws(FileError) in try file.write(bytes, at: end) }
+        }.get()
+        end += Int64(buffer.count)
         buffer.removeAll()
     }
 }

@@ -72,63 +72,68 @@ enum StoreFileKind: String, Sendable {
 
 /// Bytes in the store's format that wait to be written.
 struct FrameBuffer {
-    private(set) var bytes: [UInt8] = []
+    private var writer = ByteWriter()
 
-    mutating func removeAll() {
-        bytes.removeAll(keepingCapacity: true)
-    }
+    var count: Int { writer.count }
+
+    var bytes: [UInt8] { withBytes { Array($0) } }
+
+    /// Calls with the bytes.
+    func withBytes<Result>(_ body: (UnsafeRawBufferPointer) -> Result) -> Result { writer.withBytes(body) }
+
+    mutating func removeAll() { writer.removeAll() }
 
     mutating func appendHeader(_ kind: StoreFileKind, base: UInt64) {
-        let start = bytes.count
-        append(kind.magic)
-        append(StoreFormat.version)
-        append(checksum(from: start))
-        append(base)
-        append(checksum(from: start + StoreFormat.preambleSize))
+        writer.append(StoreFormat.headerSize) { header in
+            let start = header.place
+            header.put(kind.magic)
+            header.put(StoreFormat.version)
+            header.put(header.checksum(from: start))
+            let baseStart = header.place
+            header.put(base)
+            header.put(header.checksum(from: baseStart))
+        }
     }
 
     /// Appends a frame; its size must have been found to fit.
     mutating func appendFrame(_ changes: some Collection<StoreChange>, sequence: UInt64, followsSync: Bool = false) {
-        let start = bytes.count
-        append(StoreFormat.mark)
-        bytes.append(contentsOf: repeatElement(0, count: StoreFormat.frameHeaderSize - 4))
-        let payload = bytes.count
-        for change in changes { append(change) }
-        let length = UInt32(truncatingIfNeeded: bytes.count - payload)
-        set(followsSync ? length | StoreFormat.followsSync : length, at: start + 4)
-        set(sequence, at: start + 8)
-        set(checksum(from: payload), at: start + 16)
-        set(checksum(from: start, to: start + 20), at: start + 20)
+        guard let size = StoreFormat.frameSize(changes) else { return }
+        writer.append(size) { frame in
+            var header = frame
+            frame.skip(StoreFormat.frameHeaderSize)
+            let payload = frame.place
+            for change in changes { frame.put(change) }
+            let length = UInt32(truncatingIfNeeded: size - StoreFormat.frameHeaderSize)
+            let start = header.place
+            header.put(StoreFormat.mark)
+            header.put(followsSync ? length | StoreFormat.followsSync : length)
+            header.put(sequence)
+            header.put(frame.checksum(from: payload))
+            header.put(header.checksum(from: start))
+        }
     }
+}
 
-    private mutating func append(_ change: StoreChange) {
+extension ByteCursor {
+    fileprivate mutating func put(_ change: StoreChange) {
         switch change {
         case .put(let key, let value):
-            append(StoreFormat.put, key, valueSize: value.count)
-            value.withUnsafeBytes { bytes.append(contentsOf: $0) }
+            put(StoreFormat.put, key, valueSize: value.count)
+            value.withUnsafeBytes { put($0) }
         case .remove(let key):
-            append(StoreFormat.remove, key, valueSize: 0)
+            put(StoreFormat.remove, key, valueSize: 0)
         }
     }
 
-    private mutating func append(_ kind: UInt8, _ key: String, valueSize: Int) {
-        bytes.append(kind)
-        append(UInt32(truncatingIfNeeded: key.utf8.count))
-        append(UInt32(truncatingIfNeeded: valueSize))
-        bytes.append(contentsOf: key.utf8)
+    private mutating func put(_ kind: UInt8, _ key: String, valueSize: Int) {
+        put(kind)
+        put(UInt32(truncatingIfNeeded: key.utf8.count))
+        put(UInt32(truncatingIfNeeded: valueSize))
+        put(key)
     }
 
-    private mutating func append(_ number: some FixedWidthInteger) {
-        withUnsafeBytes(of: number.littleEndian) { bytes.append(contentsOf: $0) }
-    }
-
-    private mutating func set<Number: FixedWidthInteger>(_ number: Number, at offset: Int) {
-        bytes.withUnsafeMutableBytes {
-            $0.storeBytes(of: number.littleEndian, toByteOffset: offset, as: Number.self)
-        }
-    }
-
-    private func checksum(from start: Int, to end: Int? = nil) -> UInt32 {
-        bytes.withUnsafeBytes { CRC32C.checksum(UnsafeRawBufferPointer(rebasing: $0[start..<(end ?? bytes.count)])) }
+    /// Of what was written since.
+    fileprivate func checksum(from start: UnsafeMutableRawPointer) -> UInt32 {
+        CRC32C.checksum(UnsafeRawBufferPointer(start: start, count: place - start))
     }
 }
