@@ -36,6 +36,9 @@ extension EngineState {
     /// The downloads of the present context.
     var scope: Scope { scopes[context] ?? Scope() }
 
+    /// What they sum up to.
+    var totals: Totals { scopes[context]?.totals ?? Totals() }
+
     /// Whether downloads of a context may not run now.
     func isShelved(_ context: String?) -> Bool { isShutDown || context != self.context }
 }

@@ -114,7 +114,7 @@ extension EngineState {
 
     /// What is to be told of the tasks of the present context. Before their end all is told.
     fileprivate mutating func wholeNews(at now: Duration, isMoved: Bool) -> WholeNews {
-        let totals = scope.totals
+        let totals = totals
         var news = WholeNews(observers: observers.all, wasWithheld: pace.isWithheld)
         if isMoved { news.take(pace.note(at: now, every: progressInterval, isLast: totals.isAtRest), totals) }
         if totals.status != toldStatus {
@@ -128,7 +128,7 @@ extension EngineState {
     fileprivate mutating func withheldNews(at now: Duration) -> WholeNews? {
         guard let verdict = pace.wake(at: now, every: progressInterval) else { return nil }
         var news = WholeNews(observers: observers.all, wasWithheld: true)
-        news.take(verdict, scope.totals)
+        news.take(verdict, totals)
         return news
     }
 }

@@ -356,7 +356,7 @@ struct EngineState {
     var actions: [Action] = []
     /// Who runs the actions.
     var drainer: Drainer?
-    var jobs: [DownloadID: Job] = [:]
+    var jobs = IDTable<Job>()
     var ids: [Identity: DownloadID] = [:]
     var leftovers: [Identity: Leftover] = [:]
     /// Downloads by context, and which of the contexts is the present one.

@@ -16,7 +16,7 @@ package struct Identity: Hashable, Sendable, CustomStringConvertible {
 /// question costs more than its answer.
 struct Scope {
     private(set) var totals = Totals()
-    private var whereabouts: [DownloadID: Whereabouts] = [:]
+    private var whereabouts = IDTable<Whereabouts>()
     private var all = Roll()
     private var lists: [String?: Roll] = [:]
 
@@ -30,7 +30,7 @@ struct Scope {
     }
 
     /// Every download.
-    var ids: [DownloadID] { Array(whereabouts.keys) }
+    var ids: [DownloadID] { whereabouts.keys }
 
     /// Those of all lists.
     var roll: Roll { all }
@@ -84,24 +84,22 @@ struct Scope {
 /// Downloads by status.
 struct Roll {
     /// In the order of the statuses.
-    private var ids = [Set<DownloadID>](repeating: [], count: Status.allCases.count)
+    private var ids = [IDTable<Void>](repeating: IDTable(), count: Status.allCases.count)
 
-    private var count = 0
-
-    var isEmpty: Bool { count == 0 }
+    var isEmpty: Bool { ids.allSatisfy(\.isEmpty) }
 
     func ids(_ statuses: some Sequence<Status>) -> [DownloadID] {
-        statuses.flatMap { Array(ids[$0.position]) }
+        statuses.flatMap { ids[$0.position].keys }
     }
 
     func count(_ status: Status) -> Int { ids[status.position].count }
 
     fileprivate mutating func add(_ id: DownloadID, _ status: Status) {
-        if ids[status.position].insert(id).inserted { count += 1 }
+        ids[status.position][id] = ()
     }
 
     fileprivate mutating func remove(_ id: DownloadID, _ status: Status) {
-        if ids[status.position].remove(id) != nil { count -= 1 }
+        ids[status.position][id] = nil
     }
 
     fileprivate mutating func move(_ id: DownloadID, from old: Status, to new: Status) {

@@ -96,10 +96,10 @@ extension EngineState {
         defer {
             (isInvalidated, ending) = (true, nil)
             scopes = [:]
-            (jobs, tickets, actions) = ([:], [:], [])
+            (jobs, tickets, actions) = (IDTable(), [:], [])
             delivery = Delivery()
         }
-        return (Array(jobs.values), tickets)
+        return (jobs.values, tickets)
     }
 }
 
