@@ -162,11 +162,12 @@ extension EngineState {
 
 extension Job {
     /// What the machine is told of a download that was remembered.
-    func new(isShelved: Bool) -> NewDownload {
+    func new(isShelved: Bool, host: HostID? = nil) -> NewDownload {
         let (list, priority, limit, url) = task.state.withLock { ($0.list, $0.priority, $0.rateLimit, $0.url) }
         return state.withLock { state in
             NewDownload(
-                id: id, rank: state.rank, hasDigest: state.hasDigest, list: list, host: HostID(of: url),
+                id: id, rank: state.rank, hasDigest: state.hasDigest, list: list,
+                host: host ?? HostID(of: url),
                 priority: priority, rateLimit: limit, isShelved: isShelved,
                 linkExpires: state.linkExpirationDate?.wholeSeconds, mirrors: state.mirrors.count,
                 lastAttempt: state.lastAttempt, saved: state.saved)

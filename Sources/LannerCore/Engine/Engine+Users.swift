@@ -124,7 +124,7 @@ extension Engine {
             intake.taken.append((known, request))
         } else {
             let job = makeJob(request, context, &state)
-            intake.new.append(job.new(isShelved: state.isShelved(context)))
+            intake.new.append(job.new(isShelved: state.isShelved(context), host: request.host))
             intake.taken.append((job, request))
         }
     }
@@ -279,7 +279,7 @@ extension EngineState {
     /// What of an update the machine has to know.
     fileprivate mutating func update(_ job: Job, _ request: CheckedRequest) -> [Event] {
         let isReaddressed = job.update(request)
-        var events: [Event] = isReaddressed ? [.readdress(job.id, HostID(of: request.url))] : []
+        var events: [Event] = isReaddressed ? [.readdress(job.id, request.host)] : []
         if let list = request.list, list != job.task.list {
             job.task.state.withLock { $0.list = list }
             scopes[job.task.context]?.relist(job.id, list)

@@ -83,6 +83,7 @@ public struct DownloadRequest: Sendable {
 /// A request that was looked over.
 struct CheckedRequest {
     var url: URL
+    var host: HostID
     var fields: HeaderFields
     var fileName: String?
     var checksum: Checksum.Digest?
@@ -115,11 +116,12 @@ struct CheckedRequest {
         destination = try request.destination.map { path throws(LannerError) in
             try FilePlace(destination: path, in: cache)
         }
+        guard let address = try? WebAddress(url.absoluteString) else { throw LannerError.invalidURL(url: request.url) }
+        host = HostID(of: address)
         do {
-            _ = try Destination(url: url, fields: fields)
+            _ = try Destination(address, of: url, fields: fields)
         } catch {
-            let isURL = (try? WebAddress(url.absoluteString)) != nil
-            throw isURL ? LannerError.failed(error) : .invalidURL(url: request.url)
+            throw LannerError.failed(error)
         }
         for mirror in mirrors ?? [] where (try? Destination(url: mirror, fields: [:])) == nil {
             throw LannerError.invalidURL(url: mirror)

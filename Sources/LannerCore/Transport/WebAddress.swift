@@ -36,13 +36,17 @@ package struct WebAddress: Sendable, Hashable {
 
 extension HostID {
     /// The host that a URL names, in whatever case, at whatever port: one machine serves them all.
-    ///
-    /// A digest of its name (FNV-1a), so that nobody has to keep the names. Should two have the same, they share a limit.
     init(of url: URL) {
         guard let address = try? WebAddress(url.absoluteString) else {
             self = .unknown
             return
         }
+        self.init(of: address)
+    }
+
+    /// A digest of the host's name (FNV-1a), so that nobody has to keep the names. Should two have the same, they share a
+    /// limit.
+    init(of address: WebAddress) {
         self.init(address.host.utf8.reduce(0xCBF2_9CE4_8422_2325) { ($0 ^ UInt64($1)) &* 0x100_0000_01B3 })
     }
 }
