@@ -1,5 +1,5 @@
 /// A large value that most do not have: who has none only has room for a pointer. Each change makes a new copy.
-@propertyWrapper
+@propertyWrapper @usableFromInline
 package struct Apart<Value: Sendable>: Sendable {
     @usableFromInline
     final class Box: Sendable {
@@ -26,12 +26,14 @@ package struct Apart<Value: Sendable>: Sendable {
 }
 
 extension Apart: Equatable where Value: Equatable {
+    @inlinable
     package static func == (one: Self, other: Self) -> Bool {
         one.box === other.box || one.wrappedValue == other.wrappedValue
     }
 }
 
 extension Apart: Hashable where Value: Hashable {
+    @inlinable
     package func hash(into hasher: inout Hasher) {
         hasher.combine(wrappedValue)
     }
