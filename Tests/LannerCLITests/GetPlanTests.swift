@@ -86,6 +86,10 @@ import Testing
             ["http://a%3Ab:c@host/x"],
             "http://host/x: The user name in the URL has a colon, which Basic authentication cannot carry"
         ),
+        (
+            ["http://a/x", "http://a%3Ab:c@host/x"],
+            "http://host/x: The user name in the URL has a colon, which Basic authentication cannot carry"
+        ),
     ])
     func refuses(_ urls: [String], _ message: String) {
         #expect(throws: UsageError(message)) { try GetPlan(GetOptions(urls: urls)) }

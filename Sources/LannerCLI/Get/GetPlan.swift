@@ -45,16 +45,21 @@ struct GetPlan: Sendable, Equatable {
     ) throws(UsageError) {
         let (url, address) = try Self.url(text)
         let shown = address.text
-        do throws(DownloadFailure) {
-            // What the library would refuse: user info that cannot be sent, for example.
-            _ = try Destination(address, of: url, fields: headers)
-        } catch {
-            throw UsageError("\(shown): \(error.detail.withoutFullStop)")
-        }
+        // The header fields are those of the first, and a URL that is sent as it stands cannot be refused.
+        if items.isEmpty || shown != url.absoluteString { try Self.check(address, url, headers) }
         let name = name ?? TargetName.suggested(by: url)
         let path = TargetName.path(name, in: directory)
         let others = try mirrors.map { mirror throws(UsageError) in try Self.url(mirror).0 }
         items.append(Item(url: url, shownURL: shown, name: name, path: path, checksum: checksum, mirrors: others))
+    }
+
+    /// Looks for what the library would refuse: user info that cannot be sent, for example.
+    private static func check(_ address: WebAddress, _ url: URL, _ headers: HeaderFields) throws(UsageError) {
+        do throws(DownloadFailure) {
+            _ = try Destination(address, of: url, fields: headers)
+        } catch {
+            throw UsageError("\(address.text): \(error.detail.withoutFullStop)")
+        }
     }
 
     private static func url(_ text: String) throws(UsageError) -> (URL, WebAddress) {
