@@ -7,29 +7,30 @@ final class Following: Sendable {
         var early: [(task: DownloadTask, event: DownloadEvent)] = []
         /// Whether no more follow.
         var areAllThere = false
-        /// By the keys of the tasks.
-        var followers: [String: Follower] = [:]
+        var followers: [DownloadTask: Follower] = [:]
         var ended: [Int: Outcome] = [:]
         var waiting: CheckedContinuation<[Int: Outcome], Never>?
 
         mutating func take(_ event: DownloadEvent, of task: DownloadTask) {
-            guard let follower = followers[task.key] else {
+            guard let follower = followers[task] else {
                 if !areAllThere { early.append((task, event)) }
                 return
             }
-            if let outcome = follower.take(event) { (ended[follower.index], followers[task.key]) = (outcome, nil) }
+            if let outcome = follower.take(event) { end(follower, outcome) }
         }
 
-        mutating func follow(_ batch: [String: Follower]) {
-            followers.merge(batch) { _, new in new }
+        private mutating func end(_ follower: Follower, _ outcome: Outcome) {
+            (ended[follower.index], followers[follower.task]) = (outcome, nil)
+        }
+
+        mutating func follow(_ batch: [Follower]) {
+            for follower in batch { followers[follower.task] = follower }
             let events = early
             early = []
             for (task, event) in events { take(event, of: task) }
             // What nothing was told of has not moved.
-            for key in batch.keys {
-                if let follower = followers[key], let outcome = follower.outcome() {
-                    (ended[follower.index], followers[key]) = (outcome, nil)
-                }
+            for follower in batch where ended[follower.index] == nil {
+                if let outcome = follower.outcome() { end(follower, outcome) }
             }
         }
 
@@ -52,7 +53,7 @@ final class Following: Sendable {
     }
 
     /// Follows more tasks, which must have been started.
-    func follow(_ batch: [String: Follower]) {
+    func follow(_ batch: [Follower]) {
         state.withLock { $0.follow(batch) }
     }
 

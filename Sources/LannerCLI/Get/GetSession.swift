@@ -10,6 +10,14 @@ struct GetSession: Sendable {
     var reporter: any Reporter
     var interruption: Interruption
 
+    /// A file that has to be downloaded.
+    private struct Missing {
+        /// Its place in the plan.
+        var index: Int
+        /// Bytes of it that are there.
+        var held: Int64
+    }
+
     /// Downloads everything that is not there. The outcomes are in the order of the plan.
     func run() async -> [Outcome] {
         let missing = await survey()
@@ -21,9 +29,9 @@ struct GetSession: Sendable {
 
     // MARK: What is there
 
-    /// Reports the files that need no download; returns the places of the others.
-    private func survey() async -> [Int] {
-        var missing: [Int] = []
+    /// Reports the files that need no download; returns the others.
+    private func survey() async -> [Missing] {
+        var missing: [Missing] = []
         var gone: [DownloadTask] = []
         for (index, item) in plan.items.enumerated() {
             let task = manager.fetchTask(item.url)
@@ -35,8 +43,9 @@ struct GetSession: Sendable {
                         standing: Standing(bytes: size, total: size)))
             } else {
                 // What was known of another file, or of one that is gone, is of no use.
-                if let task, task.status == .succeeded { gone.append(task) }
-                missing.append(index)
+                let isGone = task?.status == .succeeded
+                if let task, isGone { gone.append(task) }
+                missing.append(Missing(index: index, held: isGone ? 0 : task?.completedBytes ?? 0))
             }
         }
         await remove(gone)
@@ -61,18 +70,20 @@ struct GetSession: Sendable {
 
     // MARK: Downloading
 
-    private func download(_ indices: [Int]) async -> [Int: Outcome] {
-        if interruption.received != nil { return Dictionary(uniqueKeysWithValues: indices.map { ($0, .suspended) }) }
+    private func download(_ missing: [Missing]) async -> [Int: Outcome] {
+        if interruption.received != nil {
+            return Dictionary(uniqueKeysWithValues: missing.map { ($0.index, .suspended) })
+        }
         let following = Following()
         // Before the start, so that nothing is missed that comes behind it.
         let observation = observe { following.take($0, of: $1) }
-        let (refused, unstarted) = await start(indices, following)
+        let (refused, unstarted) = await start(missing, following)
         // The signal may have come between a look and the start.
         if interruption.received != nil { manager.totalSuspend() }
         var ended = await following.outcomes()
         observation?.cancel()
         for index in refused { ended[index] = refuse(index) }
-        for index in unstarted { ended[index] = .suspended }
+        for file in unstarted { ended[file.index] = .suspended }
         return ended
     }
 
@@ -99,9 +110,11 @@ struct GetSession: Sendable {
 
     /// Starts the tasks, as long as nobody interrupts, and has each followed from then on; returns those that the library
     /// refuses, and those that were not started any more.
-    private func start(_ indices: [Int], _ following: Following) async -> (refused: [Int], unstarted: ArraySlice<Int>) {
+    private func start(
+        _ missing: [Missing], _ following: Following
+    ) async -> (refused: [Int], unstarted: ArraySlice<Missing>) {
         var refused: [Int] = []
-        var rest = indices[...]
+        var rest = missing[...]
         // The first are on their way while the others are added.
         while !rest.isEmpty, interruption.received == nil {
             refused += await start(rest.prefix(Self.startedAtOnce), following)
@@ -111,19 +124,22 @@ struct GetSession: Sendable {
     }
 
     /// Returns when the tasks have been started; before, they may still stand where an earlier call left them.
-    private func start(_ indices: ArraySlice<Int>, _ following: Following) async -> [Int] {
-        let held = indices.map { manager.fetchTask(plan.items[$0].url)?.completedBytes ?? 0 }
+    private func start(_ missing: ArraySlice<Missing>, _ following: Following) async -> [Int] {
+        var tasks: [DownloadTask] = []
         await withCheckedContinuation { continuation in
-            let requests = indices.map { request(for: plan.items[$0]) }
-            manager.multiDownload(requests: requests, onMainQueue: false) { _ in continuation.resume() }
+            let requests = missing.map { request(for: plan.items[$0.index]) }
+            tasks = manager.multiDownload(requests: requests, onMainQueue: false) { _ in continuation.resume() }
         }
-        var (followers, refused): ([String: Follower], [Int]) = ([:], [])
-        for (index, held) in zip(indices, held) {
-            let item = plan.items[index]
-            if let task = manager.fetchTask(item.url) {
-                followers[task.key] = Follower(index: index, item: item, task: task, held: held, reporter: reporter)
+        // They are in the order of the requests; one that was refused may be there from an earlier call.
+        var (rest, followers, refused): (ArraySlice<DownloadTask>, [Follower], [Int]) = (tasks[...], [], [])
+        for file in missing {
+            let item = plan.items[file.index]
+            let isNext = rest.first?.key == item.url.absoluteString
+            if let task = isNext ? rest.popFirst() : manager.fetchTask(item.url) {
+                followers.append(
+                    Follower(index: file.index, item: item, task: task, held: file.held, reporter: reporter))
             } else {
-                refused.append(index)
+                refused.append(file.index)
             }
         }
         following.follow(followers)
@@ -162,7 +178,7 @@ struct GetSession: Sendable {
         let areDropped = await withCheckedContinuation { continuation in
             manager.dropRecords(of: tasks) { continuation.resume(returning: $0) }
         }
-        return areDropped && tasks.count == manager.tasks.count
+        return areDropped && tasks.count == manager.taskCounts.all
     }
 
     /// Returns when the records of all that was reported are with the store: requests are answered in order. True when no
