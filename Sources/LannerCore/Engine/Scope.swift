@@ -18,7 +18,8 @@ struct Scope {
     private(set) var totals = Totals()
     private var whereabouts = IDTable<Whereabouts>()
     private var all = Roll()
-    private var lists: [String?: Roll] = [:]
+    private var unlisted = Roll()
+    private var lists: [String: Roll] = [:]
 
     private struct Whereabouts {
         var list: String?
@@ -36,7 +37,7 @@ struct Scope {
     var roll: Roll { all }
 
     /// Those of one list, or of none.
-    func roll(of list: String?) -> Roll { lists[list] ?? Roll() }
+    func roll(of list: String?) -> Roll { list.map { lists[$0] ?? Roll() } ?? unlisted }
 
     mutating func add(_ id: DownloadID, _ list: String?, _ figures: TaskFigures) {
         totals.add(figures)
@@ -55,7 +56,7 @@ struct Scope {
     private mutating func move(_ id: DownloadID, _ status: Status) {
         guard var place = whereabouts[id] else { return }
         all.move(id, from: place.status, to: status)
-        lists[place.list]?.move(id, from: place.status, to: status)
+        changeRoll(of: place.list) { $0.move(id, from: place.status, to: status) }
         place.status = status
         whereabouts[id] = place
     }
@@ -69,15 +70,20 @@ struct Scope {
     private mutating func take(_ id: DownloadID) -> Whereabouts? {
         guard let place = whereabouts.removeValue(forKey: id) else { return nil }
         all.remove(id, place.status)
-        lists[place.list]?.remove(id, place.status)
-        if lists[place.list]?.isEmpty == true { lists[place.list] = nil }
+        changeRoll(of: place.list) { $0.remove(id, place.status) }
         return place
     }
 
     private mutating func put(_ id: DownloadID, _ place: Whereabouts) {
         whereabouts[id] = place
         all.add(id, place.status)
-        lists[place.list, default: Roll()].add(id, place.status)
+        changeRoll(of: place.list) { $0.add(id, place.status) }
+    }
+
+    private mutating func changeRoll(of list: String?, _ change: (inout Roll) -> Void) {
+        guard let list else { return change(&unlisted) }
+        change(&lists[list, default: Roll()])
+        if lists[list]?.isEmpty == true { lists[list] = nil }
     }
 }
 
