@@ -41,12 +41,12 @@ extension Engine {
         let obsolete = job.state.withLock { state in
             (state.saved, state.lastAttempt) = (saved, attempt)
             state.dropExchange(recording: saved)
-            return state.generations.filter { $0 < saved.generation }
+            return state.generations.lazy.filter { $0 < saved.generation }.sorted()
         }
         if saved.status.isEnd {
             job.task.state.withLock { $0.end(at: environment.clock.date.timeIntervalSince1970) }
         }
-        pending.obsolete += obsolete.sorted().map { PendingChanges.Obsolete(job: job, generation: $0) }
+        pending.obsolete += obsolete.map { PendingChanges.Obsolete(job: job, generation: $0) }
         put(job, &pending)
         switch need {
         case .marks: break
