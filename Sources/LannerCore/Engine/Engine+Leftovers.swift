@@ -78,6 +78,11 @@ extension EngineState {
         leftovers[record.identity] = Leftover(record, boot: boot)
     }
 
+    /// Gives what was left of an identity, nearly always nothing, to the next download of it.
+    mutating func takeLeftover(of identity: Identity) -> Leftover? {
+        leftovers.isEmpty ? nil : leftovers.removeValue(forKey: identity)
+    }
+
     fileprivate mutating func takeLeftovers() -> [Leftover] {
         let taken = leftovers.filter { $0.key.context == context }
         for identity in taken.keys { leftovers[identity] = nil }

@@ -14,9 +14,10 @@ struct Intake {
     fileprivate var seen: Set<Identity> = []
     /// Where those belong that name no context.
     fileprivate var context: String?
-    /// Of those that were taken last: what the machine is told.
+    /// Of those that were taken last: what the machine is told, and those that were there before.
     fileprivate var new: [NewDownload] = []
     fileprivate var updates: [Event] = []
+    fileprivate var known: [Taken] = []
 
     var tasks: [DownloadTask] { taken.map(\.job.task) }
 
@@ -85,7 +86,7 @@ extension Engine {
             }
             releaseHeld()
             let taken = intake.taken[before...]
-            for (job, request) in taken { settlePlace(job, request) }
+            for (job, request) in intake.known { settlePlace(job, request) }
             gathering.expect()
             start(taken) { gathering.arrive() }
         } while part.count == Self.intakeSize
@@ -100,7 +101,7 @@ extension Engine {
             isTaken = true
             // The one of the first is that of all.
             if intake.seen.isEmpty { intake.context = state.context }
-            (intake.new, intake.updates) = ([], [])
+            (intake.new, intake.updates, intake.known) = ([], [], [])
             for request in requests { take(request, into: &intake, &state) }
             announce(intake.new.compactMap { state.jobs[$0.id]?.task }, &state)
             return [.add(intake.new)] + intake.updates
@@ -122,6 +123,7 @@ extension Engine {
             intake.updates += state.update(known, request)
             if let limit = request.maximumBytesPerSecond { intake.updates += setLimit(limit, of: known) }
             intake.taken.append((known, request))
+            intake.known.append((known, request))
         } else {
             let job = makeJob(request, context, &state)
             intake.new.append(job.new(isShelved: state.isShelved(context), host: request.host))
@@ -161,33 +163,45 @@ extension Engine {
     }
 
     private func makeJob(_ request: CheckedRequest, _ context: String?, _ state: inout EngineState) -> Job {
-        let leftover = state.leftovers.removeValue(forKey: Identity(context: context, key: request.key))
+        let identity = Identity(context: context, key: request.key)
+        let leftover = state.takeLeftover(of: identity)
         let saved =
             leftover?.saved(for: request.url, isUnstarted: !request.starts)
             ?? Saved(status: .suspended, isUnstarted: !request.starts)
         let id = leftover?.id ?? state.makeID()
-        let naming = state.fileNaming
-        let place = request.destination ?? FilePlace(request.fileName ?? naming.firstName(for: request.url))
-        var taskState = TaskState(
-            engine: self, status: request.starts ? .waiting : .suspended, url: request.url, place: place)
-        taskState.isNameOpen = request.destination == nil && request.fileName == nil && naming == .serverName
-        (taskState.list, taskState.metadata) = (request.list, request.metadata ?? [:])
-        taskState.setProgress(completed: saved.held, total: saved.total)
-        taskState.priority = request.priority ?? .normal
-        taskState.maximumBytesPerSecond = request.maximumBytesPerSecond
         let task = DownloadTask(
-            id: id, identity: Identity(context: context, key: request.key), cache: cache, state: taskState)
-        var jobState = JobState(
-            address: Address(url: request.url, fields: request.fields), digest: request.checksum,
-            rank: state.makeRank(), saved: saved)
-        jobState.pieces = request.pieces
-        jobState.lastAttempt = leftover?.attempt ?? 0
-        jobState.askedMirrors = request.mirrors ?? []
-        jobState.mirrors = jobState.askedMirrors
-        (jobState.conflictPolicy, jobState.hasDestination) = (request.conflictPolicy, request.destination != nil)
-        let job = Job(id: id, token: leftover?.token ?? state.identity.token, task: task, state: jobState)
+            id: id, identity: identity, cache: cache, state: makeTaskState(request, saved, state.fileNaming))
+        let job = Job(
+            id: id, token: leftover?.token ?? state.identity.token, task: task,
+            state: makeJobState(request, saved, rank: state.makeRank(), lastAttempt: leftover?.attempt ?? 0))
         state.keep(job)
         return job
+    }
+
+    private func makeTaskState(_ request: CheckedRequest, _ saved: Saved, _ naming: FileNaming) -> TaskState {
+        let place = request.destination ?? FilePlace(request.fileName ?? naming.firstName(for: request.url))
+        var state = TaskState(
+            engine: self, status: request.starts ? .waiting : .suspended, url: request.url, place: place)
+        state.isNameOpen = request.destination == nil && request.fileName == nil && naming == .serverName
+        (state.list, state.metadata) = (request.list, request.metadata ?? [:])
+        state.setProgress(completed: saved.held, total: saved.total)
+        state.priority = request.priority ?? .normal
+        state.maximumBytesPerSecond = request.maximumBytesPerSecond
+        return state
+    }
+
+    private func makeJobState(
+        _ request: CheckedRequest, _ saved: Saved, rank: Int64, lastAttempt: Attempt
+    ) -> JobState {
+        var state = JobState(
+            address: Address(url: request.url, fields: request.fields), digest: request.checksum, rank: rank,
+            saved: saved)
+        state.pieces = request.pieces
+        state.lastAttempt = lastAttempt
+        state.askedMirrors = request.mirrors ?? []
+        state.mirrors = state.askedMirrors
+        (state.conflictPolicy, state.hasDestination) = (request.conflictPolicy, request.destination != nil)
+        return state
     }
 
     /// Whether a file is there; what cannot be looked at is taken to be.

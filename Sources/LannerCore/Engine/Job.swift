@@ -67,14 +67,14 @@ struct JobState {
     var afterEnding: (@Sendable () -> Void)?
     /// The partial files that may be there: the one in use, and those that were given up, which are removed once the
     /// record no longer names them, or when another takes their place.
-    var generations: Set<UInt32> = []
+    var generations: Set<UInt32>
 
     init(address: Address, digest: Checksum.Digest?, rank: Int64, saved: Saved) {
         (asked, self.address, attempted) = (address, address, address)
         self.digest = digest
         self.rank = rank
         self.saved = saved
-        if saved.generation > 0 { generations = [saved.generation] }
+        generations = saved.generation > 0 ? [saved.generation] : []
     }
 }
 
