@@ -14,7 +14,7 @@ let package = Package(
     targets: [
         // Decides; imports nothing.
         .target(name: "LannerMachine"),
-        // The SHA instructions of processors, which Swift does not reach.
+        // The SHA and CRC instructions of processors, which Swift does not reach.
         .target(name: "CLannerSHA"),
         // Calls to the system's disks, which Swift does not reach.
         .target(name: "CLannerDisk"),

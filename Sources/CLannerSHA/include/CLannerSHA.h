@@ -1,5 +1,5 @@
-// The block functions of SHA-1 and SHA-256 (FIPS 180-4) in the processor's own instructions, which Swift cannot reach
-// without compiler flags.
+// The block functions of SHA-1 and SHA-256 (FIPS 180-4), and CRC-32C, in the processor's own instructions, which Swift
+// cannot reach without compiler flags.
 
 #ifndef CLANNERSHA_H
 #define CLANNERSHA_H
@@ -26,6 +26,12 @@ void lanner_sha1_blocks(uint32_t *state, const void *blocks, size_t count);
 
 /// Mixes `count` blocks of 64 bytes into a state of eight words. The blocks may lie anywhere.
 void lanner_sha256_blocks(uint32_t *state, const void *blocks, size_t count);
+
+/// Whether this processor, and this build, has instructions for CRC-32C. Else the function must not be called.
+int lanner_has_crc32c(void);
+
+/// Goes on with a checksum over more bytes, which may lie anywhere; it is inverted before the first and after the last.
+uint32_t lanner_crc32c(uint32_t crc, const void *bytes, size_t count);
 
 #pragma clang assume_nonnull end
 

@@ -1,7 +1,18 @@
+import CLannerSHA
+
 /// The Castagnoli checksum (RFC 3720, appendix B.4), eight bytes at a time.
 package enum CRC32C {
+    private static let isAccelerated = lanner_has_crc32c() != 0
+
     /// The checksum of the bytes; 0 for none.
     package static func checksum(_ bytes: UnsafeRawBufferPointer) -> UInt32 {
+        guard isAccelerated else { return tabulated(bytes) }
+        guard let start = bytes.baseAddress else { return 0 }
+        return ~lanner_crc32c(0xFFFF_FFFF, start, bytes.count)
+    }
+
+    /// The same for processors without an instruction for it.
+    package static func tabulated(_ bytes: UnsafeRawBufferPointer) -> UInt32 {
         guard let start = bytes.baseAddress else { return 0 }
         return tables.withUnsafeBufferPointer { tables in
             guard let tables = tables.baseAddress else { return 0 }
