@@ -17,14 +17,16 @@ enum InputFile {
     static func parse(_ text: String, file: String) throws(UsageError) -> [Entry] {
         var entries: [Entry] = []
         for (index, line) in lines(text).enumerated() {
-            let content = trimmed(line)
+            // As nearly every line is.
+            let isGraphic = line.isGraphic
+            let content = isGraphic ? line : line.trimmingCharacters(in: .whitespaces)
             if content.isEmpty || content.utf8.first == UInt8(ascii: "#") { continue }
             let place = "\(file):\(index + 1)"
             do throws(UsageError) {
                 if let first = line.utf8.first, FieldText.isSpace(first) {
                     try take(content, &entries)
                 } else {
-                    try entries.append(Entry(url: url(content), place: place))
+                    try entries.append(Entry(url: isGraphic ? content : url(content), place: place))
                 }
             } catch {
                 throw UsageError("\(place): \(error.message)")
@@ -36,14 +38,12 @@ enum InputFile {
     /// By bytes, a line break of either kind being one character to Swift.
     private static func lines(_ text: String) -> [String] {
         let mark = "\u{FEFF}"
-        let text = text.hasPrefix(mark) ? text.dropFirst() : text[...]
-        return text.utf8.split(separator: UInt8(ascii: "\n"), omittingEmptySubsequences: false).map { line in
-            String(decoding: line.last == UInt8(ascii: "\r") ? line.dropLast() : line, as: UTF8.self)
+        var text = text.hasPrefix(mark) ? text.dropFirst() : text[...]
+        return text.withUTF8 { bytes in
+            bytes.split(separator: UInt8(ascii: "\n"), omittingEmptySubsequences: false).map { line in
+                String(decoding: line.last == UInt8(ascii: "\r") ? line.dropLast() : line, as: UTF8.self)
+            }
         }
-    }
-
-    private static func trimmed(_ line: String) -> String {
-        line.isGraphic ? line : line.trimmingCharacters(in: .whitespaces)
     }
 
     private static func url(_ content: String) throws(UsageError) -> String {
