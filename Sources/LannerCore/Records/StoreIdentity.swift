@@ -47,15 +47,17 @@ struct PartialName: Hashable {
     let id: DownloadID
     let generation: UInt32
 
+    /// Made of bytes: there is one for every file.
     var text: String {
-        var text = String(token, radix: 16)
-        text.reserveCapacity(48)
-        text += "-"
-        text += String(id.number)
-        text += "-"
-        text += String(generation)
-        text += Self.suffix
-        return text
+        var bytes: [UInt8] = []
+        bytes.reserveCapacity(64)
+        bytes.appendDigits(of: token, radix: 16)
+        bytes.append(UInt8(ascii: "-"))
+        bytes.appendDigits(of: id.number, radix: 10)
+        bytes.append(UInt8(ascii: "-"))
+        bytes.appendDigits(of: UInt64(generation), radix: 10)
+        bytes.append(contentsOf: Self.suffix.utf8)
+        return String(decoding: bytes, as: UTF8.self)
     }
 
     private static let suffix = ".part"
@@ -71,5 +73,19 @@ extension PartialName {
         else { return nil }
         self.init(token: token, id: DownloadID(number), generation: generation)
         if self.text != text { return nil }
+    }
+}
+
+extension [UInt8] {
+    /// In ASCII, without zeros in front.
+    fileprivate mutating func appendDigits(of number: UInt64, radix: UInt64) {
+        let start = count
+        var rest = number
+        repeat {
+            let digit = UInt8(truncatingIfNeeded: rest % radix)
+            append(digit < 10 ? UInt8(ascii: "0") + digit : UInt8(ascii: "a") - 10 + digit)
+            rest /= radix
+        } while rest > 0
+        self[start...].reverse()
     }
 }
