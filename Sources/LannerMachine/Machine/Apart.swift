@@ -13,15 +13,14 @@ package struct Apart<Value: Sendable>: Sendable {
 
     @usableFromInline var box: Box?
 
-    // Always: other targets would otherwise find out at run time what an optional value is.
-    @inlinable @inline(__always)
+    @inlinable
     package init(wrappedValue: Value?) {
         if let wrappedValue { box = Box(wrappedValue) }
     }
 
     @inlinable package var wrappedValue: Value? {
-        @inline(__always) get { box?.value }
-        @inline(__always) set { if let newValue { box = Box(newValue) } else { box = nil } }
+        get { box?.value }
+        set { if let newValue { box = Box(newValue) } else { box = nil } }
     }
 }
 

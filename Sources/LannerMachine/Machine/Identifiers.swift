@@ -1,18 +1,22 @@
 /// One download of one manager. Never used again, not even after a restart of the process.
+@usableFromInline
 package struct DownloadID: RawRepresentable, Hashable, Comparable, Sendable {
     // Raw, so that it is hashed as fast as its number is.
-    package let rawValue: UInt64
+    @usableFromInline package let rawValue: UInt64
 
+    @inlinable
     package init(rawValue: UInt64) {
         self.rawValue = rawValue
     }
 
+    @inlinable
     package init(_ number: UInt64) {
         self.init(rawValue: number)
     }
 
     package var number: UInt64 { rawValue }
 
+    @inlinable
     package static func < (left: DownloadID, right: DownloadID) -> Bool { left.rawValue < right.rawValue }
 }
 
