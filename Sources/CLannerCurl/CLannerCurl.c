@@ -33,6 +33,7 @@ static struct {
     const char *(*easy_strerror)(int);
     easy_t *(*easy_init)(void);
     void (*easy_cleanup)(easy_t *);
+    void (*easy_reset)(easy_t *);
     int (*easy_setopt)(easy_t *, int, ...);
     int (*easy_getinfo)(easy_t *, int, ...);
     int (*easy_pause)(easy_t *, int);
@@ -60,6 +61,7 @@ static const struct {
     FUNCTION(easy_strerror),
     FUNCTION(easy_init),
     FUNCTION(easy_cleanup),
+    FUNCTION(easy_reset),
     FUNCTION(easy_setopt),
     FUNCTION(easy_getinfo),
     FUNCTION(easy_pause),
@@ -126,6 +128,7 @@ const char *lanner_curl_multi_text(int result) { return curl.multi_strerror(resu
 
 easy_t *lanner_curl_easy_make(void) { return curl.easy_init(); }
 void lanner_curl_easy_free(easy_t *easy) { curl.easy_cleanup(easy); }
+void lanner_curl_easy_reset(easy_t *easy) { curl.easy_reset(easy); }
 
 int lanner_curl_set_number(easy_t *easy, enum lanner_curl_option option, long value) {
     return curl.easy_setopt(easy, (int)option, value);

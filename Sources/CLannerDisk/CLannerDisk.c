@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <sys/utsname.h>
 #include <sys/vfs.h>
 #include <unistd.h>
@@ -14,12 +15,12 @@
 
 #include "CLannerDisk.h"
 
-void lanner_disk_begin_sync(int file, int64_t offset, int64_t count) {
+int lanner_disk_begin_sync(int file, int64_t offset, int64_t count) {
 #ifdef __linux__
-    // What fails here is told by the sync. Not every file system does it.
-    (void)sync_file_range(file, offset, count, SYNC_FILE_RANGE_WRITE);
+    return sync_file_range(file, offset, count, SYNC_FILE_RANGE_WRITE);
 #else
     (void)file, (void)offset, (void)count;
+    return 0;
 #endif
 }
 
@@ -86,22 +87,22 @@ static int tells_of_failures(void) {
 }
 #endif
 
-int lanner_disk_may_sync_all(int directory, int64_t most) {
+int lanner_disk_may_sync_all(int file, int64_t most) {
 #ifdef __linux__
-    if (!tells_of_failures() || !lanner_disk_is_plain(directory)) return 0;
+    if (!tells_of_failures() || !lanner_disk_is_plain(file)) return 0;
     int64_t bytes = unwritten();
     return bytes >= 0 && bytes <= most;
 #else
-    (void)directory, (void)most;
+    (void)file, (void)most;
     return 0;
 #endif
 }
 
-int lanner_disk_sync_all(int directory) {
+int lanner_disk_sync_all(int file) {
 #ifdef __linux__
-    return syncfs(directory);
+    return syncfs(file);
 #else
-    (void)directory;
+    (void)file;
     errno = EOPNOTSUPP;
     return -1;
 #endif
@@ -113,5 +114,18 @@ int lanner_disk_check(int file) {
 #else
     (void)file;
     return 0;
+#endif
+}
+
+int lanner_disk_is_whole(int file) {
+#ifdef __linux__
+    struct stat status;
+    // Others may make holes of zeros.
+    if (!lanner_disk_is_plain(file) || fstat(file, &status) != 0 || status.st_size == 0) return 1;
+    off_t hole = lseek(file, 0, SEEK_HOLE);
+    return hole < 0 || hole >= status.st_size;
+#else
+    (void)file;
+    return 1;
 #endif
 }

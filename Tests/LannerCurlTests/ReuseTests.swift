@@ -69,6 +69,16 @@ struct ReuseTests {
         #expect(server.requests.last?.fields["User-Agent"] == "Lanner/0.1")
     }
 
+    /// Each finds that its connection was closed meanwhile, and is sent once more over another: that is no retry of the next.
+    @Test func whatWasSentOnceMoreCountsForItsTransferOnly() async {
+        #expect(await transport.fetch(server.url("/file")).isComplete)
+        for _ in 0..<8 {
+            server.script("/file", [.raw([])])
+            #expect(await transport.fetch(server.url("/file")).isComplete)
+        }
+        #expect(server.requests.count == 17)
+    }
+
     @Test func aHeadOfATransferIsNotThatOfTheNext() async {
         let first = await transport.fetch(server.url("/file"))
         server.script("/file", [.raw(Array("HTTP/1.1 200 OK\r\nConnection: close\r\n\r\nhello".utf8))])

@@ -108,6 +108,8 @@ const char *lanner_curl_multi_text(int result);
 
 lanner_curl_easy *_Nullable lanner_curl_easy_make(void);
 void lanner_curl_easy_free(lanner_curl_easy *easy);
+/// As if it was made anew: knows nothing of what it was told, nor of how often a connection was tried again.
+void lanner_curl_easy_reset(lanner_curl_easy *easy);
 int lanner_curl_set_number(lanner_curl_easy *easy, enum lanner_curl_option option, long value);
 int lanner_curl_set_text(lanner_curl_easy *easy, enum lanner_curl_option option, const char *_Nullable value);
 int lanner_curl_set_pointer(lanner_curl_easy *easy, enum lanner_curl_option option, void *_Nullable value);

@@ -10,10 +10,11 @@
 extern "C" {
 #endif
 
-/// Has the kernel begin to bring a range of a file to its device, and does not wait until it is there, though it may for room
-/// among what the device has yet to do. Nothing is promised of the bytes: a sync still has to follow, which finds less to
-/// do. Does nothing where the system has no such call.
-void lanner_disk_begin_sync(int file, int64_t offset, int64_t count);
+/// Has the kernel begin to bring a range of a file to its device, 0 bytes being all behind the offset, and does not wait until
+/// it is there, though it may for room among what the device has yet to do. Nothing is promised of the bytes: a sync still has
+/// to follow, which finds less to do. 0, also where the system has no such call; or -1 with `errno`, and no sync tells that
+/// again: file systems may give up bytes for which they find no place, and forget it (ext4 does).
+int lanner_disk_begin_sync(int file, int64_t offset, int64_t count);
 
 /// Whether a file lies on a file system of a disk of this machine that is known to do nothing unexpected: ext2 to ext4, and
 /// XFS. 0 for others.
@@ -29,17 +30,22 @@ int lanner_disk_open_direct(int file);
 /// this cannot be done.
 int lanner_disk_allocate(int file, int64_t size);
 
-/// Whether all that the file system of an open directory has yet to write may be waited for: the file system is plain, its
-/// failures are told (Linux 5.17), and all programs together have left no more than so many bytes to their devices. 0 when not.
-int lanner_disk_may_sync_all(int directory, int64_t most);
+/// Whether all that the file system of an open file has yet to write may be waited for: the file system is plain, its failures
+/// are told (Linux 5.17), and all programs together have left no more than so many bytes to their devices. 0 when not.
+int lanner_disk_may_sync_all(int file, int64_t most);
 
-/// Brings all that was written to the file system of an open directory to its device: the bytes and names of all files
-/// (`syncfs`). What becomes of single files is told by `lanner_disk_check`. 0, or -1 with `errno`.
-int lanner_disk_sync_all(int directory);
+/// Brings all that was written to the file system of an open file to its device: the bytes and names of all files (`syncfs`).
+/// Which bytes could not be brought there is not told, nor is everything that went wrong: a sync of a file has to follow, and
+/// `lanner_disk_check` of each other one that matters. 0, or -1 with `errno`.
+int lanner_disk_sync_all(int file);
 
-/// Waits for what is on its way from a file to its device; 0, or -1 with `errno` when bytes that were written since the file
-/// was opened could not be brought there, as the next sync would tell.
+/// Waits for what is on its way from a file to its device; 0, or -1 with `errno` when some of it failed since the file was
+/// opened, and that was not told yet.
 int lanner_disk_check(int file);
+
+/// Whether a file has bytes from its beginning to its end; 0 when something is missing, be it only on the device. 1 where
+/// that cannot be told.
+int lanner_disk_is_whole(int file);
 
 #ifdef __cplusplus
 }

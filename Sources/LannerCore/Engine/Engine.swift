@@ -45,8 +45,7 @@ final class Engine: Sendable {
         self.operationLane = operationLane
         fileLane = environment.lanes.makeLane("files")
         drainLane = environment.lanes.makeLane("drain")
-        syncs = SyncGroup(
-            in: cache.downloadTmpPath, of: environment.fileSystem, lane: environment.lanes.makeLane("file.sync"))
+        syncs = SyncGroup(of: environment.fileSystem, lane: environment.lanes.makeLane("file.sync"))
         boot = environment.fileSystem.bootIdentifier()
         var machine = Machine(settings: settings, seed: environment.seed)
         if environment.notesCoverage { machine.coverage = Coverage() }
@@ -81,11 +80,12 @@ final class Engine: Sendable {
         if state.withLock({ !$0.isInvalidated && becomeDrainer(&$0) }) { drain() }
     }
 
-    /// Does work that reports much: the machine takes all of it before any of its actions is run.
+    /// Does work that reports much: the machine takes all of it before any of its actions is run, which is on a lane of its own:
+    /// the caller may hold what is the last to hold the manager.
     private func gathering(_ work: () -> Void) {
         let isDrainer = state.withLock { !$0.isInvalidated && becomeDrainer(&$0) }
         work()
-        if isDrainer { drain() }
+        if isDrainer { handOver([], PendingChanges()) }
     }
 
     /// The same with events that are made under the lock from what stands there, all earlier ones being with the machine. With

@@ -50,16 +50,16 @@ package protocol OpenFile: AnyObject, Sendable {
     /// Cuts or extends the file.
     func truncate(to size: Int64) throws(FileError)
     /// Has the device begin with what was written in a range, so that a sync has less to wait for; where that cannot be
-    /// done, does nothing. Promises nothing of the bytes.
-    func beginSync(of range: Range<Int64>)
+    /// done, does nothing. Promises nothing of the bytes; but what it throws no sync may tell again.
+    func beginSync(of range: Range<Int64>) throws(FileError)
     /// Returns when the bytes written so far survive the death of the machine.
     func sync() throws(FileError)
     /// The same for a file of which little was written since its last sync: it may wait for others of the kind, and one sync
     /// serve all.
     func syncShared() throws(FileError)
-    /// Throws when bytes that were written could not be brought to the device, as the next sync would: what is left to ask
-    /// behind ``FileSystem/syncAll(of:for:)``.
-    func checkSynced() throws(FileError)
+    /// Of a file that was written from its beginning to its end, and synced: throws when bytes are missing all the same. File
+    /// systems may lose some for which they find no place, and tell nobody. Where that cannot be told, does nothing.
+    func checkWhole() throws(FileError)
     /// The size now.
     func size() throws(FileError) -> Int64
     /// Whether its path still leads to it: somebody may have removed it, or put something else there. True when it cannot be
@@ -90,12 +90,13 @@ extension OpenFile {
     }
 
     /// For files that have no device.
-    package func beginSync(of range: Range<Int64>) {}
+    package func beginSync(of range: Range<Int64>) throws(FileError) {}
 
     /// For file systems that sync files one by one.
     package func syncShared() throws(FileError) { try sync() }
 
-    package func checkSynced() throws(FileError) { try sync() }
+    /// For file systems that tell.
+    package func checkWhole() throws(FileError) {}
 
     /// For file systems where nobody else does anything.
     package var isInPlace: Bool { true }
@@ -123,10 +124,10 @@ package protocol FileSystem: Sendable {
     func hasLink(in directory: String, below base: String) -> Bool
     /// Returns when the names made and removed in a directory survive the death of the machine.
     func syncDirectory(_ path: String) throws(FileError)
-    /// Has all that was written to the file system of a directory survive the death of the machine, bytes and names, at the
-    /// price of one sync: for so many files that want that. Of each file is still to be asked what became of it
-    /// (``OpenFile/checkSynced()``). False when this is not worth it or cannot be done: then nothing is promised.
-    func syncAll(of directory: String, for files: Int) throws(FileError) -> Bool
+    /// Has the bytes and the names of open files, which were made since they were opened, survive the death of the machine,
+    /// all at the price of about two syncs; what has become of each. Nil when this is not worth it, cannot be done or has
+    /// failed: then nothing is promised, and each is to be synced by itself.
+    func syncAll(_ files: [any OpenFile]) -> [Result<Void, FileError>]?
     /// Whether a program may use so many bytes more on the file system of a directory, what is being given back of removed
     /// files included; true when it cannot be told.
     func hasRoom(for count: Int64, in directory: String) -> Bool
@@ -152,7 +153,7 @@ extension FileLock {
 
 extension FileSystem {
     /// For file systems that sync files one by one.
-    package func syncAll(of directory: String, for files: Int) throws(FileError) -> Bool { false }
+    package func syncAll(_ files: [any OpenFile]) -> [Result<Void, FileError>]? { nil }
 
     /// For file systems that have no links.
     package func hasLink(in directory: String, below base: String) -> Bool { false }

@@ -121,18 +121,27 @@ package final class PosixFile: OpenFile {
         try systemCall("truncate", path) { ftruncate(file.number, size) }
     }
 
-    package func beginSync(of range: Range<Int64>) {
+    package func beginSync(of range: Range<Int64>) throws(FileError) {
         // An empty range would be all of the file to Linux.
         guard !range.isEmpty, let file = descriptors.withLock({ $0.file }) else { return }
-        lanner_disk_begin_sync(file.number, range.lowerBound, range.upperBound - range.lowerBound)
+        do throws(FileError) {
+            try systemCall("sync", path) {
+                lanner_disk_begin_sync(file.number, range.lowerBound, range.upperBound - range.lowerBound)
+            }
+        } catch {
+            if Self.losses.contains(error.code) { throw error }
+        }
     }
+
+    /// What means that bytes are lost; all else that it cannot be done here or now, and a sync will tell.
+    static let losses: Set<Int32> = [EIO, ENOSPC, EDQUOT, EFBIG, EBADMSG, EUCLEAN, EROFS, ENODEV]
 
     package func sync() throws(FileError) {
         let file = try current("sync")
         try LanePool.shared.block { () throws(FileError) in try syncNow(file) }
     }
 
-    private func syncNow(_ file: Descriptor) throws(FileError) {
+    func syncNow(_ file: Descriptor) throws(FileError) {
         #if canImport(Darwin)
         // fsync leaves the bytes in the drive's cache there; not every file system knows the stronger call.
         if fcntl(file.number, F_FULLFSYNC) == 0 { return }
@@ -142,8 +151,9 @@ package final class PosixFile: OpenFile {
         #endif
     }
 
-    package func checkSynced() throws(FileError) {
-        try PosixFileSystem.checkSynced(try current("sync"), path)
+    package func checkWhole() throws(FileError) {
+        let file = try current("sync")
+        if lanner_disk_is_whole(file.number) == 0 { throw FileError(operation: "sync", path: path, code: EIO) }
     }
 
     package func syncShared() throws(FileError) {

@@ -29,16 +29,29 @@ extension PosixFileSystem {
         }
     }
 
-    package func syncAll(of path: String, for files: Int) throws(FileError) -> Bool {
-        guard files > 1 else { return false }
-        let directory = try Descriptor(opening: path, O_RDONLY | O_DIRECTORY, operation: "sync")
-        guard Self.mayShare(directory) else { return false }
-        try LanePool.shared.block { () throws(FileError) in
-            try Self.fileSystems.perform(directory.status("sync", path).st_dev, for: files) { (_) throws(FileError) in
-                try Self.syncAll(directory, path)
+    package func syncAll(_ files: [any OpenFile]) -> [Result<Void, FileError>]? {
+        let members = files.compactMap { ($0 as? PosixFile)?.member }
+        guard members.count > 1, members.count == files.count, let first = members.first,
+            members.allSatisfy({ $0.device == first.device }), Self.mayShare(first.descriptor)
+        else { return nil }
+        do throws(FileError) {
+            // Each by itself: what cannot be written is told here, and by nobody later.
+            let begun = try members.map { member throws(FileError) in try member.begin() }
+            try LanePool.shared.block { () throws(FileError) in
+                try Self.fileSystems.perform(first.device, for: members.count) { (_) throws(FileError) in
+                    try Self.syncAll(first.descriptor, first.file.path)
+                    try first.file.syncNow(first.descriptor)
+                }
             }
+            return zip(members, begun).map { member, begun in
+                Result { () throws(FileError) in
+                    try begun.get()
+                    try Self.check(member.descriptor, member.file.path)
+                }
+            }
+        } catch {
+            return nil
         }
-        return true
     }
 
     /// Has an open file or directory synced together with others, or else by its own sync.
@@ -46,22 +59,31 @@ extension PosixFileSystem {
         _ file: Descriptor, _ path: String, own: () throws(FileError) -> Void
     ) throws(FileError) {
         guard mayShare(file) else { return try own() }
-        var isOwn = false
+        let device = try file.status("sync", path).st_dev
+        var isMaker = false
         do throws(FileError) {
-            try fileSystems.perform(file.status("sync", path).st_dev) { (wanted) throws(FileError) in
-                isOwn = wanted == 1
-                if isOwn { try own() } else { try syncAll(file, path) }
+            try begin(file, path)
+            try fileSystems.perform(device) { (wanted) throws(FileError) in
+                isMaker = true
+                if wanted > 1 { try syncAll(file, path) }
+                // Tells what the sync of all may keep to itself, of this file and of the whole file system.
+                try own()
             }
         } catch {
-            if isOwn { throw error }
+            if isMaker || PosixFile.losses.contains(error.code) { throw error }
             // Whether this file is concerned is told by its own.
             return try own()
         }
-        if !isOwn { try checkSynced(file, path) }
+        if !isMaker { try check(file, path) }
+    }
+
+    /// Has the device begin with what was written to an open file.
+    fileprivate static func begin(_ file: Descriptor, _ path: String) throws(FileError) {
+        _ = try systemCall("sync", path) { lanner_disk_begin_sync(file.number, 0, 0) }
     }
 
     /// Throws when bytes of an open file could not be brought to the device.
-    static func checkSynced(_ file: Descriptor, _ path: String) throws(FileError) {
+    private static func check(_ file: Descriptor, _ path: String) throws(FileError) {
         _ = try systemCall("sync", path) { lanner_disk_check(file.number) }
     }
 
@@ -83,5 +105,31 @@ extension PosixFileSystem {
             // EINVAL: a file system that has nothing to sync for a directory.
             if error.code != EINVAL { throw error }
         }
+    }
+}
+
+/// One of the files that are synced together.
+private struct Member {
+    let file: PosixFile
+    let descriptor: Descriptor
+    let device: dev_t
+
+    /// What of it cannot be written; throws when that cannot be found out.
+    func begin() throws(FileError) -> Result<Void, FileError> {
+        do throws(FileError) {
+            try PosixFileSystem.begin(descriptor, file.path)
+            return .success(())
+        } catch {
+            guard PosixFile.losses.contains(error.code) else { throw error }
+            return .failure(error)
+        }
+    }
+}
+
+extension PosixFile {
+    /// Nil when it is closed.
+    fileprivate var member: Member? {
+        guard let open = try? current("sync"), let status = try? open.status("sync", path) else { return nil }
+        return Member(file: self, descriptor: open, device: status.st_dev)
     }
 }

@@ -32,11 +32,12 @@ final class SharedSyncs<Key: Hashable & Sendable>: Sendable {
     private func join(_ key: Key, _ count: Int) -> (Round, isLeader: Bool) {
         condition.lock()
         defer { condition.unlock() }
-        let isLeader = rounds[key]?.running == nil
+        // Where none is under way but some wait, who was to make theirs has not woken yet: it is theirs, too.
+        let isLeader = rounds[key] == nil
         let round = isLeader ? Round() : rounds[key]?.next ?? Round()
         round.wanted += count
         if isLeader {
-            rounds[key] = Rounds(running: round, next: rounds[key]?.next)
+            rounds[key] = Rounds(running: round)
         } else {
             rounds[key]?.next = round
         }

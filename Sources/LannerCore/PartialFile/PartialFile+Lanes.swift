@@ -113,7 +113,7 @@ extension PartialFile {
         }
         startHashing()
         // Nobody waits for this, and who closes the file does not want it any more.
-        if chunk.isLarge, state.withLock({ $0.phase == .taking }) { file.beginSync(of: range) }
+        if chunk.isLarge, state.withLock({ $0.phase == .taking }) { beginSync(of: range, in: file) }
     }
 
     /// Throws when somebody has cut the file: the next write would fill the gap with zeros, which nothing would tell from
@@ -141,6 +141,10 @@ extension PartialFile {
                 for gap in missing { try file.write(buffers, from: start, in: gap, directly: directly) }
             }
         }
+    }
+
+    private func beginSync(of range: Range<Int64>, in file: any OpenFile) {
+        do throws(FileError) { try file.beginSync(of: range) } catch { update { $0.failSync(error) } }
     }
 
     func queueSync() {
@@ -269,18 +273,14 @@ extension PartialFile {
 
     /// Always syncs, also when all bytes are known to be on the device: the cut is not.
     private func syncToFinish() {
-        guard let (file, ranges) = state.withLock({ $0.beginSync() }), sync(file, ranges) else { return }
+        guard let (file, ranges) = state.withLock({ $0.beginSync() }), sync(file, ranges, isWhole: true) else { return }
         update { $0.finishPart() }
     }
 
     /// The same for a file in a group, on the group's lane or the file's own.
     func syncOfGroup() {
         guard let (file, ranges) = beginSyncOfGroup() else { return }
-        let outcome = Result { () throws(FileError) in
-            try file.syncShared()
-            try syncName()
-        }
-        settleSyncOfGroup(outcome, ranges)
+        settleSyncOfGroup(Result { () throws(FileError) in try syncNow(file) }, of: file, ranges)
     }
 
     /// What a sync of the whole group covers of this file; nil when nobody waits for it any more.
@@ -293,10 +293,14 @@ extension PartialFile {
     }
 
     /// What has become of it.
-    func settleSyncOfGroup(_ outcome: Result<Void, FileError>, _ ranges: ByteRanges) {
+    func settleSyncOfGroup(_ outcome: Result<Void, FileError>, of file: any OpenFile, _ ranges: ByteRanges) {
+        let whole = Result { () throws(FileError) in
+            try outcome.get()
+            try file.checkWhole()
+        }
         update { state in
             state.isInGroup = false
-            switch outcome {
+            switch whole {
             case .success:
                 state.isNameSynced = true
                 state.didSync(ranges)
@@ -312,6 +316,11 @@ extension PartialFile {
         update { $0.didClose() }
     }
 
+    private func syncNow(_ file: any OpenFile) throws(FileError) {
+        try file.sync()
+        try syncName()
+    }
+
     /// Once: without it another file could have the name after the death of the machine, one that was removed before.
     private func syncName() throws(FileError) {
         guard !state.withLock({ $0.isNameSynced }) else { return }
@@ -320,10 +329,10 @@ extension PartialFile {
     }
 
     /// Syncs what was written before; false after a failure.
-    private func sync(_ file: any OpenFile, _ ranges: ByteRanges) -> Bool {
+    private func sync(_ file: any OpenFile, _ ranges: ByteRanges, isWhole: Bool = false) -> Bool {
         do throws(FileError) {
-            try file.sync()
-            try syncName()
+            try syncNow(file)
+            if isWhole { try file.checkWhole() }
             state.withLock { $0.didSync(ranges) }
             return true
         } catch {

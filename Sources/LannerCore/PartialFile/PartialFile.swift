@@ -28,7 +28,9 @@ package enum PartialFileEvent: Sendable, Hashable {
 /// - *sync* waits for the device. On the write lane a sync of seconds would hold up the transfer, on the hash lane
 ///   the digest, which is often the slowest part of the three.
 ///
-/// Events come one at a time, in order, on one of the lanes and never under a lock; any method may be called from
+/// A small file that is finished is synced on the lane of its group, together with others.
+///
+/// Events come one at a time, in order, on one of these lanes and never under a lock; any method may be called from
 /// `report`. The order: `opened`; `wrote`, `synced` and `damaged` as they happen; `finished`. `failed` comes at most once,
 /// at any point, and then only `closed`. `closed` comes exactly once after ``close(sync:dropping:)`` and is the last.
 package final class PartialFile: Sendable {

@@ -48,6 +48,8 @@ struct PartialFileState {
     private var checkpoints = 0
     /// Whether it is being synced together with others, on their lane.
     var isInGroup = false
+    /// Whether it held nothing when it was opened.
+    private let isNew: Bool
     private var hasFailed = false
     /// Whether the file's name is on the device, as it is when any of its bytes are.
     var isNameSynced: Bool
@@ -63,6 +65,7 @@ struct PartialFileState {
         written.formUnion(durable)
         synced = durable
         isNameSynced = !durable.isEmpty
+        isNew = written.isEmpty
         backlog = HashBacklog(limit: backlogLimit)
         hasHasher = hasher
         check = pieces.map { PieceCheck(pieces: $0) }
@@ -184,9 +187,10 @@ extension PartialFileState {
     /// Whether the sync lane has nothing to do, nor will have: what belongs there may be done where one is.
     var isSyncLaneFree: Bool { checkpoints == 0 && !isInGroup && phase != .taking }
 
-    /// Whether it may be synced together with others, having nothing else to do with the device; it counts as being then.
+    /// Whether it may be synced together with others, all of it being new to the device, and nothing else to be done there; it
+    /// counts as being then.
     mutating func joinGroup() -> Bool {
-        isInGroup = isSyncLaneFree
+        isInGroup = isSyncLaneFree && isNew && check == nil
         return isInGroup
     }
 

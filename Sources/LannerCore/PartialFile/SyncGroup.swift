@@ -1,20 +1,19 @@
 import LannerMachine
 
-/// Small files of one directory that are finished, and wait to be brought to the device: as many as wait go together, which
+/// Small files that are finished, and wait to be brought to the device: as many as wait go together, which
 /// costs little more than one does by itself. Those that come meanwhile are the next to go.
 package final class SyncGroup: Sendable {
     /// So many are synced one by one where they cannot go together; more go their own ways, so that none waits for all others.
     private static let few = 3
 
-    private let directory: String
     private let fileSystem: any FileSystem
     /// What belongs behind the syncs of a file that is in the group goes through here.
     let lane: any Lane
     private let waiting = Locked<[PartialFile]>([])
     private let gathering = Locked<(@Sendable (() -> Void) -> Void)?>(nil)
 
-    package init(in directory: String, of fileSystem: any FileSystem, lane: any Lane) {
-        (self.directory, self.fileSystem, self.lane) = (directory, fileSystem, lane)
+    package init(of fileSystem: any FileSystem, lane: any Lane) {
+        (self.fileSystem, self.lane) = (fileSystem, lane)
     }
 
     /// From now on work in which many files report what has become of them is done by `gathering`, which may look at all of it
@@ -45,12 +44,12 @@ package final class SyncGroup: Sendable {
 
     /// False when they have to be synced one by one, be it to learn which of them cannot be.
     private func syncTogether(_ files: [PartialFile]) -> Bool {
-        guard files.count > 1 else { return false }
-        let begun = files.compactMap { file in file.beginSyncOfGroup().map { (file, $0.file, $0.ranges) } }
-        guard (try? fileSystem.syncAll(of: directory, for: files.count)) == true else { return false }
-        let outcomes = begun.map { _, open, _ in Result { () throws(FileError) in try open.checkSynced() } }
+        let begun = files.compactMap { file in file.beginSyncOfGroup().map { (file, open: $0.file, $0.ranges) } }
+        guard let outcomes = fileSystem.syncAll(begun.map(\.open)) else { return false }
         let settle = {
-            for ((file, _, ranges), outcome) in zip(begun, outcomes) { file.settleSyncOfGroup(outcome, ranges) }
+            for ((file, open, ranges), outcome) in zip(begun, outcomes) {
+                file.settleSyncOfGroup(outcome, of: open, ranges)
+            }
         }
         if let gathering = gathering.withLock({ $0 }) { gathering(settle) } else { settle() }
         return true

@@ -18,6 +18,10 @@ final class Handle {
         self.isLimited = isLimited
         message = .allocate(capacity: Int(LANNER_CURL_MESSAGE_SIZE))
         message.initialize(repeating: 0, count: Int(LANNER_CURL_MESSAGE_SIZE))
+        begin(options)
+    }
+
+    private func begin(_ options: CurlTransport.Options) {
         lanner_curl_set_pointer(easy, LANNER_CURL_ERROR_BUFFER, message)
         prepare(options)
     }
@@ -94,15 +98,13 @@ final class Handle {
             proxyStatus: Int(lanner_curl_number(easy, LANNER_CURL_CONNECT_STATUS)), hasLength: hasLength)
     }
 
-    /// Gives up all that the last transfer alone was told, after its end; whether the handle is as good as new.
-    func forgetTransfer() -> Bool {
-        lanner_curl_set_list(easy, LANNER_CURL_HTTP_HEADER, nil)
+    /// Gives up all that has to do with the last transfer, after its end; whether the handle is as good as new.
+    func forgetTransfer(_ options: CurlTransport.Options) -> Bool {
+        lanner_curl_easy_reset(easy)
         lanner_curl_list_free(lines)
         lines = nil
-        for option in [LANNER_CURL_URL, LANNER_CURL_HEADER_CONTEXT, LANNER_CURL_WRITE_CONTEXT] {
-            lanner_curl_set_pointer(easy, option, nil)
-        }
         message.pointee = 0
+        begin(options)
         // Of an address that did not answer before another did: libcurl keeps it until the next that does not.
         return refusal == nil && lanner_curl_number(easy, LANNER_CURL_SYSTEM_ERROR) == 0
     }

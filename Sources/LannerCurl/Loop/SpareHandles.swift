@@ -20,7 +20,7 @@ struct SpareHandles {
 
     /// Keeps a handle, unless there are enough; it is not in the loop's handle any more.
     mutating func give(_ handle: Handle) {
-        guard spare.count < Self.limit, !handle.isLimited, handle.forgetTransfer() else { return }
+        guard spare.count < Self.limit, !handle.isLimited, handle.forgetTransfer(options) else { return }
         spare.append(handle)
     }
 

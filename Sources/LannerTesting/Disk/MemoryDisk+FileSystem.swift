@@ -70,32 +70,27 @@ extension MemoryDisk: FileSystem {
         }
     }
 
-    /// For two files and more. A sync is counted for each file of which something is not on the device; what fails for one
-    /// is told by its next own sync, too.
-    package func syncAll(of directory: String, for files: Int) throws(FileError) -> Bool {
-        guard files > 1 else { return false }
-        var failure: FileError?
-        for path in state.withLock({ $0.unsyncedFiles }) {
-            do throws(FileError) {
-                try syncFile(path)
-            } catch {
-                if error.fault == .other { throw error }
-                failure = error
-            }
+    /// For two files and more. Syncs everything, as systems do: a sync is counted for each file of which something is not on the
+    /// device, and what fails for one that was not asked for is told by its next own sync. Nil when names cannot be kept.
+    package func syncAll(_ files: [any OpenFile]) -> [Result<Void, FileError>]? {
+        let asked = files.compactMap { $0 as? MemoryOpenFile }
+        guard asked.count > 1, asked.count == files.count else { return nil }
+        for path in state.withLock({ $0.unsyncedFiles }) { syncFile(path) }
+        do throws(FileError) {
+            try perform(.syncDirectory, asked[0].path.directory) { state in state.syncAllNames() }
+        } catch {
+            return nil
         }
-        try perform(.syncDirectory, MemoryDiskState.normal(directory)) { state in state.syncAllNames() }
-        if let failure { throw failure }
-        return true
+        return asked.map { file in Result { () throws(FileError) in try file.tell() } }
     }
 
-    private func syncFile(_ path: String) throws(FileError) {
+    private func syncFile(_ path: String) {
         do throws(FileError) {
             try perform(.sync, path) { state in state.file(at: path).map { state.sync($0) } }
             state.withLock { $0.whileSyncing }?(path)
         } catch {
             // The end of the process is no failure of the device.
             if error.fault != .other { state.withLock { $0.failSync(of: path, error.fault) } }
-            throw error
         }
     }
 
@@ -169,7 +164,7 @@ extension MemoryDiskState {
 
 private final class MemoryOpenFile: OpenFile {
     private let file: MemoryDiskState.File
-    private let path: String
+    let path: String
     private let disk: MemoryDisk
     private let isOpen = Locked(true)
     private let process: Int
@@ -244,9 +239,10 @@ private final class MemoryOpenFile: OpenFile {
         }
     }
 
-    func checkSynced() throws(FileError) {
+    /// What a sync of all files could not write of this one.
+    func tell() throws(FileError) {
         let isAlive = isOpen.withLock { $0 }
-        let fault = disk.state.withLock { isAlive && $0.process == process ? file.tell() : .other }
+        let fault = disk.state.withLock { isAlive && $0.process == process && $0.isAlive ? file.tell() : .other }
         if let fault { throw FileError(fault: fault, operation: "sync", path: path) }
     }
 

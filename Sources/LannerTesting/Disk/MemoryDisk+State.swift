@@ -86,6 +86,9 @@ struct MemoryDiskState {
         self.capacity = capacity
     }
 
+    /// Whether the process does anything yet: it may be dying in the middle of things.
+    var isAlive: Bool { operationsLeft != 0 }
+
     var free: Int64 { max(0, (capacity ?? .max) - used) }
 }
 

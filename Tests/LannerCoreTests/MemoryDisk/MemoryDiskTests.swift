@@ -109,28 +109,30 @@ import Testing
         #expect(disk.counters.bytesWritten == 3)
     }
 
+    private func fails(_ result: Result<Void, FileError>) -> DiskFault? {
+        fault { try result.get() }
+    }
+
     @Test func allIsSyncedAtOnce() throws {
         let disk = try disk()
         let files = try ["/a/f", "/a/g"].map { path in try disk.open(path, .create) }
         for file in files { try write([1, 2], to: file) }
-        #expect(try !disk.syncAll(of: "/a", for: 1))
+        #expect(disk.syncAll([files[0]]) == nil)
         #expect(!disk.hasDurably([0..<2], of: "/a/f"))
-        #expect(try disk.syncAll(of: "/a", for: 2))
+        #expect(disk.syncAll(files)?.map { fails($0) } == [nil, nil])
         for path in ["/a/f", "/a/g"] { #expect(disk.hasDurably([0..<2], of: path)) }
-        for file in files { try file.checkSynced() }
     }
 
-    @Test func whatFailsOfAllIsToldByItsFile() throws {
+    @Test func whatFailsOfAllIsToldOfItsFile() throws {
         let disk = try disk()
-        let files = try ["/a/f", "/a/g"].map { path in try disk.open(path, .create) }
+        let files = try ["/a/f", "/a/g", "/a/h"].map { path in try disk.open(path, .create) }
         for file in files { try write([1, 2], to: file) }
-        disk.fail(.sync, with: .inputOutput, path: "/a/f")
-        #expect(fault { _ = try disk.syncAll(of: "/a", for: 2) } == .inputOutput)
-        #expect(fault { try files[0].sync() } == .inputOutput)
+        for path in ["/a/f", "/a/h"] { disk.fail(.sync, with: .inputOutput, path: path) }
+        #expect(disk.syncAll(Array(files[..<2]))?.map { fails($0) } == [.inputOutput, nil])
         try files[0].sync()
-        try files[1].checkSynced()
         #expect(!disk.hasDurably([0..<2], of: "/a/f"), "as kernels have it")
         #expect(disk.hasDurably([0..<2], of: "/a/g"))
+        #expect(fault { try files[2].sync() } == .inputOutput, "nobody has asked for it")
     }
 
     @Test func whatWasCutOffIsNotWrittenLater() throws {

@@ -14,7 +14,7 @@ import Testing
         init(_ count: Int, size: Int64 = 100) {
             disk.place([], at: "/Tmp/.here")
             try? disk.syncDirectory("/Tmp")
-            let group = SyncGroup(in: "/Tmp", of: disk, lane: lanes.makeLane("file.sync"))
+            let group = SyncGroup(of: disk, lane: lanes.makeLane("file.sync"))
             files = (0..<count).map { [disk, lanes, recorded] number in
                 PartialFile(
                     path: "/Tmp/\(number).part", fileSystem: disk, lanes: PartialFile.Lanes(lanes), hasher: nil,
