@@ -24,8 +24,8 @@ package enum Event: Sendable, Equatable {
     case expectDigest(DownloadID, Bool, mirrors: Int? = nil)
     /// When the link's time is over, in seconds since 1970; nil when that is not known.
     case expectLink(DownloadID, expires: Int64?)
-    /// Other settings; they hold from the next decision on.
-    case settings(Settings)
+    /// Other settings; they hold from the next decision on. Apart, since they are large and every event is copied.
+    indirect case settings(Settings)
 
     // From the parts of the engine.
     /// From the files of an attempt.
