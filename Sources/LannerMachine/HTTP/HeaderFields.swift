@@ -26,7 +26,7 @@ public struct HeaderFields: Sendable, Hashable {
 
     /// The first value of a name. Setting replaces every line of that name; nil removes them.
     public subscript(name: String) -> String? {
-        get { places(of: name).first.map { fields[$0].value } }
+        get { fields.indices.first { isLine($0, of: name) }.map { fields[$0].value } }
         set {
             fields.removeAll { Self.same($0.name, name) }
             if let newValue { fields.append(Field(name: name, value: newValue)) }
@@ -35,7 +35,9 @@ public struct HeaderFields: Sendable, Hashable {
 
     /// Every value of a name, in order.
     public func values(of name: String) -> [String] {
-        places(of: name).map { fields[$0].value }
+        var values: [String] = []
+        for index in fields.indices where isLine(index, of: name) { values.append(fields[index].value) }
+        return values
     }
 
     /// The value of a name that has one: none when its lines contradict each other.
@@ -43,10 +45,9 @@ public struct HeaderFields: Sendable, Hashable {
         values(of: name).agreed
     }
 
-    /// The indices of the lines of a name. Most are told apart by their lengths.
-    private func places(of name: String) -> LazyFilterSequence<Range<Int>> {
-        let length = name.utf8.count
-        return fields.indices.lazy.filter { fields[$0].name.utf8.count == length && Self.same(fields[$0].name, name) }
+    /// Whether a line is one of a name. Most are told apart by their lengths.
+    private func isLine(_ index: Int, of name: String) -> Bool {
+        fields[index].name.utf8.count == name.utf8.count && Self.same(fields[index].name, name)
     }
 
     /// Adds a line, leaving earlier lines of the same name.
