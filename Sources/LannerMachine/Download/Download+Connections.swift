@@ -27,18 +27,21 @@ extension Download {
     /// Begins further exchanges, up to the number that is worth it.
     mutating func connect(_ context: inout Context) {
         stopOvertaken(&context)
-        let settings = context.settings
-        guard context.connections > 1, settings.delivery == .whole, case .transferring(var transfer) = state,
-            transfer.connections.wanted > transfer.exchanges.count, maySplit(transfer), let total
-        else { return }
-        let least = transfer.leastPiece(settings.smallestPiece, at: context.now)
-        while transfer.exchanges.count < min(transfer.connections.wanted, context.connections),
-            let piece = transfer.nextPiece(besides: written, below: total, least: least),
-            let ask = nextAsk(for: piece, transfer, context)
-        {
+        while let ask = furtherAsk(context), case .transferring(var transfer) = state {
             begin(ask, beside: &transfer, &context)
+            state = .transferring(transfer)
         }
-        state = .transferring(transfer)
+    }
+
+    /// What one more exchange is asked for, if one is worth it.
+    private func furtherAsk(_ context: Context) -> Ask? {
+        guard context.connections > 1, context.settings.delivery == .whole, case .transferring(let transfer) = state,
+            transfer.exchanges.count < min(transfer.connections.wanted, context.connections), maySplit(transfer),
+            let total
+        else { return nil }
+        let least = transfer.leastPiece(context.settings.smallestPiece, at: context.now)
+        return transfer.nextPiece(besides: written, below: total, least: least)
+            .flatMap { nextAsk(for: $0, transfer, context) }
     }
 
     /// The answer to a request that was made while others run: a part that is still wanted, or nothing to take.

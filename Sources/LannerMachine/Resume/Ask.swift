@@ -13,7 +13,7 @@ package struct Ask: Sendable, Hashable {
     package let isOpenEnded: Bool
     package let condition: Condition
     /// The version that an answer has to continue; nil when nothing is held and nothing has begun.
-    package let held: Version?
+    @Apart package private(set) var held: Version?
     /// How the answer is tied to `held`; `none` when `held` is nil.
     package let rung: Rung
     /// The transport's own resume data, which stand for the bytes that it holds; then there is no range.
