@@ -296,7 +296,10 @@ struct Logging {
 
 /// Events that wait for the drainer.
 struct Inbox {
-    typealias Entry = (event: Event, time: EngineState.Time)
+    struct Entry {
+        let event: Event
+        let time: EngineState.Time
+    }
 
     private var entries: [Entry] = []
     /// Whether a drainer is there, who looks here before it goes.
@@ -309,14 +312,14 @@ struct Inbox {
     /// Whether the drainer will take them, if anybody does.
     mutating func add(_ events: [Event], _ time: EngineState.Time) -> Bool {
         if isClosed { return true }
-        for event in events { entries.append((event, time)) }
+        for event in events { entries.append(Entry(event: event, time: time)) }
         return isWatched
     }
 
     /// The same of one.
     mutating func add(_ event: Event, _ time: EngineState.Time) -> Bool {
         if isClosed { return true }
-        entries.append((event, time))
+        entries.append(Entry(event: event, time: time))
         return isWatched
     }
 
