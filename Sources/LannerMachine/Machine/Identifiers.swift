@@ -14,7 +14,7 @@ package struct DownloadID: RawRepresentable, Hashable, Comparable, Sendable {
         self.init(rawValue: number)
     }
 
-    package var number: UInt64 { rawValue }
+    @inlinable package var number: UInt64 { rawValue }
 
     @inlinable
     package static func < (left: DownloadID, right: DownloadID) -> Bool { left.rawValue < right.rawValue }

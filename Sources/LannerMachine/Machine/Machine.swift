@@ -9,11 +9,11 @@ package struct Machine: Sendable {
     /// The wakes that were asked for and have not come, the soonest last; each is sooner than those before it.
     private var armed: [Duration] = []
     /// Who holds a slot, and of which host: that of the URL it began with.
-    private var holders: [DownloadID: HostID] = [:]
+    private var holders = IDTable<HostID>()
     /// The same of who holds the part of a slot that is its list's and its host's.
-    private var finishing: [DownloadID: HostID] = [:]
+    private var finishing = IDTable<HostID>()
     /// Whose slots stay empty when they leave them.
-    private var leaving: Set<DownloadID> = []
+    private var leaving = IDTable<Void>()
     private var waitingForNetwork: Set<DownloadID> = []
     /// What was met; nil while nobody wants to know.
     package var coverage: Coverage?
@@ -33,13 +33,13 @@ package struct Machine: Sendable {
     package var ids: [DownloadID] { roster.ids }
 
     /// Who holds a whole slot, in no particular order.
-    package var slotHolders: Dictionary<DownloadID, HostID>.Keys { holders.keys }
+    package var slotHolders: [DownloadID] { holders.keys }
 
     /// How many downloads hold a whole slot.
     package var heldSlots: Int { holders.count }
 
     /// Who runs, with a whole slot or with a part, in no particular order.
-    package var running: [DownloadID] { Array(holders.keys) + Array(finishing.keys) }
+    package var running: [DownloadID] { holders.keys + finishing.keys }
 
     /// How many downloads there are.
     package var count: Int { roster.count }
@@ -84,7 +84,7 @@ extension Machine {
         switch event {
         case .add(let new): add(new)
         case .user(let verb, let ids, let ticket): user(verb, ids, ticket)
-        case .withhold(let ids): leaving.formUnion(ids.filter { holders[$0] != nil || finishing[$0] != nil })
+        case .withhold(let ids): withhold(ids)
         case .relist(let id, let list): change(id, .relist) { download, _ in download.list = list }
         case .readdress(let id, let host): change(id, .readdress) { $0.readdress(to: host, &$1) }
         case .prioritize(let id, let priority):
@@ -118,7 +118,7 @@ extension Machine {
 
     /// Who does something else without a network than with one. Those in the queue do not: nobody leaves it meanwhile.
     private var affectedByNetwork: [DownloadID] {
-        Array(holders.keys) + (context.isNetworkAvailable ? Array(waitingForNetwork) : [])
+        holders.keys + (context.isNetworkAvailable ? Array(waitingForNetwork) : [])
     }
 
     private mutating func add(_ new: [NewDownload]) {
@@ -137,8 +137,12 @@ extension Machine {
         for place in places { change(at: place, .init(verb)) { $0.user(verb, ticket, &$1) } }
     }
 
+    private mutating func withhold(_ ids: [DownloadID]) {
+        for id in ids where holders[id] != nil || finishing[id] != nil { leaving[id] = () }
+    }
+
     private mutating func fillEmptySlots() {
-        leaving = []
+        leaving = IDTable()
         slots.giveBackEmpty()
     }
 
@@ -203,7 +207,7 @@ extension Machine {
         let isPart = change.before.claim == .holdsPart
         let held = isPart ? finishing.removeValue(forKey: change.id) : holders.removeValue(forKey: change.id)
         let host = held ?? change.before.host
-        let staysEmpty = !change.after.claim.isHeld && leaving.remove(change.id) != nil
+        let staysEmpty = !change.after.claim.isHeld && leaving.removeValue(forKey: change.id) != nil
         slots.release(change.before.list, host, isPart: isPart, staysEmpty: staysEmpty)
         return host
     }

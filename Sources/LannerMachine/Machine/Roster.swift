@@ -2,7 +2,7 @@
 /// know it. A place that was left is given again.
 struct Roster: Sendable {
     private var downloads: [Download?] = []
-    private var places: [DownloadID: Int] = [:]
+    private var places = IDTable<Int>()
     private var vacant: [Int] = []
 
     var count: Int { places.count }

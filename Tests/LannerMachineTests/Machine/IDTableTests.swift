@@ -1,8 +1,6 @@
 import LannerMachine
 import Testing
 
-@testable import LannerCore
-
 @Suite struct IDTableTests {
     @Test func anEmptyTableHasNothing() {
         var table = IDTable<Int>()

@@ -1,41 +1,42 @@
-import LannerMachine
-
 /// Values by download. Every event looks several up, and a number that only grows needs no hash that is safe from attack:
 /// this one takes a tenth of a dictionary's time.
 ///
-/// Open addressing with linear probing: a value is in the first vacant place from its own on.
-struct IDTable<Value> {
+/// Open addressing with linear probing: a value is in the first vacant place from its own on. Inlinable, since the engine
+/// would otherwise copy values through it by their metadata.
+@usableFromInline package struct IDTable<Value> {
     /// As many as there are places, a power of two, or none; `vacant` where there is nobody.
-    private var numbers: [UInt64] = []
-    private var entries: [Value?] = []
-    private(set) var count = 0
+    @usableFromInline var numbers: [UInt64] = []
+    @usableFromInline var entries: [Value?] = []
+    @usableFromInline package private(set) var count = 0
 
     /// No download has it: numbers count up from one.
-    private static var vacant: UInt64 { .max }
+    @inlinable static var vacant: UInt64 { .max }
 
-    var isEmpty: Bool { count == 0 }
+    @inlinable package var isEmpty: Bool { count == 0 }
 
-    var keys: [DownloadID] { numbers.filter { $0 != Self.vacant }.map { DownloadID($0) } }
+    @inlinable package var keys: [DownloadID] { numbers.filter { $0 != Self.vacant }.map { DownloadID($0) } }
 
-    var values: [Value] { entries.compactMap { $0 } }
+    @inlinable package var values: [Value] { entries.compactMap { $0 } }
 
-    subscript(id: DownloadID) -> Value? {
+    @inlinable package subscript(id: DownloadID) -> Value? {
         get { place(of: id.number).flatMap { entries[$0] } }
         set {
             if let newValue { put(newValue, at: id.number) } else { removeValue(forKey: id) }
         }
     }
 
+    @inlinable package init() {}
+
     /// Makes room for so many in all.
-    mutating func reserveCapacity(_ count: Int) {
+    @inlinable package mutating func reserveCapacity(_ count: Int) {
         guard count > Self.capacity(numbers.count) else { return }
         var size = max(numbers.count, 8)
         while Self.capacity(size) < count { size *= 2 }
         resize(to: size)
     }
 
-    @discardableResult
-    mutating func removeValue(forKey id: DownloadID) -> Value? {
+    @discardableResult @inlinable
+    package mutating func removeValue(forKey id: DownloadID) -> Value? {
         guard let place = place(of: id.number) else { return nil }
         defer { vacate(place) }
         return entries[place]
@@ -44,29 +45,29 @@ struct IDTable<Value> {
     // MARK: Places
 
     /// How many values a number of places holds, a quarter of them staying vacant.
-    private static func capacity(_ places: Int) -> Int { places - places / 4 }
+    @inlinable static func capacity(_ places: Int) -> Int { places - places / 4 }
 
     /// The first place for a number: numbers that follow each other are far apart.
-    private func home(_ number: UInt64) -> Int {
+    @inlinable func home(_ number: UInt64) -> Int {
         Int(truncatingIfNeeded: (number &* 0x9E37_79B9_7F4A_7C15) &>> UInt64(numbers.count.leadingZeroBitCount &+ 1))
     }
 
-    private func next(_ place: Int) -> Int { (place &+ 1) & (numbers.count &- 1) }
+    @inlinable func next(_ place: Int) -> Int { (place &+ 1) & (numbers.count &- 1) }
 
-    private func place(of number: UInt64) -> Int? {
+    @inlinable func place(of number: UInt64) -> Int? {
         if count == 0 { return nil }
         let place = search(number)
         return numbers[place] == number ? place : nil
     }
 
     /// Where a number is, or would be put.
-    private func search(_ number: UInt64) -> Int {
+    @inlinable func search(_ number: UInt64) -> Int {
         var place = home(number)
         while numbers[place] != number, numbers[place] != Self.vacant { place = next(place) }
         return place
     }
 
-    private mutating func put(_ value: Value, at number: UInt64) {
+    @inlinable mutating func put(_ value: Value, at number: UInt64) {
         if count == Self.capacity(numbers.count) { reserveCapacity(count + 1) }
         let place = search(number)
         if numbers[place] == Self.vacant { count += 1 }
@@ -74,7 +75,7 @@ struct IDTable<Value> {
     }
 
     /// Closes the gap with those behind that would not be found beyond it.
-    private mutating func vacate(_ place: Int) {
+    @inlinable mutating func vacate(_ place: Int) {
         var (gap, other) = (place, next(place))
         while numbers[other] != Self.vacant {
             let (way, shorter) = (other &- home(numbers[other]), other &- gap)
@@ -89,7 +90,7 @@ struct IDTable<Value> {
         if numbers.count > 64, count < numbers.count / 8 { resize(to: numbers.count / 2) }
     }
 
-    private mutating func resize(to size: Int) {
+    @inlinable mutating func resize(to size: Int) {
         let (oldNumbers, oldEntries) = (numbers, entries)
         numbers = Array(repeating: Self.vacant, count: size)
         entries = Array(repeating: nil, count: size)
@@ -99,3 +100,5 @@ struct IDTable<Value> {
         }
     }
 }
+
+extension IDTable: Sendable where Value: Sendable {}
