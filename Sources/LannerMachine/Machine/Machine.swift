@@ -69,7 +69,9 @@ extension Machine {
     }
 
     /// The same; what has to be done is added behind what waits.
-    package mutating func handle(_ event: Event, now: Duration, wallSeconds: Int64, into actions: inout [Action]) {
+    package mutating func handle(
+        _ event: consuming Event, now: Duration, wallSeconds: Int64, into actions: inout [Action]
+    ) {
         context.now = now
         context.wallSeconds = wallSeconds
         // One array for all, which is not made anew for each event.
@@ -80,8 +82,8 @@ extension Machine {
         swap(&context.actions, &actions)
     }
 
-    private mutating func take(_ event: Event) {
-        switch event {
+    private mutating func take(_ event: consuming Event) {
+        switch consume event {
         case .add(let new): add(new)
         case .user(let verb, let ids, let ticket): user(verb, ids, ticket)
         case .withhold(let ids): withhold(ids)
