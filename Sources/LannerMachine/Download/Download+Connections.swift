@@ -104,10 +104,15 @@ extension Download {
         verifyIfComplete(&context)
     }
 
+    /// Whether a request of the transfer has no answer yet. Looked at before the transfer is copied.
+    private var awaitsAnswer: Bool {
+        if case .transferring(let transfer) = state { !transfer.exchanges.allSatisfy(\.isAccepted) } else { false }
+    }
+
     /// Requests whose first byte has come otherwise, before their answer.
     private mutating func stopOvertaken(_ context: inout Context) {
-        guard context.settings.delivery == .whole, case .transferring(var transfer) = state, transfer.running > 0,
-            transfer.running < transfer.exchanges.count
+        guard context.settings.delivery == .whole, awaitsAnswer, case .transferring(var transfer) = state,
+            transfer.running > 0
         else { return }
         leaveRequests(of: &transfer, &context) { $0.contains($1.lowerBound..<$1.lowerBound + 1) }
         state = .transferring(transfer)
@@ -115,9 +120,7 @@ extension Download {
 
     /// Requests that are out for what has come meanwhile: with nothing else under way, their answers would count.
     mutating func stopNeedless(_ context: inout Context) {
-        guard case .transferring(var transfer) = state, transfer.running == 0, !transfer.exchanges.isEmpty else {
-            return
-        }
+        guard awaitsAnswer, case .transferring(var transfer) = state, transfer.running == 0 else { return }
         leaveRequests(of: &transfer, &context) { $0.contains($1) }
         state = .transferring(transfer)
     }

@@ -131,8 +131,8 @@ extension Download {
     }
 
     private mutating func askForSlices(_ context: inout Context) {
+        guard asksForMore, case .transferring(var transfer) = state, let total else { return }
         let delivery = delivery(context.settings)
-        guard case .transferring(var transfer) = state, transfer.asksForMore, let total else { return }
         while transfer.exchanges.count < delivery.inFlight, transfer.wantsMore(at: context.now),
             let slice = nextSlice(transfer, delivery, total, at: context.now)
         {
@@ -144,6 +144,11 @@ extension Download {
             begin(ask, beside: &transfer, &context)
         }
         state = .transferring(transfer)
+    }
+
+    /// Looked at before the transfer is copied, as it is for every few bytes.
+    private var asksForMore: Bool {
+        if case .transferring(let transfer) = state { transfer.asksForMore } else { false }
     }
 
     /// Begins one more exchange of a transfer.
