@@ -156,17 +156,17 @@ final class Engine: Sendable {
     /// Runs actions and commits what they have changed; false when the rest was handed over.
     private func run(_ batch: ArraySlice<Order>, _ pending: PendingChanges, until deadline: Duration?) -> Bool {
         var changes = pending
-        for (index, order) in zip(batch.indices, batch) {
+        for index in batch.indices {
             if let deadline, environment.clock.now >= deadline {
                 handOver(batch[index...], changes)
                 return false
             }
             // Whoever is answered may end the process: what led to the answer is with the store by then.
-            if case .answer = order.action {
+            if case .answer = batch[index].action {
                 commit(changes)
                 changes = PendingChanges()
             }
-            run(order.action, order.job, &changes)
+            run(batch[index].action, batch[index].job, &changes)
         }
         commit(changes)
         return true
