@@ -1,5 +1,11 @@
 import LannerMachine
 
+/// Bytes of a text where they lie: in an array, or lent by the text itself, so that nothing is copied to look at them.
+protocol ByteSlice: RandomAccessCollection<UInt8> where Index == Int, SubSequence == Self {}
+
+extension ArraySlice<UInt8>: ByteSlice {}
+extension Slice<UnsafeBufferPointer<UInt8>>: ByteSlice {}
+
 /// A URI or a relative reference in its five parts, and the resolution of one against another (RFC 3986, 3 and 5.2).
 ///
 /// Written out because Foundation resolves some references wrongly on Linux and stops the process on others. Every
@@ -12,15 +18,18 @@ package struct URIReference: Sendable, Hashable {
     package var fragment: String?
 
     /// Takes a string apart; joined again, the parts give the same string.
-    package init(_ text: String) { self.init(Parts(Array(text.utf8)[...])) }
+    package init(_ text: String) {
+        var text = text
+        self = text.withUTF8 { URIReference(Parts($0[...])) }
+    }
 
-    init(_ parts: Parts) {
-        func text(_ bytes: FieldText.Bytes) -> String { String(decoding: bytes, as: UTF8.self) }
-        scheme = parts.scheme.map(text)
-        authority = parts.authority.map(text)
+    init(_ parts: Parts<some ByteSlice>) {
+        func text(_ bytes: some ByteSlice) -> String { String(decoding: bytes, as: UTF8.self) }
+        scheme = parts.scheme.map { text($0) }
+        authority = parts.authority.map { text($0) }
         path = text(parts.path)
-        query = parts.query.map(text)
-        fragment = parts.fragment.map(text)
+        query = parts.query.map { text($0) }
+        fragment = parts.fragment.map { text($0) }
     }
 
     /// The parts joined (5.3).
@@ -32,14 +41,14 @@ package struct URIReference: Sendable, Hashable {
 
 extension URIReference {
     /// The parts where they lie in the bytes of a string: most are only looked at.
-    struct Parts {
-        var scheme: FieldText.Bytes?
-        var authority: FieldText.Bytes?
-        var path: FieldText.Bytes
-        var query: FieldText.Bytes?
-        var fragment: FieldText.Bytes?
+    struct Parts<Bytes: ByteSlice> {
+        var scheme: Bytes?
+        var authority: Bytes?
+        var path: Bytes
+        var query: Bytes?
+        var fragment: Bytes?
 
-        init(_ text: FieldText.Bytes) {
+        init(_ text: Bytes) {
             let slash = UInt8(ascii: "/")
             path = text
             fragment = Self.cut(&path, after: UInt8(ascii: "#"))
@@ -57,7 +66,7 @@ extension URIReference {
         }
 
         /// Those of a reference, which joined might be others.
-        init(_ reference: URIReference) {
+        init(_ reference: URIReference) where Bytes == FieldText.Bytes {
             func bytes(_ text: String) -> FieldText.Bytes { Array(text.utf8)[...] }
             scheme = reference.scheme.map(bytes)
             authority = reference.authority.map(bytes)
@@ -67,13 +76,13 @@ extension URIReference {
         }
 
         /// Removes everything from the first such byte on; what stood behind it is the result.
-        private static func cut(_ rest: inout FieldText.Bytes, after mark: UInt8) -> FieldText.Bytes? {
+        private static func cut(_ rest: inout Bytes, after mark: UInt8) -> Bytes? {
             guard let index = rest.firstIndex(of: mark) else { return nil }
             defer { rest = rest[..<index] }
             return rest[(index + 1)...]
         }
 
-        private static func isScheme(_ bytes: FieldText.Bytes) -> Bool {
+        private static func isScheme(_ bytes: Bytes) -> Bool {
             guard let first = bytes.first, FieldText.isLetter(first) else { return false }
             return bytes.allSatisfy { FieldText.isLetter($0) || FieldText.isDigit($0) || "+-.".utf8.contains($0) }
         }

@@ -59,18 +59,19 @@ extension WebAddress {
 
     /// Reads an absolute URL.
     package init(_ text: String) throws(Refusal) {
-        try self.init(Self.parts(text))
+        self = try Self.lend(text) { parts throws(Refusal) in try WebAddress(parts) }
     }
 
     /// Reads a reference as it came in `Location`, relative to this address.
     package func resolving(_ location: String) throws(Refusal) -> WebAddress {
-        let reference = URIReference(try Self.parts(location)).resolved(against: URIReference(text))
-        return try WebAddress(URIReference.Parts(reference))
+        let reference = try Self.lend(location) { URIReference($0) }
+        return try WebAddress(URIReference.Parts(reference.resolved(against: URIReference(text))))
     }
 
-    private init(_ parts: URIReference.Parts) throws(Refusal) {
+    private init(_ parts: URIReference.Parts<some ByteSlice>) throws(Refusal) {
         scheme = try Self.scheme(parts.scheme)
-        let authority = try Authority(parts.authority ?? [])
+        guard let bytes = parts.authority else { throw Authority.noHost }
+        let authority = try Authority(bytes)
         host = authority.host
         port = authority.port == Self.defaultPort(scheme) ? nil : authority.port
         userInfo = authority.userInfo
@@ -78,7 +79,7 @@ extension WebAddress {
     }
 
     private static func joined(
-        _ scheme: String, _ host: String, _ port: Int?, _ parts: URIReference.Parts
+        _ scheme: String, _ host: String, _ port: Int?, _ parts: URIReference.Parts<some ByteSlice>
     ) throws(Refusal) -> String {
         let slash = UInt8(ascii: "/")
         var bytes: [UInt8] = []
@@ -101,15 +102,26 @@ extension WebAddress {
         return String(decoding: bytes, as: UTF8.self)
     }
 
-    private static func scheme(_ bytes: FieldText.Bytes?) throws(Refusal) -> String {
+    private static func scheme(_ bytes: (some ByteSlice)?) throws(Refusal) -> String {
         guard let bytes else { throw Refusal(reason: "has no scheme") }
-        if FieldText.equal(bytes, "http") { return "http" }
-        if FieldText.equal(bytes, "https") { return "https" }
+        for scheme in ["http", "https"] where bytes.lazy.map(FieldText.lowercased).elementsEqual(scheme.utf8) {
+            return scheme
+        }
         let scheme = String(decoding: bytes, as: UTF8.self).lowercased()
         throw Refusal(reason: "has the scheme “\(scheme)”; only http and https can be downloaded")
     }
 
-    private static func parts(_ text: String) throws(Refusal) -> URIReference.Parts {
+    /// Lends the parts of a text for the duration of `body`.
+    private static func lend<Result>(
+        _ text: String, to body: (URIReference.Parts<Slice<UnsafeBufferPointer<UInt8>>>) throws(Refusal) -> Result
+    ) throws(Refusal) -> Result {
+        var text = text
+        return try text.withUTF8 { bytes in
+            Swift.Result { () throws(Refusal) in try body(parts(bytes[...])) }
+        }.get()
+    }
+
+    private static func parts<Bytes: ByteSlice>(_ text: Bytes) throws(Refusal) -> URIReference.Parts<Bytes> {
         let bytes = FieldText.trimmed(text)
         guard bytes.count <= longest else { throw tooLong }
         guard bytes.allSatisfy({ $0 >= 0x20 && $0 != 0x7F }) else { throw Refusal(reason: "has a control character") }
@@ -119,7 +131,7 @@ extension WebAddress {
     private static let tooLong = Refusal(reason: "is longer than \(longest) bytes")
 
     /// Percent-encodes what may not stand in a path or a query; servers do send spaces and UTF-8 (RFC 3986, 3.3, 3.4).
-    private static func encode(_ part: FieldText.Bytes, into result: inout [UInt8]) {
+    private static func encode(_ part: some ByteSlice, into result: inout [UInt8]) {
         if part.allSatisfy(isAllowed) { return result += part }
         for index in part.indices {
             let byte = part[index]
@@ -131,7 +143,7 @@ extension WebAddress {
         }
     }
 
-    private static func isEscape(_ bytes: ArraySlice<UInt8>) -> Bool {
+    private static func isEscape(_ bytes: some ByteSlice) -> Bool {
         bytes.count >= 3 && bytes.dropFirst().prefix(2).allSatisfy(isHexDigit)
     }
 
@@ -158,7 +170,9 @@ private struct Authority {
     var host: String
     var port: Int?
 
-    init(_ text: FieldText.Bytes) throws(WebAddress.Refusal) {
+    static let noHost = WebAddress.Refusal(reason: "has no host")
+
+    init(_ text: some ByteSlice) throws(WebAddress.Refusal) {
         var bytes = text
         // The last `@`: an earlier one can only be part of a password that was not encoded.
         if let at = bytes.lastIndex(of: UInt8(ascii: "@")) {
@@ -166,15 +180,19 @@ private struct Authority {
             bytes = bytes[(at + 1)...]
         }
         let hostEnd = Self.hostEnd(bytes)
-        host = String(decoding: bytes[..<hostEnd].map(FieldText.lowercased), as: UTF8.self)
-        guard !host.isEmpty else { throw WebAddress.Refusal(reason: "has no host") }
+        host = Self.lowercased(bytes[..<hostEnd])
+        guard !host.isEmpty else { throw Self.noHost }
         guard Self.isHost(bytes[..<hostEnd]) else {
             throw WebAddress.Refusal(reason: "has a host that cannot be one")
         }
         port = try Self.port(bytes[hostEnd...])
     }
 
-    private static func hostEnd(_ bytes: ArraySlice<UInt8>) -> Int {
+    private static func lowercased(_ bytes: some ByteSlice) -> String {
+        String(unsafeUninitializedCapacity: bytes.count) { $0.initialize(from: bytes.lazy.map(FieldText.lowercased)).1 }
+    }
+
+    private static func hostEnd(_ bytes: some ByteSlice) -> Int {
         let bracket = bytes.first == UInt8(ascii: "[") ? bytes.firstIndex(of: UInt8(ascii: "]")) : nil
         return bytes[(bracket ?? bytes.startIndex)...].firstIndex(of: UInt8(ascii: ":")) ?? bytes.endIndex
     }
@@ -182,7 +200,7 @@ private struct Authority {
     /// Names of letters, digits, `-`, `.`, `_`, and bracketed addresses. The grammar allows more, percent-encoding
     /// too, but no such name exists, and some parsers read it as another host than the one that is asked in the end. So
     /// they do with brackets around something else than an IPv6 address, of which a colon is the least.
-    private static func isHost(_ bytes: ArraySlice<UInt8>) -> Bool {
+    private static func isHost(_ bytes: some ByteSlice) -> Bool {
         if bytes.first == UInt8(ascii: "[") {
             return bytes.contains(UInt8(ascii: ":")) && bytes.last == UInt8(ascii: "]")
                 && bytes.dropFirst().dropLast().allSatisfy { WebAddress.isHexDigit($0) || ":.".utf8.contains($0) }
@@ -197,7 +215,7 @@ private struct Authority {
         }
     }
 
-    private static func port(_ bytes: ArraySlice<UInt8>) throws(WebAddress.Refusal) -> Int? {
+    private static func port(_ bytes: some ByteSlice) throws(WebAddress.Refusal) -> Int? {
         let digits = bytes.dropFirst()
         if digits.isEmpty { return nil }
         guard let port = FieldText.decimal(digits), (1...65535).contains(port) else {
