@@ -72,7 +72,7 @@ extension Engine {
 
     /// Has the names of moved files kept by the device.
     private func confirm(_ moved: [MovedFile]) -> [Event] {
-        let directories = moved.map { cache.path(of: $0.place).directory }
+        let directories = moved.map { cache.directory(of: $0.place) }
         var (synced, errors) = (Set<PathKey>(), [PathKey: FileError]())
         for directory in directories where synced.insert(PathKey(directory)).inserted {
             errors[PathKey(directory)] = syncError(directory)

@@ -42,7 +42,11 @@ package struct PathKey: Hashable, Sendable {
     package init(_ text: String) { self.text = text }
 
     #if !canImport(Darwin)
-    package static func == (one: PathKey, other: PathKey) -> Bool { one.text.utf8.elementsEqual(other.text.utf8) }
+    package static func == (one: PathKey, other: PathKey) -> Bool {
+        guard one.text.utf8.count == other.text.utf8.count else { return false }
+        var (one, other) = (one.text, other.text)
+        return one.withUTF8 { one in other.withUTF8 { one.elementsEqual($0) } }
+    }
 
     package func hash(into hasher: inout Hasher) {
         var text = text

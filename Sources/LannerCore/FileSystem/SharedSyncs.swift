@@ -34,13 +34,11 @@ final class SharedSyncs<Key: Hashable & Sendable>: Sendable {
         defer { condition.unlock() }
         // Where none is under way but some wait, who was to make theirs has not woken yet: it is theirs, too.
         let isLeader = rounds[key] == nil
-        let round = isLeader ? Round() : rounds[key]?.next ?? Round()
+        var known = rounds[key] ?? Rounds()
+        let round = isLeader ? Round() : known.next ?? Round()
         round.wanted += count
-        if isLeader {
-            rounds[key] = Rounds(running: round)
-        } else {
-            rounds[key]?.next = round
-        }
+        if isLeader { known.running = round } else { known.next = round }
+        rounds[key] = known
         return (round, isLeader)
     }
 
@@ -63,8 +61,7 @@ final class SharedSyncs<Key: Hashable & Sendable>: Sendable {
         let outcome = Result { () throws(FileError) in try sync(round.wanted) }
         condition.lock()
         round.outcome = outcome
-        rounds[key]?.running = nil
-        if rounds[key]?.next == nil { rounds[key] = nil }
+        rounds[key] = rounds[key]?.next.map { Rounds(next: $0) }
         condition.broadcast()
         condition.unlock()
         try outcome.get()
