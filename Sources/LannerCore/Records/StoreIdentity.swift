@@ -79,13 +79,8 @@ extension PartialName {
 extension [UInt8] {
     /// In ASCII, without zeros in front.
     fileprivate mutating func appendDigits(of number: UInt64, radix: UInt64) {
-        let start = count
-        var rest = number
-        repeat {
-            let digit = UInt8(truncatingIfNeeded: rest % radix)
-            append(digit < 10 ? UInt8(ascii: "0") + digit : UInt8(ascii: "a") - 10 + digit)
-            rest /= radix
-        } while rest > 0
-        self[start...].reverse()
+        if number >= radix { appendDigits(of: number / radix, radix: radix) }
+        let digit = UInt8(truncatingIfNeeded: number % radix)
+        append(digit < 10 ? UInt8(ascii: "0") + digit : UInt8(ascii: "a") - 10 + digit)
     }
 }
