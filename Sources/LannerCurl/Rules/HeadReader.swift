@@ -67,13 +67,14 @@ struct HeadReader {
 
     /// A status line (RFC 9112, 4); the reason phrase may be missing, the space before it as well.
     private mutating func begin(_ line: Bytes) -> TransportFailure? {
-        let words = line.split(separator: UInt8(ascii: " "), maxSplits: 2)
         guard line.starts(with: "HTTP/".utf8) else {
             // A trailer behind a body without bytes, or the empty line behind it.
             if case .whole = state { return nil }
             return TransportFailure(.malformedResponse, "The response does not begin with a status line.")
         }
-        guard words.count >= 2, words[1].count == 3, let status = FieldText.decimal(words[1]), status >= 100 else {
+        let isSpace = { $0 == UInt8(ascii: " ") }
+        let digits = line.drop { !isSpace($0) }.drop(while: isSpace).prefix { !isSpace($0) }
+        guard digits.count == 3, let status = FieldText.decimal(digits), status >= 100 else {
             return TransportFailure(
                 .malformedResponse, "The status line has no status: \(FieldText.shown(Self.text(line)))")
         }
