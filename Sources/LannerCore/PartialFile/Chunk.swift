@@ -63,6 +63,8 @@ package struct Chunk: Sendable {
     func lend(
         to body: (_ position: Int, _ buffers: [UnsafeRawBufferPointer]) -> Result<Void, FileError>
     ) throws(FileError) {
+        // What is small mostly came at once.
+        if pieces.count == 1 { return try pieces[0].withUnsafeBytes { body(0, [$0]) }.get() }
         var position = 0
         var rest = pieces[...]
         while !rest.isEmpty {
@@ -85,6 +87,7 @@ package struct Chunk: Sendable {
 extension [UnsafeRawBufferPointer] {
     /// The bytes in a range of what the buffers hold together; what lies outside is left out.
     package func part(_ range: Range<Int>) -> Self {
+        if range.lowerBound == 0, range.upperBound == reduce(0, { $0 + $1.count }) { return self }
         var start = 0
         return compactMap { buffer in
             defer { start += buffer.count }

@@ -352,7 +352,7 @@ extension PartialFile {
             return (result, state.beginReporting())
         }
         if isReporter {
-            while let events = state.withLock({ $0.takeEvents() }) { events.forEach(report) }
+            while let event = state.withLock({ $0.takeEvent() }) { report(event) }
         }
         return result
     }

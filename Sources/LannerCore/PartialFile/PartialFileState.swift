@@ -57,7 +57,7 @@ struct PartialFileState {
     private var unreadable = Int64.max
     private var distrustsSync = false
     private var finishing = (parts: 0, digest: [UInt8]?.none)
-    private var events: [PartialFileEvent] = []
+    private var events = Fifo<PartialFileEvent>()
     private var isReporting = false
 
     init(claimed: ByteRanges, durable: ByteRanges, hasher: Bool, pieces: Checksum.Pieces?, backlogLimit: Int) {
@@ -154,12 +154,16 @@ extension PartialFileState {
     /// trusted was decided then. Nor does what was there and has turned out to be wrong.
     mutating func wrote(_ range: Range<Int64>, missing: [Range<Int64>]) {
         guard !hasFailed else { return }
-        let isWrong = !damaged.intersection(ByteRanges([range])).isEmpty
-        for part in isWrong ? missing : [range] {
-            written.insert(part)
+        if damaged.isEmpty || damaged.intersection(ByteRanges([range])).isEmpty { return note(range) }
+        for part in missing {
             damaged.remove(part)
-            emit(.wrote(part))
+            note(part)
         }
+    }
+
+    private mutating func note(_ range: Range<Int64>) {
+        written.insert(range)
+        emit(.wrote(range))
     }
 
     /// Keeps chunks in memory for the hasher, if there is one and they were written as a whole. Not where they may turn out to
@@ -344,18 +348,14 @@ extension PartialFileState {
 
     /// Whether the caller is the one to report what waits.
     mutating func beginReporting() -> Bool {
-        guard !isReporting, !events.isEmpty else { return false }
+        guard !isReporting, events.count > 0 else { return false }
         isReporting = true
         return true
     }
 
-    /// What waits, in order; nil, and the reporting is over, when nothing does.
-    mutating func takeEvents() -> [PartialFileEvent]? {
-        guard !events.isEmpty else {
-            isReporting = false
-            return nil
-        }
-        defer { events = [] }
-        return events
+    /// What waits next; nil, and the reporting is over, when nothing does.
+    mutating func takeEvent() -> PartialFileEvent? {
+        isReporting = events.count > 0
+        return events.popFirst()
     }
 }
