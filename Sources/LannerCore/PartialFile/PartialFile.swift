@@ -81,23 +81,25 @@ package final class PartialFile: Sendable {
         state.withLock { $0.file }?.close()
     }
 
-    /// The lanes of one file.
-    package struct Lanes: Sendable {
+    /// The lanes of one file. What is small and has no digest needs but one: the others are made when they are first used.
+    package final class Lanes: Sendable {
         package let write: any Lane
-        package let hash: any Lane
-        package let sync: any Lane
+        private let factory: any LaneFactory
+        private let others = Locked<(hash: (any Lane)?, sync: (any Lane)?)>((nil, nil))
 
-        package init(write: any Lane, hash: any Lane, sync: any Lane) {
-            self.write = write
-            self.hash = hash
-            self.sync = sync
+        /// New lanes.
+        package init(_ factory: any LaneFactory) {
+            self.factory = factory
+            write = factory.makeLane("file.write")
         }
 
-        /// Three new lanes.
-        package init(_ factory: any LaneFactory) {
-            self.init(
-                write: factory.makeLane("file.write"), hash: factory.makeLane("file.hash"),
-                sync: factory.makeLane("file.sync"))
+        package var hash: any Lane { others.withLock { lane("file.hash", in: &$0.hash) } }
+        package var sync: any Lane { others.withLock { lane("file.sync", in: &$0.sync) } }
+
+        private func lane(_ label: String, in place: inout (any Lane)?) -> any Lane {
+            let lane = place ?? factory.makeLane(label)
+            place = lane
+            return lane
         }
     }
 
