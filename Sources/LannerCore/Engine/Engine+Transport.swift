@@ -51,9 +51,11 @@ extension Engine {
         var fields = destination.fields
         for field in ask.headerFields.fields { fields.append(field.name, field.value) }
         let (access, timeout) = state.withLock { ($0.gate.access, $0.timeout) }
-        return TransportRequest(
+        var request = TransportRequest(
             url: destination.url, fields: fields, resumeData: ask.resumeData.map { Data($0) }, timeout: timeout,
             networkAccess: access, isLimited: !throttle.withLock { $0.isFree(job.id) })
+        request.known = KnownAddress(destination.address)
+        return request
     }
 
     private func destination(_ job: Job, _ source: Source) throws(DownloadFailure) -> Destination {

@@ -10,7 +10,7 @@ package struct Destination: Sendable, Hashable {
     package private(set) var url: URL
     /// The caller's fields, as far as they may go there.
     package private(set) var fields: HeaderFields
-    private var address: WebAddress
+    private(set) var address: WebAddress
 
     /// Checks a URL and header fields that a caller gave.
     ///

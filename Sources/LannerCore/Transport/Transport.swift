@@ -98,6 +98,8 @@ public struct TransportRequest: Sendable, Hashable {
     /// What the exchange is known by in later processes, where it outlives this one. Given once: it is never that of
     /// another exchange.
     public var name: String?
+    /// The URL as it was taken apart before.
+    var known = KnownAddress()
 
     /// Makes a request.
     public init(

@@ -25,13 +25,20 @@ package enum TransportRules {
         return address
     }
 
+    /// The same for the URL of a request, which may have been taken apart before.
+    package static func address(of request: TransportRequest) throws(TransportFailure) -> WebAddress {
+        if let known = request.known.address(of: request.url) { return known }
+        return try address(of: request.url)
+    }
+
     /// Throws for a field that must not be sent.
     package static func check(_ field: HeaderFields.Field) throws(TransportFailure) {
         guard FieldText.isToken(field.name) else {
             throw .unacceptable(
                 "A header field's name holds characters that none may have: \(field.name.debugDescription)")
         }
-        guard !refusedFields.contains(where: { HeaderFields.same($0, field.name) }) else {
+        let length = field.name.utf8.count
+        guard !refusedFields.contains(where: { $0.utf8.count == length && HeaderFields.same($0, field.name) }) else {
             throw .unacceptable("The header field \(field.name) is the connection's and cannot be set.")
         }
         // A line break would start another field, NUL would end the value (RFC 9110, 5.5).
@@ -46,6 +53,24 @@ package enum TransportRules {
         let whole = attoseconds > 0 && seconds < .max ? seconds + 1 : seconds
         return Int(min(max(whole, 1), 86_400))
     }
+}
+
+/// What was found out about a request's URL. It is nothing that the request says: with it and without, two are equal.
+struct KnownAddress: Sendable, Hashable {
+    @Apart private var address: WebAddress?
+
+    init(_ address: WebAddress? = nil) {
+        self.address = address
+    }
+
+    /// The address of a URL, if that is the one that was taken apart, and had no user info.
+    func address(of url: URL) -> WebAddress? {
+        guard let address, address.userInfo == nil, address.text == url.absoluteString else { return nil }
+        return address
+    }
+
+    static func == (one: Self, other: Self) -> Bool { true }
+    func hash(into hasher: inout Hasher) {}
 }
 
 extension TransportFailure {

@@ -18,7 +18,7 @@ final class Transfer {
     init(
         _ exchange: CurlExchange, _ handle: Handle, userAgent: String, loop: Loop, pool: SlabPool
     ) throws(TransportFailure) {
-        let address = try TransportRules.address(of: exchange.request.url)
+        let address = try TransportRules.address(of: exchange.request)
         let header = try Self.header(exchange.request.fields, userAgent: userAgent)
         self.exchange = exchange
         self.handle = handle
@@ -36,7 +36,9 @@ final class Transfer {
     /// The lines as libcurl takes them: one with nothing behind the colon would remove a field, so that an empty value
     /// is written with a semicolon. `Accept` is one libcurl adds unless told not to.
     private static func header(_ fields: HeaderFields, userAgent: String) throws(TransportFailure) -> [String] {
-        var lines = fields["Accept"] == nil ? ["Accept:"] : []
+        var lines: [String] = []
+        lines.reserveCapacity(fields.fields.count + 2)
+        if fields["Accept"] == nil { lines.append("Accept:") }
         for field in fields.fields { lines.append(try line(field)) }
         if fields["User-Agent"] == nil { lines.append(try line(.init(name: "User-Agent", value: userAgent))) }
         return lines
