@@ -5,6 +5,8 @@ final class CurlExchange: TransportExchange {
     let request: TransportRequest
     private let loop: Loop
     private let mailbox: Locked<Mailbox>
+    /// What carries it out just now. Only on the loop's thread.
+    nonisolated(unsafe) var handle: OpaquePointer?
 
     // Of its own, because a receiver may block.
     private let deliveries = PooledLane("curl.deliveries")

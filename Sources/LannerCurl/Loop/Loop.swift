@@ -49,7 +49,6 @@ final class Loop: @unchecked Sendable {
     private let inbox = Locked(Inbox())
 
     private var transfers: [OpaquePointer: Transfer] = [:]
-    private var handles: [ObjectIdentifier: OpaquePointer] = [:]
     private var spareHandles: SpareHandles
     /// The transfers that have gathered bytes, and since when the first has.
     private var gathering: (transfers: [Transfer], since: UInt64) = ([], 0)
@@ -121,8 +120,7 @@ final class Loop: @unchecked Sendable {
             }
         }
         inbox.withLock { $0.multi = nil }
-        for transfer in transfers.values { lanner_curl_multi_remove(multi, transfer.handle.easy) }
-        (transfers, handles, gathering) = ([:], [:], ([], 0))
+        for easy in Array(transfers.keys) { _ = remove(easy, multi) }
         spareHandles.drain()
         lanner_curl_multi_free(multi)
     }
@@ -162,10 +160,10 @@ final class Loop: @unchecked Sendable {
         switch call {
         case .begin(let exchange): begin(exchange, multi)
         case .drop(let exchange):
-            if let easy = handles[ObjectIdentifier(exchange)] { _ = remove(easy, multi) }
+            if let easy = exchange.handle { _ = remove(easy, multi) }
             forget(exchange)
         case .go(let exchange):
-            if let easy = handles[ObjectIdentifier(exchange)] { lanner_curl_go(easy) }
+            if let easy = exchange.handle { lanner_curl_go(easy) }
         }
     }
 
@@ -182,7 +180,7 @@ final class Loop: @unchecked Sendable {
                 throw TransportFailure(.other, "libcurl: \(String(cString: lanner_curl_multi_text(result)))")
             }
             transfers[easy] = transfer
-            handles[ObjectIdentifier(exchange)] = easy
+            exchange.handle = easy
         } catch {
             exchange.finish(.failure(error))
             forget(exchange)
@@ -191,7 +189,7 @@ final class Loop: @unchecked Sendable {
 
     private func remove(_ easy: OpaquePointer, _ multi: OpaquePointer) -> Transfer? {
         guard let transfer = transfers.removeValue(forKey: easy) else { return nil }
-        handles[ObjectIdentifier(transfer.exchange)] = nil
+        transfer.exchange.handle = nil
         lanner_curl_multi_remove(multi, easy)
         gathering.transfers.removeAll { $0 === transfer }
         return transfer
