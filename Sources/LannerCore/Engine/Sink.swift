@@ -156,11 +156,11 @@ final class Sink: Sendable {
         news.forEach(report)
     }
 
-    /// What the transport holds, when that is more than was told and its body has a place.
-    private static func holding(_ state: inout State) -> [Report] {
-        guard case .open = state.phase, state.held > state.heldReported else { return [] }
+    /// What the transport holds, when that is more than was told and its body has a place; then other news.
+    private static func holding(_ state: inout State, before news: [Report] = []) -> [Report] {
+        guard case .open = state.phase, state.held > state.heldReported else { return news }
         state.heldReported = state.held
-        return [.holds(state.held)]
+        return [.holds(state.held)] + news
     }
 
     private func take(fileAt url: URL) {
@@ -194,10 +194,11 @@ final class Sink: Sendable {
                 state.phase = .undecided(early)
                 return []
             case .open(var target):
-                let holding = Self.holding(&state)
+                let last: Report = failure.map { .failed($0) } ?? .ended(state.received)
+                let news = Self.holding(&state, before: [.received(state.received), last])
                 target.handOver()
                 state.phase = .closed
-                return holding + [.received(state.received), failure.map { .failed($0) } ?? .ended(state.received)]
+                return news
             }
         }
         news.forEach(report)
@@ -214,11 +215,15 @@ final class Sink: Sendable {
                 return Self.close(&target, &state, .overflowed)
             }
             state.phase = .open(target)
-            let holding = Self.holding(&state)
-            guard let ending = early.ending else { return (holding + Self.progress(&state), nil) }
+            guard let ending = early.ending else {
+                let news = Self.progress(&state)
+                return (Self.holding(&state, before: news), nil)
+            }
+            let last = Self.completed(ending, state.received)
+            let news = Self.holding(&state, before: [.received(state.received), last])
             target.handOver()
             state.phase = .closed
-            return (holding + [.received(state.received), Self.completed(ending, state.received)], nil)
+            return (news, nil)
         }
         exchange?.cancel()
         relieve()
