@@ -13,8 +13,8 @@ import Musl
 // the many small files, the records of them and the names in two directories want many.
 
 extension PosixFileSystem {
-    /// A device takes longer for more that all programs have left to it than it would for single files: 32 MiB.
-    private static let mostUnwritten: Int64 = 32 << 20
+    /// A device takes longer for more that all programs have left to it than it would for single files: 64 MiB.
+    private static let mostUnwritten: Int64 = 64 << 20
 
     private static let directories = SharedSyncs<PathKey>()
     /// By the numbers of their devices.
