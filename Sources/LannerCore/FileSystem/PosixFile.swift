@@ -129,12 +129,9 @@ package final class PosixFile: OpenFile {
                 lanner_disk_begin_sync(file.number, range.lowerBound, range.upperBound - range.lowerBound)
             }
         } catch {
-            if Self.losses.contains(error.code) { throw error }
+            if DeviceSyncs.losses.contains(error.code) { throw error }
         }
     }
-
-    /// What means that bytes are lost; all else that it cannot be done here or now, and a sync will tell.
-    static let losses: Set<Int32> = [EIO, ENOSPC, EDQUOT, EFBIG, EBADMSG, EUCLEAN, EROFS, ENODEV]
 
     package func sync() throws(FileError) {
         let file = try current("sync")
@@ -159,7 +156,7 @@ package final class PosixFile: OpenFile {
     package func syncShared() throws(FileError) {
         let file = try current("sync")
         try LanePool.shared.block { () throws(FileError) in
-            try PosixFileSystem.share(file, path) { () throws(FileError) in try syncNow(file) }
+            try DeviceSyncs.share(file, path) { () throws(FileError) in try syncNow(file) }
         }
     }
 

@@ -1,0 +1,93 @@
+import CLannerDisk
+
+#if canImport(Darwin)
+import Darwin
+#elseif canImport(Glibc)
+import Glibc
+#elseif canImport(Musl)
+import Musl
+#endif
+
+/// Brings files and names to their devices. Whoever wants that of something small while another such sync is under way waits
+/// for one sync of the whole file system, together with all others who do: that costs little more than one of a single file,
+/// and the many small files, the records of them and the names in two directories want many.
+enum DeviceSyncs {
+    /// A device takes longer for more that all programs have left to it than it would for single files: 64 MiB.
+    private static let mostUnwritten: Int64 = 64 << 20
+
+    /// By the numbers of their devices.
+    private static let fileSystems = SharedSyncs<dev_t>()
+
+    /// What means that bytes are lost; all else that something cannot be done here or now, and a sync will tell.
+    static let losses: Set<Int32> = {
+        let everywhere: Set<Int32> = [EIO, ENOSPC, EDQUOT, EFBIG, EBADMSG, EROFS, ENODEV]
+        #if canImport(Darwin)
+        return everywhere
+        #else
+        return everywhere.union([EUCLEAN])
+        #endif
+    }()
+
+    /// Has an open file or directory synced together with others, or else by its own sync.
+    static func share(
+        _ file: Descriptor, _ path: String, own: () throws(FileError) -> Void
+    ) throws(FileError) {
+        guard mayShare(file) else { return try own() }
+        do throws(FileError) {
+            try begin(file, path)
+        } catch {
+            if losses.contains(error.code) { throw error }
+            return try own()
+        }
+        try shareBegun(file, path, own)
+    }
+
+    private static func shareBegun(
+        _ file: Descriptor, _ path: String, _ own: () throws(FileError) -> Void
+    ) throws(FileError) {
+        let device = try file.status("sync", path).st_dev
+        var isMaker = false
+        do throws(FileError) {
+            try fileSystems.perform(device) { (wanted) throws(FileError) in
+                isMaker = true
+                if wanted > 1 { try syncAll(file, path) }
+                // Tells what the sync of all may keep to itself, of this file and of the whole file system.
+                try own()
+            }
+        } catch {
+            if isMaker { throw error }
+            // Whether this file is concerned is told by its own.
+            return try own()
+        }
+        if !isMaker { try check(file, path) }
+    }
+
+    /// Has so many files of a device synced together with others, one of them being this; its own sync comes behind that of all.
+    static func shareAll(
+        _ file: Descriptor, _ path: String, _ device: dev_t, for count: Int, own: () throws(FileError) -> Void
+    ) throws(FileError) {
+        try fileSystems.perform(device, for: count) { (_) throws(FileError) in
+            try syncAll(file, path)
+            try own()
+        }
+    }
+
+    /// Whether an open file may be synced together with others.
+    static func mayShare(_ file: Descriptor) -> Bool {
+        lanner_disk_may_sync_all(file.number, mostUnwritten) != 0
+    }
+
+    /// Has the device begin with what was written to an open file.
+    static func begin(_ file: Descriptor, _ path: String) throws(FileError) {
+        _ = try systemCall("sync", path) { lanner_disk_begin_sync(file.number, 0, 0) }
+    }
+
+    /// Throws when bytes of an open file could not be brought to the device.
+    static func check(_ file: Descriptor, _ path: String) throws(FileError) {
+        _ = try systemCall("sync", path) { lanner_disk_check(file.number) }
+    }
+
+    private static func syncAll(_ file: Descriptor, _ path: String) throws(FileError) {
+        _ = try systemCall("sync", path) { lanner_disk_sync_all(file.number) }
+    }
+}
