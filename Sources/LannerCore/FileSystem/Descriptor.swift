@@ -1,0 +1,44 @@
+#if canImport(Darwin)
+import Darwin
+#elseif canImport(Glibc)
+import Glibc
+#elseif canImport(Musl)
+import Musl
+#endif
+
+/// A file descriptor that is closed when no one holds it any more, so that its number is never used for another
+/// file while a call is under way.
+final class Descriptor: Sendable {
+    let number: Int32
+
+    /// The permissions of a file that is made by this are narrowed by the process's umask, as for every program that
+    /// writes documents.
+    init(
+        opening path: String, _ flags: Int32, permissions: mode_t = 0o666, operation: String = "open"
+    ) throws(FileError) {
+        number = try systemCall(operation, path) { open(path, flags | O_CLOEXEC, permissions) }
+    }
+
+    init(owning number: Int32) {
+        self.number = number
+    }
+
+    deinit {
+        // Not again after EINTR: the number may be another file's by then.
+        _ = close(number)
+    }
+
+    func status(_ operation: String, _ path: String) throws(FileError) -> stat {
+        var status = stat()
+        try systemCall(operation, path) { fstat(number, &status) }
+        return status
+    }
+
+    /// Whether a path leads to this file, as far as can be told.
+    func isInPlace(_ path: String) -> Bool {
+        guard let mine = try? status("find", path) else { return true }
+        var other = stat()
+        guard lstat(path, &other) == 0 else { return errno != ENOENT && errno != ENOTDIR }
+        return mine.st_dev == other.st_dev && mine.st_ino == other.st_ino
+    }
+}
