@@ -16,9 +16,8 @@ struct Unreachable {
         Rule(kinds: [.add], places: [.none], reason: "A download is added once."),
         Rule(
             kinds: [.network],
-            places: [
-                .waiting, .openingFile, .asking, .requesting, .transferring, .closing, .verifying, .announcing,
-            ], reason: "Whoever neither holds a slot nor waits for a network is not told of it."),
+            places: [.waiting, .openingFile, .asking, .requesting, .transferring, .closing, .verifying],
+            reason: "Whoever neither holds a slot nor waits for a network is not told of it."),
         Rule(
             kinds: [.unshelve],
             places: Set(Place.allCases).subtracting([

@@ -23,7 +23,8 @@ extension Download {
         carried.drop()
         tell(.progress(completed: total, total: total), &context)
         perform(.verify(total: total), &context)
-        go(to: .verifying(Verifying(total: total)), &context)
+        let isSettled = !isDecidedByDigest && !isTiedByDigest
+        go(to: .verifying(Verifying(total: total, isSettled: isSettled)), &context)
     }
 
     mutating func verified(_ result: Verification, _ context: inout Context) {

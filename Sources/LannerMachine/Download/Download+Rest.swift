@@ -26,7 +26,8 @@ extension Download {
         let keepsBytes = keepsBytes(after: intent)
         stopAll(except: over, keepBytes: keepsBytes, &context)
         perform(.close(sync: keepsBytes), &context)
-        go(to: .pausing(Pausing(intent: intent, step: .closing, tickets: tickets)), &context)
+        let hasPart = slotClaim == .holdsPart
+        go(to: .pausing(Pausing(intent: intent, step: .closing, hasPart: hasPart, tickets: tickets)), &context)
     }
 
     /// Whether the bytes are of any more use. A file that is complete has the wrong digest as a whole; where a piece is

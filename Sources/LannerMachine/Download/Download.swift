@@ -120,9 +120,10 @@ extension Download {
         switch state {
         case .waiting(.slot): .wants
         case .waiting(.retry), .waiting(.network), .waiting(.disk), .waiting(.shelved): .none
-        case .opening, .transferring, .verifying: .holds
-        case .publishing(let publishing): publishing.step == .announcing ? .holds : .holdsPart
-        case .pausing(let pausing): pausing.step == .closing ? .holds : .none
+        case .opening, .transferring: .holds
+        case .verifying(let verifying): verifying.isSettled ? .holdsPart : .holds
+        case .publishing: .holdsPart
+        case .pausing(let pausing): pausing.step != .closing ? .none : pausing.hasPart ? .holdsPart : .holds
         case .suspended, .failed, .succeeded: .none
         }
     }

@@ -22,21 +22,22 @@ package enum State: Sendable, Equatable {
     /// failure).
     indirect case transferring(Transfer)
 
-    /// The partial file is being closed, or the files are being removed; what for is the intent. Holds its slot until
-    /// the file is closed. Verbs may still change the intent.
+    /// The partial file is being closed, or the files are being removed; what for is the intent. Holds what it has of its slot
+    /// until the file is closed. Verbs may still change the intent.
     ///
     /// Exits: what the intent says.
     case pausing(Pausing)
 
-    /// Holds a slot; the file is complete and is being synced and compared with its digest.
+    /// The file is complete and is being synced and compared with its digest. Holds a slot where a digest may say that bytes
+    /// are to be fetched again; else, as nothing more is wanted of the server, only the part of it that is its list's and its
+    /// host's: the rest waits for the device, which does it for many at once.
     ///
     /// Exits: `publishing` (as it should be), `opening` (from zero, when bytes of an earlier attempt may be to blame),
     /// `pausing` (a verb, a failure, a mismatch).
     case verifying(Verifying)
 
-    /// The file is being recorded, moved, and recorded again. Holds a whole slot until it is closed, which is before it is
-    /// moved, then only that of its list and its host: the rest takes nothing of a server and waits for the device, which
-    /// does it for many at once. No verb stops it; what was asked meanwhile is done afterwards.
+    /// The file is being recorded, moved, and recorded again. Holds only the part of a slot that is its list's and its host's.
+    /// No verb stops it; what was asked meanwhile is done afterwards.
     ///
     /// Exits: `succeeded`, `pausing` (cancel or remove asked meanwhile), `waiting` (no space to move it to, or it was moved
     /// and is gone before it was recorded), `failed`.
@@ -200,6 +201,8 @@ package struct Pausing: Sendable, Equatable {
 
     package var intent: Intent
     package var step: Step
+    /// Whether it has only the part of a slot that is its list's and its host's.
+    package var hasPart = false
     /// Who is told when it has come to rest.
     package var tickets: [Ticket] = []
 }
@@ -207,6 +210,8 @@ package struct Pausing: Sendable, Equatable {
 /// What `verifying` knows.
 package struct Verifying: Sendable, Equatable {
     package var total: Int64
+    /// Whether nothing more is wanted of the server: no digest decides.
+    package var isSettled = false
 }
 
 /// What `publishing` knows.

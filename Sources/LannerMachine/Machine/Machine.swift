@@ -239,11 +239,9 @@ extension Machine {
         while mayAdmit, let next = slots.next { change(at: next, .admit) { $0.admit(&$1) } }
     }
 
-    /// Files that are being moved make room for others, but only for so many: else they would pile up before a disk that is
-    /// slower than the network.
     private var mayAdmit: Bool {
-        let most = settings.maximumRunning
-        return slots.taken < most && finishing.count < most && context.isNetworkAvailable
+        slots.taken < settings.maximumRunning && finishing.count < settings.maximumFinishing
+            && context.isNetworkAvailable
     }
 
     // MARK: Time

@@ -24,14 +24,63 @@ import Testing
             opened(bench.feed(.file(DownloadID(1), 1, .closed(written: ByteRanges(), synced: ByteRanges())))) == [3])
     }
 
-    /// Brings a download to where its file is moved; returns what that led to.
-    private func complete(_ id: UInt64, exchange: ExchangeNumber = 1, _ bench: inout Bench) -> [Action] {
+    /// Brings a download to where all of its bytes are there; returns what that led to.
+    @discardableResult
+    private func fill(_ id: UInt64, exchange: ExchangeNumber = 1, _ bench: inout Bench) -> [Action] {
         let id = DownloadID(id)
         bench.feed(.file(id, 1, .opened(held: ByteRanges())))
         bench.feed(.exchange(id, exchange, .head(.file())))
         bench.feed(.file(id, 1, .wrote(0..<1000)))
-        bench.feed(.exchange(id, exchange, .ended(received: 1000)))
+        return bench.feed(.exchange(id, exchange, .ended(received: 1000)))
+    }
+
+    /// Brings a download from the last byte to where its file is moved; returns what that led to.
+    private func complete(_ id: UInt64, exchange: ExchangeNumber = 1, _ bench: inout Bench) -> [Action] {
+        let filled = fill(id, exchange: exchange, &bench)
+        let verified = bench.feed(.file(DownloadID(id), 1, .verified(.sizeOnly)))
+        return filled + verified + bench.feed(.store(DownloadID(id), 1, .recorded))
+    }
+
+    @Test func whatIsOnlySyncedMakesRoomForAnother() {
+        var bench = queue(5, limit: 2)
+        bench.feed(.user(.start, ids(1, 2, 3, 4, 5), nil))
+        let filled = fill(1, &bench)
+        #expect(filled.contains(.file(DownloadID(1), 1, .verify(total: 1000))) && opened(filled) == [3])
+        #expect(bench.machine.heldSlots == 2 && bench.machine.running.sorted() == ids(1, 2, 3))
+        // It is closed without asking for the slot back.
+        #expect(opened(bench.feed(.user(.suspend, ids(1), nil))).isEmpty)
+        #expect(bench.machine.heldSlots == 2 && bench.machine.running.sorted() == ids(1, 2, 3))
+        let whole = ByteRanges([0..<1000])
+        #expect(opened(bench.feed(.file(DownloadID(1), 1, .closed(written: whole, synced: whole)))).isEmpty)
+        #expect(bench.machine.running.sorted() == ids(2, 3))
+    }
+
+    /// A digest may say that it has to be fetched again.
+    @Test func whatIsComparedKeepsItsSlot() {
+        var bench = Bench(Settings().with { $0.maximumRunning = 2 })
+        bench.feed(.add((1...4).map { NewDownload(id: DownloadID($0), rank: Int64($0), hasDigest: $0 == 1) }))
+        bench.feed(.user(.start, ids(1, 2, 3, 4), nil))
+        #expect(opened(fill(1, &bench)).isEmpty)
+        #expect(opened(bench.feed(.file(DownloadID(1), 1, .verified(.correct)))) == [3])
+    }
+
+    /// Else they would pile up before a slow disk.
+    @Test func onlySoManyMakeRoom() {
+        var bench = queue(20, limit: 2)
+        bench.feed(.user(.start, (1...20).map { DownloadID(UInt64($0)) }, nil))
+        for number in 1...5 as ClosedRange<UInt64> { fill(number, exchange: number, &bench) }
+        // Three of them have made room for one more each.
+        #expect(bench.machine.heldSlots == 0 && bench.machine.running.sorted() == ids(1, 2, 3, 4, 5))
+        #expect(opened(end(1, &bench)).isEmpty)
+        #expect(opened(end(2, &bench)) == [6, 7])
+    }
+
+    /// Brings a download from where all of its bytes are there to its end; returns what that led to.
+    private func end(_ id: UInt64, _ bench: inout Bench) -> [Action] {
+        let id = DownloadID(id)
         bench.feed(.file(id, 1, .verified(.sizeOnly)))
+        bench.feed(.store(id, 1, .recorded))
+        bench.feed(.file(id, 1, .published))
         return bench.feed(.store(id, 1, .recorded))
     }
 

@@ -98,8 +98,16 @@ struct WorkingFile {
     var written = ByteRanges()
     var synced = ByteRanges()
 
-    /// Whether it is closed, and only its name is at stake.
-    var isMoving: Bool { work.contains(.publish) || work.contains(.find) }
+    /// Whether all of it is there, and it is only to be looked over, synced and moved.
+    var isFinishing: Bool {
+        verified != nil
+            || work.contains { work in
+                switch work {
+                case .verify, .publish, .find: true
+                case .open, .write, .setTotal, .sync, .close: false
+                }
+            }
+    }
 }
 
 /// One exchange.

@@ -48,7 +48,7 @@ final class World {
     /// How many may run: the limit, or as many as ran when it was lowered.
     var mostRunning = 0
     /// How many files may be moved at once, more than that only after a change of settings.
-    private var mostMoving = 0
+    private var mostFinishing = 0
     /// The same of each list.
     var mostOfList: [String: Int] = [:]
     var mostOfHost: [HostID: Int] = [:]
@@ -171,15 +171,19 @@ final class World {
 
     private func checkSlots() throws {
         var open = 0
-        for index in places.indices where places[index].file?.isMoving == false { open += 1 }
+        // What is complete needs no slot, but for its digest.
+        for index in places.indices where places[index].file?.isFinishing == false { open += 1 }
         mostRunning = max(settings.maximumRunning, min(mostRunning, machine.heldSlots))
         if open > mostRunning || machine.heldSlots > mostRunning {
             throw Nonsense("\(open) files are open and \(machine.heldSlots) run, \(mostRunning) may")
         }
-        let moving = machine.running.count - machine.heldSlots
-        mostMoving = max(2 * settings.maximumRunning - 1, min(mostMoving, moving + machine.heldSlots))
-        if moving > mostMoving { throw Nonsense("\(moving) files are moved, \(mostMoving) may be") }
-        guard isNetworkAvailable, max(moving, machine.heldSlots) < settings.maximumRunning, !isWithheld else { return }
+        let finishing = machine.running.count - machine.heldSlots
+        mostFinishing = max(
+            settings.maximumFinishing + settings.maximumRunning - 1, min(mostFinishing, finishing + machine.heldSlots))
+        if finishing > mostFinishing { throw Nonsense("\(finishing) files are finished, \(mostFinishing) may be") }
+        guard isNetworkAvailable, finishing < settings.maximumFinishing,
+            machine.heldSlots < settings.maximumRunning, !isWithheld
+        else { return }
         for index in places.indices where places[index].isKnown && places[index].phase == .waiting(.slot) {
             // A file that is still being closed holds its slot.
             guard case .waiting = machine[places[index].id]?.state else { continue }
