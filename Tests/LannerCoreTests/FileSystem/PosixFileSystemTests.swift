@@ -72,6 +72,21 @@ import Testing
         #expect(disk.syncAll([files[0]]) == nil)
     }
 
+    private func isPlain(_ path: String) throws -> Bool {
+        #if os(Linux)
+        let (stat, output) = (Process(), Pipe())
+        stat.executableURL = URL(fileURLWithPath: "/usr/bin/stat")
+        stat.arguments = ["-f", "-c", "%t", path]
+        stat.standardOutput = output
+        try stat.run()
+        stat.waitUntilExit()
+        let type = String(decoding: output.fileHandleForReading.availableData, as: UTF8.self)
+        return ["ef53", "58465342"].contains(type.trimmingCharacters(in: .whitespacesAndNewlines))
+        #else
+        return false
+        #endif
+    }
+
     @Test func aClosedFileIsNotSynced() throws {
         let (file, open) = (try disk.open(place("a"), .create), try disk.open(place("b"), .create))
         file.close()
@@ -80,7 +95,8 @@ import Testing
         #expect(disk.syncAll([open, file]) == nil)
     }
 
-    /// Where the file system tells: a file of which a part was never written has a hole, as one has that lost it.
+    /// A file of which a part was never written has a hole, as one has that lost it. Of ext4 and XFS it is known that they make
+    /// none by themselves; of others nothing is told.
     @Test func aFileWithAHoleIsNotWhole() throws {
         let file = try disk.open(place("a"), .create)
         try file.checkWhole()
@@ -88,7 +104,7 @@ import Testing
         try file.checkWhole()
         try write("end", to: file, at: 1 << 20)
         try file.sync()
-        #expect([DiskFault.inputOutput, nil].contains(fault { try file.checkWhole() }))
+        #expect(fault { try file.checkWhole() } == (try isPlain(place("a")) ? .inputOutput : nil))
     }
 
     @Test(arguments: [0, 1, 16_383, 16_384, 20_000] as [Int64])
