@@ -11,6 +11,9 @@ extension Download {
     /// Whether a digest decides in the end, one of the caller's or of the server's.
     var isDecidedByDigest: Bool { hasDigest || version?.digest != nil }
 
+    /// Whether the server is not asked again once all bytes are there.
+    var mayBeSettled: Bool { !isDecidedByDigest && !isTiedByDigest }
+
     mutating func verifyIfComplete(_ context: inout Context) {
         guard case .transferring(let transfer) = state, let total, isComplete else { return }
         // The end of an answer is waited for, since more may come than was announced; the answer to a request is not.
@@ -20,10 +23,11 @@ extension Download {
     }
 
     mutating func verify(_ total: Int64, _ context: inout Context) {
+        let wasSettled = if case .transferring(let transfer) = state { transfer.isSettled } else { false }
         carried.drop()
         tell(.progress(completed: total, total: total), &context)
         perform(.verify(total: total), &context)
-        let isSettled = !isDecidedByDigest && !isTiedByDigest
+        let isSettled = wasSettled || mayBeSettled
         go(to: .verifying(Verifying(total: total, isSettled: isSettled)), &context)
     }
 

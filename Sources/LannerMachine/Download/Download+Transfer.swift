@@ -86,7 +86,17 @@ extension Download {
         isUnproven = false
         stopNeedless(&context)
         askForMore(&context)
+        settle()
         verifyIfComplete(&context)
+    }
+
+    /// All bytes of a small file are here, if not written yet: the next download need not wait for that.
+    private mutating func settle() {
+        guard mayBeSettled, let total, total <= Pace.smallFile, case .transferring(var transfer) = state,
+            transfer.exchanges.isEmpty, transfer.claimed.contains(0..<total)
+        else { return }
+        transfer.isSettled = true
+        state = .transferring(transfer)
     }
 
     private mutating func learnEnd(_ end: Int64, _ context: inout Context) {

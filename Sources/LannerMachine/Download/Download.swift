@@ -120,7 +120,8 @@ extension Download {
         switch state {
         case .waiting(.slot): .wants
         case .waiting(.retry), .waiting(.network), .waiting(.disk), .waiting(.shelved): .none
-        case .opening, .transferring: .holds
+        case .opening: .holds
+        case .transferring(let transfer): transfer.isSettled ? .holdsPart : .holds
         case .verifying(let verifying): verifying.isSettled ? .holdsPart : .holds
         case .publishing: .holdsPart
         case .pausing(let pausing): pausing.step != .closing ? .none : pausing.hasPart ? .holdsPart : .holds

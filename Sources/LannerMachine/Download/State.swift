@@ -161,6 +161,8 @@ package struct Transfer: Sendable, Equatable {
     package var asksForMore: Bool
     /// Whether the server sends parts of the file.
     package var takesRanges = false
+    /// Whether nothing more is wanted of the server: all bytes of a small file are here, and no digest decides.
+    package var isSettled = false
     /// How many connections are worth it.
     package var connections: ConnectionRule
 

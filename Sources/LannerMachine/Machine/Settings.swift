@@ -107,6 +107,9 @@ package enum Pace {
     package static let piece: Int64 = 1 << 20
     /// And in time, at the speed of one of them, besides twice the way to the server and back.
     package static let pieceTime: Duration = .milliseconds(250)
+    /// A file of no more bytes makes room for the next when they have come, others when they are written as well: what waits
+    /// for the disk is memory.
+    package static let smallFile: Int64 = 256 << 10
     /// More bytes than this wait for the disk only when it is the disk that is slow.
     package static let backlog: Int64 = 4 << 20
     /// How long a download counts as held back after it was.

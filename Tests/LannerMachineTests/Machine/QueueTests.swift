@@ -55,6 +55,42 @@ import Testing
         #expect(bench.machine.running.sorted() == ids(2, 3))
     }
 
+    /// A large file does only when it is written, since what waits for the disk is memory; and one whose digest decides may
+    /// have to be fetched again.
+    @Test(arguments: [(Pace.smallFile, false, true), (Pace.smallFile + 1, false, false), (1000, true, false)])
+    func whatIsOnlyWrittenMakesRoomForAnother(_ size: Int64, hasDigest: Bool, makesRoom: Bool) {
+        var bench = Bench(Settings().with { $0.maximumRunning = 2 })
+        bench.feed(
+            .add((1...4).map { NewDownload(id: DownloadID($0), rank: Int64($0), hasDigest: $0 == 1 && hasDigest) }))
+        bench.feed(.user(.start, ids(1, 2, 3, 4), nil))
+        bench.feed(.file(DownloadID(1), 1, .opened(held: ByteRanges())))
+        bench.feed(.exchange(DownloadID(1), 1, .head(.file(size))))
+        #expect(opened(bench.feed(.exchange(DownloadID(1), 1, .received(size)))).isEmpty)
+        let ended = bench.feed(.exchange(DownloadID(1), 1, .ended(received: size)))
+        #expect(opened(ended) == (makesRoom ? [3] : []) && bench.machine.heldSlots == 2)
+        let written = bench.feed(.file(DownloadID(1), 1, .wrote(0..<size)))
+        #expect(written.contains(.file(DownloadID(1), 1, .verify(total: size))))
+        #expect(opened(written) == (makesRoom || hasDigest ? [] : [3]) && bench.machine.heldSlots == 2)
+    }
+
+    /// It is closed with what it has of a slot, and waits for a whole one before anything is asked for again.
+    @Test func whoHasMadeRoomAndCannotBeWrittenWaitsForAnotherSlot() {
+        var bench = queue(4, limit: 2)
+        bench.feed(.user(.start, ids(1, 2, 3, 4), nil))
+        bench.feed(.file(DownloadID(1), 1, .opened(held: ByteRanges())))
+        bench.feed(.exchange(DownloadID(1), 1, .head(.file())))
+        #expect(opened(bench.feed(.exchange(DownloadID(1), 1, .ended(received: 1000)))) == [3])
+        // A digest that comes now decides, but not on how much of a slot it has.
+        bench.feed(.expectDigest(DownloadID(1), true))
+        #expect(bench.machine.heldSlots == 2 && bench.machine.running.sorted() == ids(1, 2, 3))
+        bench.feed(.file(DownloadID(1), 1, .wrote(0..<1000)))
+        #expect(bench.machine.heldSlots == 2)
+        #expect(opened(bench.feed(.file(DownloadID(1), 1, .verified(.sizeOnly)))).isEmpty)
+        let closed = bench.feed(.file(DownloadID(1), 1, .closed(written: ByteRanges([0..<1000]), synced: ByteRanges())))
+        #expect(opened(closed).isEmpty && bench.machine.running.sorted() == ids(2, 3))
+        #expect(bench.machine[DownloadID(1)]?.phase == .waiting(.slot))
+    }
+
     /// A digest may say that it has to be fetched again.
     @Test func whatIsComparedKeepsItsSlot() {
         var bench = Bench(Settings().with { $0.maximumRunning = 2 })

@@ -62,6 +62,12 @@ final class Place {
         hadDigest = hasDigest
     }
 
+    /// Whether a whole version was received that no digest decides on, and nothing else is out.
+    var hasAll: Bool {
+        guard let file, !hasDigest, file.expected == nil, flows.allSatisfy({ $0.stage == .over }) else { return false }
+        return remote.totals.contains { file.received == ByteRanges([0..<$0]) }
+    }
+
     /// Index of a generation, made when it is not there.
     func generation(_ number: UInt32) -> Int {
         if let index = generations.firstIndex(where: { $0.number == number }) { return index }
@@ -97,6 +103,16 @@ struct WorkingFile {
     var expected: Int?
     var written = ByteRanges()
     var synced = ByteRanges()
+
+    /// Whether once nothing more was wanted of the server, all that it sent being there or waiting to be written.
+    var isSettled = false
+
+    /// What is written, or waits for that.
+    var received: ByteRanges {
+        var received = written
+        for case .write(let range, _) in work { received.insert(range) }
+        return received
+    }
 
     /// Whether all of it is there, and it is only to be looked over, synced and moved.
     var isFinishing: Bool {

@@ -171,8 +171,11 @@ final class World {
 
     private func checkSlots() throws {
         var open = 0
-        // What is complete needs no slot, but for its digest.
-        for index in places.indices where places[index].file?.isFinishing == false { open += 1 }
+        for index in places.indices {
+            if places[index].hasAll { places[index].file?.isSettled = true }
+            // What is complete needs no slot, but for its digest.
+            if let file = places[index].file, !file.isFinishing, !file.isSettled { open += 1 }
+        }
         mostRunning = max(settings.maximumRunning, min(mostRunning, machine.heldSlots))
         if open > mostRunning || machine.heldSlots > mostRunning {
             throw Nonsense("\(open) files are open and \(machine.heldSlots) run, \(mostRunning) may")
