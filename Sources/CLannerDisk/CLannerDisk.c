@@ -15,6 +15,18 @@
 
 #include "CLannerDisk.h"
 
+int lanner_disk_is_memory(const char *path) {
+#ifdef __linux__
+    const unsigned tmpfs = 0x01021994, ramfs = 0x858458F6;
+    struct statfs status;
+    if (statfs(path, &status) != 0) return 0;
+    return (unsigned)status.f_type == tmpfs || (unsigned)status.f_type == ramfs;
+#else
+    (void)path;
+    return 0;
+#endif
+}
+
 int lanner_disk_begin_sync(int file, int64_t offset, int64_t count) {
 #ifdef __linux__
     return sync_file_range(file, offset, count, SYNC_FILE_RANGE_WRITE);

@@ -16,6 +16,9 @@ extern "C" {
 /// again: file systems may give up bytes for which they find no place, and forget it (ext4 does).
 int lanner_disk_begin_sync(int file, int64_t offset, int64_t count);
 
+/// Whether what a path leads to lies in memory, where syncs wait for nothing: tmpfs and ramfs. 0 for others.
+int lanner_disk_is_memory(const char *path);
+
 /// Whether a file lies on a file system of a disk of this machine that is known to do nothing unexpected: ext2 to ext4, and
 /// XFS. 0 for others.
 int lanner_disk_is_plain(int file);

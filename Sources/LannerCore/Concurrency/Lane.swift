@@ -10,9 +10,15 @@ package protocol Lane: Sendable {
 package protocol LaneFactory: Sendable {
     /// A new lane, named for debuggers.
     func makeLane(_ label: String) -> any Lane
+    /// The same for work that is for all that has come until it runs, and had better not run too soon.
+    func makeGatheringLane(_ label: String) -> any Lane
     /// Waits until a latch is opened by what runs on the lanes. Lanes without threads of their own run meanwhile, those
     /// apart that the caller is on; when nothing is left to run, nobody will open it, and the wait is over as well.
     func wait(for latch: Latch)
+}
+
+extension LaneFactory {
+    package func makeGatheringLane(_ label: String) -> any Lane { makeLane(label) }
 }
 
 /// A serial dispatch queue as a lane.

@@ -10,10 +10,11 @@ import Foundation
 package final class LanePool: Sendable {
     package static let shared = LanePool()
 
-    /// Lanes that wait before a second thread is woken for them, as long as there is a processor for it.
-    private static let many = 8
+    /// Lanes that wait before a second thread is woken for them, as long as there is a processor for it. Two that share the
+    /// work for small files take longer than one: they wait for each other's locks, and have less of it in their caches.
+    private static let many = 64
     /// Nanoseconds after which what was begun last counts as long.
-    private static let long: UInt64 = 300_000
+    private static let long: UInt64 = 1_000_000
     /// When so many block at once, the lanes of all managers wait for one of them.
     private static let limit = 128
 
@@ -42,7 +43,7 @@ package final class LanePool: Sendable {
 
     private struct State {
         /// Lanes that have work and are with no thread.
-        var waiting = Fifo<PooledLane>()
+        var waiting = WaitingLanes()
         /// Threads with nothing to do; the one that came last is fetched first.
         var resting: [Hand] = []
         /// The one that looks now and then, and whether one was fetched for that.
@@ -184,7 +185,7 @@ package final class LanePool: Sendable {
     /// How often it is looked whether lanes are taken.
     private let interval: DispatchTimeInterval
 
-    init(patience: DispatchTimeInterval = .seconds(10), interval: DispatchTimeInterval = .microseconds(500)) {
+    init(patience: DispatchTimeInterval = .seconds(10), interval: DispatchTimeInterval = .milliseconds(1)) {
         self.patience = patience
         self.interval = interval
     }
@@ -265,6 +266,32 @@ package final class LanePool: Sendable {
     }
 }
 
+/// Lanes in line: in order, but that those that gather come last, since the more they wait the more they do at once. Not
+/// for ever: after so many others it is their turn.
+struct WaitingLanes {
+    private static let many = 64
+
+    private var lanes = Fifo<PooledLane>()
+    private var gathering = Fifo<PooledLane>()
+    /// How many have gone before the first that gathers.
+    private var passed = 0
+
+    var count: Int { lanes.count + gathering.count }
+
+    mutating func append(_ lane: PooledLane) {
+        if lane.gathers { gathering.append(lane) } else { lanes.append(lane) }
+    }
+
+    mutating func popFirst() -> PooledLane? {
+        if passed < Self.many || gathering.count == 0, let lane = lanes.popFirst() {
+            passed = gathering.count == 0 ? 0 : passed + 1
+            return lane
+        }
+        passed = 0
+        return gathering.popFirst()
+    }
+}
+
 /// A lane on the threads of a pool, and, where it has one, on a dispatch queue as well: in its turn there, without a thread
 /// being woken for it.
 package final class PooledLane: Lane {
@@ -282,12 +309,17 @@ package final class PooledLane: Lane {
     /// For debuggers.
     private let label: String
     private let queue: DispatchQueue?
+    /// Whether its work is for all that has come until then.
+    fileprivate let gathers: Bool
     private let pool: LanePool
     private let state = Locked(State())
 
-    package init(_ label: String, on queue: DispatchQueue? = nil, _ pool: LanePool = .shared) {
+    package init(
+        _ label: String, on queue: DispatchQueue? = nil, gathers: Bool = false, _ pool: LanePool = .shared
+    ) {
         self.label = label
         self.queue = queue
+        self.gathers = gathers
         self.pool = pool
     }
 
@@ -320,6 +352,10 @@ package struct PooledLanes: LaneFactory {
 
     package func makeLane(_ label: String) -> any Lane {
         PooledLane(label)
+    }
+
+    package func makeGatheringLane(_ label: String) -> any Lane {
+        PooledLane(label, gathers: true)
     }
 
     package func wait(for latch: Latch) {

@@ -31,13 +31,28 @@ import Musl
         }
     }
 
+    #if !canImport(Darwin)
+    private static func prepare(_ mutex: UnsafeMutablePointer<Mutex>) {
+        #if canImport(Glibc)
+        // A thread waits for it a moment before it sleeps: what is done under a lock takes less than to sleep and wake.
+        var kind = pthread_mutexattr_t()
+        pthread_mutexattr_init(&kind)
+        pthread_mutexattr_settype(&kind, CInt(PTHREAD_MUTEX_ADAPTIVE_NP))
+        pthread_mutex_init(mutex, &kind)
+        pthread_mutexattr_destroy(&kind)
+        #else
+        pthread_mutex_init(mutex, nil)
+        #endif
+    }
+    #endif
+
     @usableFromInline let storage: ManagedBuffer<Mutex, Value>
 
     package init(_ value: Value) {
         storage = Storage.create(minimumCapacity: 1) { _ in Mutex() }
         storage.withUnsafeMutablePointers { mutex, place in
             #if !canImport(Darwin)
-            pthread_mutex_init(mutex, nil)
+            Self.prepare(mutex)
             #endif
             place.initialize(to: value)
         }

@@ -98,7 +98,7 @@ package final class PosixFile: OpenFile {
 
     package func sync() throws(FileError) {
         let file = try current("sync")
-        try LanePool.shared.block { () throws(FileError) in try syncNow(file) }
+        try DeviceSyncs.wait(for: path) { () throws(FileError) in try syncNow(file) }
     }
 
     func syncNow(_ file: Descriptor) throws(FileError) {
@@ -118,7 +118,7 @@ package final class PosixFile: OpenFile {
 
     package func syncShared() throws(FileError) {
         let file = try current("sync")
-        try LanePool.shared.block { () throws(FileError) in
+        try DeviceSyncs.wait(for: path) { () throws(FileError) in
             try DeviceSyncs.share(file, path) { () throws(FileError) in try syncNow(file) }
         }
     }

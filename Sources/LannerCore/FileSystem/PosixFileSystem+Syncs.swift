@@ -10,7 +10,7 @@ extension PosixFileSystem {
     private static let directories = SharedSyncs<PathKey>()
 
     package func syncDirectory(_ path: String) throws(FileError) {
-        try LanePool.shared.block { () throws(FileError) in
+        try DeviceSyncs.wait(for: path) { () throws(FileError) in
             try Self.directories.perform(PathKey(path)) { (_) throws(FileError) in
                 let directory = try Descriptor(opening: path, O_RDONLY | O_DIRECTORY, operation: "sync directory")
                 try DeviceSyncs.share(directory, path) { () throws(FileError) in try Self.syncNow(directory, path) }

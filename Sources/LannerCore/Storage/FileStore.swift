@@ -36,7 +36,7 @@ public final class FileStore: Store {
         directory: String, disk: any FileSystem, lanes: any LaneFactory, smallestCompaction: Int64 = 1 << 20
     ) {
         files = Exclusive(StoreFiles(directory: directory, disk: disk, smallestCompaction: smallestCompaction))
-        lane = lanes.makeLane("store")
+        lane = lanes.makeGatheringLane("store")
         outbox = Outbox(lane)
     }
 

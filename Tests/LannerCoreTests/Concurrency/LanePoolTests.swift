@@ -79,6 +79,30 @@ import Testing
         #expect(pool.threads <= 16)
     }
 
+    @Test func lanesThatGatherComeLast() {
+        var line = WaitingLanes()
+        let (lanes, gathering) = (Self.lanes(3, LanePool()), PooledLane("gathers", gathers: true, LanePool()))
+        line.append(gathering)
+        for lane in lanes { line.append(lane) }
+        #expect(line.count == 4)
+        #expect(
+            (0..<5).map { _ in line.popFirst().map(ObjectIdentifier.init) } == (lanes + [gathering]).map(
+                ObjectIdentifier.init) + [nil])
+        #expect(line.count == 0)
+    }
+
+    /// Though there are always others.
+    @Test func lanesThatGatherComeInTheEnd() {
+        var line = WaitingLanes()
+        let (other, gathering) = (PooledLane("other", LanePool()), PooledLane("gathers", gathers: true, LanePool()))
+        for _ in 0..<200 { line.append(other) }
+        for _ in 0..<100 { _ = line.popFirst() }
+        // So many have gone before there was anybody to go before.
+        for _ in 0..<2 { line.append(gathering) }
+        let order = (0..<102).compactMap { _ in line.popFirst() }
+        #expect(order.indices.filter { order[$0] === gathering } == [64, 101] && line.count == 0)
+    }
+
     @Test func whoBlocksDoesNotCountAsOneThatWorks() {
         let (pool, done) = (LanePool(), Latch())
         let counts = Locked([Int]())
