@@ -48,8 +48,15 @@ public final class CurlTransport: Transport {
         _ request: TransportRequest, receive: @escaping @Sendable (TransportEvent) -> Void
     ) -> any TransportExchange {
         let exchange = CurlExchange(request, loop: loop, receive: receive)
-        loop.begin(exchange)
+        loop.begin([exchange])
         return exchange
+    }
+
+    /// Begins several, waking libcurl's thread once; see `Transport.begin(_:)`.
+    public func begin(_ beginnings: [TransportBeginning]) -> [any TransportExchange] {
+        let exchanges = beginnings.map { CurlExchange($0.request, loop: loop, receive: $0.receive) }
+        loop.begin(exchanges)
+        return exchanges
     }
 
     /// Ends every exchange with `TransportFault.unavailable` and closes the connections. Leaving the transport to

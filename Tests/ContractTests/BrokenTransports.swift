@@ -48,6 +48,7 @@ struct Flaw: Sendable, CustomStringConvertible {
             BrokenTransport(transport, sending: { $0["Range"] = $0["Range"] ?? "bytes=0-" })
         },
         Flaw(description: "cannot pause", clause: .pause) { BrokenTransport($0, pauses: false) },
+        Flaw(description: "returns several in another order", clause: .beginSeveral) { MixedTransport(transport: $0) },
         Flaw(description: "follows redirects", clause: .redirect) { FollowingTransport(transport: $0) },
     ]
 }
@@ -112,6 +113,26 @@ private struct FollowingTransport: Transport {
                 receive(event)
             }
         }
+    }
+
+    func invalidate() {
+        transport.invalidate()
+    }
+}
+
+/// Returns exchanges that are begun together in another order.
+private struct MixedTransport: Transport {
+    let transport: ScriptedTransport
+    var traits: TransportTraits { transport.traits }
+
+    func begin(
+        _ request: TransportRequest, receive: @escaping @Sendable (TransportEvent) -> Void
+    ) -> any TransportExchange {
+        transport.begin(request, receive: receive)
+    }
+
+    func begin(_ beginnings: [TransportBeginning]) -> [any TransportExchange] {
+        transport.begin(beginnings).reversed()
     }
 
     func invalidate() {

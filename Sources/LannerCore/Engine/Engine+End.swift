@@ -28,6 +28,30 @@ struct Ending {
     var closed: [DownloadID: Closed] = [:]
 }
 
+/// How many partial files were opened and have not said that they are closed, as long as nobody waits for them.
+struct OpenFiles {
+    private var count = 0
+    private var isOver = false
+
+    /// One more; false when it is not counted here any more.
+    mutating func open() -> Bool {
+        if !isOver { count += 1 }
+        return !isOver
+    }
+
+    /// One less; the same.
+    mutating func close() -> Bool {
+        if !isOver { count -= 1 }
+        return !isOver
+    }
+
+    /// From now on they are counted elsewhere, beginning with these.
+    mutating func end() -> Int {
+        isOver = true
+        return count
+    }
+}
+
 extension Engine {
     /// See ``SessionManager/invalidate()``.
     func invalidate() {
@@ -68,6 +92,8 @@ extension Engine {
 
     /// A partial file is closed; nothing more comes from it.
     func fileClosed(_ id: DownloadID, _ closed: Ending.Closed) {
+        // Before the end nobody waits for it, and the lock of the state is not for every file.
+        if openFiles.withLock({ $0.close() }) { return }
         advanceEnd { state in
             state.openFiles -= 1
             if closed.attempt >= state.ending?.closed[id]?.attempt ?? 0 { state.ending?.closed[id] = closed }
@@ -133,6 +159,7 @@ extension EngineState {
     /// What to wait for.
     fileprivate mutating func beginEnd(of engine: Engine) -> Latch {
         isInvalidated = true
+        openFiles = engine.openFiles.withLock { $0.end() }
         let ending = Ending(engine: engine)
         self.ending = ending
         return ending.latch

@@ -53,11 +53,12 @@ extension Engine {
             defer { moves = [] }
             return moves
         }
+        let policy = state.withLock { $0.conflictPolicy }
         var moved: [MovedFile] = []
         var events: [Event] = []
         for move in waiting {
             do throws(FileError) {
-                if let file = try moveToPlace(move) {
+                if let file = try moveToPlace(move, policy) {
                     moved.append(file)
                 } else {
                     events.append(.file(move.job.id, move.attempt, .placeTaken))
@@ -94,12 +95,12 @@ extension Engine {
         }
     }
 
-    /// Nil when its place was taken, and it has another now.
-    private func moveToPlace(_ move: FileMove) throws(FileError) -> MovedFile? {
+    /// Nil when its place was taken, and it has another now. The policy is that of who has none of its own.
+    private func moveToPlace(_ move: FileMove, _ policy: FileConflictPolicy) throws(FileError) -> MovedFile? {
         let (job, source, place) = (move.job, move.source, move.job.task.place)
         if try isMoved(move, to: place) { return MovedFile(move: move, place: place, other: nil) }
         if place.directory != nil { try makeDirectory(of: place) }
-        switch job.state.withLock({ $0.conflictPolicy }) ?? state.withLock({ $0.conflictPolicy }) {
+        switch job.state.withLock({ $0.conflictPolicy }) ?? policy {
         case .replace:
             return try make(move, to: place) { publisher throws(FileError) in
                 try publisher.move(source, to: cache.path(of: place))

@@ -1,7 +1,8 @@
 import Foundation
 import LannerMachine
 
-/// The changes of the store that one batch of actions asks for: they become one commit.
+/// What one batch of actions asks for, and is done for all of them at once: changes of the store, which become one commit,
+/// and exchanges that begin.
 struct PendingChanges {
     struct Confirmation: Sendable {
         var id: DownloadID
@@ -18,6 +19,8 @@ struct PendingChanges {
 
     /// Exchanges that no record names any more once this is kept, by name.
     var dropped: [String] = []
+    /// Exchanges that begin whether this is kept or not.
+    var begins: [(request: TransportRequest, sink: Sink)] = []
     /// What waits for these changes; told whether they are kept.
     var completions: [@Sendable (_ isKept: Bool) -> Void] = []
 
@@ -132,6 +135,7 @@ extension Engine {
     }
 
     func commit(_ pending: PendingChanges) {
+        if !pending.begins.isEmpty { begin(pending.begins) }
         if !pending.changes.isEmpty { commitAll(pending) }
     }
 

@@ -35,16 +35,24 @@ extension Engine {
             let way = Sink.Way(source: ask.source, destination: destination)
             let isPausable = transport.traits.delivery == .pausable
             let sink = Sink(way, isPausable: isPausable, meter: meter(job, number)) { [weak self] report in
-                self?.take(report, of: id, number)
+                self?.take(report, of: job, number)
             }
             job.state.withLock { $0.sinks[number] = sink }
             if transport.traits.outlivesProcess, ask.range == nil {
                 return beginNamed(job, number, ask, request, sink, &pending)
             }
-            sink.attach(transport.begin(request) { sink.receive($0) })
+            pending.begins.append((request, sink))
         } catch {
             handle(.exchange(id, number, .failed(error)))
         }
+    }
+
+    /// Begins exchanges, those apart that have been stopped since.
+    func begin(_ begins: [(request: TransportRequest, sink: Sink)]) {
+        let begins = begins.filter { !$0.sink.isClosed }
+        let exchanges = transport.begin(
+            begins.map { begin in TransportBeginning(begin.request) { begin.sink.receive($0) } })
+        for (begin, exchange) in zip(begins, exchanges) { begin.sink.attach(exchange) }
     }
 
     private func request(_ job: Job, _ destination: Destination, _ ask: Ask) -> TransportRequest {
@@ -81,17 +89,17 @@ extension Engine {
         return destination
     }
 
-    private func take(_ report: Sink.Report, of id: DownloadID, _ number: ExchangeNumber) {
+    private func take(_ report: Sink.Report, of job: Job, _ number: ExchangeNumber) {
+        let id = job.id
         switch report {
         case .head(let head): handle(.exchange(id, number, .head(head)))
         case .received(let count): handle(.exchange(id, number, .received(count)))
         case .holds(let count): handle(.exchange(id, number, .holds(count)))
         case .ended(let count):
-            _ = job(id)?.state.withLock { $0.sinks.removeValue(forKey: number) }
+            _ = job.state.withLock { $0.sinks.removeValue(forKey: number) }
             handle(.exchange(id, number, .ended(received: count)))
             settled(id)
         case .failed(let failure):
-            guard let job = job(id) else { return }
             job.state.withLock { state in
                 state.sinks[number] = nil
                 // A stop that comes between the two events does not close the file before the second.
@@ -106,10 +114,9 @@ extension Engine {
             ended(number, of: job)
             settled(id)
         case .overflowed:
-            _ = job(id)?.state.withLock { $0.sinks.removeValue(forKey: number) }
+            _ = job.state.withLock { $0.sinks.removeValue(forKey: number) }
             handle(.exchange(id, number, .overflowed))
         case .stopped(let failure):
-            guard let job = job(id) else { return }
             keepResumeData(failure, of: id, number)
             ended(number, of: job)
         }

@@ -24,6 +24,8 @@ final class Engine: Sendable {
     let state: Locked<EngineState>
     /// Locked for moments only, also inside the lock of the state.
     let inbox = Locked(Inbox())
+    /// Locked for moments only, also inside the lock of the state.
+    let openFiles = Locked(OpenFiles())
     let logging: Locked<Logging>
     /// Whether anybody is to be posted anything.
     let postsNotifications = Locked(true)
@@ -43,15 +45,14 @@ final class Engine: Sendable {
         self.store = store
         self.cache = cache
         self.operationLane = operationLane
-        fileLane = environment.lanes.makeLane("files")
-        drainLane = environment.lanes.makeLane("drain")
+        fileLane = environment.lanes.makeGatheringLane("files")
+        drainLane = environment.lanes.makeGatheringLane("drain")
         syncs = SyncGroup(of: environment.fileSystem, lane: environment.lanes.makeLane("file.sync"))
         boot = environment.fileSystem.bootIdentifier()
         var machine = Machine(settings: settings, seed: environment.seed)
         if environment.notesCoverage { machine.coverage = Coverage() }
         state = Locked(EngineState(machine: machine, identity: identity))
         logging = Locked(Logging(logger))
-        syncs.gather { [weak self] work in if let self { gathering(work) } else { work() } }
     }
 
     /// The manager, while there is one.
@@ -64,7 +65,7 @@ final class Engine: Sendable {
 
     // MARK: Events
 
-    /// Tells the machine of events, and sees to it that its actions are run.
+    /// Tells the machine of events, and sees to it that its actions are run on a lane.
     func handle(_ events: [Event]) {
         report { $0.add(events, $1) }
     }
@@ -77,15 +78,8 @@ final class Engine: Sendable {
         let time = time()
         // Whoever watches looks again before it goes.
         if inbox.withLock({ add(&$0, time) }) { return }
-        if state.withLock({ !$0.isInvalidated && becomeDrainer(&$0) }) { drain() }
-    }
-
-    /// Does work that reports much: the machine takes all of it before any of its actions is run, which is on a lane of its own:
-    /// the caller may hold what is the last to hold the manager.
-    private func gathering(_ work: () -> Void) {
-        let isDrainer = state.withLock { !$0.isInvalidated && becomeDrainer(&$0) }
-        work()
-        if isDrainer { handOver([], PendingChanges()) }
+        // Not here: what is reported before the lane's turn comes is taken along.
+        if state.withLock({ !$0.isInvalidated && becomeDrainer(&$0) }) { handOver([], PendingChanges()) }
     }
 
     /// The same with events that are made under the lock from what stands there, all earlier ones being with the machine. With
@@ -134,6 +128,8 @@ final class Engine: Sendable {
 
     /// Up to so many the places of events and actions are used again.
     fileprivate static let fewEvents = 256
+    /// So many at most are run before exchanges begin that are to begin together.
+    private static let someActions = 128
 
     /// Whether the calling thread is the one to run what waits, no other doing so.
     func becomeDrainer(_ state: inout EngineState) -> Bool {
@@ -167,6 +163,11 @@ final class Engine: Sendable {
                 changes = PendingChanges()
             }
             run(batch[index].action, batch[index].job, &changes)
+            // What begins is not held up by all the rest of a long batch.
+            if index % Self.someActions == 0, !changes.begins.isEmpty {
+                begin(changes.begins)
+                changes.begins = []
+            }
         }
         commit(changes)
         return true
@@ -377,7 +378,7 @@ struct EngineState {
     var lastTicket: Ticket = 0
     var lastRank: Int64 = 0
     var isInvalidated = false
-    /// Partial files that were opened and have not said that they are closed.
+    /// Partial files that were opened and have not said that they are closed, once the end has begun.
     var openFiles = 0
     var ending: Ending?
     /// What the store has yet to keep.

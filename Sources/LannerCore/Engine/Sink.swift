@@ -70,6 +70,11 @@ final class Sink: Sendable {
         self.report = report
     }
 
+    /// Whether nothing is taken any more.
+    var isClosed: Bool {
+        state.withLock { if case .closed = $0.phase { true } else { false } }
+    }
+
     // MARK: The transport's side
 
     /// The exchange that delivers here; canceled at once when nothing is wanted any more.

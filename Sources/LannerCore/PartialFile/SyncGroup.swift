@@ -10,16 +10,9 @@ package final class SyncGroup: Sendable {
     /// What belongs behind the syncs of a file that is in the group goes through here.
     let lane: any Lane
     private let waiting = Locked<[PartialFile]>([])
-    private let gathering = Locked<(@Sendable (() -> Void) -> Void)?>(nil)
 
     package init(of fileSystem: any FileSystem, lane: any Lane) {
         (self.fileSystem, self.lane) = (fileSystem, lane)
-    }
-
-    /// From now on work in which many files report what has become of them is done by `gathering`, which may look at all of it
-    /// together.
-    func gather(_ gathering: @escaping @Sendable (() -> Void) -> Void) {
-        self.gathering.withLock { $0 = gathering }
     }
 
     /// Takes a file to its finish. → `finished` or `failed`, as the file reports them
@@ -46,12 +39,9 @@ package final class SyncGroup: Sendable {
     private func syncTogether(_ files: [PartialFile]) -> Bool {
         let begun = files.compactMap { file in file.beginSyncOfGroup().map { (file, open: $0.file, $0.ranges) } }
         guard let outcomes = fileSystem.syncAll(begun.map(\.open)) else { return false }
-        let settle = {
-            for ((file, open, ranges), outcome) in zip(begun, outcomes) {
-                file.settleSyncOfGroup(outcome, of: open, ranges)
-            }
+        for ((file, open, ranges), outcome) in zip(begun, outcomes) {
+            file.settleSyncOfGroup(outcome, of: open, ranges)
         }
-        if let gathering = gathering.withLock({ $0 }) { gathering(settle) } else { settle() }
         return true
     }
 }

@@ -165,6 +165,7 @@ extension SessionManager {
     ///     there are none.
     public func startWaiting(list: String? = nil, onMainQueue: Bool = true, handler: Handler? = nil) {
         let ids = engine.state.withLock { state in
+            engine.takeInbox(&state)
             let suspended = (list.map { state.scope.roll(of: $0) } ?? state.scope.roll).ids([.suspended])
             // Some may have been started, and nobody was told yet.
             return suspended.filter { state.machine[$0]?.state == .suspended }

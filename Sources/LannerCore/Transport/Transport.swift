@@ -47,6 +47,11 @@ public protocol Transport: Sendable {
         _ request: TransportRequest, receive: @escaping @Sendable (TransportEvent) -> Void
     ) -> any TransportExchange
 
+    /// Begins several exchanges that are wanted at once, each as by ``begin(_:receive:)``, and returns them in that order.
+    ///
+    /// Begins one after the other unless a transport does better: one with a thread of its own need not be woken for each.
+    func begin(_ beginnings: [TransportBeginning]) -> [any TransportExchange]
+
     /// Ends every exchange and gives all resources back. Exchanges begun later fail with
     /// ``TransportFault/unavailable``. Calling it twice does nothing. Exchanges that outlive the process end with the same
     /// failure for their receivers, and go on all the same.
@@ -113,6 +118,26 @@ public struct TransportRequest: Sendable, Hashable {
         self.networkAccess = networkAccess
         self.isLimited = isLimited
         self.name = name
+    }
+}
+
+/// An exchange that is to begin.
+public struct TransportBeginning: Sendable {
+    /// What it asks for.
+    public var request: TransportRequest
+    /// Who is told what comes of it, as in ``Transport/begin(_:receive:)``.
+    public var receive: @Sendable (TransportEvent) -> Void
+
+    /// Makes one.
+    public init(_ request: TransportRequest, receive: @escaping @Sendable (TransportEvent) -> Void) {
+        (self.request, self.receive) = (request, receive)
+    }
+}
+
+extension Transport {
+    /// Begins one after the other.
+    public func begin(_ beginnings: [TransportBeginning]) -> [any TransportExchange] {
+        beginnings.map { begin($0.request, receive: $0.receive) }
     }
 }
 

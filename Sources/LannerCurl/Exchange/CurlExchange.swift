@@ -50,17 +50,17 @@ final class CurlExchange: TransportExchange {
 
     /// Adds an event that is not the last one.
     func post(_ event: TransportEvent) {
-        if mailbox.withLock({ $0.post(event) }) { startDraining() }
+        if mailbox.withLock({ $0.post(event) }) { loop.drain(self) }
     }
 
     /// Adds the last event behind all that waits.
     func finish(_ event: TransportEvent) {
-        if mailbox.withLock({ $0.close(with: event, dropping: false).drains }) { startDraining() }
+        if mailbox.withLock({ $0.close(with: event, dropping: false).drains }) { loop.drain(self) }
     }
 
     // MARK: The receiver's side
 
-    private func startDraining() {
+    func startDraining() {
         deliveries.run { self.drain() }
     }
 

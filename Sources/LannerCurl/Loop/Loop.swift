@@ -24,10 +24,11 @@ final class Loop: @unchecked Sendable {
         /// For waking the thread, as long as there is something to wake.
         var multi: OpaquePointer?
 
-        mutating func add(_ call: Call) {
-            calls.append(call)
+        mutating func add(_ new: some Sequence<Call>) {
             // Who added the first has woken it already.
-            if calls.count == 1 { wake() }
+            let wasEmpty = calls.isEmpty
+            calls += new
+            if wasEmpty { wake() }
         }
 
         func wake() {
@@ -50,6 +51,8 @@ final class Loop: @unchecked Sendable {
 
     private var transfers: [OpaquePointer: Transfer] = [:]
     private var spareHandles: SpareHandles
+    /// The exchanges that have been told something in this round: their receivers hear of it at its end, of all at once.
+    private var told: [CurlExchange] = []
     /// The transfers that have gathered bytes, and since when the first has.
     private var gathering: (transfers: [Transfer], since: UInt64) = ([], 0)
 
@@ -61,21 +64,21 @@ final class Loop: @unchecked Sendable {
 
     // MARK: On any thread
 
-    func begin(_ exchange: CurlExchange) {
+    func begin(_ exchanges: [CurlExchange]) {
         let (isAccepted, needsThread) = inbox.withLock { inbox in
             guard !inbox.isClosed else { return (false, false) }
-            inbox.live[ObjectIdentifier(exchange)] = exchange
-            inbox.add(.begin(exchange))
+            for exchange in exchanges { inbox.live[ObjectIdentifier(exchange)] = exchange }
+            inbox.add(exchanges.lazy.map { .begin($0) })
             defer { inbox.hasThread = true }
             return (true, !inbox.hasThread)
         }
-        if !isAccepted { exchange.abandon(.invalidated) }
+        if !isAccepted { for exchange in exchanges { exchange.abandon(.invalidated) } }
         if needsThread { startThread() }
     }
 
     /// Has something done, unless the loop is over.
     func post(_ call: Call) {
-        inbox.withLock { if $0.hasThread, !$0.isClosed { $0.add(call) } }
+        inbox.withLock { if $0.hasThread, !$0.isClosed { $0.add(CollectionOfOne(call)) } }
     }
 
     /// Ends every exchange, and the thread.
@@ -187,6 +190,11 @@ final class Loop: @unchecked Sendable {
         }
     }
 
+    /// At the end of this round somebody is to hand over what waits for an exchange's receiver.
+    func drain(_ exchange: CurlExchange) {
+        told.append(exchange)
+    }
+
     private func remove(_ easy: OpaquePointer, _ multi: OpaquePointer) -> Transfer? {
         guard let transfer = transfers.removeValue(forKey: easy) else { return nil }
         transfer.exchange.handle = nil
@@ -203,9 +211,14 @@ final class Loop: @unchecked Sendable {
     /// One round; the result is libcurl's.
     private func step(_ multi: OpaquePointer) -> Int32 {
         let result = lanner_curl_multi_perform(multi)
+        if result == 0 {
+            takeEnds(multi)
+            handOver()
+        }
+        // Whatever comes next: who abandons one of them counts on this.
+        for exchange in told { exchange.startDraining() }
+        told.removeAll(keepingCapacity: true)
         guard result == 0 else { return result }
-        takeEnds(multi)
-        handOver()
         return lanner_curl_multi_wait(multi, gathering.transfers.isEmpty ? Self.longestWait : Self.delay.milliseconds)
     }
 

@@ -18,6 +18,8 @@ extension TransportContract {
         case beginInside = "begin inside receive"
         /// Many exchanges may be under way.
         case manyAtOnce = "many at once"
+        /// Several exchanges may be begun by one call.
+        case beginSeveral = "several begun by one call"
 
         // Bodies.
         /// A body without bytes brings none, and ends.
@@ -115,6 +117,8 @@ extension TransportContract.Clause {
         case .beginInside, .invalidateInside, .cancelInside:
             "Methods may be called on any thread, also from inside `receive`."
         case .manyAtOnce: "Carries out single HTTP exchanges"
+        case .beginSeveral:
+            "Begins several exchanges …, each as by `begin(_:receive:)`, and returns them in that order."
         case .emptyBody: "Never empty."
         case .framing:
             "`end` says that the body is complete by the framing of HTTP: the number of bytes announced by "
@@ -161,8 +165,9 @@ extension TransportContract.Clause {
     /// Whether a transport has promised this.
     func applies(to traits: TransportTraits) -> Bool {
         switch self {
-        case .order, .oneEnding, .nothingAfter, .oneAtATime, .blockedReceiver, .beginInside, .manyAtOnce, .emptyBody,
-            .framing, .shortBody, .noAnswer, .contentCoding, .everyStatus, .finalHead, .redirect, .challenge, .cookie,
+        case .order, .oneEnding, .nothingAfter, .oneAtATime, .blockedReceiver, .beginInside, .manyAtOnce, .beginSeveral,
+            .emptyBody, .framing, .shortBody, .noAnswer, .contentCoding, .everyStatus, .finalHead, .redirect,
+            .challenge, .cookie,
             .target, .fields, .ownFields, .range, .cancelBeforeHead, .cancelInBody, .cancelAtOnce, .cancelInside,
             .cancelWhileBlocked, .cancelAfterEnd, .invalidate, .invalidateInside, .beginAfterInvalidate:
             true
@@ -183,6 +188,7 @@ extension TransportContract.Clause {
         case .blockedReceiver: try await trial.blockedReceiver()
         case .beginInside: try await trial.beginInside()
         case .manyAtOnce: try await trial.manyAtOnce()
+        case .beginSeveral: try await trial.beginSeveral()
         case .emptyBody: try await trial.emptyBody()
         case .framing: try await trial.framing()
         case .shortBody: try await trial.shortBody()

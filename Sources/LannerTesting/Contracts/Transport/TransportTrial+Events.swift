@@ -76,6 +76,34 @@ extension TransportTrial {
     }
 }
 
+extension TransportTrial {
+    /// One of several is canceled while its answer is held back, and no other.
+    func beginSeveral() async throws {
+        let resources = (0..<8).map { serve(20_000, seed: UInt64($0), $0 == 5 ? .hold : .whole, at: "/\($0)") }
+        let witnesses = resources.map { _ in witness() }
+        let beginnings = witnesses.indices.map { number in
+            TransportBeginning(request("/\(number)"), receive: witnesses[number].receive)
+        }
+        let transport = transport
+        let exchanges = try await Arrival.of("The return of `begin`") { transport.begin(beginnings) }
+        expect(
+            exchanges.count == beginnings.count, "\(exchanges.count) exchanges were returned for \(beginnings.count).")
+        try await held(1)
+        exchanges.dropFirst(5).first?.cancel()
+        for (number, witness) in witnesses.enumerated() {
+            let record = try await witness.end()
+            if number == 5 {
+                expect(record, failed: [.canceled], "The one that was canceled")
+            } else {
+                expect(record, resources[number].bytes, "One of several exchanges")
+            }
+        }
+        release()
+        try await fence()
+        expect(transport.begin([]).isEmpty, "Exchanges were returned for none.")
+    }
+}
+
 /// Blocks one receiver. Only the first: a transport that delivers in parallel would lose all its threads to it.
 struct Barrier: Sendable {
     private let isReached = Locked(false)
