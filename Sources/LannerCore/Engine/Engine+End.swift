@@ -59,8 +59,10 @@ extension Engine {
             let isInside = state.isDrained(by: .current)
             if state.isInvalidated { return (state.ending?.latch, false, isInside) }
             takeInbox(&state)
+            let latch = state.beginEnd(of: self)
+            // In this order: a file that the machine does not hear of is told to the end.
             inbox.withLock { $0.close() }
-            return (state.beginEnd(of: self), becomeDrainer(&state), isInside)
+            return (latch, becomeDrainer(&state), isInside)
         }
         if isDrainer { drain() }
         guard let latch, !isInside, !logging.withLock({ $0.threads.contains(.current) }) else { return }

@@ -70,7 +70,7 @@ extension Engine {
         // Those whose exchange may have survived wait until that is known.
         let free = zip(jobs, new).filter { job, _ in job.state.withLock { $0.exchange == nil } }.map(\.1)
         let interrupted = configuration.resumesAtLaunch ? free.filter(\.isInterrupted).map(\.id) : []
-        if !interrupted.isEmpty { handle(.user(.start, interrupted, nil)) }
+        if !interrupted.isEmpty { enter { _ in [.user(.start, interrupted, nil)] } }
     }
 
     /// Forgets records that no download has, or that none needs; `done` is told whether that was kept.

@@ -135,7 +135,8 @@ extension Engine {
     }
 
     func commit(_ pending: PendingChanges) {
-        if !pending.begins.isEmpty { begin(pending.begins) }
+        var pending = pending
+        begin(&pending)
         if !pending.changes.isEmpty { commitAll(pending) }
     }
 

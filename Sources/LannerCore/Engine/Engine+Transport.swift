@@ -47,11 +47,14 @@ extension Engine {
         }
     }
 
-    /// Begins exchanges, those apart that have been stopped since.
-    func begin(_ begins: [(request: TransportRequest, sink: Sink)]) {
-        let begins = begins.filter { !$0.sink.isClosed }
+    /// Begins the exchanges that are to begin, those apart that have been stopped since.
+    func begin(_ pending: inout PendingChanges) {
+        if pending.begins.isEmpty { return }
+        let begins = pending.begins.filter { !$0.sink.isClosed }
+        pending.begins = []
+        if begins.isEmpty { return }
         let exchanges = transport.begin(
-            begins.map { begin in TransportBeginning(begin.request) { begin.sink.receive($0) } })
+            begins.map { request, sink in TransportBeginning(request) { sink.receive($0) } })
         for (begin, exchange) in zip(begins, exchanges) { begin.sink.attach(exchange) }
     }
 
@@ -106,7 +109,8 @@ extension Engine {
                 state.ending.insert(number)
             }
             keepResumeData(failure, of: id, number)
-            if stopsWithExchange(job, failure) {
+            // Not another of the same number, which took over the bytes that this one has left.
+            if stopsWithExchange(job, failure), self.job(id) === job {
                 handle(.user(.suspend, [id], nil))
             } else {
                 handle(.exchange(id, number, .failed(DownloadFailure(asSeenHere(failure)))))

@@ -4,10 +4,10 @@ import LannerMachine
 /// Carries out what the machine decides.
 ///
 /// Every event goes to the machine under the lock; the actions it answers with join one queue there, in order, and one
-/// thread at a time (the drainer, whoever came first) runs them outside the lock. So actions run in the order of
-/// events, no foreign code runs under a lock, and what an action reports at once is simply the next event. Events that nobody
-/// waits for are left in the inbox while there is a drainer, who takes them to the machine, so that whoever reports one does
-/// not wait for the lock. Where the drainer is a caller's thread, a lane takes over when it takes long.
+/// thread at a time (the drainer) runs them outside the lock. So actions run in the order of events, no foreign code runs
+/// under a lock, and what an action reports at once is simply the next event. Who asks for something is the drainer where
+/// there is none, until a lane takes over because it takes long. What is reported is left in the inbox for the drainer to take
+/// to the machine, which is a lane where there is none: whoever reports does not wait for the lock, and goes on.
 final class Engine: Sendable {
     let environment: Environment
     let transport: any Transport
@@ -65,7 +65,7 @@ final class Engine: Sendable {
 
     // MARK: Events
 
-    /// Tells the machine of events, and sees to it that its actions are run on a lane.
+    /// Tells the machine of events, and sees to it that its actions are run, by the drainer or a lane.
     func handle(_ events: [Event]) {
         report { $0.add(events, $1) }
     }
@@ -154,6 +154,7 @@ final class Engine: Sendable {
         var changes = pending
         for index in batch.indices {
             if let deadline, environment.clock.now >= deadline {
+                begin(&changes)
                 handOver(batch[index...], changes)
                 return false
             }
@@ -164,10 +165,7 @@ final class Engine: Sendable {
             }
             run(batch[index].action, batch[index].job, &changes)
             // What begins is not held up by all the rest of a long batch.
-            if index % Self.someActions == 0, !changes.begins.isEmpty {
-                begin(changes.begins)
-                changes.begins = []
-            }
+            if (index + 1).isMultiple(of: Self.someActions) { begin(&changes) }
         }
         commit(changes)
         return true

@@ -65,6 +65,7 @@ final class Loop: @unchecked Sendable {
     // MARK: On any thread
 
     func begin(_ exchanges: [CurlExchange]) {
+        if exchanges.isEmpty { return }
         let (isAccepted, needsThread) = inbox.withLock { inbox in
             guard !inbox.isClosed else { return (false, false) }
             for exchange in exchanges { inbox.live[ObjectIdentifier(exchange)] = exchange }
@@ -124,6 +125,7 @@ final class Loop: @unchecked Sendable {
         }
         inbox.withLock { $0.multi = nil }
         for easy in Array(transfers.keys) { _ = remove(easy, multi) }
+        drainTold()
         spareHandles.drain()
         lanner_curl_multi_free(multi)
     }
@@ -215,11 +217,15 @@ final class Loop: @unchecked Sendable {
             takeEnds(multi)
             handOver()
         }
-        // Whatever comes next: who abandons one of them counts on this.
-        for exchange in told { exchange.startDraining() }
-        told.removeAll(keepingCapacity: true)
+        drainTold()
         guard result == 0 else { return result }
         return lanner_curl_multi_wait(multi, gathering.transfers.isEmpty ? Self.longestWait : Self.delay.milliseconds)
+    }
+
+    /// Whatever comes next: who abandons one of them counts on this.
+    private func drainTold() {
+        for exchange in told { exchange.startDraining() }
+        told.removeAll(keepingCapacity: true)
     }
 
     private func takeEnds(_ multi: OpaquePointer) {

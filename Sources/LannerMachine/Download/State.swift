@@ -16,7 +16,7 @@ package enum State: Sendable, Equatable {
     /// failure).
     indirect case opening(Opening)
 
-    /// Holds a slot; bytes arrive.
+    /// Bytes arrive. Holds a slot; when all bytes of a small file are here, and are only to be written, as `verifying`.
     ///
     /// Exits: `verifying` (all bytes are written), `opening` (from zero with a new request), `pausing` (a verb, a
     /// failure).
@@ -169,6 +169,7 @@ package struct Transfer: Sendable, Equatable {
     package static func == (left: Transfer, right: Transfer) -> Bool {
         left.exchanges == right.exchanges && left.claimed == right.claimed && left.received == right.received
             && left.since == right.since && left.isSyncing == right.isSyncing && left.asksForMore == right.asksForMore
+            && left.isSettled == right.isSettled
     }
 }
 
@@ -212,7 +213,7 @@ package struct Pausing: Sendable, Equatable {
 /// What `verifying` knows.
 package struct Verifying: Sendable, Equatable {
     package var total: Int64
-    /// Whether nothing more is wanted of the server: no digest decides.
+    /// Whether nothing more is wanted of the server: no digest decides, or one that came too late to be compared now.
     package var isSettled = false
 }
 

@@ -167,9 +167,8 @@ extension TransportContract.Clause {
         switch self {
         case .order, .oneEnding, .nothingAfter, .oneAtATime, .blockedReceiver, .beginInside, .manyAtOnce, .beginSeveral,
             .emptyBody, .framing, .shortBody, .noAnswer, .contentCoding, .everyStatus, .finalHead, .redirect,
-            .challenge, .cookie,
-            .target, .fields, .ownFields, .range, .cancelBeforeHead, .cancelInBody, .cancelAtOnce, .cancelInside,
-            .cancelWhileBlocked, .cancelAfterEnd, .invalidate, .invalidateInside, .beginAfterInvalidate:
+            .challenge, .cookie, .target, .fields, .ownFields, .range, .cancelBeforeHead, .cancelInBody, .cancelAtOnce,
+            .cancelInside, .cancelWhileBlocked, .cancelAfterEnd, .invalidate, .invalidateInside, .beginAfterInvalidate:
             true
         case .keptBytes: traits.delivery != .file
         case .pause: traits.delivery == .pausable
