@@ -42,6 +42,8 @@ extension Engine {
                 return beginNamed(job, number, ask, request, sink, &pending)
             }
             pending.begins.append((request, sink))
+            // Under a limit what one brings decides when the next may begin.
+            if request.isLimited { begin(&pending) }
         } catch {
             handle(.exchange(id, number, .failed(error)))
         }
