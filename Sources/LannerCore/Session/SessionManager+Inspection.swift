@@ -55,7 +55,7 @@ extension SessionManager {
 
     /// The downloads whose file is open, by the host of the URL they have begun with.
     package var openFilesByHost: [String: [DownloadID]] {
-        let jobs = engine.state.withLock { state in state.machine.running.compactMap { state.jobs[$0] } }
+        let jobs = engine.state.withLock { state in state.machine.slotHolders.compactMap { state.jobs[$0] } }
         let open = jobs.compactMap { job in
             job.state.withLock { $0.file == nil ? nil : $0.attempted.url.host }.map { (host: $0, id: job.id) }
         }
