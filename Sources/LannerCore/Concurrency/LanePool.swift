@@ -267,14 +267,15 @@ package final class LanePool: Sendable {
 }
 
 /// Lanes in line: in order, but that those that gather come last, since the more they wait the more they do at once. Not
-/// for ever: after so many others it is their turn.
+/// for ever: after so many others it is the turn of all of them that wait.
 struct WaitingLanes {
     private static let many = 64
 
     private var lanes = Fifo<PooledLane>()
     private var gathering = Fifo<PooledLane>()
-    /// How many have gone before the first that gathers.
+    /// How many have gone before those that gather, and how many of these have their turn.
     private var passed = 0
+    private var due = 0
 
     var count: Int { lanes.count + gathering.count }
 
@@ -283,11 +284,12 @@ struct WaitingLanes {
     }
 
     mutating func popFirst() -> PooledLane? {
-        if passed < Self.many || gathering.count == 0, let lane = lanes.popFirst() {
+        if passed == Self.many { (passed, due) = (0, gathering.count) }
+        if due == 0, let lane = lanes.popFirst() {
             passed = gathering.count == 0 ? 0 : passed + 1
             return lane
         }
-        passed = 0
+        due = max(0, due - 1)
         return gathering.popFirst()
     }
 }
