@@ -46,8 +46,8 @@ struct FailureTests {
         var logs: [Recorder.Log] = []
         for _ in 0..<2 {
             let recorder = Recorder()
-            loop.begin([CurlExchange(TransportRequest(url: server.url("/file")), loop: loop, receive: recorder.receive)]
-            )
+            let request = TransportRequest(url: server.url("/file"))
+            loop.begin([CurlExchange(request, loop: loop, receive: recorder.receive)])
             logs.append(await recorder.end())
         }
         #expect(logs[0].failure?.fault == .cannotConnect && logs[0].breaches == [])

@@ -28,27 +28,16 @@ struct Ending {
     var closed: [DownloadID: Closed] = [:]
 }
 
-/// How many partial files were opened and have not said that they are closed, as long as nobody waits for them.
+/// Partial files that were opened and have not said that they are closed.
 struct OpenFiles {
-    private var count = 0
-    private var isOver = false
+    var count = 0
+    /// Whether the end waits for them.
+    var areAwaited = false
 
-    /// One more; false when it is not counted here any more.
-    mutating func open() -> Bool {
-        if !isOver { count += 1 }
-        return !isOver
-    }
-
-    /// One less; the same.
+    /// One less, unless the end waits for it, which has to hear what it held first; whether that is so.
     mutating func close() -> Bool {
-        if !isOver { count -= 1 }
-        return !isOver
-    }
-
-    /// From now on they are counted elsewhere, beginning with these.
-    mutating func end() -> Int {
-        isOver = true
-        return count
+        if !areAwaited { count -= 1 }
+        return areAwaited
     }
 }
 
@@ -94,10 +83,10 @@ extension Engine {
 
     /// A partial file is closed; nothing more comes from it.
     func fileClosed(_ id: DownloadID, _ closed: Ending.Closed) {
-        // Before the end nobody waits for it, and the lock of the state is not for every file.
-        if openFiles.withLock({ $0.close() }) { return }
+        // Else the lock of the state, for which many wait, is not needed.
+        guard openFiles.withLock({ $0.close() }) else { return }
         advanceEnd { state in
-            state.openFiles -= 1
+            openFiles.withLock { $0.count -= 1 }
             if closed.attempt >= state.ending?.closed[id]?.attempt ?? 0 { state.ending?.closed[id] = closed }
         }
     }
@@ -105,7 +94,7 @@ extension Engine {
     private func advanceEnd(_ change: (inout EngineState) -> Void) {
         let isLast = state.withLock { state in
             change(&state)
-            return state.beginLastStep()
+            return openFiles.withLock { $0.count == 0 } && state.beginLastStep()
         }
         if isLast { finish() }
     }
@@ -161,7 +150,7 @@ extension EngineState {
     /// What to wait for.
     fileprivate mutating func beginEnd(of engine: Engine) -> Latch {
         isInvalidated = true
-        openFiles = engine.openFiles.withLock { $0.end() }
+        engine.openFiles.withLock { $0.areAwaited = true }
         let ending = Ending(engine: engine)
         self.ending = ending
         return ending.latch
@@ -174,9 +163,9 @@ extension EngineState {
         return jobs.values.sorted { $0.id < $1.id }
     }
 
-    /// Whether all that the last step waits for is done, once.
+    /// Whether all else that the last step waits for is done, every file being closed; once.
     fileprivate mutating func beginLastStep() -> Bool {
-        guard let ending, ending.areMovesDone, openFiles == 0, !ending.isLastStep else { return false }
+        guard let ending, ending.areMovesDone, !ending.isLastStep else { return false }
         self.ending?.isLastStep = true
         return true
     }

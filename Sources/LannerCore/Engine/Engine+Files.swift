@@ -55,7 +55,7 @@ extension Engine {
             defer { (state.generations, state.followed) = ([generation], state.digest) }
             return (state.digest, state.pieces, state.saved.synced, state.generations.subtracting([generation]))
         }
-        if !openFiles.withLock({ $0.open() }) { state.withLock { $0.openFiles += 1 } }
+        openFiles.withLock { $0.count += 1 }
         return PartialFile(
             path: partialPath(job, generation), fileSystem: environment.fileSystem, lanes: lanes,
             hasher: digest.map { environment.makeHasher($0.algorithm) }, pieces: pieces, claimed: claimed,

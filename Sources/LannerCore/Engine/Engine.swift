@@ -376,8 +376,6 @@ struct EngineState {
     var lastTicket: Ticket = 0
     var lastRank: Int64 = 0
     var isInvalidated = false
-    /// Partial files that were opened and have not said that they are closed, once the end has begun.
-    var openFiles = 0
     var ending: Ending?
     /// What the store has yet to keep.
     var owed = OwedChanges()

@@ -9,10 +9,10 @@ public struct SessionConfiguration: Sendable, Hashable {
     public var timeoutIntervalForRequest: TimeInterval = 60
     /// How many tasks run at once. At least 1.
     ///
-    /// One whose bytes have all come (and are written, where there are more than 256 KiB), and are right where a digest decides,
-    /// makes room for the next one while it is written, synced, moved to its place and recorded, but not in its list, nor for
-    /// its host where that has a limit. With a limit of 1 it does not either; with one of n there are never more than 5n - 1
-    /// that run.
+    /// One whose bytes have all come (and are written, where there are more than 256 KiB), and are right where a digest
+    /// decides, makes room for the next one while it is written, synced, moved to its place and recorded, but not in its
+    /// list, nor for its host where that has a limit. With a limit of 1 it does not either; with one of n there are never
+    /// more than 5n - 1 that run.
     public var maxConcurrentTasksLimit = 6
     /// How many tasks of one list run at once, by the name of the list; at least 1. Lists that are not here have
     /// ``standardListLimit``, tasks without a list know no other limit than ``maxConcurrentTasksLimit``.

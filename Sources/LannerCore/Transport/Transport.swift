@@ -47,9 +47,11 @@ public protocol Transport: Sendable {
         _ request: TransportRequest, receive: @escaping @Sendable (TransportEvent) -> Void
     ) -> any TransportExchange
 
-    /// Begins several exchanges that are wanted at once, each as by ``begin(_:receive:)``, and returns as many, in that order.
+    /// Begins several exchanges that are wanted at once, each as by ``begin(_:receive:)``, and returns as many, in that
+    /// order.
     ///
-    /// Returns at once. Begins one after the other unless a transport does better: one with a thread of its own need not be woken for each.
+    /// Returns at once. Begins one after the other unless a transport does better: one with a thread of its own need not
+    /// be woken for each.
     func begin(_ beginnings: [TransportBeginning]) -> [any TransportExchange]
 
     /// Ends every exchange and gives all resources back. Exchanges begun later fail with

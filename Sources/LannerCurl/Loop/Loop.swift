@@ -222,7 +222,7 @@ final class Loop: @unchecked Sendable {
         return lanner_curl_multi_wait(multi, gathering.transfers.isEmpty ? Self.longestWait : Self.delay.milliseconds)
     }
 
-    /// Whatever comes next: who abandons one of them counts on this.
+    /// Has what was told handed over, whatever comes next: who abandons an exchange meanwhile counts on it.
     private func drainTold() {
         for exchange in told { exchange.startDraining() }
         told.removeAll(keepingCapacity: true)

@@ -23,11 +23,10 @@ extension Download {
     }
 
     mutating func verify(_ total: Int64, _ context: inout Context) {
-        let wasSettled = if case .transferring(let transfer) = state { transfer.isSettled } else { false }
+        let isSettled = slotClaim == .holdsPart || mayBeSettled
         carried.drop()
         tell(.progress(completed: total, total: total), &context)
         perform(.verify(total: total), &context)
-        let isSettled = wasSettled || mayBeSettled
         go(to: .verifying(Verifying(total: total, isSettled: isSettled)), &context)
     }
 

@@ -68,7 +68,7 @@ private final class GatheringTransport: Transport {
 
     func begin(_ beginnings: [TransportBeginning]) -> [any TransportExchange] {
         calls.withLock { $0.append(beginnings.map(\.request.url.path)) }
-        return beginnings.map { begin($0.request, receive: $0.receive) }
+        return transport.begin(beginnings)
     }
 
     func invalidate() {

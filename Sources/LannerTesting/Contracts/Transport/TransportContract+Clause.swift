@@ -118,7 +118,7 @@ extension TransportContract.Clause {
             "Methods may be called on any thread, also from inside `receive`."
         case .manyAtOnce: "Carries out single HTTP exchanges"
         case .beginSeveral:
-            "Begins several exchanges …, each as by `begin(_:receive:)`, and returns them in that order."
+            "Begins several exchanges …, each as by `begin(_:receive:)`, and returns as many, in that order."
         case .emptyBody: "Never empty."
         case .framing:
             "`end` says that the body is complete by the framing of HTTP: the number of bytes announced by "

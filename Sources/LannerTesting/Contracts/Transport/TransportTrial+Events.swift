@@ -74,9 +74,7 @@ extension TransportTrial {
             try await group.waitForAll()
         }
     }
-}
 
-extension TransportTrial {
     /// One of several is canceled while its answer is held back, and no other.
     func beginSeveral() async throws {
         let resources = (0..<8).map { serve(20_000, seed: UInt64($0), $0 == 5 ? .hold : .whole, at: "/\($0)") }
