@@ -39,6 +39,17 @@ struct SensitivityTests {
         #expect(violations == [])
     }
 
+    /// Patience is for what has to come, not for what else takes the clause's time, such as other tests.
+    @Test func whatIsSlowByItselfIsNoViolation() async {
+        let others = TransportContract.Clause.allCases.filter { $0 != .oneEnding }
+        let waived = Dictionary(uniqueKeysWithValues: others.map { ($0, "A test.") })
+        let violations = await TransportContract.check(waiving: waived, patience: .seconds(3)) {
+            Thread.sleep(forTimeInterval: 3.5)
+            return .init(ScriptedTransport())
+        }
+        #expect(violations == [])
+    }
+
     @Test func aStoreThatReportsAtOnceAndKeepsNothing() async {
         let violations = await StoreContract.check(patience: .seconds(5)) { { HastyStore() } }
         let clauses = Set(violations.map(\.clause))

@@ -5,7 +5,7 @@ import Testing
 import TransportSupport
 
 /// What a pause does to libcurl's own sense of time, and what comes in spite of it.
-@Suite(.timeLimit(.minutes(5)))
+@Suite(.timeLimit(.minutes(15)))
 struct PauseTests {
     let server: LoopbackServer
     let transport: CurlTransport

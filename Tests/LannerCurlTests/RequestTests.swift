@@ -75,9 +75,9 @@ struct RequestTests {
         #expect(log.isComplete)
     }
 
-    @Test func aConnectionIsUsedAgain() async throws {
+    @Test func aConnectionIsUsedAgain() throws {
         let transport = try CurlTransport()
-        for _ in 0..<5 { #expect(await transport.fetch(server.url("/file")).isComplete) }
+        for _ in 0..<5 { #expect(transport.fetchBlocking(server.url("/file")).isComplete) }
         #expect(server.activity.connections == 1)
     }
 

@@ -7,7 +7,7 @@ import TransportSupport
 @testable import LannerURLSession
 
 /// The background transport, over a session that ends with the process; the contract tries the rest.
-@Suite(.timeLimit(.minutes(2))) struct BackgroundTransportTests {
+@Suite(.timeLimit(.minutes(15))) struct BackgroundTransportTests {
     private let directory = FileManager.default.temporaryDirectory
         .appendingPathComponent("lanner-\(UUID().uuidString)", isDirectory: true)
 
@@ -56,7 +56,8 @@ import TransportSupport
         let identifiers = [UUID().uuidString, UUID().uuidString]
         for (identifier, name) in zip(identifiers, ["a-1-1", "b-1-1"]) {
             let transport = transport(identifier)
-            let request = TransportRequest(url: server.baseURL.appendingPathComponent("file"), name: name)
+            let url = server.baseURL.appendingPathComponent("file")
+            let request = TransportRequest(url: url, timeout: .seconds(3600), name: name)
             let exchange = transport.begin(request) { _ in }
             try await server.waitForStalls(name == "a-1-1" ? 1 : 2)
             transport.invalidate()

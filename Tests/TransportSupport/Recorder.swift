@@ -136,6 +136,20 @@ extension Transport {
         return await recorder.end()
     }
 
+    /// The same, blocking the thread: no other test comes between two of these, for longer than a connection is kept.
+    package func fetchBlocking(_ url: URL) -> Recorder.Log {
+        let end = Turnstile()
+        let recorder = Recorder { event in
+            switch event {
+            case .end, .failure: end.open()
+            case .head, .progress, .bytes, .file: break
+            }
+        }
+        let exchange = start(url, recorder)
+        withExtendedLifetime(exchange, end.pass)
+        return recorder.log
+    }
+
     /// Begins one exchange that the caller follows.
     package func start(
         _ url: URL, _ recorder: Recorder, timeout: Duration = .seconds(3600), isLimited: Bool = false

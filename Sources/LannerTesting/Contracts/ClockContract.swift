@@ -33,7 +33,7 @@ public enum ClockContract {
     ///
     /// - Parameters:
     ///   - waived: Clauses that are left out, each with the reason why it cannot be kept.
-    ///   - patience: How long a clause waits for what has to come. Nobody waits longer than need be.
+    ///   - patience: How long anything is waited for that has to come. Nobody waits longer than need be.
     ///   - make: Makes a new clock.
     ///   - pass: Lets so much time of a clock pass; nothing for one whose time passes by itself. The deadlines of the
     ///     contract are some milliseconds away.
@@ -124,7 +124,7 @@ struct ClockTrial: Sendable {
             }
         }
         pass(.milliseconds(5))
-        try await NeverCame.unless("A call") { try await gauge.wait(for: 20) }
+        try await NeverCame.unless("A call") { [gauge] in try await gauge.wait(for: 20) }
         try await fence()
         expect(calls.withLock { $0 }.allSatisfy { $0 == 1 }, "Calls came so many times: \(calls.withLock { $0 }).")
     }
@@ -179,6 +179,6 @@ struct ClockTrial: Sendable {
             }
         }
         pass(.milliseconds(10))
-        try await NeverCame.unless("A call") { try await gauge.wait(for: 80) }
+        try await NeverCame.unless("A call") { [gauge] in try await gauge.wait(for: 80) }
     }
 }

@@ -20,17 +20,12 @@ final class ContractFindings<Clause: ContractClause>: Sendable {
         if !isKept { add(clause, detail()) }
     }
 
-    /// Checks clauses one by one. One that takes longer than the patience lasts has waited for what never came.
+    /// Checks clauses one by one, each with so much patience for anything that it waits for.
     func run(
-        _ clauses: [Clause], patience: Duration, _ body: @escaping @Sendable (Clause) async throws -> Void
+        _ clauses: [Clause], patience: Duration, _ body: @Sendable (Clause) async throws -> Void
     ) async {
-        for clause in clauses {
-            await withTaskGroup(of: Void.self) { group in
-                group.addTask { await self.run(clause, body) }
-                group.addTask { try? await Task.sleep(for: patience) }
-                await group.next()
-                group.cancelAll()
-            }
+        await NeverCame.$patience.withValue(patience) {
+            for clause in clauses { await run(clause, body) }
         }
     }
 
@@ -47,12 +42,27 @@ final class ContractFindings<Clause: ContractClause>: Sendable {
 
 /// Patience ran out before this.
 struct NeverCame: Error {
+    @TaskLocal static var patience = Duration.seconds(30)
+
     var what: String
 
-    /// Waits, and says what for when the waiting is canceled.
-    static func unless<Value>(_ what: String, _ wait: () async throws -> Value) async throws -> Value {
+    /// Waits, and says what for when the waiting is canceled or lasts longer than the patience. What has come by then is
+    /// there, however long the Swift tasks of other tests keep those that wait for it from a thread.
+    static func unless<Value: Sendable>(
+        _ what: String, _ wait: @escaping @Sendable () async throws -> Value
+    ) async throws -> Value {
+        let waiting = Task { try await wait() }
+        let end = Task { [patience] in
+            try await Task.sleep(for: patience)
+            waiting.cancel()
+        }
+        defer { end.cancel() }
         do {
-            return try await wait()
+            return try await withTaskCancellationHandler {
+                try await waiting.value
+            } onCancel: {
+                waiting.cancel()
+            }
         } catch is CancellationError {
             throw NeverCame(what: what)
         }
@@ -73,7 +83,7 @@ final class Arrival<Value: Sendable>: Sendable {
     func wait(for what: String) async throws -> Value {
         while true {
             if let value = value.withLock({ $0 }) { return value }
-            try await NeverCame.unless(what) { try await gauge.wait(for: 1) }
+            try await NeverCame.unless(what) { [gauge] in try await gauge.wait(for: 1) }
         }
     }
 

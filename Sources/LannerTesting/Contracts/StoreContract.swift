@@ -48,7 +48,7 @@ public enum StoreContract {
     ///
     /// - Parameters:
     ///   - waived: Clauses that are left out, each with the reason why it cannot be kept.
-    ///   - patience: How long a clause waits for what has to come. Nobody waits longer than need be.
+    ///   - patience: How long anything is waited for that has to come. Nobody waits longer than need be.
     ///   - makePlace: Makes a new place, and returns what opens a new store over it, as often as it is called; each
     ///     time after the last store has been closed. Called for each clause.
     /// - Returns: The clauses that are not kept; none when all is well.

@@ -46,7 +46,7 @@ public enum TransportContract {
     ///
     /// - Parameters:
     ///   - waived: Clauses that are left out, each with the reason why it cannot be kept.
-    ///   - patience: How long a clause waits for what has to come. Nobody waits longer than need be.
+    ///   - patience: How long anything is waited for that has to come. Nobody waits longer than need be.
     ///   - makeSuccessor: Makes, for one that has been invalidated, the transport that a later process would make in its
     ///     stead; for transports that outlive the process.
     ///   - make: Makes a new transport; called for each clause, and now and then for a second one.
@@ -67,7 +67,7 @@ public enum TransportContract {
     ///
     /// - Parameters:
     ///   - waived: Clauses that are left out, each with the reason why it cannot be kept.
-    ///   - patience: How long a clause waits for what has to come. Nobody waits longer than need be.
+    ///   - patience: How long anything is waited for that has to come. Nobody waits longer than need be.
     ///   - setUp: Makes a new transport and its place; called for each clause, and now and then for a second one.
     /// - Returns: The clauses that are not kept; none when all is well.
     public static func check(

@@ -62,7 +62,7 @@ struct TransportTrial: Sendable {
 
     /// Returns when so many answers are held back.
     func held(_ count: Int) async throws {
-        try await NeverCame.unless("A request") { try await site.waitUntilHeld(count) }
+        try await NeverCame.unless("A request") { [site] in try await site.waitUntilHeld(count) }
     }
 
     /// Carries out an exchange to its end.

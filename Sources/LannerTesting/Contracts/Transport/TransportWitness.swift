@@ -64,7 +64,7 @@ final class TransportWitness: Sendable {
         while true {
             let (record, events) = state.withLock { ($0.record, $0.events) }
             if isThere(record) { return record }
-            try await NeverCame.unless(what) { try await gauge.wait(for: events + 1) }
+            try await NeverCame.unless(what) { [gauge] in try await gauge.wait(for: events + 1) }
         }
     }
 
