@@ -50,12 +50,12 @@ extension SessionManager {
     /// How many downloads hold a slot.
     package var heldSlots: Int { engine.state.withLock { $0.machine.heldSlots } }
 
-    /// Who holds a slot.
-    package var slotHolders: Set<DownloadID> { engine.state.withLock { Set($0.machine.slotHolders) } }
+    /// Who holds a slot, or what is left of one until it is finished.
+    package var running: Set<DownloadID> { engine.state.withLock { Set($0.machine.running) } }
 
     /// The downloads whose file is open, by the host of the URL they have begun with.
     package var openFilesByHost: [String: [DownloadID]] {
-        let jobs = engine.state.withLock { state in state.machine.slotHolders.compactMap { state.jobs[$0] } }
+        let jobs = engine.state.withLock { state in state.machine.running.compactMap { state.jobs[$0] } }
         let open = jobs.compactMap { job in
             job.state.withLock { $0.file == nil ? nil : $0.attempted.url.host }.map { (host: $0, id: job.id) }
         }

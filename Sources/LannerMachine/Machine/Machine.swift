@@ -32,9 +32,6 @@ package struct Machine: Sendable {
     /// Every download, in no particular order, but the same one every time.
     package var ids: [DownloadID] { roster.ids }
 
-    /// Who holds a whole slot, in no particular order.
-    package var slotHolders: [DownloadID] { holders.keys }
-
     /// How many downloads hold a whole slot.
     package var heldSlots: Int { holders.count }
 

@@ -30,10 +30,9 @@ final class Lookout: Sendable {
         if requests.count > 256 { forgetRequests(of: transport) }
         let limit = configuration.maxConcurrentTasksLimit
         if running > before.running, running > limit { journal.report(.limit, "\(running) run, \(limit) may") }
-        let older = before.older.isEmpty ? [] : before.older.intersection(manager.slotHolders)
+        let older = before.older.isEmpty ? [] : before.older.intersection(manager.running)
         seen.withLock { $0.older = older }
-        // So few cannot be too many of any host.
-        guard let perHost, running > perHost else { return }
+        guard let perHost else { return }
         for (host, ids) in manager.openFilesByHost where ids.count > perHost && !older.isSuperset(of: ids) {
             journal.report(.limit, "\(ids.count) of \(host) run, \(perHost) may")
         }
@@ -43,7 +42,7 @@ final class Lookout: Sendable {
     func lookBeforeOtherLimits(at manager: SessionManager, _ transport: ScriptedTransport) {
         manager.takeReports()
         look(at: manager, transport)
-        seen.withLock { $0.older = manager.slotHolders }
+        seen.withLock { $0.older = manager.running }
     }
 
     /// A manager that is new runs nothing yet.
