@@ -5,13 +5,14 @@ import LannerMachine
 
 extension MemoryDiskState {
     /// The device has a file's bytes now, but for those that an earlier sync has failed to write.
-    func sync(_ file: File) {
+    mutating func sync(_ file: File) {
         var bytes = file.bytes
         if !file.forgotten.isEmpty {
             file.durable.truncate(to: bytes.size)
             for range in file.forgotten.clipped(to: bytes.size).ranges { bytes.copy(range, of: file.durable) }
         }
         (file.durable, file.unsynced) = (bytes, [])
+        changed[ObjectIdentifier(file)] = nil
     }
 
     /// A sync has failed: what was to be written counts as written from now on, as kernels have it.
@@ -23,8 +24,9 @@ extension MemoryDiskState {
     }
 
     /// The paths of files of which something is not on the device.
-    var unsyncedFiles: [String] {
-        files.filter { !$0.value.unsynced.isEmpty }.keys.sorted()
+    mutating func unsyncedFiles() -> [String] {
+        changed = changed.filter { !$0.value.unsynced.isEmpty }
+        return changed.values.compactMap(\.name).sorted()
     }
 
     /// A sync of all files could not write this one, whose next own sync has to tell.

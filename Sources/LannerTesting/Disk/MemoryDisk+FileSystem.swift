@@ -75,7 +75,7 @@ extension MemoryDisk: FileSystem {
     package func syncAll(_ files: [any OpenFile]) -> [Result<Void, FileError>]? {
         let asked = files.compactMap { $0 as? MemoryOpenFile }
         guard asked.count > 1, asked.count == files.count else { return nil }
-        for path in state.withLock({ $0.unsyncedFiles }) { syncFile(path) }
+        for path in state.withLock({ $0.unsyncedFiles() }) { syncFile(path) }
         do throws(FileError) {
             try perform(.syncDirectory, asked[0].path.directory) { state in state.syncAllNames() }
         } catch {

@@ -17,7 +17,7 @@ struct MemoryDiskState {
     // @unchecked Sendable: only touched under the lock of the disk's state.
     final class File: @unchecked Sendable {
         var bytes = MemoryBytes()
-        var isNamed = true
+        var name: String?
         var handles = 0
         /// What the device has, and what changed since.
         var durable = MemoryBytes()
@@ -77,6 +77,8 @@ struct MemoryDiskState {
     private var locks: [String: Int] = [:]
     private var lastLock = 0
     var files: [String: File] = [:]
+    /// Files that were changed, among them all of which something is not on the device.
+    var changed: [ObjectIdentifier: File] = [:]
     private(set) var used: Int64 = 0
     private(set) var openFiles = 0
     /// The names in each directory.
@@ -158,7 +160,7 @@ extension MemoryDiskState {
 
     mutating func bind(_ path: String, to file: File) {
         unbind(path)
-        file.isNamed = true
+        file.name = path
         files[path] = file
         directories[path.directory]?.insert(path.lastComponent)
     }
@@ -166,7 +168,7 @@ extension MemoryDiskState {
     private mutating func unbind(_ path: String) {
         guard let file = files.removeValue(forKey: path) else { return }
         directories[path.directory]?.remove(path.lastComponent)
-        file.isNamed = false
+        file.name = nil
         giveBackIfGone(file)
     }
 
@@ -186,12 +188,14 @@ extension MemoryDiskState {
         let before = file.bytes.footprint
         body(&file.bytes)
         used += file.bytes.footprint - before
+        changed[ObjectIdentifier(file)] = file
     }
 
     private mutating func giveBackIfGone(_ file: File) {
-        guard !file.isNamed, file.handles == 0 else { return }
+        guard file.name == nil, file.handles == 0 else { return }
         used -= file.bytes.footprint
         file.bytes = MemoryBytes()
+        changed[ObjectIdentifier(file)] = nil
     }
 }
 
@@ -216,9 +220,11 @@ extension MemoryDiskState {
         (operationsLeft, lastOperation) = (nil, nil)
         locks = [:]
         openFiles = 0
-        files.values.forEach {
-            $0.handles = 0
-            $0.remember()
+        changed = [:]
+        for file in files.values {
+            file.handles = 0
+            file.remember()
+            if !file.unsynced.isEmpty { changed[ObjectIdentifier(file)] = file }
         }
         used = files.values.reduce(0) { $0 + $1.bytes.footprint }
     }
