@@ -15,12 +15,27 @@
 
 #include "CLannerDisk.h"
 
-int lanner_disk_is_memory(const char *path) {
 #ifdef __linux__
+static int is_memory(const struct statfs *status) {
     const unsigned tmpfs = 0x01021994, ramfs = 0x858458F6;
+    return (unsigned)status->f_type == tmpfs || (unsigned)status->f_type == ramfs;
+}
+#endif
+
+int lanner_disk_is_memory(int file) {
+#ifdef __linux__
     struct statfs status;
-    if (statfs(path, &status) != 0) return 0;
-    return (unsigned)status.f_type == tmpfs || (unsigned)status.f_type == ramfs;
+    return fstatfs(file, &status) == 0 && is_memory(&status);
+#else
+    (void)file;
+    return 0;
+#endif
+}
+
+int lanner_disk_leads_to_memory(const char *path) {
+#ifdef __linux__
+    struct statfs status;
+    return statfs(path, &status) == 0 && is_memory(&status);
 #else
     (void)path;
     return 0;
@@ -122,7 +137,7 @@ int lanner_disk_sync_all(int file) {
 
 int lanner_disk_check(int file) {
 #ifdef __linux__
-    return sync_file_range(file, 0, 0, SYNC_FILE_RANGE_WAIT_BEFORE);
+    return sync_file_range(file, 0, 0, SYNC_FILE_RANGE_WAIT_BEFORE | SYNC_FILE_RANGE_WRITE | SYNC_FILE_RANGE_WAIT_AFTER);
 #else
     (void)file;
     return 0;

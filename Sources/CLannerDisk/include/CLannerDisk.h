@@ -16,8 +16,11 @@ extern "C" {
 /// again: file systems may give up bytes for which they find no place, and forget it (ext4 does).
 int lanner_disk_begin_sync(int file, int64_t offset, int64_t count);
 
-/// Whether what a path leads to lies in memory, where syncs wait for nothing: tmpfs and ramfs. 0 for others.
-int lanner_disk_is_memory(const char *path);
+/// Whether an open file lies in memory, where syncs do nothing: tmpfs and ramfs. 0 for others.
+int lanner_disk_is_memory(int file);
+
+/// The same of what a path leads to.
+int lanner_disk_leads_to_memory(const char *path);
 
 /// Whether a file lies on a file system of a disk of this machine that is known to do nothing unexpected: ext2 to ext4, and
 /// XFS. 0 for others.
@@ -42,8 +45,8 @@ int lanner_disk_may_sync_all(int file, int64_t most);
 /// `lanner_disk_check` of each other one that matters. 0, or -1 with `errno`.
 int lanner_disk_sync_all(int file);
 
-/// Waits for what is on its way from a file to its device; 0, or -1 with `errno` when some of it failed since the file was
-/// opened, and that was not told yet.
+/// Waits for what is on its way from a file to its device, and writes what a sync of all has left; 0, or -1 with `errno` when
+/// some of it fails now, or has failed since the file was opened, and that was not told yet.
 int lanner_disk_check(int file);
 
 /// Whether a file has bytes from its beginning to its end; 0 when something is missing, be it only on the device. 1 where

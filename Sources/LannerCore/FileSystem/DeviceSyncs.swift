@@ -28,13 +28,6 @@ enum DeviceSyncs {
         #endif
     }()
 
-    /// Does what waits for the device of a file or directory, while another thread takes over what is waiting for this one.
-    static func wait<Result>(for path: String, _ work: () throws(FileError) -> Result) throws(FileError) -> Result {
-        // In memory it takes less than waking the other.
-        if lanner_disk_is_memory(path) != 0 { return try work() }
-        return try LanePool.shared.block(work)
-    }
-
     /// Has an open file or directory synced together with others, or else by its own sync.
     static func share(
         _ file: Descriptor, _ path: String, own: () throws(FileError) -> Void

@@ -98,7 +98,8 @@ package final class PosixFile: OpenFile {
 
     package func sync() throws(FileError) {
         let file = try current("sync")
-        try DeviceSyncs.wait(for: path) { () throws(FileError) in try syncNow(file) }
+        if lanner_disk_is_memory(file.number) != 0 { return }
+        try LanePool.shared.block { () throws(FileError) in try syncNow(file) }
     }
 
     func syncNow(_ file: Descriptor) throws(FileError) {
@@ -113,12 +114,17 @@ package final class PosixFile: OpenFile {
 
     package func checkWhole() throws(FileError) {
         let file = try current("sync")
-        if lanner_disk_is_whole(file.number) == 0 { throw FileError(operation: "sync", path: path, code: EIO) }
+        if lanner_disk_is_whole(file.number) != 0 { return }
+        // It is mostly for want of space that bytes find no place.
+        var system = statvfs()
+        let isFull = fstatvfs(file.number, &system) == 0 && system.f_bavail == 0
+        throw FileError(operation: "sync", path: path, code: isFull ? ENOSPC : EIO)
     }
 
     package func syncShared() throws(FileError) {
         let file = try current("sync")
-        try DeviceSyncs.wait(for: path) { () throws(FileError) in
+        if lanner_disk_is_memory(file.number) != 0 { return }
+        try LanePool.shared.block { () throws(FileError) in
             try DeviceSyncs.share(file, path) { () throws(FileError) in try syncNow(file) }
         }
     }

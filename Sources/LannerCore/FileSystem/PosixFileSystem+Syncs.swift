@@ -1,3 +1,5 @@
+import CLannerDisk
+
 #if canImport(Darwin)
 import Darwin
 #elseif canImport(Glibc)
@@ -10,7 +12,8 @@ extension PosixFileSystem {
     private static let directories = SharedSyncs<PathKey>()
 
     package func syncDirectory(_ path: String) throws(FileError) {
-        try DeviceSyncs.wait(for: path) { () throws(FileError) in
+        if lanner_disk_leads_to_memory(path) != 0 { return }
+        try LanePool.shared.block { () throws(FileError) in
             try Self.directories.perform(PathKey(path)) { (_) throws(FileError) in
                 let directory = try Descriptor(opening: path, O_RDONLY | O_DIRECTORY, operation: "sync directory")
                 try DeviceSyncs.share(directory, path) { () throws(FileError) in try Self.syncNow(directory, path) }
@@ -24,17 +27,14 @@ extension PosixFileSystem {
             members.allSatisfy({ $0.device == first.device }), DeviceSyncs.mayShare(first.descriptor)
         else { return nil }
         do throws(FileError) {
-            // Each by itself: what cannot be written is told here, and by nobody later.
-            let begun = try members.map { member throws(FileError) in try member.begin() }
             try LanePool.shared.block { () throws(FileError) in
                 let (file, path) = (first.descriptor, first.file.path)
                 try DeviceSyncs.shareAll(file, path, first.device, for: members.count) { () throws(FileError) in
                     try first.file.syncNow(file)
                 }
             }
-            return zip(members, begun).map { member, begun in
+            return members.map { member in
                 Result { () throws(FileError) in
-                    try begun.get()
                     try DeviceSyncs.check(member.descriptor, member.file.path)
                 }
             }
@@ -61,17 +61,6 @@ private struct Member {
     let file: PosixFile
     let descriptor: Descriptor
     let device: dev_t
-
-    /// What of it cannot be written; throws when that cannot be found out.
-    func begin() throws(FileError) -> Result<Void, FileError> {
-        do throws(FileError) {
-            try DeviceSyncs.begin(descriptor, file.path)
-            return .success(())
-        } catch {
-            guard DeviceSyncs.losses.contains(error.code) else { throw error }
-            return .failure(error)
-        }
-    }
 }
 
 extension PosixFile {
