@@ -14,6 +14,11 @@ import Testing
 
     private func ids(_ numbers: UInt64...) -> [DownloadID] { numbers.map { DownloadID($0) } }
 
+    @Test(arguments: [(0, 0), (1, 1), (2, 4), (6, 36), (10, 80), (15, 120), (16, 128), (100, 128), (.max, 128)])
+    func onlySoManyMayBeFinishing(running: Int, finishing: Int) {
+        #expect(Settings().with { $0.maximumRunning = running }.maximumFinishing == finishing)
+    }
+
     @Test func noMoreThanTheLimitRun() {
         var bench = queue(5, limit: 2)
         #expect(opened(bench.feed(.user(.start, ids(1, 2, 3, 4, 5), nil))) == [1, 2])
