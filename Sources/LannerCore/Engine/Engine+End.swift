@@ -53,7 +53,7 @@ extension Engine {
             inbox.withLock { $0.close() }
             return (latch, becomeDrainer(&state), isInside)
         }
-        if isDrainer { drain() }
+        if isDrainer { drain(.caller(until: nil)) }
         guard let latch, !isInside, !logging.withLock({ $0.threads.contains(.current) }) else { return }
         environment.lanes.wait(for: latch)
         // Done, or given up with its lanes.

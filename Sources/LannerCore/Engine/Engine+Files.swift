@@ -4,9 +4,10 @@ import LannerMachine
 // What the machine wants of partial and finished files.
 
 extension Engine {
-    func run(_ action: FileAction, of job: Job, _ attempt: Attempt) {
+    func run(_ action: FileAction, of job: Job, _ attempt: Attempt, onLane isOnLane: Bool) {
         switch action {
-        case .open(let generation, let claimed, let total): open(job, attempt, generation, claimed, total)
+        case .open(let generation, let claimed, let total):
+            open(job, attempt, generation, claimed, total, onLane: isOnLane)
         case .startOver(let generation, let total): startOver(job, attempt, generation, total)
         case .setTotal(let total): file(job)?.setTotal(total)
         case .expect(let digest): expect(digest, of: job)
@@ -24,7 +25,10 @@ extension Engine {
         cache.path(of: PartialName(token: job.token, id: job.id, generation: generation))
     }
 
-    private func open(_ job: Job, _ attempt: Attempt, _ generation: UInt32, _ claimed: ByteRanges, _ total: Int64?) {
+    private func open(
+        _ job: Job, _ attempt: Attempt, _ generation: UInt32, _ claimed: ByteRanges, _ total: Int64?,
+        onLane isOnLane: Bool
+    ) {
         let file = makeFile(job, attempt, generation, claimed, PartialFile.Lanes(environment.lanes))
         job.state.withLock { state in
             state.file = file
@@ -32,7 +36,11 @@ extension Engine {
             state.destination = nil
             state.mirrorDestinations = [:]
         }
-        file.open(total: total)
+        // A new file holds nothing, and takes what comes before it is there: the server is asked meanwhile. Not on the time of a
+        // caller, who would begin the exchange.
+        let isAwaited = !isOnLane || !claimed.isEmpty || total != nil
+        file.open(total: total, isAwaited: isAwaited)
+        if !isAwaited { handle(.file(job.id, attempt, .opened(held: claimed))) }
     }
 
     private func startOver(_ job: Job, _ attempt: Attempt, _ generation: UInt32, _ total: Int64?) {

@@ -92,7 +92,7 @@ final class Engine: Sendable {
             for event in makeEvents(&state) { state.take(event, time) }
             return becomeDrainer(&state)
         }
-        if isDrainer { drain(until: patience.map { time.now + $0 }) }
+        if isDrainer { drain(.caller(until: patience.map { time.now + $0 })) }
     }
 
     /// Runs work behind all that has happened so far, before all that happens later: at once, or by whoever is the
@@ -106,7 +106,7 @@ final class Engine: Sendable {
             return becomeDrainer(&state)
         }
         switch isDrainer {
-        case true?: drain(until: deadline)
+        case true?: drain(.caller(until: deadline))
         case false?: break
         case nil: work()
         }
@@ -139,21 +139,32 @@ final class Engine: Sendable {
         return true
     }
 
-    /// Runs what waits, and at last, after all that led there, the end; what is left at the deadline on a lane.
-    func drain(until deadline: Duration? = nil) {
+    /// On whose time actions are run.
+    enum Stay: Equatable {
+        /// Of a caller, who stays no longer than that.
+        case caller(until: Duration?)
+        case lane
+
+        func isOver(at now: @autoclosure () -> Duration) -> Bool {
+            if case .caller(let deadline?) = self { now() >= deadline } else { false }
+        }
+    }
+
+    /// Runs what waits, and at last, after all that led there, the end; what is left when a caller has to go on a lane.
+    func drain(_ stay: Stay) {
         var batch: [Order] = []
         while nextBatch(&batch) {
-            if !run(batch[...], PendingChanges(), until: deadline) { return }
+            if !run(batch[...], PendingChanges(), stay) { return }
             batch.removeAll(keepingCapacity: batch.count <= Self.fewEvents)
         }
         tearDown()
     }
 
     /// Runs actions and commits what they have changed; false when the rest was handed over.
-    private func run(_ batch: ArraySlice<Order>, _ pending: PendingChanges, until deadline: Duration?) -> Bool {
+    private func run(_ batch: ArraySlice<Order>, _ pending: PendingChanges, _ stay: Stay) -> Bool {
         var changes = pending
         for index in batch.indices {
-            if let deadline, environment.clock.now >= deadline {
+            if stay.isOver(at: environment.clock.now) {
                 begin(&changes)
                 handOver(batch[index...], changes)
                 return false
@@ -163,7 +174,7 @@ final class Engine: Sendable {
                 commit(changes)
                 changes = PendingChanges()
             }
-            run(batch[index].action, batch[index].job, &changes)
+            run(batch[index].action, batch[index].job, &changes, stay)
             // What begins is not held up by all the rest of a long batch.
             if (index + 1).isMultiple(of: Self.someActions) { begin(&changes) }
         }
@@ -175,7 +186,7 @@ final class Engine: Sendable {
         state.withLock { $0.drainer = .coming(rest, changes) }
         drainLane.run { [self] in
             takeOver()
-            drain()
+            drain(.lane)
         }
     }
 
@@ -183,7 +194,7 @@ final class Engine: Sendable {
     /// end would wait for another one, who may come on this very lane.
     private func takeOver() {
         let (rest, changes) = state.withLock { $0.takeOver() }
-        _ = run(rest, changes, until: nil)
+        _ = run(rest, changes, .lane)
     }
 
     /// Fills an empty batch with what waits; false when the drainer may go.
@@ -209,10 +220,10 @@ final class Engine: Sendable {
 
     // MARK: Actions
 
-    private func run(_ action: Action, _ job: Job?, _ changes: inout PendingChanges) {
+    private func run(_ action: Action, _ job: Job?, _ changes: inout PendingChanges, _ stay: Stay) {
         switch action {
         case .file(_, let attempt, let action):
-            if let job { run(action, of: job, attempt) }
+            if let job { run(action, of: job, attempt, onLane: stay == .lane) }
         case .transport(_, let action):
             if let job { run(action, of: job, &changes) }
         case .link(_, let attempt, let action):

@@ -3,7 +3,7 @@ import LannerMachine
 // MARK: On the write lane
 
 extension PartialFile {
-    func openNow(_ total: Int64?) {
+    func openNow(_ total: Int64?, isAwaited: Bool) {
         guard let isNew = state.withLock({ $0.isUnopened ? $0.written.isEmpty : nil }) else { return }
         for old in replaced { remove(old) }
         do throws(FileError) {
@@ -22,7 +22,7 @@ extension PartialFile {
                 state.withLock { $0.setTotal(total) }
                 try reserve(total, in: file)
             }
-            update { $0.emit(.opened(held: $0.written)) }
+            if isAwaited { update { $0.emit(.opened(held: $0.written)) } }
             startHashing()
         } catch {
             update { $0.fail(error) }

@@ -110,12 +110,12 @@ package final class PartialFile: Sendable {
     package var outstanding: Int { state.withLock { $0.outstanding } }
 
     /// Opens the file: a new one when nothing is claimed, otherwise what is there, holding no more than its size.
-    /// Sets aside space for `total` bytes when it is known. → `opened` or `failed`
-    package func open(total: Int64?) {
+    /// Sets aside space for `total` bytes when it is known. → `opened`, unless nobody waits for that, or `failed`
+    package func open(total: Int64?, isAwaited: Bool = true) {
         accept {
             $0.phase == .taking
         } work: {
-            $0.openNow(total)
+            $0.openNow(total, isAwaited: isAwaited)
         }
     }
 

@@ -23,6 +23,16 @@ import Testing
         #expect(bench.disk.counters[.sync] == 1)
     }
 
+    @Test func takesBytesBeforeItIsOpen() {
+        let bench = PartialFileBench()
+        bench.file.open(total: nil, isAwaited: false)
+        bench.write(0..<1000)
+        #expect(bench.contents == nil)
+        #expect(bench.events() == [.wrote(0..<1000)], "nobody waits to hear that it is open")
+        bench.file.finish(total: 1000)
+        #expect(bench.events() == [.finished(digest: FNV64.digest(of: Sample.bytes(1000)))])
+    }
+
     /// Around the cache, and what waits one behind the other together: what is large, from when 4 MiB wait until the file has
     /// kept up for 64 MiB.
     @Test func aFileThatIsBehindIsWrittenDirectly() {
