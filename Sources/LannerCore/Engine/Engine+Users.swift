@@ -374,9 +374,11 @@ extension JobState {
         if old == request.url {
             asked.fields = fields ?? asked.fields
             if address.url == asked.url { address.fields = asked.fields }
+            if !coming.isEmpty { coming[coming.count - 1] = asked }
         } else {
             let kept = Destination.fields(asked.fields, givenFor: old, goingTo: request.url)
             asked = Address(url: request.url, fields: fields ?? kept)
+            coming.append(asked)
         }
     }
 }

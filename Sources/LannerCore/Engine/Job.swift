@@ -24,6 +24,9 @@ struct JobState {
     var asked: Address
     var address: Address
     var attempted: Address
+    /// Those that were asked for and are not the next attempt's yet, oldest first: each becomes that in its turn, as the
+    /// machine hears of it.
+    var coming: [Address] = []
     /// What happens when its place is taken; as configured when nil.
     var conflictPolicy: FileConflictPolicy?
     /// Whether its caller chose its place.

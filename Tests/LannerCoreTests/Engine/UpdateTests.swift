@@ -56,4 +56,54 @@ import Testing
         #expect(restart < zero)
         #expect(seen.filter { $0.hasPrefix("restarted") }.count == 1)
     }
+
+    /// Two URLs, one after the other, while the manager is busy: what it decides after the first goes there, since it counts
+    /// for that one's host, and the second is for the next attempt.
+    @Test func eachURLCountsFromItsOwnTurnOn() throws {
+        let bench = TestBench()
+        @Sendable func request(_ path: String) -> DownloadRequest {
+            DownloadRequest("https://example.com\(path)", key: "key")
+        }
+        for path in ["/1", "/2", "/3", "/other"] { bench.transport.serve(.init([1, 2, 3]), at: path) }
+        for path in ["/1", "/2", "/other"] { bench.transport.script(path, .hold) }
+        let task = try #require(bench.manager.download(request("/1")))
+        let other = try #require(bench.manager.download("https://example.com/other"))
+        bench.settle()
+        bench.manager.suspend(task)
+        bench.manager.logger = LogThatCalls { [bench] in
+            bench.manager.download(request("/2"))
+            while bench.lanes.runNext("file.write") || bench.lanes.runNext("file.sync") {}
+            bench.manager.download(request("/3"))
+        }
+        bench.manager.suspend(other)
+        bench.settle()
+        #expect(bench.transport.requests.map(\.url.path).last == "/2")
+        bench.manager.suspend(task)
+        bench.settle()
+        bench.manager.start(task)
+        #expect(bench.runToRest())
+        #expect(task.status == .succeeded && bench.transport.requests.map(\.url.path).last == "/3")
+    }
+}
+
+/// Calls back the first time it is given a line.
+private final class LogThatCalls: Logable {
+    let identifier = "calls"
+    var option: LogOption {
+        get { .default }
+        set {}
+    }
+    private let call: Locked<(@Sendable () -> Void)?>
+
+    init(_ call: @escaping @Sendable () -> Void) {
+        self.call = Locked(call)
+    }
+
+    func log(_ type: LogType) {
+        let first = call.withLock { call in
+            defer { call = nil }
+            return call
+        }
+        first?()
+    }
 }
