@@ -210,6 +210,31 @@ import Testing
         #expect(pieces.flatMap { Array($0) } == sent)
     }
 
+    /// What is small is kept apart while it is all there is.
+    @Test(arguments: [[100], [100, 200], [100, 90_000, 3], [16_383, 1], [16_384], [0, 5], [0]])
+    func whatComesFirstIsNotMislaid(counts: [Int]) {
+        var gatherer = Gatherer(SlabPool())
+        gatherer.begin(at: 4097)
+        var position = 4097
+        // Twice: behind what was taken it goes on in the same way.
+        for round in 0..<2 {
+            var sent: [UInt8] = []
+            for (number, count) in counts.enumerated() {
+                let bytes = [UInt8](repeating: UInt8(10 * round + number), count: count)
+                sent += bytes
+                bytes.withUnsafeBytes { gatherer.append($0) { _ in Issue.record("nothing is full") } }
+                #expect(gatherer.count == sent.count)
+            }
+            let piece = gatherer.take()
+            #expect(piece.map { Array($0) } ?? [] == sent)
+            #expect((piece == nil) == sent.isEmpty && gatherer.take() == nil)
+            if let piece, piece.count >= Gatherer.smallest, counts.count > 1 {
+                #expect(piece.withUnsafeBytes { Int(bitPattern: $0.baseAddress) % 4096 } == position % 4096)
+            }
+            position += sent.count
+        }
+    }
+
     /// So that whole blocks of it can be written without a copy.
     @Test(arguments: [0, 1, 5000, 1 << 40 + 4095] as [Int64])
     func whatIsGatheredLiesAsInItsFile(position: Int64) {

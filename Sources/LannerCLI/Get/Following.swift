@@ -47,7 +47,9 @@ final class Following: Sendable {
     func take(_ event: DownloadEvent, of task: DownloadTask) {
         let (waiting, ended) = state.withLock { state in
             state.take(event, of: task)
-            return (state.takeWaiting(), state.ended)
+            let waiting = state.takeWaiting()
+            // Not copied each time.
+            return (waiting, waiting == nil ? [:] : state.ended)
         }
         waiting?.resume(returning: ended)
     }

@@ -41,7 +41,7 @@ struct GetCommand {
     }
 
     func run() async -> ExitCode {
-        if let trouble = plan.items.lazy.compactMap(obstacle).first { return fail(trouble) }
+        if let trouble = obstacle() { return fail(trouble) }
         do throws(CurlUnavailable) {
             let transport = try options.transport.make(trusting: options.authorities) { note in
                 if !options.isQuiet { Console.message(note) }
@@ -109,6 +109,29 @@ struct GetCommand {
                 advice: "choose a directory by -d", exitCode: .disk)
         }
         return nil
+    }
+
+    private func obstacle() -> Trouble? {
+        // One look at what is there takes less than one at each of many names.
+        let present = plan.items.count < 32 ? nil : names(in: plan.directory, atMost: 4 * plan.items.count)
+        return plan.items.lazy.filter { present?.contains(PathKey($0.name)) != false }.compactMap(obstacle).first
+    }
+
+    /// The names in a directory; nil when there are more, or when it cannot be read.
+    private func names(in directory: String, atMost limit: Int) -> Set<PathKey>? {
+        guard let entries = opendir(directory) else { return nil }
+        defer { closedir(entries) }
+        var names: Set<PathKey> = []
+        errno = 0
+        while let entry = readdir(entries) {
+            if names.count == limit { return nil }
+            let name = withUnsafeBytes(of: &entry.pointee.d_name) { bytes in
+                String(decoding: bytes.prefix { $0 != 0 }, as: UTF8.self)
+            }
+            names.insert(PathKey(name))
+            errno = 0
+        }
+        return errno == 0 ? names : nil
     }
 
     private func obstacle(_ item: GetPlan.Item) -> Trouble? {

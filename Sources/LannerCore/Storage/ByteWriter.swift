@@ -8,6 +8,9 @@ struct ByteWriter {
         room = [UInt8](repeating: 0, count: capacity)
     }
 
+    /// The room that there is.
+    var capacity: Int { room.count }
+
     /// Forgets what was written, and keeps the room.
     mutating func removeAll() { count = 0 }
 

@@ -64,7 +64,9 @@ struct Gatherer {
 
     private let pool: SlabPool
     private var slab: Slab?
-    /// What is gathered lies from `start` to `end`.
+    /// All there is, when that is small and nothing was before: most small bodies need no slab.
+    private var first: Data?
+    /// What is gathered lies from `start` to `end` of the slab.
     private var start = 0
     private var end = 0
 
@@ -72,9 +74,9 @@ struct Gatherer {
         self.pool = pool
     }
 
-    var count: Int { end - start }
+    var count: Int { first?.count ?? end - start }
 
-    /// What comes has this position in its file. Before the first byte.
+    /// What comes has this position in its file, as far as that counts within a block. While nothing is gathered.
     mutating func begin(at position: Int64) {
         start = Int(position % Int64(Chunk.block))
         end = start
@@ -82,6 +84,18 @@ struct Gatherer {
 
     /// Adds bytes, and hands over what no longer fits.
     mutating func append(_ bytes: UnsafeRawBufferPointer, handOver: (Data) -> Void) {
+        if slab == nil, first == nil, !bytes.isEmpty, bytes.count < Self.smallest {
+            first = Data(bytes)
+            return
+        }
+        if let first {
+            self.first = nil
+            first.withUnsafeBytes { gather($0, handOver) }
+        }
+        gather(bytes, handOver)
+    }
+
+    private mutating func gather(_ bytes: UnsafeRawBufferPointer, _ handOver: (Data) -> Void) {
         var rest = bytes[...]
         while !rest.isEmpty {
             let slab = slab ?? pool.take()
@@ -97,6 +111,11 @@ struct Gatherer {
 
     /// What has been gathered; nil when there is nothing.
     mutating func take() -> Data? {
+        if let first {
+            self.first = nil
+            begin(at: Int64(start + first.count))
+            return first
+        }
         guard let slab, count > 0 else { return nil }
         let (memory, size) = (slab.memory + start, count)
         let isSmall = size < Self.smallest

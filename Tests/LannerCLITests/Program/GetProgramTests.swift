@@ -281,6 +281,9 @@ import Testing
         let directory = try await Program.run(["get", url("small.bin")], in: place)
         #expect(directory.code == 4)
         #expect(directory.errors == ["lanner: small.bin is a directory; choose another name"])
+        let list = (0..<100).map { url($0 == 70 ? "small.bin" : "\($0)") + "\n" }.joined()
+        let ofMany = try await Program.run(["get", "-i", "-"], in: place, input: list)
+        #expect(ofMany.code == 4 && ofMany.errors == directory.errors)
         #expect(server.requests.isEmpty)
         #expect(place.names == ["file", "small.bin"])
     }
