@@ -46,7 +46,8 @@ int lanner_disk_may_sync_all(int file, int64_t most);
 int lanner_disk_sync_all(int file);
 
 /// Waits for what is on its way from a file to its device, and writes what a sync of all has left; 0, or -1 with `errno` when
-/// some of it fails now, or has failed since the file was opened, and that was not told yet.
+/// some of it fails now, or has failed since the file was opened, and that was not told yet. What it writes by itself is not
+/// flushed by it, nor is the record of where that lies: whoever moves the file then syncs its directory, and all with it.
 int lanner_disk_check(int file);
 
 /// Whether a file has bytes from its beginning to its end; 0 when something is missing, be it only on the device. 1 where

@@ -114,21 +114,23 @@ struct GetCommand {
     private func obstacle() -> Trouble? {
         // One look at what is there takes less than one at each of many names.
         let present = plan.items.count < 32 ? nil : names(in: plan.directory, atMost: 4 * plan.items.count)
-        return plan.items.lazy.filter { present?.contains(PathKey($0.name)) != false }.compactMap(obstacle).first
+        if present?.isEmpty == true { return nil }
+        return plan.items.lazy.filter { present?.contains($0.name.lowercased()) != false }.compactMap(obstacle).first
     }
 
-    /// The names in a directory; nil when there are more, or when it cannot be read.
-    private func names(in directory: String, atMost limit: Int) -> Set<PathKey>? {
+    /// The names in a directory that a file may be given, in lower case, since to some file systems that is all the same; nil
+    /// when there are more, or when it cannot be read.
+    private func names(in directory: String, atMost limit: Int) -> Set<String>? {
         guard let entries = opendir(directory) else { return nil }
         defer { closedir(entries) }
-        var names: Set<PathKey> = []
+        var names: Set<String> = []
         errno = 0
         while let entry = readdir(entries) {
             if names.count == limit { return nil }
             let name = withUnsafeBytes(of: &entry.pointee.d_name) { bytes in
                 String(decoding: bytes.prefix { $0 != 0 }, as: UTF8.self)
             }
-            names.insert(PathKey(name))
+            if ![".", "..", TargetName.stateDirectory].contains(name) { names.insert(name.lowercased()) }
             errno = 0
         }
         return errno == 0 ? names : nil

@@ -37,8 +37,10 @@ extension Engine {
             state.mirrorDestinations = [:]
         }
         // A new file holds nothing, and takes what comes before it is there: the server is asked meanwhile. Not on the time of a
-        // caller, who would begin the exchange.
-        let isAwaited = !isOnLane || !claimed.isEmpty || total != nil
+        // caller, who would begin the exchange; nor for nothing, or for what the transport would lose, when the disk refuses.
+        let isAwaited =
+            !isOnLane || !claimed.isEmpty || total != nil || transport.traits.outlivesProcess
+            || job.state.withLock { $0.hasFileFailed }
         file.open(total: total, isAwaited: isAwaited)
         if !isAwaited { handle(.file(job.id, attempt, .opened(held: claimed))) }
     }
@@ -81,7 +83,9 @@ extension Engine {
     private func report(_ event: PartialFileEvent, of job: Job, _ attempt: Attempt) {
         let id = job.id
         switch event {
-        case .opened(let held): handle(.file(id, attempt, .opened(held: held)))
+        case .opened(let held):
+            job.state.withLock { $0.hasFileFailed = false }
+            handle(.file(id, attempt, .opened(held: held)))
         case .wrote(let range):
             relieve(job)
             handle(.file(id, attempt, .wrote(range)))
@@ -91,6 +95,7 @@ extension Engine {
             handle(.file(id, attempt, .verified(job.state.withLock { $0.compare(actual) })))
         case .failed(let error):
             relieve(job)
+            job.state.withLock { $0.hasFileFailed = true }
             handle(.file(id, attempt, .failed(DownloadFailure(error))))
         case .closed(let written, let synced):
             handle(.file(id, attempt, .closed(written: written, synced: synced)))

@@ -13,7 +13,7 @@ extension Engine {
         case .stop(let number, let keepBytes): stop(job, number, keepBytes: keepBytes)
         case .readdress:
             job.state.withLock { state in
-                state.address = state.coming.isEmpty ? state.asked : state.coming.removeFirst()
+                if !state.coming.isEmpty { state.address = state.coming.removeFirst() }
                 // Links led to the old one.
                 (state.link, state.linkExpirationDate) = (nil, nil)
             }

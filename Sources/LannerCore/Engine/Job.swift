@@ -57,6 +57,8 @@ struct JobState {
     var mirrors: [URL] = []
     var mirrorDestinations: [Source: Destination] = [:]
     var file: PartialFile?
+    /// Whether the disk has refused something of the last one that was opened.
+    var hasFileFailed = false
     var sinks: [ExchangeNumber: Sink] = [:]
     /// Requests that are held back to keep a limit.
     var heldBack: [ExchangeNumber: Ask] = [:]

@@ -33,11 +33,7 @@ extension PosixFileSystem {
                     try first.file.syncNow(file)
                 }
             }
-            return members.map { member in
-                Result { () throws(FileError) in
-                    try DeviceSyncs.check(member.descriptor, member.file.path)
-                }
-            }
+            return try members.map { member throws(FileError) in try member.loss() }
         } catch {
             return nil
         }
@@ -61,6 +57,17 @@ private struct Member {
     let file: PosixFile
     let descriptor: Descriptor
     let device: dev_t
+
+    /// What of it was lost; throws when that cannot be found out.
+    func loss() throws(FileError) -> Result<Void, FileError> {
+        do throws(FileError) {
+            try DeviceSyncs.check(descriptor, file.path)
+            return .success(())
+        } catch {
+            guard DeviceSyncs.losses.contains(error.code) else { throw error }
+            return .failure(error)
+        }
+    }
 }
 
 extension PosixFile {

@@ -31,7 +31,7 @@ package enum PartialFileEvent: Sendable, Hashable {
 /// A small file that is finished is synced on the lane of its group, together with others.
 ///
 /// Events come one at a time, in order, on one of these lanes and never under a lock; any method may be called from
-/// `report`. The order: `opened`; `wrote`, `synced` and `damaged` as they happen; `finished`. `failed` comes at most once,
+/// `report`. The order: `opened`, if that is awaited; `wrote`, `synced` and `damaged` as they happen; `finished`. `failed` comes at most once,
 /// at any point, and then only `closed`. `closed` comes exactly once after ``close(sync:dropping:)`` and is the last.
 package final class PartialFile: Sendable {
     let path: String
@@ -46,7 +46,7 @@ package final class PartialFile: Sendable {
     let report: @Sendable (PartialFileEvent) -> Void
     let state: Locked<PartialFileState>
 
-    /// A file at `path`, in a directory that is there. Nothing is touched before ``open(total:)``.
+    /// A file at `path`, in a directory that is there. Nothing is touched before ``open(total:isAwaited:)``.
     ///
     /// The hasher is a fresh one and gets every byte of the file from 0 on, in order, where there are pieces only those of
     /// pieces that are right; `makeHasher` makes those of pieces. `claimed` is what the record says was written and may be kept, empty for a new file;

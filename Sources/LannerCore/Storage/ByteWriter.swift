@@ -1,6 +1,6 @@
 /// Bytes that are written one behind the other, into room that there is already.
 struct ByteWriter {
-    /// What was written, and zeros behind it.
+    /// What was written, and what else there may be behind it.
     private var room: [UInt8]
     private(set) var count = 0
 

@@ -64,7 +64,7 @@ struct Gatherer {
 
     private let pool: SlabPool
     private var slab: Slab?
-    /// All there is, when that is small and nothing was before: most small bodies need no slab.
+    /// All there is, when that is small and there is no slab: most small bodies need none.
     private var first: Data?
     /// What is gathered lies from `start` to `end` of the slab.
     private var start = 0

@@ -1,5 +1,5 @@
 // Another link to the same file: asked for when the server refuses the one in hand, when that one has expired, or before
-// every attempt. Between the opened file and the first request, so that no more calls are out than there are slots.
+// every attempt. Between slot and first request, so that no more calls are out than there are slots.
 
 /// What is known of the link in hand.
 struct HeldLink: Sendable, Hashable {

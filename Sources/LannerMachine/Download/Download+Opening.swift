@@ -130,7 +130,7 @@ extension Download {
         record(.status, &context)
     }
 
-    /// The file is open: what is missing is asked for.
+    /// The file takes bytes: what is missing is asked for.
     mutating func beginFirst(_ opening: Opening, _ context: inout Context) {
         if let total, isComplete { return verify(total, &context) }
         guard context.isNetworkAvailable else { return close(for: .restart, [], &context) }

@@ -79,7 +79,7 @@ package struct Opening: Sendable, Equatable {
     package enum Step: Sendable, Equatable {
         /// The partial file is being opened.
         case file
-        /// It is open, and another link was asked for at a time.
+        /// It is open, or new and takes bytes; and another link was asked for at a time.
         case link(asked: Duration)
         /// The request is out.
         case request(Exchange)

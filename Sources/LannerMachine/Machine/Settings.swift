@@ -3,10 +3,10 @@ package struct Settings: Sendable, Hashable {
     /// How many downloads run at once.
     package var maximumRunning = 6
     /// Files that are complete, and only to be synced, moved and recorded, make room for others, but only for so many: else they
-    /// would pile up before a disk that is slower than the network. The more there are, the more the device does at once, up to
-    /// a number of open files that every system allows; but who wants one at a time gets one at a time.
+    /// would pile up before a disk that is slower than the network. The more there are, the more the device does at once, but
+    /// files stay open meanwhile; and who wants one at a time gets one at a time.
     package var maximumFinishing: Int {
-        maximumRunning < 16 ? maximumRunning * min(8, maximumRunning) : 128
+        maximumRunning < 16 ? maximumRunning * min(8, maximumRunning) : max(128, maximumRunning)
     }
     package var listLimits = ListLimits()
     /// How many downloads of one host run at once, whatever their lists; nil for no limit.

@@ -41,6 +41,35 @@ import Testing
         #expect(bench.contents(of: second) == [4, 5, 6, 7])
     }
 
+    /// The server is not asked for nothing again and again.
+    @Test func afterTheDiskHasRefusedTheFileComesFirst() throws {
+        bench.settle()
+        for path in ["/third", "/fourth", "/fifth"] {
+            bench.transport.serve(.init([8, 9]), at: path)
+            bench.transport.script(path, .hold)
+        }
+        try #require(bench.manager.download("https://example.com/third") != nil)
+        let task = try #require(bench.manager.download("https://example.com/fourth"))
+        bench.settle()
+        // Its turn: it fails while it waits for the answer.
+        bench.transport.release()
+        while bench.transport.requests.count < 4 { try #require(bench.lanes.runNext()) }
+        bench.disk.fail(.open, with: .notPermitted)
+        bench.settle()
+        #expect(task.reason == .disk(.notPermitted))
+        // And again behind another one.
+        try #require(bench.manager.download("https://example.com/fifth") != nil)
+        bench.settle()
+        bench.manager.start(task)
+        bench.disk.fail(.open, with: .notPermitted)
+        bench.transport.release()
+        bench.settle()
+        #expect(task.reason == .disk(.notPermitted) && bench.transport.requests.count == 5)
+        bench.manager.start(task)
+        #expect(bench.runToRest())
+        #expect(bench.contents(of: task) == [8, 9] && bench.transport.requests.count == 6)
+    }
+
     @Test func suspendedMeanwhileItGoesOnLater() {
         bench.manager.suspend(second)
         bench.settle()

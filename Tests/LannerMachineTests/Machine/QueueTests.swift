@@ -14,7 +14,9 @@ import Testing
 
     private func ids(_ numbers: UInt64...) -> [DownloadID] { numbers.map { DownloadID($0) } }
 
-    @Test(arguments: [(0, 0), (1, 1), (2, 4), (6, 36), (10, 80), (15, 120), (16, 128), (100, 128), (.max, 128)])
+    @Test(arguments: [
+        (0, 0), (1, 1), (2, 4), (6, 36), (10, 80), (15, 120), (16, 128), (100, 128), (200, 200), (.max, .max),
+    ])
     func onlySoManyMayBeFinishing(running: Int, finishing: Int) {
         #expect(Settings().with { $0.maximumRunning = running }.maximumFinishing == finishing)
     }
