@@ -31,8 +31,9 @@ package enum PartialFileEvent: Sendable, Hashable {
 /// A small file that is finished is synced on the lane of its group, together with others.
 ///
 /// Events come one at a time, in order, on one of these lanes and never under a lock; any method may be called from
-/// `report`. The order: `opened`, if that is awaited; `wrote`, `synced` and `damaged` as they happen; `finished`. `failed` comes at most once,
-/// at any point, and then only `closed`. `closed` comes exactly once after ``close(sync:dropping:)`` and is the last.
+/// `report`. The order: `opened`, if that is awaited; `wrote`, `synced` and `damaged` as they happen; `finished`. `failed`
+/// comes at most once, at any point, and then only `closed`. `closed` comes exactly once after ``close(sync:dropping:)`` and
+/// is the last.
 package final class PartialFile: Sendable {
     let path: String
     let fileSystem: any FileSystem
