@@ -61,10 +61,6 @@ extension MemoryDiskState {
             for edit in unsyncedNames where Bool.random(using: &random) { names.apply(edit) }
         }
         files = [:]
-        for (path, entries) in directories {
-            let prefix = path == "/" ? path : path + "/"
-            directories[path] = entries.filter { directories[prefix + $0] != nil }
-        }
         for path in names.keys.sorted() {
             guard let file = names[path] else { continue }
             let survivor = File()

@@ -27,7 +27,7 @@ extension MemoryDisk: FileSystem {
     package func size(of path: String) throws(FileError) -> Int64? {
         let path = MemoryDiskState.normal(path)
         return try perform(.size, path) { state throws(Refusal) in
-            guard state.names(in: path) == nil else { throw Refusal(.inTheWay) }
+            guard !state.isDirectory(path) else { throw Refusal(.inTheWay) }
             return state.file(at: path)?.bytes.size
         }
     }
@@ -35,7 +35,7 @@ extension MemoryDisk: FileSystem {
     package func remove(_ path: String) throws(FileError) {
         let path = MemoryDiskState.normal(path)
         try perform(.remove, path) { state throws(Refusal) in
-            guard state.names(in: path) == nil else { throw Refusal(.inTheWay) }
+            guard !state.isDirectory(path) else { throw Refusal(.inTheWay) }
             state.take(path)
         }
     }
@@ -53,9 +53,9 @@ extension MemoryDisk: FileSystem {
         let target = MemoryDiskState.normal(target)
         return try perform(.rename, path) { state throws(Refusal) in
             guard let file = state.file(at: path) else {
-                throw Refusal(state.names(in: path) == nil ? .notFound : .inTheWay)
+                throw Refusal(state.isDirectory(path) ? .inTheWay : .notFound)
             }
-            if !replacing, state.file(at: target) != nil || state.names(in: target) != nil { return false }
+            if !replacing, state.file(at: target) != nil || state.isDirectory(target) { return false }
             if let obstacle = state.obstacle(at: target) { throw Refusal(obstacle) }
             if path != target { state.move(file, from: path, to: target) }
             return true
@@ -65,7 +65,7 @@ extension MemoryDisk: FileSystem {
     package func syncDirectory(_ path: String) throws(FileError) {
         let path = MemoryDiskState.normal(path)
         try perform(.syncDirectory, path) { state throws(Refusal) in
-            if state.names(in: path) == nil { throw Refusal(.notFound) }
+            if !state.isDirectory(path) { throw Refusal(.notFound) }
             state.syncNames(in: path)
         }
     }

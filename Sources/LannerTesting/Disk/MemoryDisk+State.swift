@@ -81,7 +81,7 @@ struct MemoryDiskState {
     var changed: [ObjectIdentifier: File] = [:]
     private(set) var used: Int64 = 0
     private(set) var openFiles = 0
-    /// The names in each directory.
+    /// The directories, and the names of those in each.
     var directories: [String: Set<String>] = ["/": []]
 
     init(capacity: Int64?) {
@@ -115,8 +115,14 @@ extension MemoryDiskState {
         files[Self.normal(path)]
     }
 
+    func isDirectory(_ path: String) -> Bool {
+        directories[Self.normal(path)] != nil
+    }
+
+    /// The names in a directory; nil when there is none. Looks at all files: those of a directory are wanted seldom.
     func names(in path: String) -> Set<String>? {
-        directories[Self.normal(path)]
+        let path = Self.normal(path)
+        return directories[path]?.union(files.keys.lazy.filter { $0.directory == path }.map(\.lastComponent))
     }
 
     /// Why a file cannot have this name; nil when it can.
@@ -162,12 +168,10 @@ extension MemoryDiskState {
         unbind(path)
         file.name = path
         files[path] = file
-        directories[path.directory]?.insert(path.lastComponent)
     }
 
     private mutating func unbind(_ path: String) {
         guard let file = files.removeValue(forKey: path) else { return }
-        directories[path.directory]?.remove(path.lastComponent)
         file.name = nil
         giveBackIfGone(file)
     }
