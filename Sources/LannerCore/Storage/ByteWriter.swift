@@ -1,15 +1,12 @@
 /// Bytes that are written one behind the other, into room that there is already.
 struct ByteWriter {
-    /// What was written, and what else there may be behind it.
+    /// What was written, and zeros behind it.
     private var room: [UInt8]
     private(set) var count = 0
 
     init(capacity: Int = 0) {
         room = [UInt8](repeating: 0, count: capacity)
     }
-
-    /// The room that there is.
-    var capacity: Int { room.count }
 
     /// Forgets what was written, and keeps the room.
     mutating func removeAll() { count = 0 }

@@ -2,24 +2,15 @@
 struct FrameWriter {
     /// More at once is not written any faster.
     private static let pieceSize = 64 << 10
-    /// As large a buffer is worth keeping.
-    private static let keptSize = 4 * pieceSize
 
     private let file: any OpenFile
-    private var buffer: FrameBuffer
+    private var buffer = FrameBuffer()
     /// Behind what was written.
     private(set) var end: Int64
 
-    /// In an empty buffer that there may be already.
-    init(_ file: any OpenFile, at end: Int64, in buffer: FrameBuffer = FrameBuffer()) {
+    init(_ file: any OpenFile, at end: Int64) {
         self.file = file
         self.end = end
-        self.buffer = buffer
-    }
-
-    /// The buffer, for the next, when nothing waits in it.
-    consuming func spareBuffer() -> FrameBuffer {
-        buffer.count == 0 && buffer.capacity <= Self.keptSize ? buffer : FrameBuffer()
     }
 
     mutating func appendHeader(_ kind: StoreFileKind, base: UInt64) {

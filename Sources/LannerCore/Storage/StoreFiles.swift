@@ -49,8 +49,6 @@ struct StoreFiles {
     var damage: Damage?
     /// Whether the disk may hold something else than what was reported, until a new generation is begun.
     var owesGeneration = false
-    /// Where the next commits are gathered.
-    private var spareBuffer = FrameBuffer()
 
     init(directory: String, disk: any FileSystem, smallestCompaction: Int64) {
         self.directory = directory
@@ -123,8 +121,7 @@ extension StoreFiles {
 
     private mutating func append(_ commits: [StoreCommit]) throws(FileError) {
         guard let journal else { return }
-        var writer = FrameWriter(journal.file, at: journal.end, in: spareBuffer)
-        spareBuffer = FrameBuffer()
+        var writer = FrameWriter(journal.file, at: journal.end)
         var isSynced = journal.isSynced
         do throws(FileError) {
             for commit in commits where !commit.changes.isEmpty {
@@ -143,7 +140,6 @@ extension StoreFiles {
         }
         self.journal?.end = writer.end
         self.journal?.isSynced = isSynced
-        spareBuffer = writer.spareBuffer()
     }
 
     private mutating func sync(_ journal: Journal) throws(FileError) {

@@ -76,9 +76,6 @@ struct FrameBuffer {
 
     var count: Int { writer.count }
 
-    /// The room that there is.
-    var capacity: Int { writer.capacity }
-
     var bytes: [UInt8] { withBytes { Array($0) } }
 
     /// Calls with the bytes.
