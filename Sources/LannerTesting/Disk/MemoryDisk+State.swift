@@ -81,8 +81,7 @@ struct MemoryDiskState {
     var changed: [ObjectIdentifier: File] = [:]
     private(set) var used: Int64 = 0
     private(set) var openFiles = 0
-    /// The directories, and the names of those in each.
-    var directories: [String: Set<String>] = ["/": []]
+    private var directories: Set = ["/"]
 
     init(capacity: Int64?) {
         self.capacity = capacity
@@ -116,28 +115,29 @@ extension MemoryDiskState {
     }
 
     func isDirectory(_ path: String) -> Bool {
-        directories[Self.normal(path)] != nil
+        directories.contains(Self.normal(path))
     }
 
-    /// The names in a directory; nil when there is none. Looks at all files: those of a directory are wanted seldom.
-    func names(in path: String) -> Set<String>? {
+    /// The names in a directory; nil when there is none. Looks at all there is: those of a directory are wanted seldom.
+    func names(in path: String) -> [String]? {
         let path = Self.normal(path)
-        return directories[path]?.union(files.keys.lazy.filter { $0.directory == path }.map(\.lastComponent))
+        guard directories.contains(path) else { return nil }
+        let others = [Array(files.keys), directories.filter { $0 != path }].joined()
+        return others.lazy.filter { $0.directory == path }.map(\.lastComponent)
     }
 
     /// Why a file cannot have this name; nil when it can.
     func obstacle(at path: String) -> DiskFault? {
-        if directories[path] != nil { return .inTheWay }
-        if directories[path.directory] != nil { return nil }
+        if directories.contains(path) { return .inTheWay }
+        if directories.contains(path.directory) { return nil }
         return files[path.directory] != nil ? .inTheWay : .notFound
     }
 
     /// Makes a directory and those above; false when a file is in the way.
     mutating func makeDirectory(_ path: String) -> Bool {
-        if directories[path] != nil { return true }
+        if directories.contains(path) { return true }
         guard files[path] == nil, makeDirectory(path.directory) else { return false }
-        directories[path] = []
-        directories[path.directory]?.insert(path.lastComponent)
+        directories.insert(path)
         return true
     }
 
