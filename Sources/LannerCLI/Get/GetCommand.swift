@@ -121,19 +121,10 @@ struct GetCommand {
     /// The names in a directory that a file may be given, in lower case, since to some file systems that is all the same; nil
     /// when there are more, or when it cannot be read.
     private func names(in directory: String, atMost limit: Int) -> Set<String>? {
-        guard let entries = opendir(directory) else { return nil }
-        defer { closedir(entries) }
-        var names: Set<String> = []
-        errno = 0
-        while let entry = readdir(entries) {
-            if names.count == limit { return nil }
-            let name = withUnsafeBytes(of: &entry.pointee.d_name) { bytes in
-                String(decoding: bytes.prefix { $0 != 0 }, as: UTF8.self)
-            }
-            if ![".", "..", TargetName.stateDirectory].contains(name) { names.insert(name.lowercased()) }
-            errno = 0
+        guard let names = try? PosixFileSystem().list(directory, atMost: limit + 1), names.count <= limit else {
+            return nil
         }
-        return errno == 0 ? names : nil
+        return Set(names.lazy.filter { $0 != TargetName.stateDirectory }.map { $0.lowercased() })
     }
 
     private func obstacle(_ item: GetPlan.Item) -> Trouble? {

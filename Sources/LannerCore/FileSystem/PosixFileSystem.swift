@@ -118,13 +118,18 @@ extension PosixFileSystem {
     }
 
     package func list(_ path: String) throws(FileError) -> [String] {
+        try list(path, atMost: .max)
+    }
+
+    /// The same, but no more names than that.
+    package func list(_ path: String, atMost limit: Int) throws(FileError) -> [String] {
         guard let directory = opendir(path) else {
             throw FileError(operation: "list", path: path, code: errno)
         }
         defer { closedir(directory) }
         var names: [String] = []
         errno = 0
-        while let entry = readdir(directory) {
+        while names.count < limit, let entry = readdir(directory) {
             let name = withUnsafeBytes(of: &entry.pointee.d_name) { bytes in
                 String(decoding: bytes.prefix { $0 != 0 }, as: UTF8.self)
             }
