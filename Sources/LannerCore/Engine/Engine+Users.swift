@@ -371,14 +371,14 @@ extension JobState {
     /// Header fields count at once, unless there is a new URL: then they go there only.
     fileprivate mutating func update(_ request: CheckedRequest, insteadOf old: URL) {
         let fields = request.fields.fields.isEmpty ? nil : request.fields
+        let asked = asked
         if old == request.url {
-            asked.fields = fields ?? asked.fields
-            if address.url == asked.url { address.fields = asked.fields }
-            if !coming.isEmpty { coming[coming.count - 1] = asked }
+            let fields = fields ?? asked.fields
+            if address.url == asked.url { address.fields = fields }
+            if !coming.isEmpty { coming[coming.count - 1].fields = fields }
         } else {
             let kept = Destination.fields(asked.fields, givenFor: old, goingTo: request.url)
-            asked = Address(url: request.url, fields: fields ?? kept)
-            coming.append(asked)
+            coming.append(Address(url: request.url, fields: fields ?? kept))
         }
     }
 }

@@ -19,14 +19,15 @@ final class Job: Sendable {
 
 /// The part of a job that changes.
 struct JobState {
-    /// What was last asked for, what the next attempt begins with, and what the present one began with. They differ
-    /// while the machine has yet to hear of a new URL, or an attempt goes on with the old one.
-    var asked: Address
+    /// What the next attempt begins with, and what the present one began with. They differ while an attempt goes on with the old
+    /// one.
     var address: Address
     var attempted: Address
     /// Those that were asked for and are not the next attempt's yet, oldest first: each becomes that in its turn, as the
     /// machine hears of it.
     var coming: [Address] = []
+    /// What was last asked for.
+    var asked: Address { coming.last ?? address }
     /// What happens when its place is taken; as configured when nil.
     var conflictPolicy: FileConflictPolicy?
     /// Whether its caller chose its place.
@@ -75,7 +76,7 @@ struct JobState {
     var generations: Set<UInt32>
 
     init(address: Address, digest: Checksum.Digest?, rank: Int64, saved: Saved) {
-        (asked, self.address, attempted) = (address, address, address)
+        (self.address, attempted) = (address, address)
         self.digest = digest
         self.rank = rank
         self.saved = saved
