@@ -2,7 +2,9 @@
 
 #include <dlfcn.h>
 #include <signal.h>
+#include <stdint.h>
 #include <stdio.h>
+#include <string.h>
 
 typedef lanner_curl_easy easy_t;
 typedef lanner_curl_multi multi_t;
@@ -190,4 +192,29 @@ easy_t *lanner_curl_multi_next_done(multi_t *multi, int *result) {
         return message->easy;
     }
     return NULL;
+}
+
+// What a processor writes at once, past its caches, wherever in memory it is read from; and a line of the caches.
+typedef uint64_t lane_t __attribute__((vector_size(16), may_alias));
+typedef lane_t unaligned_lane_t __attribute__((aligned(1)));
+enum { LINE = 64, LINE_LANES = LINE / sizeof(lane_t), SMALL_COPY = 4096 };
+
+void lanner_curl_copy(void *to, const void *from, size_t count) {
+    if (count < SMALL_COPY) {
+        memcpy(to, from, count);
+        return;
+    }
+    char *target = to;
+    const char *source = from;
+    size_t head = -(uintptr_t)target % LINE;
+    memcpy(target, source, head);
+    for (target += head, source += head, count -= head; count >= LINE; count -= LINE) {
+        const unaligned_lane_t *lanes = (const unaligned_lane_t *)source;
+        for (int lane = 0; lane < LINE_LANES; lane++) __builtin_nontemporal_store(lanes[lane], (lane_t *)target + lane);
+        target += LINE;
+        source += LINE;
+    }
+    // Other threads see these bytes no later than what is written next.
+    __atomic_thread_fence(__ATOMIC_SEQ_CST);
+    memcpy(target, source, count);
 }

@@ -235,6 +235,23 @@ import Testing
         }
     }
 
+    /// Whatever lies how in memory, and nothing beside it.
+    @Test(arguments: [0, 1, 63, 64, 4095, 4096, 4097, 4159, 4160, 70_001])
+    func whatIsCopiedIsTheSame(count: Int) {
+        let source = (0..<(count + 64)).map { UInt8(truncatingIfNeeded: $0 &* 2_654_435_761 >> 7) }
+        for (from, to) in [(0, 0), (1, 0), (0, 1), (3, 61), (63, 15), (17, 64)] {
+            var target = [UInt8](repeating: 0xEE, count: count + 256)
+            target.withUnsafeMutableBytes { target in
+                source.withUnsafeBytes {
+                    lanner_curl_copy(target.baseAddress! + 64 + to, $0.baseAddress! + from, count)
+                }
+            }
+            let copied = (64 + to)..<(64 + to + count)
+            #expect(target[copied].elementsEqual(source[from..<(from + count)]), "from \(from) to \(to)")
+            #expect((target[..<copied.lowerBound] + target[copied.upperBound...]).allSatisfy { $0 == 0xEE })
+        }
+    }
+
     /// So that whole blocks of it can be written without a copy.
     @Test(arguments: [0, 1, 5000, 1 << 40 + 4095] as [Int64])
     func whatIsGatheredLiesAsInItsFile(position: Int64) {

@@ -139,6 +139,10 @@ int lanner_curl_multi_wake(lanner_curl_multi *multi);
 /// The next transfer that is over, and its result; null when there is none.
 lanner_curl_easy *_Nullable lanner_curl_multi_next_done(lanner_curl_multi *multi, int *result);
 
+/// As `memcpy`, but what is not small goes past the processor's caches: for bytes that are next read by a device, or by
+/// somebody else when the caches have long lost them.
+void lanner_curl_copy(void *to, const void *from, size_t count);
+
 #pragma clang assume_nonnull end
 
 #ifdef __cplusplus

@@ -1,3 +1,4 @@
+import CLannerCurl
 import Foundation
 import LannerCore
 
@@ -101,8 +102,9 @@ struct Gatherer {
             let slab = slab ?? pool.take()
             self.slab = slab
             let part = rest.prefix(Slab.size - end)
-            UnsafeMutableRawBufferPointer(start: slab.memory + end, count: part.count).copyMemory(
-                from: UnsafeRawBufferPointer(rebasing: part))
+            if let bytes = UnsafeRawBufferPointer(rebasing: part).baseAddress {
+                lanner_curl_copy(slab.memory + end, bytes, part.count)
+            }
             end += part.count
             rest = rest.dropFirst(part.count)
             if end == Slab.size, let piece = take() { handOver(piece) }
