@@ -142,7 +142,15 @@ final class Sink: Sendable {
         target.handOver()
         state.phase = .closed
         defer { state.exchange = nil }
-        return ([.received(state.received), last], state.exchange)
+        return (ending(last, state.received), state.exchange)
+    }
+
+    /// The last report of an exchange that has brought so many bytes, and before it the one of these where it does not tell.
+    private static func ending(_ last: Report, _ received: Int64) -> [Report] {
+        switch last {
+        case .ended: [last]
+        case .head, .received, .holds, .stopped, .failed, .overflowed: [.received(received), last]
+        }
     }
 
     /// What has come since the last report, when it is worth one.
@@ -200,7 +208,7 @@ final class Sink: Sendable {
                 return []
             case .open(var target):
                 let last: Report = failure.map { .failed($0) } ?? .ended(state.received)
-                let news = Self.holding(&state, before: [.received(state.received), last])
+                let news = Self.holding(&state, before: Self.ending(last, state.received))
                 target.handOver()
                 state.phase = .closed
                 return news
@@ -225,7 +233,7 @@ final class Sink: Sendable {
                 return (Self.holding(&state, before: news), nil)
             }
             let last = Self.completed(ending, state.received)
-            let news = Self.holding(&state, before: [.received(state.received), last])
+            let news = Self.holding(&state, before: Self.ending(last, state.received))
             target.handOver()
             state.phase = .closed
             return (news, nil)

@@ -61,7 +61,9 @@ extension Download {
         }
         let received = max(0, received)
         let index = transfer.exchanges.firstIndex { $0.number == number }
-        if let index { _ = transfer.advance(at: index, to: received, now: context.now) }
+        if let index, transfer.advance(at: index, to: received, now: context.now) {
+            noteGain(transfer.base.addingClamped(transfer.received))
+        }
         transfer.lastAdvance = context.now
         state = .transferring(transfer)
         if body.lowerBound.addingClamped(received) < body.upperBound, isBesideOthers(number, context) {

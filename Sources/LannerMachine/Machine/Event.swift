@@ -103,7 +103,7 @@ package enum ExchangeEvent: Sendable, Equatable {
     case resumeData([UInt8])
     /// It is held back up to a time, to keep a limit: it may be silent and slow.
     case heldBack(until: Duration)
-    /// The body is complete.
+    /// The body is complete, and so many bytes of it have come in all.
     case ended(received: Int64)
     /// More came than the answer had announced; the exchange is over.
     case overflowed
