@@ -97,6 +97,18 @@ import Testing
         }
     }
 
+    /// None of them may be written yet.
+    @Test func bytesThatAnEndTellsOfForgiveToo() {
+        var bench = Bench.transferring(Settings().with { $0.retry.maximumRetries = 1 })
+        #expect(bench.feed(.exchange(bench.id, 1, .failed(lost))).retry != nil)
+        bench.closed(1, 0..<0)
+        bench.pass(.seconds(100))
+        bench.feed(.file(bench.id, 2, .opened(held: ByteRanges())))
+        bench.feed(.exchange(bench.id, 2, .head(.file())))
+        // Too soon: it had announced more.
+        #expect(bench.feed(.exchange(bench.id, 2, .ended(received: 10))).retry != nil)
+    }
+
     @Test func theSameBytesAgainAreNoGain() {
         // From zero each time, and never farther than before: a server that always sends another file.
         var bench = Bench.transferring(Settings().with { $0.retry.maximumRetries = 2 })
