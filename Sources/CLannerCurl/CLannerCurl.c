@@ -5,6 +5,7 @@
 #include <stdint.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/mman.h>
 
 typedef lanner_curl_easy easy_t;
 typedef lanner_curl_multi multi_t;
@@ -217,4 +218,14 @@ void lanner_curl_copy(void *to, const void *from, size_t count) {
     // Other threads see these bytes no later than what is written next.
     __atomic_thread_fence(__ATOMIC_SEQ_CST);
     memcpy(target, source, count);
+}
+
+void lanner_curl_want_large_pages(void *memory, size_t size) {
+#ifdef MADV_HUGEPAGE
+    // A wish: without them it is only slower.
+    (void)madvise(memory, size, MADV_HUGEPAGE);
+#else
+    (void)memory;
+    (void)size;
+#endif
 }

@@ -210,6 +210,24 @@ import Testing
         #expect(pieces.flatMap { Array($0) } == sent)
     }
 
+    @Test func slabsLieBesideEachOtherAndAreUsedAgain() {
+        let pool = SlabPool()
+        var slabs = (0..<11).map { _ in pool.take() }
+        let places = Set(slabs.map { UInt(bitPattern: $0.memory) })
+        for (place, next) in zip(places.sorted(), places.sorted().dropFirst()) {
+            #expect(next - place >= UInt(Slab.size) && place % UInt(Slab.size) == 0)
+        }
+        for slab in slabs { slab.memory.initializeMemory(as: UInt8.self, repeating: 7, count: Slab.size) }
+        slabs = []
+        #expect(places.count == 11)
+        slabs = (0..<11).map { _ in pool.take() }
+        #expect(Set(slabs.map { UInt(bitPattern: $0.memory) }) == places)
+        // What is out stays as it is.
+        pool.drain()
+        let (out, new) = (slabs[0].memory, pool.take().memory)
+        #expect(!places.contains(UInt(bitPattern: new)) && out.load(as: UInt8.self) == 7)
+    }
+
     /// What is small is kept apart while it is all there is.
     @Test(arguments: [[100], [100, 200], [100, 90_000, 3], [16_383, 1], [16_384], [0, 5], [0]])
     func whatComesFirstIsNotMislaid(counts: [Int]) {

@@ -142,6 +142,8 @@ lanner_curl_easy *_Nullable lanner_curl_multi_next_done(lanner_curl_multi *multi
 /// As `memcpy`, but what is not small goes past the processor's caches: for bytes that are next read by a device, or by
 /// somebody else when the caches have long lost them.
 void lanner_curl_copy(void *to, const void *from, size_t count);
+/// Asks for pages as large as there are, where the system has several sizes.
+void lanner_curl_want_large_pages(void *memory, size_t size);
 
 #pragma clang assume_nonnull end
 

@@ -10,51 +10,94 @@ final class Slab: @unchecked Sendable {
     static let size = 512 << 10
 
     let memory: UnsafeMutableRawPointer
+    private let place: SlabPlace
     private let pool: SlabPool
 
-    fileprivate init(_ memory: UnsafeMutableRawPointer, _ pool: SlabPool) {
-        self.memory = memory
+    fileprivate init(_ place: SlabPlace, _ pool: SlabPool) {
+        self.place = place
         self.pool = pool
+        memory = place.region.memory + place.offset
     }
 
     deinit {
-        pool.give(memory)
+        pool.give(place)
     }
 }
 
-/// Keeps some slabs, because the kernel clears memory that is taken anew, which costs as much as to fill it.
-// @unchecked Sendable: the only property is locked; pointers are what is in it.
-final class SlabPool: @unchecked Sendable {
-    /// What one download has under way at most, engine included.
-    private static let limit = 16
+/// Where a slab is.
+private struct SlabPlace {
+    let region: SlabRegion
+    let offset: Int
+}
 
-    private let spare = Locked<[UnsafeMutableRawPointer]>([])
+/// The memory of several slabs, in one page where the system has pages so large: the kernel then makes one of it instead of
+/// hundreds, and a device takes what lies there in as many parts fewer.
+// @unchecked Sendable: what changes is only touched under the pool's lock.
+private final class SlabRegion: @unchecked Sendable {
+    /// A large page of x86-64, and of ARM where others have 4 KiB: 2 MiB.
+    private static let size = 2 << 20
+
+    let memory = UnsafeMutableRawPointer.allocate(byteCount: size, alignment: size)
+    /// Where no slab is.
+    var free = Array(stride(from: 0, to: size, by: Slab.size))
+
+    var isIdle: Bool { free.count == Self.size / Slab.size }
+
+    init() {
+        lanner_curl_want_large_pages(memory, Self.size)
+    }
 
     deinit {
-        drain()
+        memory.deallocate()
     }
+}
+
+/// Keeps some memory for slabs, because the kernel clears what is taken anew, which costs as much as to fill it.
+final class SlabPool: Sendable {
+    /// Regions without a slab that are kept: what one download has under way at most, engine included.
+    private static let idleLimit = 12
+
+    private struct Regions {
+        /// Those that have room for a slab, and how many of them have none.
+        var vacant: [SlabRegion] = []
+        var idle = 0
+    }
+
+    private let regions = Locked(Regions())
 
     func take() -> Slab {
-        let memory = spare.withLock { $0.popLast() } ?? .allocate(byteCount: Slab.size, alignment: Chunk.block)
-        return Slab(memory, self)
-    }
-
-    fileprivate func give(_ memory: UnsafeMutableRawPointer) {
-        let isKept = spare.withLock { spare in
-            guard spare.count < Self.limit else { return false }
-            spare.append(memory)
-            return true
+        let place = regions.withLock { regions in
+            let region = regions.vacant.last ?? SlabRegion()
+            if regions.vacant.isEmpty { regions.vacant = [region] } else if region.isIdle { regions.idle -= 1 }
+            let offset = region.free.removeLast()
+            if region.free.isEmpty { regions.vacant.removeLast() }
+            return SlabPlace(region: region, offset: offset)
         }
-        if !isKept { memory.deallocate() }
+        return Slab(place, self)
     }
 
-    /// Gives back what is spare, when nothing is under way.
+    fileprivate func give(_ place: SlabPlace) {
+        let region = place.region
+        regions.withLock { regions in
+            if region.free.isEmpty { regions.vacant.append(region) }
+            region.free.append(place.offset)
+            guard region.isIdle else { return }
+            if regions.idle < Self.idleLimit {
+                regions.idle += 1
+            } else {
+                regions.vacant.removeAll { $0 === region }
+            }
+        }
+    }
+
+    /// Gives back what has no slab, when nothing is under way.
     func drain() {
-        let spare = spare.withLock { spare in
-            defer { spare = [] }
-            return spare
+        // Freed out of the lock: the kernel takes a while.
+        _ = regions.withLock { regions in
+            let all = regions.vacant
+            regions = Regions(vacant: all.filter { !$0.isIdle })
+            return all
         }
-        for memory in spare { memory.deallocate() }
     }
 }
 
