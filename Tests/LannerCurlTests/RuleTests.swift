@@ -228,6 +228,20 @@ import Testing
         #expect(!places.contains(UInt(bitPattern: new)) && out.load(as: UInt8.self) == 7)
     }
 
+    @Test func whatComesBackLateIsNotKept() {
+        let pool = SlabPool()
+        var slabs = (0..<60).map { _ in pool.take() }
+        slabs.removeLast(10)
+        #expect(pool.idle == 2)
+        pool.drain()
+        #expect(pool.idle == 0)
+        slabs = []
+        #expect(pool.idle == 0)
+        slabs = (0..<60).map { _ in pool.take() }
+        slabs = []
+        #expect(pool.idle == 12)
+    }
+
     /// What is small is kept apart while it is all there is.
     @Test(arguments: [[100], [100, 200], [100, 90_000, 3], [16_383, 1], [16_384], [0, 5], [0]])
     func whatComesFirstIsNotMislaid(counts: [Int]) {

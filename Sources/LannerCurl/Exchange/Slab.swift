@@ -10,24 +10,18 @@ final class Slab: @unchecked Sendable {
     static let size = 512 << 10
 
     let memory: UnsafeMutableRawPointer
-    private let place: SlabPlace
+    private let region: SlabRegion
     private let pool: SlabPool
 
-    fileprivate init(_ place: SlabPlace, _ pool: SlabPool) {
-        self.place = place
+    fileprivate init(_ memory: UnsafeMutableRawPointer, in region: SlabRegion, of pool: SlabPool) {
+        self.memory = memory
+        self.region = region
         self.pool = pool
-        memory = place.region.memory + place.offset
     }
 
     deinit {
-        pool.give(place)
+        pool.give(memory, of: region)
     }
-}
-
-/// Where a slab is.
-private struct SlabPlace {
-    let region: SlabRegion
-    let offset: Int
 }
 
 /// The memory of several slabs, in one page where the system has pages so large: the kernel then makes one of it instead of
@@ -37,13 +31,14 @@ private final class SlabRegion: @unchecked Sendable {
     /// A large page of x86-64, and of ARM where others have 4 KiB: 2 MiB.
     private static let size = 2 << 20
 
-    let memory = UnsafeMutableRawPointer.allocate(byteCount: size, alignment: size)
+    private let memory = UnsafeMutableRawPointer.allocate(byteCount: size, alignment: size)
     /// Where no slab is.
-    var free = Array(stride(from: 0, to: size, by: Slab.size))
+    var free: [UnsafeMutableRawPointer]
 
     var isIdle: Bool { free.count == Self.size / Slab.size }
 
     init() {
+        free = stride(from: 0, to: Self.size, by: Slab.size).map { [memory] in memory + $0 }
         lanner_curl_want_large_pages(memory, Self.size)
     }
 
@@ -58,41 +53,43 @@ final class SlabPool: Sendable {
     private static let idleLimit = 12
 
     private struct Regions {
-        /// Those that have room for a slab, and how many of them have none.
+        /// Those that have room for a slab.
         var vacant: [SlabRegion] = []
-        var idle = 0
+        /// Nothing is under way: what comes back now is not wanted soon.
+        var isDrained = true
+
+        var idle: Int { vacant.count(where: \.isIdle) }
     }
 
     private let regions = Locked(Regions())
 
+    /// How many regions without a slab there are.
+    var idle: Int { regions.withLock { $0.idle } }
+
     func take() -> Slab {
-        let place = regions.withLock { regions in
+        regions.withLock { regions in
+            regions.isDrained = false
             let region = regions.vacant.last ?? SlabRegion()
-            if regions.vacant.isEmpty { regions.vacant = [region] } else if region.isIdle { regions.idle -= 1 }
-            let offset = region.free.removeLast()
+            if regions.vacant.isEmpty { regions.vacant.append(region) }
+            let memory = region.free.removeLast()
             if region.free.isEmpty { regions.vacant.removeLast() }
-            return SlabPlace(region: region, offset: offset)
+            return Slab(memory, in: region, of: self)
         }
-        return Slab(place, self)
     }
 
-    fileprivate func give(_ place: SlabPlace) {
-        let region = place.region
+    // A region that is dropped here is freed out of the lock, with its last slab: the kernel takes a while.
+    fileprivate func give(_ memory: UnsafeMutableRawPointer, of region: SlabRegion) {
         regions.withLock { regions in
             if region.free.isEmpty { regions.vacant.append(region) }
-            region.free.append(place.offset)
-            guard region.isIdle else { return }
-            if regions.idle < Self.idleLimit {
-                regions.idle += 1
-            } else {
-                regions.vacant.removeAll { $0 === region }
-            }
+            region.free.append(memory)
+            guard region.isIdle, regions.isDrained || regions.idle > Self.idleLimit else { return }
+            regions.vacant.removeAll { $0 === region }
         }
     }
 
-    /// Gives back what has no slab, when nothing is under way.
+    /// Gives back what has no slab, and until the next is taken what comes back, when nothing is under way.
     func drain() {
-        // Freed out of the lock: the kernel takes a while.
+        // Freed out of the lock, too.
         _ = regions.withLock { regions in
             let all = regions.vacant
             regions = Regions(vacant: all.filter { !$0.isIdle })
