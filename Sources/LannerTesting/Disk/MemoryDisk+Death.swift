@@ -60,8 +60,8 @@ extension MemoryDiskState {
         } else {
             for edit in unsyncedNames where Bool.random(using: &random) { names.apply(edit) }
         }
-        files = [:]
-        for path in names.keys.sorted() {
+        files = MemoryNames()
+        for path in names.paths.sorted() {
             guard let file = names[path] else { continue }
             let survivor = File()
             survivor.bytes = file.survivors(&random)
@@ -107,7 +107,7 @@ extension MemoryDisk {
     }
 }
 
-extension [String: MemoryDiskState.File] {
+extension MemoryNames {
     fileprivate mutating func apply(_ edit: MemoryDisk.NameEdit) {
         switch edit {
         case .set(let path, let file): self[path] = file

@@ -71,12 +71,12 @@ struct MemoryDiskState {
     /// Counts the processes that have used the disk: files that an earlier one has opened are closed.
     private(set) var process = 0
     /// The names that the device has, and the changes of names since.
-    var durableNames: [String: File] = [:]
+    var durableNames = MemoryNames()
     var unsyncedNames: [MemoryDisk.NameEdit] = []
     /// Who has each lock; a number is never given twice, so that an old owner cannot give back a new one's.
     private var locks: [String: Int] = [:]
     private var lastLock = 0
-    var files: [String: File] = [:]
+    var files = MemoryNames()
     /// Files that were changed, among them all of which something is not on the device.
     var changed: [ObjectIdentifier: File] = [:]
     private(set) var used: Int64 = 0
@@ -118,12 +118,12 @@ extension MemoryDiskState {
         directories.contains(Self.normal(path))
     }
 
-    /// The names in a directory; nil when there is none. Looks at all there is: those of a directory are wanted seldom.
+    /// The names in a directory; nil when there is none.
     func names(in path: String) -> [String]? {
         let path = Self.normal(path)
         guard directories.contains(path) else { return nil }
-        let others = [Array(files.keys), directories.filter { $0 != path }].joined()
-        return others.lazy.filter { $0.directory == path }.map(\.lastComponent)
+        let below = directories.filter { $0 != path && $0.directory == path }
+        return (files.paths(in: path) + below).map(\.lastComponent)
     }
 
     /// Why a file cannot have this name; nil when it can.
@@ -171,7 +171,7 @@ extension MemoryDiskState {
     }
 
     private mutating func unbind(_ path: String) {
-        guard let file = files.removeValue(forKey: path) else { return }
+        guard let file = files.remove(path) else { return }
         file.name = nil
         giveBackIfGone(file)
     }
@@ -225,12 +225,12 @@ extension MemoryDiskState {
         locks = [:]
         openFiles = 0
         changed = [:]
-        for file in files.values {
+        for file in files.files {
             file.handles = 0
             file.remember()
             if !file.unsynced.isEmpty { changed[ObjectIdentifier(file)] = file }
         }
-        used = files.values.reduce(0) { $0 + $1.bytes.footprint }
+        used = files.files.reduce(0) { $0 + $1.bytes.footprint }
     }
 }
 

@@ -114,7 +114,7 @@ extension MemoryDisk {
 
     /// The paths of all files, sorted.
     package var files: [String] {
-        state.withLock { state in state.files.keys.sorted() }
+        state.withLock { state in state.files.paths.sorted() }
     }
 
     /// How many times files are open.
