@@ -68,8 +68,8 @@ extension Engine {
             cancelAsking(job)
             leaveThrottle(job)
             let (sinks, file) = job.state.withLock { state in
-                defer { (state.sinks, state.file) = ([:], nil) }
-                return (state.sinksInOrder, state.file)
+                defer { (state.sinks, state.file) = (ExchangeList(), nil) }
+                return (state.sinks.values, state.file)
             }
             // What outlives the process outlives the manager.
             sinks.forEach { if transport.traits.outlivesProcess { $0.leave() } else { $0.stop(keepBytes: true) } }
@@ -138,7 +138,9 @@ extension Engine {
             } else {
                 pending.changes.append(.remove(key: DownloadRecord.key(job.id)))
                 pending.forgets = true
-                forgotten += job.state.withLock { $0.generations }.sorted().map { partialPath(job, $0) }
+                if let generation = job.state.withLock({ $0.generation }) {
+                    forgotten.append(partialPath(job, generation))
+                }
             }
         }
         commitAll(pending)

@@ -55,22 +55,23 @@ extension Engine {
         file.open(total: total)
     }
 
-    /// A partial file in the place of those of earlier generations. Their bytes were given up, and go at once, since
-    /// there may be no room for both. The record need not say so before: one that still speaks of a removed file finds
-    /// out when it opens it, and begins from zero as well.
+    /// A partial file in the place of that of an earlier generation. Its bytes were given up, and go at once, since there
+    /// may be no room for both. The record need not say so before: one that still speaks of a removed file finds out when
+    /// it opens it, and begins from zero as well.
     private func makeFile(
         _ job: Job, _ attempt: Attempt, _ generation: UInt32, _ claimed: ByteRanges, _ lanes: PartialFile.Lanes
     ) -> PartialFile {
         let (digest, pieces, synced, old) = job.state.withLock { state in
-            defer { (state.generations, state.followed) = ([generation], state.digest) }
-            return (state.digest, state.pieces, state.saved.synced, state.generations.subtracting([generation]))
+            defer { (state.generation, state.followed) = (generation, state.digest) }
+            let old = state.generation == generation ? nil : state.generation
+            return (state.digest, state.pieces, state.saved.synced, old)
         }
         openFiles.withLock { $0.count += 1 }
         return PartialFile(
             path: partialPath(job, generation), fileSystem: environment.fileSystem, lanes: lanes,
             hasher: digest.map { environment.makeHasher($0.algorithm) }, pieces: pieces, claimed: claimed,
             durable: synced.intersection(claimed), makeHasher: environment.makeHasher,
-            replacing: old.sorted().map { partialPath(job, $0) }, load: load, group: syncs
+            replacing: old.map { partialPath(job, $0) }, load: load, group: syncs
         ) { [weak self] event in
             self?.report(event, of: job, attempt)
             if case .closed(let written, let synced) = event {
@@ -103,7 +104,7 @@ extension Engine {
     }
 
     private func relieve(_ job: Job) {
-        for sink in job.state.withLock({ Array($0.sinks.values) }) { sink.relieve() }
+        for sink in job.state.withLock({ $0.sinks.values }) { sink.relieve() }
     }
 
     /// The server has told a digest: with one of the caller's the file is hashed for that already.

@@ -65,7 +65,7 @@ extension Engine {
             return throttle.mayBegin(job.id, at: now)
         }
         if mayBegin { return true }
-        job.state.withLock { $0.heldBack[number] = ask }
+        job.state.withLock { $0.heldBack.put(ask, at: number) }
         tellHeld([(job.id, number)], now)
         return false
     }
@@ -102,14 +102,14 @@ extension Engine {
     private func letGo(_ job: Job, _ now: Duration) {
         handle(job.exchangeNumbers.map { .exchange(job.id, $0, .heldBack(until: now)) })
         let (sinks, begins) = job.state.withLock { state in
-            (state.sinksInOrder, state.heldBack.keys.sorted())
+            (state.sinks.values, state.heldBack.numbers)
         }
         if !begins.isEmpty { inOrder { [self] in begins.forEach { beginHeld(job, $0) } } }
         for sink in sinks { sink.followMeter() }
     }
 
     private func beginHeld(_ job: Job, _ number: ExchangeNumber) {
-        guard !isOver, let ask = job.state.withLock({ $0.heldBack.removeValue(forKey: number) }) else { return }
+        guard !isOver, let ask = job.state.withLock({ $0.heldBack.remove(number) }) else { return }
         var pending = PendingChanges()
         begin(job, number, ask, &pending)
         commit(pending)
@@ -118,7 +118,7 @@ extension Engine {
     /// A download takes nothing for the time being.
     func leaveThrottle(_ job: Job) {
         let now = environment.clock.now
-        job.state.withLock { $0.heldBack = [:] }
+        job.state.withLock { $0.heldBack = ExchangeList() }
         throttle.withLock { $0.close(job.id, at: now) }
     }
 }
@@ -148,7 +148,7 @@ extension Sink {
 extension Job {
     /// The exchanges that are out, or held back.
     fileprivate var exchangeNumbers: [ExchangeNumber] {
-        state.withLock { $0.sinks.keys.sorted() + $0.heldBack.keys.sorted() }
+        state.withLock { $0.sinks.numbers + $0.heldBack.numbers }
     }
 }
 

@@ -209,11 +209,11 @@ extension Engine {
 
     /// Removes the partial files and, if asked, the finished one; not one that is somebody else's.
     func discard(_ job: Job, _ attempt: Attempt, finished: Bool) {
-        let (generations, mayBeAt) = job.state.withLock { ($0.generations, $0.mayBeAt) }
+        let (generation, mayBeAt) = job.state.withLock { ($0.generation, $0.mayBeAt) }
         fileLane.run { [self] in
             // The process may have died while it copied the file to another device.
             let target = mayBeAt.flatMap { isReachable($0) ? cache.path(of: $0) : nil }
-            for path in generations.sorted().map({ partialPath(job, $0) }) {
+            if let path = generation.map({ partialPath(job, $0) }) {
                 removeNow(path)
                 if let target { removeNow(Publisher.copyPath(of: path, beside: target)) }
             }

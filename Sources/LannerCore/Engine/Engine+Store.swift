@@ -44,12 +44,14 @@ extension Engine {
         let obsolete = job.state.withLock { state in
             (state.saved, state.lastAttempt) = (saved, attempt)
             state.dropExchange(recording: saved)
-            return state.generations.lazy.filter { $0 < saved.generation }.sorted()
+            // Nothing is asked for any more.
+            if saved.status.isEnd { (state.destination, state.mirrorDestinations) = (nil, [:]) }
+            return state.generation.flatMap { $0 < saved.generation ? $0 : nil }
         }
         if saved.status.isEnd {
             job.task.state.withLock { $0.end(at: environment.clock.date.timeIntervalSince1970) }
         }
-        pending.obsolete += obsolete.map { PendingChanges.Obsolete(job: job, generation: $0) }
+        if let obsolete { pending.obsolete.append(PendingChanges.Obsolete(job: job, generation: obsolete)) }
         put(job, &pending)
         switch need {
         case .marks: break
@@ -159,7 +161,9 @@ extension Engine {
 
     private func remove(_ obsolete: [PendingChanges.Obsolete]) {
         remove(obsolete.map { partialPath($0.job, $0.generation) }) {
-            for file in obsolete { file.job.state.withLock { _ = $0.generations.remove(file.generation) } }
+            for file in obsolete {
+                file.job.state.withLock { if $0.generation == file.generation { $0.generation = nil } }
+            }
         }
     }
 

@@ -17,13 +17,9 @@ extension Engine {
                 // Links led to the old one.
                 (state.link, state.linkExpirationDate) = (nil, nil)
             }
-        case .flush: for sink in sinks(job) { sink.flush() }
+        case .flush: for sink in job.state.withLock({ $0.sinks.values }) { sink.flush() }
         case .remirror: job.state.withLock { $0.mirrors = $0.askedMirrors }
         }
-    }
-
-    private func sinks(_ job: Job) -> [Sink] {
-        job.state.withLock { $0.sinksInOrder }
     }
 
     func begin(_ job: Job, _ number: ExchangeNumber, _ ask: Ask, _ pending: inout PendingChanges) {
@@ -37,7 +33,7 @@ extension Engine {
             let sink = Sink(way, isPausable: isPausable, meter: meter(job, number)) { [weak self] report in
                 self?.take(report, of: job, number)
             }
-            job.state.withLock { $0.sinks[number] = sink }
+            job.state.withLock { $0.sinks.put(sink, at: number) }
             if transport.traits.outlivesProcess, ask.range == nil {
                 return beginNamed(job, number, ask, request, sink, &pending)
             }
@@ -101,12 +97,12 @@ extension Engine {
         case .received(let count): handle(.exchange(id, number, .received(count)))
         case .holds(let count): handle(.exchange(id, number, .holds(count)))
         case .ended(let count):
-            _ = job.state.withLock { $0.sinks.removeValue(forKey: number) }
+            _ = job.state.withLock { $0.sinks.remove(number) }
             handle(.exchange(id, number, .ended(received: count)))
             settled(id)
         case .failed(let failure):
             job.state.withLock { state in
-                state.sinks[number] = nil
+                state.sinks.remove(number)
                 // A stop that comes between the two events does not close the file before the second.
                 state.ending.insert(number)
             }
@@ -120,7 +116,7 @@ extension Engine {
             ended(number, of: job)
             settled(id)
         case .overflowed:
-            _ = job.state.withLock { $0.sinks.removeValue(forKey: number) }
+            _ = job.state.withLock { $0.sinks.remove(number) }
             handle(.exchange(id, number, .overflowed))
         case .stopped(let failure):
             keepResumeData(failure, of: id, number)
@@ -156,8 +152,8 @@ extension Engine {
 
     private func stop(_ job: Job, _ number: ExchangeNumber, keepBytes: Bool) {
         let sink = job.state.withLock { state in
-            state.heldBack[number] = nil
-            return state.sinks.removeValue(forKey: number)
+            state.heldBack.remove(number)
+            return state.sinks.remove(number)
         }
         guard let sink else { return }
         guard keepBytes, transport.traits.hasResumeData else {

@@ -60,9 +60,9 @@ struct JobState {
     var file: PartialFile?
     /// Whether the disk has refused something of the last one that was opened.
     var hasFileFailed = false
-    var sinks: [ExchangeNumber: Sink] = [:]
+    var sinks = ExchangeList<Sink>()
     /// Requests that are held back to keep a limit.
-    var heldBack: [ExchangeNumber: Ask] = [:]
+    var heldBack = ExchangeList<Ask>()
     /// The exchange that the transport keeps for the download, the number of the last one there was, and those that the
     /// next record does not name any more.
     @Apart var exchange: KeptExchange?
@@ -71,25 +71,22 @@ struct JobState {
     /// Exchanges that were stopped and may still leave resume data, and what is done when the last of them has ended.
     var ending: Set<ExchangeNumber> = []
     var afterEnding: (@Sendable () -> Void)?
-    /// The partial files that may be there: the one in use, and those that were given up, which are removed once the
-    /// record no longer names them, or when another takes their place.
-    var generations: Set<UInt32>
+    /// The partial file that may be there: the one in use, or one that was given up, which is removed once the record no
+    /// longer names it, or when another takes its place.
+    var generation: UInt32?
 
     init(address: Address, digest: Checksum.Digest?, rank: Int64, saved: Saved) {
         (self.address, attempted) = (address, address)
         self.digest = digest
         self.rank = rank
         self.saved = saved
-        generations = saved.generation > 0 ? [saved.generation] : []
+        generation = saved.generation > 0 ? saved.generation : nil
     }
 }
 
 extension JobState {
     /// Whether the caller has said what the file has to be.
     var hasDigest: Bool { digest != nil || pieces != nil }
-
-    /// The sinks of exchanges, the oldest first.
-    var sinksInOrder: [Sink] { sinks.sorted { $0.key < $1.key }.map(\.value) }
 }
 
 /// Where requests go, and the caller's header fields for there.

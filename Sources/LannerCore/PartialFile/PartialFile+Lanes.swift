@@ -5,7 +5,7 @@ import LannerMachine
 extension PartialFile {
     func openNow(_ total: Int64?, isAwaited: Bool) {
         guard let isNew = state.withLock({ $0.isUnopened ? $0.written.isEmpty : nil }) else { return }
-        for old in replaced { remove(old) }
+        if let replaced { remove(replaced) }
         do throws(FileError) {
             // It was made at the launch, and somebody may have removed it since.
             let file = try makingDirectory { () throws(FileError) in

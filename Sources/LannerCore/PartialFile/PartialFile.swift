@@ -42,8 +42,8 @@ package final class PartialFile: Sendable {
     /// The others that it is synced with when it is small and finished.
     let group: SyncGroup?
     let digester: Digester
-    /// Files that are removed before this one is opened, because it takes their place and needs their space.
-    let replaced: [String]
+    /// A file that is removed before this one is opened, because it takes its place and needs its space.
+    let replaced: String?
     let report: @Sendable (PartialFileEvent) -> Void
     let state: Locked<PartialFileState>
 
@@ -52,14 +52,14 @@ package final class PartialFile: Sendable {
     /// The hasher is a fresh one and gets every byte of the file from 0 on, in order, where there are pieces only those of
     /// pieces that are right; `makeHasher` makes those of pieces. `claimed` is what the record says was written and may be kept, empty for a new file;
     /// `durable` the part of it that is on the device. At most `backlogLimit` bytes of memory wait for the hasher; what
-    /// does not fit is read back. How the file is written depends on what waits in all that share its `load`. The files
-    /// `replacing` are removed before this one takes any space; another partial file that still writes to one has to have
+    /// does not fit is read back. How the file is written depends on what waits in all that share its `load`. The file
+    /// `replacing` is removed before this one takes any space; another partial file that still writes to it has to have
     /// the same lanes.
     package init(
         path: String, fileSystem: any FileSystem, lanes: Lanes, hasher: (any Checksum.Hasher)?,
         pieces: Checksum.Pieces? = nil, claimed: ByteRanges = ByteRanges(), durable: ByteRanges = ByteRanges(),
         makeHasher: @escaping Checksum.HasherProvider = { $0.makeHasher() },
-        replacing replaced: [String] = [], load: WriteLoad = WriteLoad(), group: SyncGroup? = nil,
+        replacing replaced: String? = nil, load: WriteLoad = WriteLoad(), group: SyncGroup? = nil,
         backlogLimit: Int = 8 << 20,
         report: @escaping @Sendable (PartialFileEvent) -> Void
     ) {

@@ -81,7 +81,7 @@ extension Job {
     /// Lets go of what would hold this job for ever, the end that never comes.
     fileprivate func abandon() {
         let (file, sinks, afterEnding, cancel) = state.withLock { state in
-            defer { (state.file, state.sinks, state.afterEnding, state.linkCall) = (nil, [:], nil, nil) }
+            defer { (state.file, state.sinks, state.afterEnding, state.linkCall) = (nil, ExchangeList(), nil, nil) }
             return (state.file, state.sinks, state.afterEnding, state.linkCall?.cancel)
         }
         cancel?()

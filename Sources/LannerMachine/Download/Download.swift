@@ -82,7 +82,7 @@ package struct Download: Sendable {
         // A record comes from outside: what makes no sense in it is left out.
         let total = new.saved.total.flatMap { $0 < 0 ? nil : $0 }
         self.total = total
-        version = new.saved.version
+        _version = new.saved.$version
         generation = new.saved.generation
         written = new.saved.written.clipped(to: total ?? .max)
         // A file that was verified is whole, whatever else the record says.
@@ -193,9 +193,10 @@ extension Download {
     /// What the store should remember of the download now.
     package var saved: Saved {
         var saved = Saved(
-            status: savedStatus, version: version, generation: generation,
+            status: savedStatus, generation: generation,
             written: isUnproven ? ByteRanges() : written, synced: isUnproven ? ByteRanges() : synced, total: total,
             resumeData: carried.data, isUnstarted: isUnstarted)
+        saved.$version = $version
         // Nobody remembers which mirror it was.
         saved.isOfOtherURL = isOfOtherURL || isOfMirror
         saved.isLeftover = isBeingKept

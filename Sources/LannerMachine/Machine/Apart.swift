@@ -22,6 +22,12 @@ package struct Apart<Value: Sendable>: Sendable {
         get { box?.value }
         set { if let newValue { box = Box(newValue) } else { box = nil } }
     }
+
+    /// To have the same value in another place, without a copy.
+    @inlinable package var projectedValue: Self {
+        get { self }
+        set { self = newValue }
+    }
 }
 
 extension Apart: Equatable where Value: Equatable {
