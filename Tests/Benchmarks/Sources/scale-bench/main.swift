@@ -68,14 +68,14 @@ func growth() {
     // How many at once, and how often in a round: about as many of each, for little is soon disturbed.
     let cases = [(count: 1000, times: 20), (count: 10_000, times: 5), (count: 100_000, times: 1)]
     _ = oneDownload(of: 10_000)
-    // In turn, and the median of three rounds: the machine may have other things to do.
-    let rounds = (0..<3).map { _ in
+    // In turn, and the median of five rounds: the machine may have other things to do.
+    let rounds = (0..<5).map { _ in
         cases.map { (count, times) in
             let all = (0..<times).map { _ in oneDownload(of: count) }
             return (clock: all.map(\.clock).mean, processor: all.map(\.processor).mean)
         }
     }
-    let costs = cases.indices.map { index in rounds.map { $0[index] }.sorted { $0.clock < $1.clock }[1] }
+    let costs = cases.indices.map { index in rounds.map { $0[index] }.sorted { $0.clock < $1.clock }[2] }
     for ((count, _), cost) in zip(cases, costs) {
         let text = String(format: "%.1f µs, %.1f µs of the processor", cost.clock, cost.processor)
         print("     a download of \(count): \(text)")
