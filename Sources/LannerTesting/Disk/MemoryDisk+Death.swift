@@ -36,17 +36,33 @@ extension MemoryDiskState {
         file.untold = fault
     }
 
+    /// A change of names is to come that the device does not have.
+    mutating func note(_ edit: MemoryDisk.NameEdit) {
+        unsyncedNames.append(edit)
+        nameEdits += 1
+        for path in edit.paths { durableNames[path, default: DurableName(file: files[path])].lastEdit = nameEdits }
+    }
+
+    /// Whose a name is for the device.
+    func durableFile(at path: String) -> File? {
+        if let name = durableNames[path] { name.file } else { files[path] }
+    }
+
     /// The device has all names now.
     mutating func syncAllNames() {
-        for edit in unsyncedNames { durableNames.apply(edit) }
-        unsyncedNames = []
+        (unsyncedNames, durableNames) = ([], [:])
     }
 
     /// The device has the names of a directory now, and all that was changed before them: names are written in order.
     mutating func syncNames(in directory: String) {
         guard let last = unsyncedNames.lastIndex(where: { $0.concerns(directory) }) else { return }
-        for edit in unsyncedNames[...last] { durableNames.apply(edit) }
+        let synced = unsyncedNames[...last]
         unsyncedNames.removeFirst(last + 1)
+        for edit in synced { durableNames.apply(edit) }
+        let lastSynced = nameEdits - unsyncedNames.count
+        for path in synced.flatMap(\.paths) where durableNames[path].map({ $0.lastEdit <= lastSynced }) == true {
+            durableNames[path] = nil
+        }
     }
 
     /// Leaves what the device has, and of the rest what chance gives: names of changes up to one of them, or of any; of
@@ -60,15 +76,16 @@ extension MemoryDiskState {
         } else {
             for edit in unsyncedNames where Bool.random(using: &random) { names.apply(edit) }
         }
+        for path in files.paths where names[path] == nil { names[path] = DurableName(file: files[path]) }
         files = MemoryNames()
-        for path in names.paths.sorted() {
-            guard let file = names[path] else { continue }
+        for path in names.keys.sorted() {
+            guard let file = names[path]?.file else { continue }
             let survivor = File()
             survivor.bytes = file.survivors(&random)
             sync(survivor)
             bind(path, to: survivor)
         }
-        (durableNames, unsyncedNames) = (files, [])
+        syncAllNames()
         endProcess()
     }
 }
@@ -81,7 +98,7 @@ extension MemoryDisk {
             guard let file = state.file(at: path) else { return true }
             let asked = ByteRanges(ranges).clipped(to: file.bytes.size)
             if asked.isEmpty { return true }
-            return state.durableNames[path] === file && asked.intersection(file.missing).isEmpty
+            return state.durableFile(at: path) === file && asked.intersection(file.missing).isEmpty
         }
     }
 
@@ -97,24 +114,29 @@ extension MemoryDisk {
         case remove(String)
         case rename(String, to: String, MemoryDiskState.File)
 
-        func concerns(_ directory: String) -> Bool {
+        /// The names that are changed.
+        var paths: [String] {
             switch self {
-            case .set(let path, _), .remove(let path): path.directory == directory
-            case .rename(let path, let target, _):
-                path.directory == directory || target.directory == directory
+            case .set(let path, _), .remove(let path): [path]
+            case .rename(let path, let target, _): [path, target]
             }
+        }
+
+        func concerns(_ directory: String) -> Bool {
+            paths.contains { $0.directory == directory }
         }
     }
 }
 
-extension MemoryNames {
+extension [String: MemoryDiskState.DurableName] {
+    /// Changes names that were noted.
     fileprivate mutating func apply(_ edit: MemoryDisk.NameEdit) {
         switch edit {
-        case .set(let path, let file): self[path] = file
-        case .remove(let path): self[path] = nil
+        case .set(let path, let file): self[path]?.file = file
+        case .remove(let path): self[path]?.file = nil
         case .rename(let path, let target, let file):
-            self[target] = file
-            if self[path] === file { self[path] = nil }
+            self[target]?.file = file
+            if self[path]?.file === file { self[path]?.file = nil }
         }
     }
 }

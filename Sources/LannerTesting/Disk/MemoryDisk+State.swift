@@ -13,6 +13,12 @@ struct MemoryDiskState {
         var times: Int
     }
 
+    /// Whose a name is for the device, and the last change that it has not.
+    struct DurableName {
+        var file: File?
+        var lastEdit = 0
+    }
+
     /// A file: its bytes live as long as it has a name or is open.
     // @unchecked Sendable: only touched under the lock of the disk's state.
     final class File: @unchecked Sendable {
@@ -70,9 +76,11 @@ struct MemoryDiskState {
     var lastOperation: MemoryDisk.Operation?
     /// Counts the processes that have used the disk: files that an earlier one has opened are closed.
     private(set) var process = 0
-    /// The names that the device has, and the changes of names since.
-    var durableNames = MemoryNames()
+    /// The changes of names that the device has not, how many there ever were, and whose these names are for the device; all
+    /// others it has as they are.
     var unsyncedNames: [MemoryDisk.NameEdit] = []
+    var nameEdits = 0
+    var durableNames: [String: DurableName] = [:]
     /// Who has each lock; a number is never given twice, so that an old owner cannot give back a new one's.
     private var locks: [String: Int] = [:]
     private var lastLock = 0
@@ -143,20 +151,20 @@ extension MemoryDiskState {
 
     /// Gives a file a name, and the file that had it before none.
     mutating func put(_ file: File, at path: String) {
-        unsyncedNames.append(.set(path, file))
+        note(.set(path, file))
         bind(path, to: file)
     }
 
     /// Takes a name away.
     mutating func take(_ path: String) {
         guard files[path] != nil else { return }
-        unsyncedNames.append(.remove(path))
+        note(.remove(path))
         unbind(path)
     }
 
     /// Gives a file another name.
     mutating func move(_ file: File, from path: String, to target: String) {
-        unsyncedNames.append(.rename(path, to: target, file))
+        note(.rename(path, to: target, file))
         // Open for a moment, so that losing the old name does not lose the bytes.
         openHandle(of: file)
         unbind(path)
