@@ -138,7 +138,7 @@ extension Engine {
             } else {
                 pending.changes.append(.remove(key: DownloadRecord.key(job.id)))
                 pending.forgets = true
-                if let generation = job.state.withLock({ $0.generation }) {
+                if let generation = job.state.withLock({ $0.fileGeneration }) {
                     forgotten.append(partialPath(job, generation))
                 }
             }

@@ -62,8 +62,8 @@ extension Engine {
         _ job: Job, _ attempt: Attempt, _ generation: UInt32, _ claimed: ByteRanges, _ lanes: PartialFile.Lanes
     ) -> PartialFile {
         let (digest, pieces, synced, old) = job.state.withLock { state in
-            defer { (state.generation, state.followed) = (generation, state.digest) }
-            let old = state.generation == generation ? nil : state.generation
+            defer { (state.fileGeneration, state.followed) = (generation, state.digest) }
+            let old = state.fileGeneration == generation ? nil : state.fileGeneration
             return (state.digest, state.pieces, state.saved.synced, old)
         }
         openFiles.withLock { $0.count += 1 }

@@ -207,9 +207,9 @@ extension Engine {
 
     // MARK: Removing
 
-    /// Removes the partial files and, if asked, the finished one; not one that is somebody else's.
+    /// Removes the partial file and, if asked, the finished one; not one that is somebody else's.
     func discard(_ job: Job, _ attempt: Attempt, finished: Bool) {
-        let (generation, mayBeAt) = job.state.withLock { ($0.generation, $0.mayBeAt) }
+        let (generation, mayBeAt) = job.state.withLock { ($0.fileGeneration, $0.mayBeAt) }
         fileLane.run { [self] in
             // The process may have died while it copied the file to another device.
             let target = mayBeAt.flatMap { isReachable($0) ? cache.path(of: $0) : nil }

@@ -46,7 +46,7 @@ extension Engine {
             state.dropExchange(recording: saved)
             // Nothing is asked for any more.
             if saved.status.isEnd { (state.destination, state.mirrorDestinations) = (nil, [:]) }
-            return state.generation.flatMap { $0 < saved.generation ? $0 : nil }
+            return state.fileGeneration.flatMap { $0 < saved.generation ? $0 : nil }
         }
         if saved.status.isEnd {
             job.task.state.withLock { $0.end(at: environment.clock.date.timeIntervalSince1970) }
@@ -162,7 +162,7 @@ extension Engine {
     private func remove(_ obsolete: [PendingChanges.Obsolete]) {
         remove(obsolete.map { partialPath($0.job, $0.generation) }) {
             for file in obsolete {
-                file.job.state.withLock { if $0.generation == file.generation { $0.generation = nil } }
+                file.job.state.withLock { if $0.fileGeneration == file.generation { $0.fileGeneration = nil } }
             }
         }
     }

@@ -1,7 +1,7 @@
 import LannerMachine
 
-/// What belongs to the exchanges of a download that are out, in the order of their numbers: seldom more than one, and never
-/// more than a handful.
+/// What belongs to exchanges of one download, in the order of their numbers: mostly one, and as many as it may have
+/// connections at most.
 struct ExchangeList<Value> {
     private var entries: [(number: ExchangeNumber, value: Value)] = []
 
@@ -27,7 +27,7 @@ struct ExchangeList<Value> {
     mutating func remove(_ number: ExchangeNumber) -> Value? {
         guard let index = entries.firstIndex(where: { $0.number == number }) else { return nil }
         let entry = entries.remove(at: index)
-        // Most downloads are through then, and stay in the list for long.
+        // Most downloads are through then, and their managers keep them for long.
         if entries.isEmpty { entries = [] }
         return entry.value
     }

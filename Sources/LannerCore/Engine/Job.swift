@@ -51,7 +51,7 @@ struct JobState {
     /// When the time of the link in hand is over.
     var linkExpirationDate: Date?
     @Apart var linkCall: LinkCall?
-    /// Where the next request goes; made anew for each attempt.
+    /// Where the next request goes; made anew for each attempt, and gone when the download has ended.
     @Apart var destination: Destination?
     /// The mirrors that were asked for, those of the present attempt, and where requests to these go.
     var askedMirrors: [URL] = []
@@ -73,14 +73,14 @@ struct JobState {
     var afterEnding: (@Sendable () -> Void)?
     /// The partial file that may be there: the one in use, or one that was given up, which is removed once the record no
     /// longer names it, or when another takes its place.
-    var generation: UInt32?
+    var fileGeneration: UInt32?
 
     init(address: Address, digest: Checksum.Digest?, rank: Int64, saved: Saved) {
         (self.address, attempted) = (address, address)
         self.digest = digest
         self.rank = rank
         self.saved = saved
-        generation = saved.generation > 0 ? saved.generation : nil
+        fileGeneration = saved.generation > 0 ? saved.generation : nil
     }
 }
 

@@ -63,7 +63,7 @@ final class SlabPool: Sendable {
 
     private let regions = Locked(Regions())
 
-    /// How many regions without a slab there are.
+    /// How many regions without a slab there are; for tests.
     var idle: Int { regions.withLock { $0.idle } }
 
     func take() -> Slab {
@@ -87,7 +87,7 @@ final class SlabPool: Sendable {
         }
     }
 
-    /// Gives back what has no slab, and until the next is taken what comes back, when nothing is under way.
+    /// For when nothing is under way: gives back what has no slab, and what comes back before the next is taken.
     func drain() {
         // Freed out of the lock, too.
         _ = regions.withLock { regions in

@@ -127,6 +127,7 @@ final class Loop: @unchecked Sendable {
         for easy in Array(transfers.keys) { _ = remove(easy, multi) }
         drainTold()
         spareHandles.drain()
+        pool.drain()
         lanner_curl_multi_free(multi)
     }
 

@@ -48,7 +48,7 @@
     @inlinable static func capacity(_ places: Int) -> Int { places - places / 4 }
 
     /// The first place for a number. Eight that follow each other are together, since what is done with one is soon done
-    /// with the next: of many downloads the processor then fetches an eighth of the memory. Eights are far apart.
+    /// with the next, and the processor then fetches less memory. Eights are far apart.
     @inlinable func home(_ number: UInt64) -> Int {
         let spread = (number &>> 3 &* 0x9E37_79B9_7F4A_7C15) &>> UInt64(numbers.count.leadingZeroBitCount &+ 1)
         return Int(truncatingIfNeeded: spread & ~7 | number & 7)

@@ -36,7 +36,8 @@ extension MemoryDiskState {
         file.untold = fault
     }
 
-    /// A change of names is to come that the device does not have.
+    /// A change of names is about to be made. Before it is: until then the device has the names as they are, or as they
+    /// were noted.
     mutating func note(_ edit: MemoryDisk.NameEdit) {
         unsyncedNames.append(edit)
         nameEdits += 1

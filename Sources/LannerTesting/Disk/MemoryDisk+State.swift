@@ -13,7 +13,7 @@ struct MemoryDiskState {
         var times: Int
     }
 
-    /// Whose a name is for the device, and the last change that it has not.
+    /// Whose a name is for the device, and the number of the last change of it.
     struct DurableName {
         var file: File?
         var lastEdit = 0
@@ -76,10 +76,10 @@ struct MemoryDiskState {
     var lastOperation: MemoryDisk.Operation?
     /// Counts the processes that have used the disk: files that an earlier one has opened are closed.
     private(set) var process = 0
-    /// The changes of names that the device has not, how many there ever were, and whose these names are for the device; all
-    /// others it has as they are.
+    /// The changes of names that the device does not have, the last of all there were, which are numbered from 1.
     var unsyncedNames: [MemoryDisk.NameEdit] = []
     var nameEdits = 0
+    /// Whose the names in those changes are for the device. All others it has as they are.
     var durableNames: [String: DurableName] = [:]
     /// Who has each lock; a number is never given twice, so that an old owner cannot give back a new one's.
     private var locks: [String: Int] = [:]

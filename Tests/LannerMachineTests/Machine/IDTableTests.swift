@@ -9,7 +9,7 @@ import Testing
         #expect(table.removeValue(forKey: DownloadID(1)) == nil)
     }
 
-    /// Numbers that follow each other, as they are given, and such as have the same first place in most tables.
+    /// Numbers that follow each other, as they are given, and such as are far apart.
     @Test(arguments: [1, 1 << 8, 1 << 32, 1 << 55] as [UInt64]) func isWhatADictionaryIs(stride: UInt64) {
         var (table, dictionary) = (IDTable<Int>(), [DownloadID: Int]())
         var random = SeededGenerator(seed: 7)
@@ -24,6 +24,26 @@ import Testing
             #expect(table.count == dictionary.count && table[id] == dictionary[id])
         }
         #expect(table.keys.sorted() == dictionary.keys.sorted() && table.values.sorted() == dictionary.values.sorted())
+        for (id, value) in dictionary { #expect(table[id] == value) }
+    }
+
+    /// Runs of numbers here and there, of which whole eights want the same places.
+    @Test func runsOfNumbersAreWhatADictionaryIs() {
+        var (table, dictionary) = (IDTable<Int>(), [DownloadID: Int]())
+        var random = SeededGenerator(seed: 3)
+        let starts = (0..<400).map { _ in UInt64.random(in: 0..<1 << 40, using: &random) & ~7 }
+        for step in 0..<12_000 {
+            let start = starts[Int.random(in: 0..<400, using: &random)]
+            let ids = (0..<8).map { DownloadID(start + $0) }
+            let isAdded = Int.random(in: 0..<8, using: &random) < (step < 6000 ? 5 : 2)
+            for id in ids.shuffled(using: &random).prefix(isAdded ? 8 : 5) {
+                (table[id], dictionary[id]) = isAdded ? (step, step) : (nil, nil)
+            }
+            #expect(table.count == dictionary.count)
+            let asked = DownloadID(starts[step % 400] + UInt64(step % 8))
+            #expect(table[asked] == dictionary[asked])
+        }
+        #expect(table.keys.sorted() == dictionary.keys.sorted())
         for (id, value) in dictionary { #expect(table[id] == value) }
     }
 
