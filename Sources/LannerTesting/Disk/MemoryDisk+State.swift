@@ -84,7 +84,7 @@ struct MemoryDiskState {
     /// Who has each lock; a number is never given twice, so that an old owner cannot give back a new one's.
     private var locks: [String: Int] = [:]
     private var lastLock = 0
-    var files = MemoryNames()
+    var files = MemoryNames<File>()
     /// Files that were changed, among them all of which something is not on the device.
     var changed: [ObjectIdentifier: File] = [:]
     private(set) var used: Int64 = 0
@@ -175,7 +175,7 @@ extension MemoryDiskState {
     mutating func bind(_ path: String, to file: File) {
         unbind(path)
         file.name = path
-        files[path] = file
+        files.set(file, at: path)
     }
 
     private mutating func unbind(_ path: String) {
@@ -233,12 +233,12 @@ extension MemoryDiskState {
         locks = [:]
         openFiles = 0
         changed = [:]
-        for file in files.files {
+        for file in files.values {
             file.handles = 0
             file.remember()
             if !file.unsynced.isEmpty { changed[ObjectIdentifier(file)] = file }
         }
-        used = files.files.reduce(0) { $0 + $1.bytes.footprint }
+        used = files.values.reduce(0) { $0 + $1.bytes.footprint }
     }
 }
 

@@ -1,26 +1,24 @@
 import LannerCore
 
-/// Files by their paths, those of each directory apart: to find one among few takes no longer because another directory has
-/// many.
-struct MemoryNames {
-    private var filesByDirectory: [String: [String: MemoryDiskState.File]] = [:]
+/// What lies at which path, each directory's apart: to find one among few takes no longer because another directory has many.
+struct MemoryNames<Value> {
+    private var valuesByDirectory: [String: [String: Value]] = [:]
 
     /// The paths, in no order.
-    var paths: [String] { filesByDirectory.values.flatMap(\.keys) }
+    var paths: [String] { valuesByDirectory.values.flatMap(\.keys) }
 
-    var files: [MemoryDiskState.File] { filesByDirectory.values.flatMap(\.values) }
+    var values: [Value] { valuesByDirectory.values.flatMap(\.values) }
 
-    func paths(in directory: String) -> [String] { filesByDirectory[directory].map { Array($0.keys) } ?? [] }
+    subscript(path: String) -> Value? { valuesByDirectory[path.directory]?[path] }
 
-    subscript(path: String) -> MemoryDiskState.File? {
-        get { filesByDirectory[path.directory]?[path] }
-        set {
-            if let newValue { filesByDirectory[path.directory, default: [:]][path] = newValue } else { remove(path) }
-        }
+    func paths(in directory: String) -> [String] { valuesByDirectory[directory].map { Array($0.keys) } ?? [] }
+
+    mutating func set(_ value: Value, at path: String) {
+        valuesByDirectory[path.directory, default: [:]][path] = value
     }
 
     @discardableResult
-    mutating func remove(_ path: String) -> MemoryDiskState.File? {
-        filesByDirectory[path.directory]?.removeValue(forKey: path)
+    mutating func remove(_ path: String) -> Value? {
+        valuesByDirectory[path.directory]?.removeValue(forKey: path)
     }
 }
