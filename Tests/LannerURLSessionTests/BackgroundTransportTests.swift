@@ -84,14 +84,71 @@ import TransportSupport
         let body = directory.appendingPathComponent("body")
         try Data([1, 2, 3]).write(to: body)
         try shelf.keep(body, "a-1-1")
-        #expect(shelf.all() == ["a-1-1": whole, "a-1-2": broken])
-        #expect(shelf.all()["a-1-2"]?.failure?.failure.resumeData == Data([1, 2]))
+        try Data().write(to: directory.appendingPathComponent("a-1-1.body.old"))
+        func outcomes() -> [String: OutcomeShelf.Outcome] {
+            shelf.names().reduce(into: [:]) { $0[$1] = shelf.outcome($1) }
+        }
+        #expect(outcomes() == ["a-1-1": whole, "a-1-2": broken])
+        #expect(outcomes()["a-1-2"]?.failure?.failure.resumeData == Data([1, 2]))
         #expect(shelf.hasFile("a-1-1") && !shelf.hasFile("a-1-2"))
         try Data("garbage".utf8).write(to: directory.appendingPathComponent("a-1-3.outcome"))
         try Data("{}".utf8).write(to: directory.appendingPathComponent("a-1-4.outcome"))
-        #expect(shelf.all().count == 2, "what cannot be read is left out")
+        #expect(outcomes().count == 2, "what cannot be read is left out")
+        #expect(shelf.names() == ["a-1-1", "a-1-2", "a-1-3", "a-1-4"], "and nothing that has another name")
         shelf.remove("a-1-1")
-        #expect(shelf.all() == ["a-1-2": broken] && !shelf.hasFile("a-1-1"))
+        #expect(outcomes() == ["a-1-2": broken] && !shelf.hasFile("a-1-1"))
+    }
+
+    private func log(of request: TransportRequest, over transport: any Transport) async -> Recorder.Log {
+        let recorder = Recorder()
+        let exchange = transport.begin(request, receive: recorder.receive)
+        defer { withExtendedLifetime(exchange) {} }
+        return await recorder.end()
+    }
+
+    private func finished(_ server: LoopbackServer, _ identifier: String, _ name: String) async -> TransportRequest {
+        server.put("/file", LoopbackServer.Resource(.generated(seed: 1, length: 1000), framing: .chunked))
+        let request = TransportRequest(url: server.baseURL.appendingPathComponent("file"), name: name)
+        let transport = transport(identifier)
+        #expect(await log(of: request, over: transport).isComplete)
+        transport.invalidate()
+        return request
+    }
+
+    /// As the system deletes caches while nobody runs.
+    @Test func aFileThatIsGoneIsNoEmptyFile() async throws {
+        let identifier = UUID().uuidString
+        defer { try? FileManager.default.removeItem(at: directory) }
+        let request = await finished(try LoopbackServer(), identifier, "a-1-1")
+        let shelf = OutcomeShelf(directory: directory.appendingPathComponent(identifier))
+        try FileManager.default.removeItem(at: shelf.file("a-1-1"))
+        let next = transport(identifier)
+        let log = await log(of: request, over: next)
+        #expect(log.failure?.fault == .other && log.file == nil && !log.isComplete)
+        next.discard("a-1-1")
+        next.invalidate()
+    }
+
+    /// As a death between the two leaves it, or a disk that is full.
+    @Test func aFileWithoutAnOutcomeIsDeleted() async throws {
+        let identifier = UUID().uuidString
+        defer { try? FileManager.default.removeItem(at: directory) }
+        let shelf = OutcomeShelf(directory: directory.appendingPathComponent(identifier))
+        func put(_ name: String) throws {
+            let body = directory.appendingPathComponent("body")
+            try FileManager.default.createDirectory(at: directory, withIntermediateDirectories: true)
+            try Data([1]).write(to: body)
+            try shelf.keep(body, name)
+        }
+        try put("a-1-1")
+        let transport = transport(identifier)
+        #expect(await survivors(transport) == [])
+        #expect(!shelf.hasFile("a-1-1"))
+        try put("a-1-2")
+        transport.discard("a-1-2")
+        #expect(await survivors(transport) == [])
+        #expect(!shelf.hasFile("a-1-2"))
+        transport.invalidate()
     }
 
     @Test(arguments: ["", "../a", "a/b", "a.b", "ä", String(repeating: "a", count: 201)])

@@ -203,6 +203,8 @@ extension BackgroundExchange.State {
     fileprivate mutating func tellEnd(_ outcome: OutcomeShelf.Outcome, _ file: URL?) {
         if let failure = outcome.failure {
             attendance?.mailbox.finish(.failure(failure.failure))
+        } else if file == nil, outcome.hasFile {
+            attendance?.mailbox.finish(.failure(.fileGone))
         } else {
             if let file { attendance?.mailbox.post(.file(file)) }
             attendance?.mailbox.finish(.end)

@@ -120,7 +120,7 @@ final class BackgroundSession: @unchecked Sendable {
                 if exchange?.progress == .running { state.discarded.insert(name) }
                 return exchange
             }
-            exchange?.discard()
+            if let exchange { exchange.discard() } else if OutcomeShelf.isName(name) { shelf.remove(name) }
         }
     }
 
@@ -145,10 +145,15 @@ final class BackgroundSession: @unchecked Sendable {
             }
             exchange.adopt(download)
         }
-        let outcomes = shelf.all()
+        let names = shelf.names()
         state.withLock { state in
-            for (name, outcome) in outcomes where state.exchanges[name] == nil {
-                state.exchanges[name] = BackgroundExchange(name, shelf, outcome)
+            for name in names where state.exchanges[name] == nil {
+                if let outcome = shelf.outcome(name) {
+                    state.exchanges[name] = BackgroundExchange(name, shelf, outcome)
+                } else {
+                    // The body of one whose end was not written down: nobody will ask for it.
+                    shelf.remove(name)
+                }
             }
             state.hasListed = true
         }

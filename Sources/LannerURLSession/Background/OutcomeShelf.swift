@@ -18,6 +18,9 @@ struct OutcomeShelf: Sendable {
         var received: Int64 = 0
         /// Nil when the body is complete.
         var failure: Failure?
+
+        /// Whether a file belongs to it: that of a redirect is thrown away.
+        var hasFile: Bool { failure == nil && received > 0 && head?.isRedirect != true }
     }
 
     let directory: URL
@@ -55,17 +58,18 @@ struct OutcomeShelf: Sendable {
         for url in [file(name), note(name)] { try? FileManager.default.removeItem(at: url) }
     }
 
-    /// Every outcome that is kept, by name. A note that cannot be read is as good as none.
-    func all() -> [String: Outcome] {
-        var outcomes: [String: Outcome] = [:]
-        for entry in (try? FileManager.default.contentsOfDirectory(atPath: directory.path)) ?? [] {
-            guard entry.hasSuffix(".outcome"), case let name = String(entry.dropLast(8)), Self.isName(name),
-                let data = try? Data(contentsOf: note(name)),
-                let note = try? JSONDecoder().decode(Note.self, from: data)
-            else { continue }
-            outcomes[name] = note.outcome
-        }
-        return outcomes
+    /// Under which names there is anything.
+    func names() -> Set<String> {
+        let entries = (try? FileManager.default.contentsOfDirectory(atPath: directory.path)) ?? []
+        let parts = entries.map { $0.split(separator: ".", omittingEmptySubsequences: false) }
+        let files = parts.filter { $0.count == 2 && ["body", "outcome"].contains($0[1]) }
+        return Set(files.map { String($0[0]) }.filter(Self.isName))
+    }
+
+    /// How an exchange has ended. A note that cannot be read is as good as none.
+    func outcome(_ name: String) -> Outcome? {
+        guard let data = try? Data(contentsOf: note(name)) else { return nil }
+        return try? JSONDecoder().decode(Note.self, from: data).outcome
     }
 }
 

@@ -98,14 +98,19 @@ final class DownloadExchange: TransportExchange, SessionExchange {
 
     func took(file: URL, response: HTTPURLResponse?) {
         guard let response, case let head = ResponseHead(response), !head.isRedirect else { return }
-        if let failure = lengthFault(of: file, under: head) { return abandon(failure) }
+        if let failure = lengthFault(of: file, under: head) { return end(with: failure) }
         do {
             let kept = try keeper.keep(file)
             report(response)
             mailbox.post(.file(kept))
         } catch {
-            abandon(TransportFailure(keeping: error))
+            end(with: TransportFailure(keeping: error))
         }
+    }
+
+    /// At once: URLSession is about to say that all is well.
+    private func end(with failure: TransportFailure) {
+        mailbox.finish(.failure(failure))
     }
 
     func challenged(by response: HTTPURLResponse?) {

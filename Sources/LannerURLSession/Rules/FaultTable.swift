@@ -173,6 +173,9 @@ extension TransportFailure {
             "The finished file could not be kept: \(text)")
     }
 
+    /// Somebody has deleted the file of a finished download before anybody took it.
+    static let fileGone = TransportFailure(.other, "The finished file is not there any more.")
+
     private static func fault(of error: NSError, text: String) -> TransportFault {
         #if canImport(Darwin)
         if let error = error as? URLError, error.networkUnavailableReason != nil { return .networkNotAllowed }

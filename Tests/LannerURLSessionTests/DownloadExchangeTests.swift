@@ -1,0 +1,69 @@
+import Dispatch
+import Foundation
+import LannerCore
+import Testing
+import TransportSupport
+
+@testable import LannerURLSession
+
+#if canImport(FoundationNetworking)
+import FoundationNetworking
+#endif
+
+@Suite(.timeLimit(.minutes(15))) struct DownloadExchangeTests {
+    private let url = URL(string: "http://a.example/file") ?? URL(fileURLWithPath: "/")
+
+    private func response(_ fields: [String: String] = [:]) throws -> HTTPURLResponse {
+        try #require(HTTPURLResponse(url: url, statusCode: 200, httpVersion: "HTTP/1.1", headerFields: fields))
+    }
+
+    /// URLSession reports a finished file, and success behind it, before anybody else has a turn.
+    private func end(withFileAt file: URL, _ response: HTTPURLResponse) async -> Recorder.Log {
+        let control = SessionControl(relay: SessionRelay(), connectionsPerHost: 1)
+        let blocker = Blocker()
+        control.begin(blocker)
+        let recorder = Recorder()
+        let exchange = DownloadExchange(
+            URLRequest(url: url), resumeData: nil, control: control, receive: recorder.receive)
+        exchange.took(file: file, response: response)
+        exchange.ended(nil, response: response)
+        let log = await recorder.end()
+        blocker.turnstile.open()
+        return log
+    }
+
+    @Test func aFileThatCannotBeKeptIsNoSuccess() async throws {
+        let nowhere = FileManager.default.temporaryDirectory.appendingPathComponent("lanner-\(UUID().uuidString)")
+        let log = await end(withFileAt: nowhere, try response())
+        #expect(log.failure?.fault == .other && !log.isComplete && log.file == nil)
+    }
+
+    @Test func aFileOfAnotherLengthIsNoSuccess() async throws {
+        let file = FileManager.default.temporaryDirectory.appendingPathComponent("lanner-\(UUID().uuidString)")
+        try Data([1, 2, 3]).write(to: file)
+        defer { try? FileManager.default.removeItem(at: file) }
+        let log = await end(withFileAt: file, try response(["Content-Length": "4"]))
+        #expect(log.failure?.fault == .lengthMismatch && !log.isComplete && log.file == nil)
+    }
+}
+
+/// Holds the control queue up.
+private final class Blocker: SessionExchange {
+    let turnstile = Turnstile()
+    let host = "a.example:80"
+
+    var isOver: Bool {
+        turnstile.pass()
+        return true
+    }
+
+    func makeTask(in session: URLSession) -> URLSessionTask { fatalError("It is over.") }
+    func stop(_ task: URLSessionTask?) {}
+    func took(response: HTTPURLResponse) {}
+    func took(data: Data) {}
+    func took(written: Int64, response: HTTPURLResponse) {}
+    func took(file: URL, response: HTTPURLResponse?) {}
+    func challenged(by response: HTTPURLResponse?) {}
+    func ended(_ error: (any Error)?, response: HTTPURLResponse?) {}
+    func abandon(_ failure: TransportFailure) {}
+}
