@@ -151,7 +151,7 @@ extension PartialFile {
         guard file(for: "sync") != nil, state.withLock({ $0.queueSync() }) else { return }
         lanes.sync.run {
             self.syncNow()
-            self.state.withLock { $0.endCheckpoint() }
+            self.state.withLock { $0.endSyncLaneWork() }
         }
     }
 
@@ -207,7 +207,11 @@ extension PartialFile {
     /// Does what belongs behind all syncs, on the write lane, which has nothing else to do any more: at once when there
     /// are none. For a small file the way to another thread takes longer than the work there.
     private func onSyncLane(_ work: @escaping @Sendable (PartialFile) -> Void) {
-        if state.withLock({ $0.isSyncLaneFree }) { work(self) } else { behindSyncs(work) }
+        if state.withLock({ $0.mayPassSyncLane() }) { return work(self) }
+        behindSyncs { file in
+            work(file)
+            file.state.withLock { $0.endSyncLaneWork() }
+        }
     }
 
     private func behindSyncs(_ work: @escaping @Sendable (PartialFile) -> Void) {

@@ -43,9 +43,9 @@ struct PartialFileState {
     private var damagedSinceSync = ByteRanges()
     /// Whether the hash lane has work queued or running.
     private var isHashing = false
-    /// Whether a checkpoint waits for the sync lane, and how many wait or are under way.
+    /// Whether a checkpoint waits for the sync lane, and how much work waits there or is under way.
     private var isSyncQueued = false
-    private var checkpoints = 0
+    private var syncLaneWork = 0
     /// Whether it is being synced together with others, on their lane.
     var isInGroup = false
     /// Whether it held nothing when it was opened.
@@ -181,15 +181,22 @@ extension PartialFileState {
     mutating func queueSync() -> Bool {
         guard phase == .taking, !isSyncQueued else { return false }
         isSyncQueued = true
-        checkpoints += 1
+        syncLaneWork += 1
         return true
     }
 
-    /// A checkpoint is over, whatever came of it.
-    mutating func endCheckpoint() { checkpoints -= 1 }
+    /// Whether the sync lane has nothing to do, nor will have.
+    private var isSyncLaneFree: Bool { syncLaneWork == 0 && !isInGroup && phase != .taking }
 
-    /// Whether the sync lane has nothing to do, nor will have: what belongs there may be done where one is.
-    var isSyncLaneFree: Bool { checkpoints == 0 && !isInGroup && phase != .taking }
+    /// Whether what belongs on the sync lane may be done where one is; otherwise it counts as work there.
+    mutating func mayPassSyncLane() -> Bool {
+        if isSyncLaneFree { return true }
+        syncLaneWork += 1
+        return false
+    }
+
+    /// Some work on the sync lane is over, whatever came of it.
+    mutating func endSyncLaneWork() { syncLaneWork -= 1 }
 
     /// Whether it may be synced together with others, all of it being new to the device, and nothing else to be done there; it
     /// counts as being then.

@@ -1,7 +1,8 @@
 import LannerCore
 import LannerMachine
-import LannerTesting
 import Testing
+
+@testable import LannerTesting
 
 @Suite struct PartialFileFailureTests {
     private func failure(_ fault: DiskFault, _ operation: String) -> PartialFileEvent {
@@ -236,5 +237,35 @@ import Testing
         bench.file.close(sync: true)
         #expect(bench.events() == [failure(.other, "write"), .closed(written: [], synced: [])])
         #expect(bench.file.outstanding == 0)
+    }
+
+    /// The file is finished while a checkpoint is under way, and closed while the sync of the finish is, which is behind that.
+    private func closing(_ bench: PartialFileBench, sync: Bool) -> [PartialFileEvent] {
+        func duringASync(_ work: @escaping @Sendable (PartialFile) -> Void) {
+            bench.disk.state.withLock { state in
+                state.whileSyncing = { [file = bench.file, lanes = bench.lanes] _ in
+                    work(file)
+                    while lanes.runNext("file.write") {}
+                }
+            }
+            #expect(bench.lanes.runNext("file.sync"))
+            bench.disk.state.withLock { $0.whileSyncing = nil }
+        }
+        bench.file.open(total: nil)
+        bench.write(0..<10)
+        bench.file.checkpoint()
+        while bench.lanes.runNext("file.write") {}
+        duringASync { file in
+            file.write(Sample.chunk(10..<20), at: 10)
+            file.finish(total: 20)
+        }
+        duringASync { $0.close(sync: sync) }
+        return bench.events()
+    }
+
+    /// Else it would claim bytes that the sync finds to be lost.
+    @Test(arguments: [false, true]) func aCloseDoesNotOvertakeTheSyncOfAFinish(sync: Bool) {
+        let events = closing(PartialFileBench(hasher: nil), sync: sync)
+        #expect(events.last == .closed(written: [0..<20], synced: [0..<20]))
     }
 }
