@@ -79,6 +79,8 @@ struct Publisher {
             try? fileSystem.remove(copy)
             throw error
         }
+        // Two devices keep no order: the death of the machine must not take the new name and leave the removal.
+        if isMoved { try confirm(target.directory) }
         try fileSystem.remove(isMoved ? source : copy)
         return isMoved
     }
