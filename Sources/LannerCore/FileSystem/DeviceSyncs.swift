@@ -18,7 +18,8 @@ enum DeviceSyncs {
     /// By the numbers of their devices.
     private static let fileSystems = SharedSyncs<dev_t>()
 
-    /// What means that bytes are lost; all else that something cannot be done here or now, and a sync will tell.
+    /// What means, of a sync that was begun only, that bytes are lost; all else that something cannot be done here or now, and a
+    /// sync will tell.
     static let losses: Set<Int32> = {
         let everywhere: Set<Int32> = [EIO, ENOSPC, EDQUOT, EFBIG, EBADMSG, EROFS, ENODEV]
         #if canImport(Darwin)
@@ -27,6 +28,10 @@ enum DeviceSyncs {
         return everywhere.union([EUCLEAN])
         #endif
     }()
+
+    /// What means that it cannot be found out here whether bytes are lost; all else that they are, and the kernel may have told
+    /// it for the last time.
+    static let refusals: Set<Int32> = [ENOSYS, EPERM, EACCES, EINVAL, ENOTSUP, EOPNOTSUPP, EBADF]
 
     /// Has an open file or directory synced together with others, or else by its own sync.
     static func share(
@@ -46,20 +51,8 @@ enum DeviceSyncs {
         _ file: Descriptor, _ path: String, _ own: () throws(FileError) -> Void
     ) throws(FileError) {
         let device = try file.status("sync", path).st_dev
-        var isMaker = false
-        do throws(FileError) {
-            try fileSystems.perform(device) { (wanted) throws(FileError) in
-                isMaker = true
-                if wanted > 1 { try syncAll(file, path) }
-                // Tells what the sync of all may keep to itself, of this file and of the whole file system.
-                try own()
-            }
-        } catch {
-            if isMaker { throw error }
-            // Whether this file is concerned is told by its own.
-            return try own()
-        }
-        if !isMaker { try check(file, path) }
+        let isByOwn = try fileSystems.share(device, own: own) { () throws(FileError) in try syncAll(file, path) }
+        if !isByOwn { try check(file, path) }
     }
 
     /// Has so many files of a device synced together with others, one of them being this; its own sync comes behind that of all.

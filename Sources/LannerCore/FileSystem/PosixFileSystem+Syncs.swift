@@ -64,7 +64,7 @@ private struct Member {
             try DeviceSyncs.check(descriptor, file.path)
             return .success(())
         } catch {
-            guard DeviceSyncs.losses.contains(error.code) else { throw error }
+            if DeviceSyncs.refusals.contains(error.code) { throw error }
             return .failure(error)
         }
     }

@@ -28,6 +28,34 @@ final class SharedSyncs<Key: Hashable & Sendable>: Sendable {
         if isLeader { try lead(round, key, sync) } else { try follow(round, key, sync) }
     }
 
+    /// The same for something that has a sync of its own as well, which tells of it alone: whoever makes the sync of `all` makes
+    /// its own behind that. Where anything is amiss each makes its own, since the rest may be what is amiss. Returns whether it was
+    /// made for this caller.
+    func share(
+        _ key: Key, own: () throws(FileError) -> Void, all: () throws(FileError) -> Void
+    ) throws(FileError) -> Bool {
+        var made: Result<Void, FileError>?
+        do throws(FileError) {
+            try perform(key) { (wanted) throws(FileError) in
+                let shared = Result { () throws(FileError) in if wanted > 1 { try all() } }
+                made = Result { () throws(FileError) in try own() }
+                try made?.get()
+                try shared.get()
+            }
+        } catch {
+            if let made { try made.get() } else { try own() }
+            return true
+        }
+        return made != nil
+    }
+
+    /// For how many the next sync is. For tests.
+    func waiting(_ key: Key) -> Int {
+        condition.lock()
+        defer { condition.unlock() }
+        return rounds[key]?.next?.wanted ?? 0
+    }
+
     /// The round to wait for, and whether the caller makes it at once, since none is under way.
     private func join(_ key: Key, _ count: Int) -> (Round, isLeader: Bool) {
         condition.lock()

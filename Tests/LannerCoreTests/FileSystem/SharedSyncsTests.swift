@@ -124,4 +124,83 @@ import Testing
         held.gate.signal()
         await wait(done)
     }
+
+    /// One sync of all, and the callers that wait for it meanwhile, each with one of its own.
+    private func share(
+        _ count: Int, all: FileError?, own: @escaping @Sendable (Int) -> FileError?
+    ) async -> (isByOwn: [Bool?], errors: [FileError?], owns: Int) {
+        let (syncs, device, done) = (SharedSyncs<Int>(), Device(), DispatchGroup())
+        let first = DispatchGroup()
+        first.enter()
+        Thread.detachNewThread {
+            try? syncs.perform(1) { (_) throws(FileError) in try device.sync() }
+            first.leave()
+        }
+        device.begun.wait()
+        let results = Locked<[Int: Result<Bool, FileError>]>([:])
+        let (owns, alls) = (Locked(0), Locked(0))
+        for caller in 0..<count {
+            done.enter()
+            Thread.detachNewThread {
+                let result = Result { () throws(FileError) in
+                    try syncs.share(1) { () throws(FileError) in
+                        owns.withLock { $0 += 1 }
+                        if let error = own(caller) { throw error }
+                    } all: { () throws(FileError) in
+                        alls.withLock { $0 += 1 }
+                        if let all { throw all }
+                    }
+                }
+                results.withLock { $0[caller] = result }
+                done.leave()
+            }
+        }
+        while syncs.waiting(1) < count { await Task.yield() }
+        device.gate.signal()
+        await wait(first)
+        await wait(done)
+        #expect(alls.withLock { $0 } == 1)
+        return results.withLock { results in
+            let all = (0..<count).map { results[$0] }
+            return (all.map { try? $0?.get() }, all.map { $0?.failure }, owns.withLock { $0 })
+        }
+    }
+
+    @Test func whoIsCoveredByAnothersSyncMakesNone() async {
+        let result = await share(4, all: nil) { _ in nil }
+        #expect(result.isByOwn.count { $0 == true } == 1 && result.isByOwn.count { $0 == false } == 3)
+        #expect(result.owns == 1)
+    }
+
+    /// A sync of a whole file system tells of any file's loss, be it another program's.
+    @Test func aFailureOfTheSyncOfAllConcernsNobodyWhoseOwnIsGood() async {
+        let lost = FileError(fault: .inputOutput, operation: "sync", path: "of another")
+        let result = await share(4, all: lost) { _ in nil }
+        #expect(result.errors.allSatisfy { $0 == nil } && result.isByOwn.allSatisfy { $0 == true })
+        #expect(result.owns == 4)
+    }
+
+    @Test func aFailureOfOnesOwnSyncIsToldToThatOneOnly() async {
+        let lost = FileError(fault: .inputOutput, operation: "sync", path: "2")
+        for all in [nil, lost] {
+            let result = await share(4, all: all) { $0 == 2 ? lost : nil }
+            #expect(result.errors.enumerated().allSatisfy { $1 == nil || $0 == 2 })
+            if all != nil { #expect(result.errors[2] == lost) }
+        }
+    }
+
+    /// A check takes the error from the kernel, so that the next sync would say that all is well.
+    @Test func whatACheckTellsIsALossUnlessItCannotBeMade() {
+        for code in [EIO, ENOSPC, EDQUOT, ETIMEDOUT, ENOLINK, EILSEQ] { #expect(!DeviceSyncs.refusals.contains(code)) }
+        for code in [ENOSYS, EPERM, EINVAL] { #expect(DeviceSyncs.refusals.contains(code)) }
+        #if !canImport(Darwin)
+        #expect(!DeviceSyncs.refusals.contains(ENODATA) && !DeviceSyncs.refusals.contains(EREMOTEIO))
+        #endif
+    }
+}
+
+extension Result {
+    fileprivate var failure: Failure? {
+        if case .failure(let failure) = self { failure } else { nil }
+    }
 }
