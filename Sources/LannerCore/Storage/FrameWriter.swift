@@ -36,9 +36,9 @@ struct FrameWriter {
 }
 
 extension OpenFile {
-    /// Reads the whole file.
+    /// Reads the whole file, if memory can hold it: one of 16 GiB or more is no store's.
     func readAll() throws(FileError) -> [UInt8] {
-        guard let size = Int(exactly: try size()) else {
+        guard let size = Int(exactly: try size()), size < 1 << 34 else {
             throw FileError(fault: .tooLarge, operation: "read", path: "")
         }
         var failure: FileError?

@@ -19,9 +19,10 @@ extension StoreFiles {
         generation = next
         try disk.rename(unfinished, to: path(StoreFileName.name(.snapshot, next)))
         try disk.syncDirectory(directory)
+        // The space may be what the journal needs.
+        removeLeftovers()
         journal = try makeJournal(path(StoreFileName.name(.journal, next)))
         owesGeneration = false
-        removeLeftovers()
     }
 
     /// Copies damaged bytes to a file beside; the directory is synced with the snapshot's name.

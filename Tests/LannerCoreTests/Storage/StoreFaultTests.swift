@@ -74,6 +74,20 @@ import Testing
         #expect(try Self.reopened(stepped.disk.afterProcessDeath()).values.texts == ["a": "119"])
     }
 
+    /// What is of no use any more is given up before the space is needed.
+    @Test func aJournalThatCannotBeMadeLeavesOneSnapshot() throws {
+        let (stepped, _) = try SteppedStore.opened(smallestCompaction: 100)
+        stepped.disk.fail { operation, _ in
+            operation.hasPrefix("create journal-") && operation != "create journal-1" ? .noSpace : nil
+        }
+        for count in 0..<60 { _ = stepped.commitNow([.put("a", "\(count)")]) }
+        let names = stepped.disk.files.keys
+        #expect(names.count { $0.hasPrefix("snapshot-") } == 1 && !names.contains("journal-1"), "\(names.sorted())")
+        stepped.disk.fail { _, _ in nil }
+        #expect(stepped.commitNow([.put("b", "1")]) == nil)
+        #expect(try Self.reopened(stepped.disk.afterProcessDeath()).values.texts["b"] == "1")
+    }
+
     /// Bytes of a failed commit that a crash brings back behind newer ones are not taken for a commit.
     @Test func bytesThatWereCutOffDoNotComeBack() throws {
         let (stepped, _) = try SteppedStore.opened()

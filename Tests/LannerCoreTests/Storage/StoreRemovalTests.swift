@@ -25,6 +25,23 @@ import Testing
         second.close()
     }
 
+    /// A file with a hole, larger than any memory.
+    @Test func aJournalOfAnAbsurdSizeIsAnError() async throws {
+        let place = try TemporaryDirectory()
+        let directory = URL(fileURLWithPath: place.path, isDirectory: true)
+        let store = FileStore(directory: directory)
+        _ = try store.load()
+        #expect(await store.commit([Self.before], .machine) == nil)
+        store.close()
+        let names = try FileManager.default.contentsOfDirectory(atPath: place.path)
+        let name = try #require(names.first { $0.hasPrefix("journal-") })
+        let journal = try FileHandle(forWritingTo: directory.appendingPathComponent(name))
+        try journal.truncate(atOffset: 1 << 43)
+        try journal.close()
+        let error = #expect(throws: StoreError.self) { try FileStore(directory: directory).load() }
+        #expect(error?.reason == .disk(.tooLarge))
+    }
+
     @Test func aJournalThatIsGoneIsBegunAnew() async throws {
         let place = try TemporaryDirectory()
         let store = FileStore(directory: URL(fileURLWithPath: place.path, isDirectory: true))
