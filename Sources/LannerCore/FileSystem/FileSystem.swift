@@ -114,8 +114,8 @@ package protocol FileSystem: Sendable {
     func size(of path: String) throws(FileError) -> Int64?
     /// Removes a file; fine when it is not there. What a large one has of the disk may be given back somewhat later.
     func remove(_ path: String) throws(FileError)
-    /// Renames within one file system, replacing a file in the place in one step. Fails with `crossesDevices` set
-    /// in ``FileError/code`` (EXDEV) when source and target are on two file systems.
+    /// Renames within one file system, replacing a file in the place in one step. Fails with ``FileError/isAcrossDevices``
+    /// (EXDEV) when source and target are on two file systems.
     func rename(_ path: String, to target: String) throws(FileError)
     /// The same, unless something has the name already, a symbolic link included: then does nothing and says false.
     func renameIfFree(_ path: String, to target: String) throws(FileError) -> Bool

@@ -83,7 +83,9 @@ package struct PosixFileSystem: FileSystem {
             } else if errno != ENOENT {
                 return true
             }
-            path = Self.parent(of: path)
+            let parent = Self.parent(of: path)
+            if parent == path { break }
+            path = parent
         }
         return false
     }

@@ -27,7 +27,7 @@ public final class Cache: Sendable {
     /// one file system.
     ///
     /// `allowedDirectories` are absolute paths of directories in which, and below which, tasks may have their files;
-    /// they may lead through symbolic links themselves.
+    /// they may lead through symbolic links themselves. What is not absolute, as an empty path, allows nothing.
     public init(
         _ identifier: String, downloadPath: String? = nil, downloadTmpPath: String? = nil,
         downloadFilePath: String? = nil, allowedDirectories: [String] = []
@@ -37,7 +37,7 @@ public final class Cache: Sendable {
         self.downloadPath = base
         self.downloadTmpPath = downloadTmpPath?.plainPath ?? base + "/Tmp"
         self.downloadFilePath = downloadFilePath?.plainPath ?? base + "/File"
-        self.allowedDirectories = allowedDirectories.map(\.plainPath)
+        self.allowedDirectories = allowedDirectories.map(\.plainPath).filter(\.isAbsolutePath)
     }
 
     private static func defaultPath(_ identifier: String) -> String {

@@ -44,6 +44,12 @@ import Testing
         }
     }
 
+    /// As a variable that is not set.
+    @Test(arguments: ["", "media"]) func whatIsNotAbsoluteAllowsNothing(directory: String) {
+        let cache = Cache("a", downloadPath: "/data/app", allowedDirectories: [directory])
+        #expect(throws: LannerError.self) { try FilePlace(destination: "/media/a", in: cache) }
+    }
+
     /// Slashes too many, at the end of a directory or before it, change nothing.
     @Test(arguments: ["/data/app/", "//data/app", "/data//app//"]) func slashesDoNotMatter(directory: String) throws {
         let cache = Cache("a", downloadPath: directory, downloadFilePath: "/files//", allowedDirectories: ["/data/"])

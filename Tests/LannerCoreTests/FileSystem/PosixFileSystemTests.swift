@@ -282,6 +282,11 @@ import Testing
     }
     #endif
 
+    @Test(arguments: ["", "/"]) func noLinkIsLookedForAboveTheRoot(base: String) {
+        #expect(!disk.hasLink(in: "/", below: base))
+        #expect(disk.hasLink(in: "relative/none", below: base) == false)
+    }
+
     @Test func lockHoldsOffASecondOneUntilReleased() throws {
         let first = try disk.lock(place("lock"))
         #expect(fault { _ = try disk.lock(place("lock")) } == .locked)
