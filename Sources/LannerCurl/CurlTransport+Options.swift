@@ -2,7 +2,8 @@ extension CurlTransport {
     /// What may be chosen.
     public struct Options: Sendable, Hashable {
         /// How many connections to one host and port there may be at once; more exchanges wait for one. Nil for any
-        /// number. Exchanges that share an HTTP/2 connection count once. Behind a proxy, the proxy is the host.
+        /// number. Exchanges that share an HTTP/2 connection count once. Of plain HTTP through an HTTP proxy, the proxy is the host.
+        /// libcurl has one line for all who wait, so that those of one host may hold up those of others that wait, too.
         public var connectionsPerHost: Int?
         /// How many connections there may be at once in all; nil for any number.
         public var connections: Int?
@@ -58,7 +59,8 @@ extension CurlTransport {
         /// Nothing, whatever the environment says.
         case none
         /// A proxy's URL (http, https, socks4, socks4a, socks5, socks5h), and what to log in with: at an HTTP proxy
-        /// by Basic, so that the password can be read on the way to it unless it is https.
+        /// by Basic, so that the password can be read on the way to it unless it is https. Whatever the environment says; an
+        /// empty URL is refused.
         case url(String, user: String? = nil, password: String? = nil)
     }
 }

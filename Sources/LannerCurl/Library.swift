@@ -12,11 +12,23 @@ enum Library {
 
     /// Makes sure that it is there.
     static func require() throws(CurlUnavailable) {
-        try outcome.get()
+        _ = try outcome.get()
     }
 
-    /// Loads it from a file of this name. Only for `outcome` and, with names of no libcurl, for tests.
-    static func load(_ name: String) -> Result<Void, CurlUnavailable> {
+    /// Whether it loses nothing, and goes on, when a transfer over HTTP/2 pauses.
+    static let mayPauseHTTP2 = (try? outcome.get()).map(mayPauseHTTP2) ?? false
+
+    /// By the version: before 7.76 it keeps without bound what comes meanwhile, or takes a broken connection for the end of a body;
+    /// 7.84, 8.3, 8.10 to 8.13 and 8.16 lose what they hold back, or never go on.
+    static func mayPauseHTTP2(_ version: UInt32) -> Bool {
+        switch version >> 8 {
+        case ..<0x07_4C, 0x07_54, 0x08_03, 0x08_0A...0x08_0D, 0x08_10: false
+        case _: true
+        }
+    }
+
+    /// Loads it from a file of this name, and returns its version. Only for `outcome` and, with names of no libcurl, for tests.
+    static func load(_ name: String) -> Result<UInt32, CurlUnavailable> {
         var version: UInt32 = 0
         var words = [CChar](repeating: 0, count: 512)
         let loading = lanner_curl_load(name, &version, &words, words.count)
@@ -25,9 +37,9 @@ enum Library {
 
     static func judge(
         _ loading: lanner_curl_loading, version: UInt32, words: String
-    ) -> Result<Void, CurlUnavailable> {
+    ) -> Result<UInt32, CurlUnavailable> {
         switch loading {
-        case LANNER_CURL_LOADED where version >= minimum: .success(())
+        case LANNER_CURL_LOADED where version >= minimum: .success(version)
         case LANNER_CURL_LOADED: .failure(CurlUnavailable(.tooOld(text(of: version))))
         case LANNER_CURL_INCOMPLETE where version > 0 && version < minimum:
             .failure(CurlUnavailable(.tooOld(text(of: version))))

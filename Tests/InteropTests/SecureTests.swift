@@ -1,11 +1,13 @@
+import CLannerCurl
 import Foundation
 import LannerCore
-import LannerCurl
 import LannerLoopback
 import LannerURLSession
 import ProgramSupport
 import Testing
 import TransportSupport
+
+@testable import LannerCurl
 
 /// Exchanges over TLS, with nginx.
 @Suite(.timeLimit(.minutes(15)), .enabled(if: TestAuthority.isThere, "nginx or openssl is not installed"))
@@ -52,6 +54,7 @@ struct SecureTests {
     @Test func partsShareAConnection() async throws {
         let server = try server()
         let (transport, url) = (try transport(), server.url("file"))
+        expectFile(await transport.fetch(url))
         let logs = await withTaskGroup(of: Recorder.Log.self) { group in
             for start in 0..<8 {
                 let range = HeaderFields(dictionaryLiteral: ("Range", "bytes=\(start * 1000)-\(start * 1000 + 999)"))
@@ -61,7 +64,23 @@ struct SecureTests {
         }
         #expect(logs.count == 8)
         #expect(logs.allSatisfy { $0.isComplete && $0.head?.status == 206 && $0.bytes.count == 1000 })
-        #expect(try Set(server.accessLog(atLeast: 8).map(\.connection)).count == 1)
+        #expect(try Set(server.accessLog(atLeast: 9).map(\.connection)).count == 1)
+    }
+
+    /// Where exchanges wait for a connection that is being made, those with other hosts wait behind them.
+    @Test func aHostThatDoesNotAnswerHoldsUpNoOther() async throws {
+        let silent = try ClosedPort(isSilent: true)
+        let server = try server(bytesPerSecond: 100_000)
+        try server.put("small", LoopbackServer.Resource([1]))
+        let transport = try transport()
+        let port = try #require(silent.url.port)
+        let nowhere = try #require(URL(string: "https://127.0.0.1:\(port)/file"))
+        let waiting = (0..<20).map { _ in transport.start(nowhere, Recorder()) }
+        let (long, short) = (Recorder(), Recorder())
+        let exchanges = [transport.start(server.url("file"), long), transport.start(server.url("small"), short)]
+        #expect(await short.end().isComplete)
+        #expect(!long.log.isOver)
+        withExtendedLifetime((waiting, exchanges)) { transport.invalidate() }
     }
 
     @Test func whoIsNotCertifiedIsNotAsked() async throws {
@@ -70,6 +89,36 @@ struct SecureTests {
         expectRefusal(await URLSessionTransport().fetch(server.url("file")))
         #expect(try server.accessLog().isEmpty)
     }
+
+    #if !canImport(Darwin)
+    /// libcurl tells by itself where it looks: in no directory of the system's.
+    @Test func onlyTheAuthoritiesThatAreGivenAreTrusted() throws {
+        let server = try server()
+        try Library.require()
+        let handle = try #require(Handle(.init(certificateAuthorities: authority.certificate), isLimited: false))
+        let (multi, words) = (try #require(lanner_curl_multi_make()), try #require(tmpfile()))
+        defer {
+            lanner_curl_multi_remove(multi, handle.easy)
+            lanner_curl_multi_free(multi)
+            fclose(words)
+        }
+        // CURLOPT_VERBOSE, CURLOPT_STDERR
+        lanner_curl_set_number(handle.easy, lanner_curl_option(41), 1)
+        lanner_curl_set_pointer(handle.easy, lanner_curl_option(10037), words)
+        handle.aim(at: try TransportRules.address(of: TransportRequest(url: server.url("file"))), within: 10)
+        lanner_curl_multi_add(multi, handle.easy)
+        var code: Int32 = -1
+        while lanner_curl_multi_next_done(multi, &code) == nil {
+            lanner_curl_multi_perform(multi)
+            lanner_curl_multi_wait(multi, 100)
+        }
+        rewind(words)
+        var bytes = [UInt8](repeating: 0, count: 1 << 16)
+        let text = String(decoding: bytes[..<fread(&bytes, 1, bytes.count, words)], as: UTF8.self)
+        #expect(text.contains("CAfile: \(authority.certificate)"))
+        #expect(text.contains("CApath: \(authority.certificate)"))
+    }
+    #endif
 
     @Test(arguments: [("DNS:elsewhere.example", 2), ("IP:127.0.0.2", 2), ("IP:127.0.0.1", -1)])
     func aCertificateForAnotherNameOrTimeIsNone(name: String, days: Int) async throws {

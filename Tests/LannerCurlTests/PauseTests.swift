@@ -1,8 +1,9 @@
 import LannerCore
-import LannerCurl
 import LannerLoopback
 import Testing
 import TransportSupport
+
+@testable import LannerCurl
 
 /// What a pause does to libcurl's own sense of time, and what comes in spite of it.
 @Suite(.timeLimit(.minutes(15)))
@@ -64,5 +65,26 @@ struct PauseTests {
         #expect(recorder.log.bytes.count <= 256 << 10)
         exchange.cancel()
         #expect(await recorder.end().failure?.fault == .canceled)
+    }
+
+    /// As some versions of libcurl have ended transfers over HTTP/2 whose bytes they held back.
+    @Test func anEndBeforeWhatIsHeldBackIsNone() async throws {
+        try Library.require()
+        let (options, recorder) = (CurlTransport.Options(), Recorder())
+        let loop = Loop(options)
+        let exchange = CurlExchange(
+            TransportRequest(url: server.url("/file")), loop: loop, receive: recorder.receive)
+        let handle = try #require(Handle(options, isLimited: false))
+        let transfer = try Transfer(exchange, handle, userAgent: "a", loop: loop, pool: SlabPool())
+        for line in ["HTTP/2 200\r\n", "\r\n"] {
+            #expect(Array(line.utf8).withUnsafeBytes { transfer.take(line: $0) } == line.utf8.count)
+        }
+        let piece = [UInt8](repeating: 7, count: 16 << 10)
+        while piece.withUnsafeBytes({ transfer.take($0) }) == piece.count {}
+        transfer.finish(0)
+        exchange.startDraining()
+        let log = await recorder.end()
+        #expect(log.failure?.fault == .connectionLost && !log.isComplete)
+        #expect(!log.bytes.isEmpty && log.bytes.count % piece.count == 0)
     }
 }

@@ -100,6 +100,33 @@ struct RequestTests {
         #expect(server.requests.last?.fields["Proxy-Authorization"] == "Basic \(login)")
     }
 
+    #if compiler(>=6.2)
+    /// In a process of its own: others read the environment meanwhile.
+    @Test func theEnvironmentDoesNotLeadAroundAProxy() async {
+        await #expect(processExitsWith: .success) {
+            setenv("no_proxy", "*", 1)
+            let server = try LoopbackServer()
+            server.always("/elsewhere", .status(200, [:], body: [7]))
+            let transport = try CurlTransport(configuration: .init(proxy: .url("http://127.0.0.1:\(server.port)")))
+            let log = await transport.fetch(try #require(URL(string: "http://example.invalid/elsewhere")))
+            try #require(log.bytes == [7])
+        }
+    }
+    #endif
+
+    @Test func aProxyWithoutAURLIsRefused() async throws {
+        let log = await (try CurlTransport(configuration: .init(proxy: .url("")))).fetch(server.url("/file"))
+        #expect(log.failure?.fault == .unavailable)
+        #expect(server.requests.isEmpty)
+    }
+
+    @Test(arguments: ["htps://me:secret@127.0.0.1:1", "htps://me:sec@ret@127.0.0.1:1"])
+    func thePasswordOfAProxyIsNotRepeated(url: String) async throws {
+        let log = await (try CurlTransport(configuration: .init(proxy: .url(url)))).fetch(server.url("/file"))
+        let message = try #require(log.failure).message
+        #expect(!message.contains("secret") && !message.contains("ret@"), "\(message)")
+    }
+
     @Test func aProxysRefusalToConnectIsNoAnswer() async throws {
         server.always("/", .status(403))
         let transport = try CurlTransport(configuration: .init(proxy: .url("http://127.0.0.1:\(server.port)")))

@@ -52,10 +52,19 @@ import Testing
         #expect(CurlUnavailable(.tooOld(text)).description.hasPrefix("libcurl \(text) is too old."))
     }
 
+    @Test(arguments: [
+        (0x07_44_00, false), (0x07_4B_00, false), (0x07_4C_00, true), (0x07_54_00, false), (0x07_58_01, true),
+        (0x08_03_00, false), (0x08_05_00, true), (0x08_0A_01, false), (0x08_0D_00, false), (0x08_0E_01, true),
+        (0x08_10_00, false), (0x08_11_00, true),
+    ])
+    func anHTTP2ThatDoesNotPauseIsNotOffered(version: UInt32, isOffered: Bool) {
+        #expect(Library.mayPauseHTTP2(version) == isOffered)
+    }
+
     @Test func whatIsNoLibcurlIsRefused() {
         let outcome = Library.judge(LANNER_CURL_INCOMPLETE, version: 0, words: "undefined symbol")
         #expect(throws: CurlUnavailable(.notLoaded("undefined symbol"))) { try outcome.get() }
-        #expect(throws: Never.self) { try Library.judge(LANNER_CURL_LOADED, version: 0x08_00_00, words: "").get() }
+        #expect(Library.judge(LANNER_CURL_LOADED, version: 0x08_00_00, words: "") == .success(0x08_00_00))
     }
 
     // MARK: The head
@@ -74,9 +83,17 @@ import Testing
         #expect(failure == nil)
         let first = try reader.take()
         #expect(first == ResponseHead(status: 206, fields: ["a": "b"]))
-        _ = Array("HTTP/1.1 500 Later\r\n".utf8).withUnsafeBytes { reader.add($0) }
         let second = try reader.take()
         #expect(second == nil)
+    }
+
+    /// Where libcurl asks again after bytes of the body, as when HTTP/1.1 is required of it, another body would follow.
+    @Test func anotherHeadBehindTheBodyIsRefused() throws {
+        var (reader, _) = head("HTTP/2 200", "")
+        _ = try reader.take()
+        func add(_ line: String) -> TransportFailure? { Array(line.utf8).withUnsafeBytes { reader.add($0) } }
+        #expect(add("A-Trailer: HTTP/1.1\r\n") == nil && add("\r\n") == nil)
+        #expect(add("HTTP/1.1 200 OK\r\n")?.fault == .connectionLost)
     }
 
     @Test(arguments: ["HTTP/1.1", "HTTP/1.1 20 OK", "HTTP/1.1 2000 OK", "HTTP/1.1 abc", "HTTP/1.1 -20", "ICY 200 OK"])

@@ -8,7 +8,7 @@ import Glibc
 import Musl
 #endif
 
-/// A port of 127.0.0.1 on which nobody listens, and nobody will: it is taken by a socket that does not listen.
+/// A port of 127.0.0.1 on which nobody answers, and nobody will: it is taken by a socket that does not listen, or never accepts.
 package final class ClosedPort: Sendable {
     package struct Failed: Error {
         package var code: Int32
@@ -17,7 +17,8 @@ package final class ClosedPort: Sendable {
     package let url: URL
     private let descriptor: Int32
 
-    package init() throws {
+    /// Refuses connections or, when it is to be silent, takes them and says nothing.
+    package init(isSilent: Bool = false) throws {
         #if canImport(Glibc)
         let descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
         #else
@@ -30,6 +31,7 @@ package final class ClosedPort: Sendable {
         let isBound = withUnsafeMutablePointer(to: &address) {
             $0.withMemoryRebound(to: sockaddr.self, capacity: 1) {
                 bind(descriptor, $0, size) == 0 && getsockname(descriptor, $0, &size) == 0
+                    && (!isSilent || listen(descriptor, 64) == 0)
             }
         }
         guard isBound, let url = URL(string: "http://127.0.0.1:\(UInt16(bigEndian: address.sin_port))/file") else {

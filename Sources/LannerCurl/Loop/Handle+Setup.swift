@@ -28,14 +28,12 @@ extension Handle {
         if !ask(LANNER_CURL_PROTOCOLS_TEXT, "http,https") { set(LANNER_CURL_PROTOCOLS, 0b11) }
         // Only then does the end of a transfer not wait for the resolver. Of 7.87.
         ask(LANNER_CURL_QUICK_EXIT, 1)
-        // HTTP/2 over TLS where it is offered; a libcurl without it goes on with HTTP/1.1.
-        ask(LANNER_CURL_HTTP_VERSION, 4)
+        // HTTP/2 over TLS where it is offered, or HTTP/1.1 alone; a libcurl without HTTP/2 goes on with HTTP/1.1.
+        ask(LANNER_CURL_HTTP_VERSION, Library.mayPauseHTTP2 ? 4 : 2)
     }
 
     private func secure(_ options: CurlTransport.Options) {
-        set(LANNER_CURL_CA_INFO, options.certificateAuthorities)
-        // A libcurl that cannot speak TLS to proxies does not know it, and needs it not.
-        if let file = options.certificateAuthorities { ask(LANNER_CURL_PROXY_CA_INFO, file) }
+        if let file = options.certificateAuthorities { trust(only: file) }
         set(LANNER_CURL_PINNED_PUBLIC_KEY, options.pinnedPublicKey)
         guard let own = options.clientCertificate else { return }
         set(LANNER_CURL_CLIENT_CERTIFICATE, own.certificate)
@@ -43,12 +41,25 @@ extension Handle {
         set(LANNER_CURL_KEY_PASSWORD, own.password)
     }
 
+    /// libcurl looks into the system's directory besides, unless it is given another: the file is one in which nothing is found.
+    private func trust(only file: String) {
+        set(LANNER_CURL_CA_INFO, file)
+        ask(LANNER_CURL_CA_DIRECTORY, file)
+        // A libcurl that cannot speak TLS to proxies does not know them, and needs them not.
+        ask(LANNER_CURL_PROXY_CA_INFO, file)
+        ask(LANNER_CURL_PROXY_CA_DIRECTORY, file)
+    }
+
     private func route(_ proxy: CurlTransport.Proxy) {
         switch proxy {
         case .environment: break
         case .none: set(LANNER_CURL_PROXY, "")
         case .url(let url, let user, let password):
+            // An empty one would be none.
+            if url.isEmpty { refuse(LANNER_CURL_PROXY) }
             set(LANNER_CURL_PROXY, url)
+            // Whatever the environment says.
+            set(LANNER_CURL_NO_PROXY, "")
             set(LANNER_CURL_PROXY_USER_NAME, user)
             set(LANNER_CURL_PROXY_PASSWORD, password)
             // Basic alone, for it needs no second request.
@@ -62,7 +73,5 @@ extension Handle {
         set(LANNER_CURL_CONNECT_TIMEOUT_MS, seconds * 1000)
         set(LANNER_CURL_LOW_SPEED_LIMIT, 1)
         set(LANNER_CURL_LOW_SPEED_TIME, seconds)
-        // Waits for a connection that is being made rather than making another, since the two may share it.
-        set(LANNER_CURL_PIPE_WAIT, address.scheme == "https" ? 1 : 0)
     }
 }

@@ -83,6 +83,11 @@ final class Handle {
         )
     }
 
+    /// As if libcurl had not taken it.
+    func refuse(_ option: lanner_curl_option) {
+        note(option, TransferEnd.badArgument)
+    }
+
     private func note(_ option: lanner_curl_option, _ result: Int32) {
         if result != 0, refusal == nil { refusal = (option, result) }
     }

@@ -11,6 +11,8 @@ final class Transfer {
     private var reader = HeadReader()
     private var gatherer: Gatherer
     private var hasLength = false
+    /// Whether libcurl still has bytes that were not taken.
+    private var isHolding = false
     /// Why the transfer was given up from inside; libcurl only says that it was.
     private var refusal: TransportFailure?
 
@@ -52,11 +54,12 @@ final class Transfer {
 
     // MARK: What comes
 
-    fileprivate func take(line: UnsafeRawBufferPointer) -> Int {
+    func take(line: UnsafeRawBufferPointer) -> Int {
         refuse(reader.add(line)) ? 0 : line.count
     }
 
-    fileprivate func take(_ bytes: UnsafeRawBufferPointer) -> Int {
+    /// Returns how many were taken: all, none, which ends the transfer, or that they have to come again.
+    func take(_ bytes: UnsafeRawBufferPointer) -> Int {
         do {
             try reportHead()
         } catch {
@@ -64,12 +67,13 @@ final class Transfer {
             return 0
         }
         guard !exchange.isOver else { return 0 }
-        guard !exchange.holds(with: gatherer.count) else {
+        isHolding = exchange.holds(with: gatherer.count)
+        guard !isHolding else {
             // Only what has been posted makes room.
             flush()
             return Int(LANNER_CURL_HOLD)
         }
-        if bytes.count < Gatherer.smallest, reader.length == .bytes(Int64(bytes.count)) {
+        if gatherer.count == 0, bytes.count < Gatherer.smallest, reader.length == .bytes(Int64(bytes.count)) {
             // All there is: nothing else is to be waited for.
             exchange.post(.bytes(Data(bytes)))
             return bytes.count
@@ -111,7 +115,7 @@ final class Transfer {
         do {
             try reportHead()
             flush()
-            exchange.finish(.end)
+            exchange.finish(isHolding ? .failure(.bytesForgotten) : .end)
         } catch {
             exchange.finish(.failure(error))
         }

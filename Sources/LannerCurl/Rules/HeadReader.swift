@@ -28,7 +28,7 @@ struct HeadReader {
 
     /// Adds a line, its end included; says why when the response is refused.
     mutating func add(_ line: UnsafeRawBufferPointer) -> TransportFailure? {
-        if case .taken = state { return nil }
+        if case .taken = state { return Self.isStatusLine(line[...]) ? .askedAgain : nil }
         size += line.count
         guard size <= Self.mostBytes else {
             return TransportFailure(.malformedResponse, "The header is larger than \(Self.mostBytes) bytes.")
@@ -67,7 +67,7 @@ struct HeadReader {
 
     /// A status line (RFC 9112, 4); the reason phrase may be missing, the space before it as well.
     private mutating func begin(_ line: Bytes) -> TransportFailure? {
-        guard line.starts(with: "HTTP/".utf8) else {
+        guard Self.isStatusLine(line) else {
             // A trailer behind a body without bytes, or the empty line behind it.
             if case .whole = state { return nil }
             return TransportFailure(.malformedResponse, "The response does not begin with a status line.")
@@ -82,6 +82,8 @@ struct HeadReader {
         state = .open(ResponseHead(status: Int(status), fields: Self.room()))
         return nil
     }
+
+    private static func isStatusLine(_ line: Bytes) -> Bool { line.starts(with: "HTTP/".utf8) }
 
     /// No fields yet, and memory for as many as most answers have.
     private static func room() -> HeaderFields {

@@ -38,8 +38,23 @@ extension TransferEnd {
     /// `CURLE_OUT_OF_MEMORY`
     static let outOfMemory: Int32 = 27
 
+    /// `CURLE_BAD_FUNCTION_ARGUMENT`
+    static let badArgument: Int32 = 43
+
     /// What to tell of it: before 8.6 a line of the header that is too long is no memory to libcurl.
-    var words: String { code == Self.outOfMemory ? "\(text), or a line of the header is too long" : text }
+    var words: String {
+        let text = Self.withoutUserInfo(text)
+        return code == Self.outOfMemory ? "\(text), or a line of the header is too long" : text
+    }
+
+    /// What libcurl says of a proxy's URL may have its password.
+    private static func withoutUserInfo(_ text: String) -> String {
+        text.split(separator: " ", omittingEmptySubsequences: false).map { word in
+            guard let scheme = word.firstRange(of: "://"), let end = word.lastIndex(of: "@"), end >= scheme.upperBound
+            else { return word }
+            return word[..<scheme.upperBound] + word[word.index(after: end)...]
+        }.joined(separator: " ")
+    }
 
     private func says(_ words: [String]) -> Bool {
         let text = text.lowercased()
@@ -90,4 +105,12 @@ extension TransferEnd {
         100: .malformedResponse,  // TOO_LARGE: a header
         101: .secureConnectionFailed,  // ECH_REQUIRED
     ]
+}
+
+extension TransportFailure {
+    /// After bytes of the body: what follows would be put behind them, and be of another answer.
+    static let askedAgain = TransportFailure(
+        .connectionLost, "libcurl has sent the request again in the middle of the body.")
+    /// No end that can be trusted.
+    static let bytesForgotten = TransportFailure(.connectionLost, "libcurl has forgotten bytes that it held back.")
 }
