@@ -120,6 +120,19 @@ func report(
         #expect(end.contains(#""verified":true"#))
     }
 
+    @Test func writesNothingOnceNoOneReads() throws {
+        let (lines, breaks) = (Locked(0), Locked(0))
+        let reporter = JSONLines(
+            write: { _ in
+                lines.withLock { $0 += 1 }
+                return lines.withLock { $0 } == 1
+            },
+            onBrokenPipe: { breaks.withLock { $0 += 1 } })
+        for _ in 0..<4 { reporter.report(try report(.progress)) }
+        #expect(lines.withLock { $0 } == 2)
+        #expect(breaks.withLock { $0 } == 1)
+    }
+
     @Test func tellsNoPasswords() throws {
         let plan = try GetPlan(GetOptions(urls: ["http://me:secret@127.0.0.1/x?y=z"]))
         let item = try #require(plan.items.first)

@@ -10,7 +10,7 @@ enum DemoCommand {
         let interruption = Interruption()
         interruption.onSignal {
             try? FileManager.default.removeItem(atPath: directory)
-            exit(ExitCode.signal(interruption.received ?? SIGTERM).number)
+            exit((interruption.received ?? .signal(SIGTERM)).number)
         }
         defer { try? FileManager.default.removeItem(atPath: directory) }
         do {

@@ -66,7 +66,7 @@ struct GetCommand {
         let outcomes = await session.run()
         if interruption.received != nil { reporter.note("Stopped. The same command goes on from there.") }
         if await session.tidy(outcomes) { state.remove() }
-        return .worst(outcomes.map(\.exitCode) + (interruption.received.map { [.signal($0)] } ?? []))
+        return .worst(outcomes.map(\.exitCode) + (interruption.received.map { [$0] } ?? []))
     }
 
     private func fail(_ trouble: Trouble) -> ExitCode {
@@ -93,7 +93,7 @@ struct GetCommand {
     }
 
     private func reporter(_ interruption: Interruption) -> any Reporter {
-        if options.isJSON { return JSONLines { interruption.receive(SIGPIPE) } }
+        if options.isJSON { return JSONLines { interruption.stop(with: .signal(SIGPIPE)) } }
         if options.isQuiet || Terminal.current == nil { return PlainLines(isQuiet: options.isQuiet) }
         return LiveBars(count: plan.items.count)
     }

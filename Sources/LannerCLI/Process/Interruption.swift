@@ -2,13 +2,19 @@ import Dispatch
 import Foundation
 import Lanner
 
-/// Signals that ask the program to end: the first is answered in order, a later one ends it at once.
+/// What asks the program to end: the first is answered in order, a later signal ends it at once.
 final class Interruption: Sendable {
     private struct State {
         var sources: [any DispatchSourceSignal] = []
-        var received: Int32?
+        var received: ExitCode?
         var patience = ContinuousClock.now
         var action: (@Sendable () -> Void)?
+
+        /// Takes the first.
+        mutating func begin(_ code: ExitCode, at now: ContinuousClock.Instant) -> Answer {
+            (received, patience) = (code, now + .milliseconds(500))
+            return action.map(Answer.perform) ?? .exit
+        }
     }
 
     private let state = Locked(State())
@@ -33,10 +39,10 @@ final class Interruption: Sendable {
     /// SIG_IGN as a number: handlers cannot be compared.
     private static let ignored = 1
 
-    /// The signal that came; nil as long as none has.
-    var received: Int32? { state.withLock { $0.received } }
+    /// What the program ends with; nil as long as nothing has asked for it.
+    var received: ExitCode? { state.withLock { $0.received } }
 
-    /// Sets what the first signal does; at once when it has come already. Without it the first signal ends the program.
+    /// Sets what the first does; at once when it has come already. Without it the first ends the program.
     func onSignal(_ action: @escaping @Sendable () -> Void) {
         let isDue = state.withLock { state in
             state.action = action
@@ -49,16 +55,25 @@ final class Interruption: Sendable {
     ///
     /// Programs like `timeout` send it to the process and to its group: for half a second another one is the same.
     func receive(_ number: Int32, at now: ContinuousClock.Instant = .now) {
+        let code = ExitCode.signal(number)
         let answer = state.withLock { state -> Answer in
-            guard state.received == nil else { return now < state.patience ? .none : .exit }
-            state.received = number
-            state.patience = now + .milliseconds(500)
-            return state.action.map(Answer.perform) ?? .exit
+            guard state.received != nil else { return state.begin(code, at: now) }
+            return now < state.patience ? .none : .exit
         }
+        carryOut(answer, code)
+    }
+
+    /// Asks for the end as a first signal does. Behind one it changes nothing: nobody has lost patience.
+    func stop(with code: ExitCode, at now: ContinuousClock.Instant = .now) {
+        let answer = state.withLock { $0.received == nil ? $0.begin(code, at: now) : .none }
+        carryOut(answer, code)
+    }
+
+    private func carryOut(_ answer: Answer, _ code: ExitCode) {
         switch answer {
         case .none: break
         case .perform(let action): action()
-        case .exit: exit(ExitCode.signal(number).number)
+        case .exit: exit(code.number)
         }
     }
 

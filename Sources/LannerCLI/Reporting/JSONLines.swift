@@ -3,19 +3,31 @@ import Lanner
 
 /// Events on standard output, a JSON object on each line; errors on standard error besides.
 struct JSONLines: Reporter {
-    /// Called when no one reads the lines any more.
-    var onBrokenPipe: @Sendable () -> Void = {}
+    /// Writes a line; false when no one reads it any more.
+    var write: @Sendable (String) -> Bool = Console.output
+    /// Called once, when no one reads the lines any more. Nothing is written after that.
+    var onBrokenPipe: @Sendable () -> Void
 
     let interval = Duration.milliseconds(250)
+    private let isBroken = Locked(false)
 
     func report(_ report: Report) {
-        if !Console.output(Self.line(report)) { onBrokenPipe() }
+        if breaks(at: Self.line(report)) { onBrokenPipe() }
         if case .failed(let trouble) = report.event { Console.message(Wording.failure(report.item, trouble)) }
     }
 
     func note(_ line: String) {}
 
     func finish() {}
+
+    /// Writes a line; whether it is the first that no one reads.
+    private func breaks(at line: String) -> Bool {
+        isBroken.withLock { isBroken in
+            guard !isBroken else { return false }
+            isBroken = !write(line)
+            return isBroken
+        }
+    }
 
     /// The line of an event.
     static func line(_ report: Report) -> String {
