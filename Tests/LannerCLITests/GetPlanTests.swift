@@ -95,6 +95,14 @@ import Testing
         #expect(throws: UsageError(message)) { try GetPlan(GetOptions(urls: urls)) }
     }
 
+    @Test func refusesMirrorsAsItDoesURLs() throws {
+        let (url, mirror) = ("http://a/x", "http://a%3Ab:c@host/x")
+        let message = "http://host/x: The user name in the URL has a colon, which Basic authentication cannot carry"
+        #expect(throws: UsageError(message)) { try GetPlan(GetOptions(urls: [url], mirrors: [mirror])) }
+        let list = [InputFile.Entry(url: url, place: "list:1", mirrors: ["http://b/x", mirror])]
+        #expect(throws: UsageError("list:1: " + message)) { try GetPlan(GetOptions(inputFile: "list"), list) }
+    }
+
     @Test(arguments: [
         "user:secret@host/f", "http://user:se/cret@host/f", "http:/user:secret@host/f", "http:///user:secret@host/f",
         "http://user:secret@ho st/f", "http://user:secret@host:99999/f", "http://user:secret@ho%00st/f",

@@ -31,6 +31,19 @@ import Testing
         #expect(await session.tidy(outcomes))
     }
 
+    /// A task that an earlier call has left is not what was asked for.
+    @Test func followsNoOlderTaskOfARefusedRequest() async throws {
+        let place = try Workplace()
+        let url = "http://127.0.0.1/x"
+        var plan = try GetPlan(GetOptions(urls: [url], directory: place.url.path))
+        plan.items[0].mirrors = [try #require(URL(string: "ftp://127.0.0.1/x"))]
+        let session = session(plan, Record())
+        session.manager.download(DownloadRequest(url, startsImmediately: false))
+        let outcomes = await session.run()
+        #expect(outcomes.map(\.exitCode) == [.failure] && !outcomes.contains(.suspended))
+        #expect(await session.tidy(outcomes))
+    }
+
     @Test func downloadsMoreThanAreAddedAtOnce() async throws {
         let place = try Workplace()
         let server = try LoopbackServer()

@@ -49,8 +49,14 @@ struct GetPlan: Sendable, Equatable {
         if items.isEmpty || shown != url.absoluteString { try Self.check(address, url, headers) }
         let name = name ?? TargetName.suggested(by: url)
         let path = TargetName.path(name, in: directory)
-        let others = try mirrors.map { mirror throws(UsageError) in try Self.url(mirror).0 }
+        let others = try mirrors.map { mirror throws(UsageError) in try Self.mirror(mirror) }
         items.append(Item(url: url, shownURL: shown, name: name, path: path, checksum: checksum, mirrors: others))
+    }
+
+    private static func mirror(_ text: String) throws(UsageError) -> URL {
+        let (url, address) = try url(text)
+        try check(address, url, [:])
+        return url
     }
 
     /// Looks for what the library would refuse: user info that cannot be sent, for example.

@@ -130,12 +130,12 @@ struct GetSession: Sendable {
             let requests = missing.map { request(for: plan.items[$0.index]) }
             tasks = manager.multiDownload(requests: requests, onMainQueue: false) { _ in continuation.resume() }
         }
-        // They are in the order of the requests; one that was refused may be there from an earlier call.
+        // They are in the order of the requests, without those that were refused.
         var (rest, followers, refused): (ArraySlice<DownloadTask>, [Follower], [Int]) = (tasks[...], [], [])
         for file in missing {
             let item = plan.items[file.index]
             let isNext = rest.first?.key == item.url.absoluteString
-            if let task = isNext ? rest.popFirst() : manager.fetchTask(item.url) {
+            if isNext, let task = rest.popFirst() {
                 followers.append(
                     Follower(index: file.index, item: item, task: task, held: file.held, reporter: reporter))
             } else {
