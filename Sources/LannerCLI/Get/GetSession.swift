@@ -32,23 +32,24 @@ struct GetSession: Sendable {
     /// Reports the files that need no download; returns the others.
     private func survey() async -> [Missing] {
         var missing: [Missing] = []
-        var gone: [DownloadTask] = []
+        var useless: [DownloadTask] = []
         for (index, item) in plan.items.enumerated() {
             let task = manager.fetchTask(item.url)
-            if let validation = presence(item, task) {
+            let isFinished = task?.status == .succeeded
+            let validation = presence(item, task)
+            // The record of a file that is another one or gone, and the bytes for one that is there.
+            if let task, isFinished == (validation == nil) { useless.append(task) }
+            if let validation {
                 let size = fileSize(item.path) ?? 0
                 reporter.report(
                     Report(
                         index: index, item: item, event: .skipped(isVerified: validation == .correct),
                         standing: Standing(bytes: size, total: size)))
             } else {
-                // What was known of another file, or of one that is gone, is of no use.
-                let isGone = task?.status == .succeeded
-                if let task, isGone { gone.append(task) }
-                missing.append(Missing(index: index, held: isGone ? 0 : task?.completedBytes ?? 0))
+                missing.append(Missing(index: index, held: isFinished ? 0 : task?.completedBytes ?? 0))
             }
         }
-        await remove(gone)
+        await remove(useless)
         return missing
     }
 

@@ -186,6 +186,23 @@ import Testing
         #expect(place.names == ["large.bin"])
     }
 
+    @Test func leavesNoPartOfAFileThatIsRight() async throws {
+        let large = putLarge(sending: 16, over: "curl")
+        let words = ["get", "--json", "--transport", "curl", "--checksum", try checksum(large), url("large.bin")]
+        let stopped = try Program(words + Self.patient, in: place)
+        try await server.waitForStalls(1)
+        stopped.send(SIGINT)
+        #expect(await stopped.result().code == 130)
+        #expect(place.names == [".lanner"])
+
+        try place.write(large.bytes, to: "large.bin")
+        let get = try await Program.run(words, in: place)
+        #expect(get.code == 0)
+        #expect(try get.output.map(Event.init).map(\.event) == ["skipped"])
+        #expect(place.names == ["large.bin"])
+        #expect(place.bytes("large.bin") == large.bytes)
+    }
+
     @Test func endsAtASignalWhileNothingComes() async throws {
         server.script("small.bin", [.hold])
         let held = try Program(["get", url("small.bin")], in: place)
