@@ -14,6 +14,8 @@ struct ArgumentReader {
     /// A value that was written together with it, and was not asked for yet.
     private var attached: String?
     private var hasOnlyOperands = false
+    /// The options whose only value has been read.
+    private var settled: Set<String> = []
 
     init(_ words: some Sequence<String>) {
         rest = ArraySlice(Array(words))
@@ -32,24 +34,34 @@ struct ArgumentReader {
         return .option(option)
     }
 
-    /// The value of the option that was read last; `placeholder` stands for it in the error.
-    mutating func value(_ placeholder: String) throws(UsageError) -> String {
+    /// The value of the option that was read last, which has only one; `placeholder` stands for it in the error. Of an
+    /// option with two names, `name` is one.
+    mutating func value(_ placeholder: String, of name: String? = nil) throws(UsageError) -> String {
+        let isFirst = settled.insert(name ?? option).inserted
+        guard isFirst else { throw UsageError("\(option) is given twice; give it once") }
+        return try repeatedValue(placeholder)
+    }
+
+    /// The same for a whole number within bounds.
+    mutating func number(
+        _ placeholder: String, in bounds: ClosedRange<Int>, of name: String? = nil
+    ) throws(UsageError) -> Int {
+        let text = try value(placeholder, of: name)
+        guard let number = Int(text), bounds.contains(number), text.utf8.first != UInt8(ascii: "+") else {
+            throw UsageError(
+                "\(option) needs a whole number from \(bounds.lowerBound) to \(bounds.upperBound), not \(text.quoted)")
+        }
+        return number
+    }
+
+    /// A value of the option that was read last, which may have several.
+    mutating func repeatedValue(_ placeholder: String) throws(UsageError) -> String {
         if let attached {
             self.attached = nil
             return attached
         }
         guard let value = rest.popFirst() else { throw UsageError("\(option) needs \(placeholder)") }
         return value
-    }
-
-    /// The same for a whole number within bounds.
-    mutating func number(_ placeholder: String, in bounds: ClosedRange<Int>) throws(UsageError) -> Int {
-        let text = try value(placeholder)
-        guard let number = Int(text), bounds.contains(number), text.utf8.first != UInt8(ascii: "+") else {
-            throw UsageError(
-                "\(option) needs a whole number from \(bounds.lowerBound) to \(bounds.upperBound), not \(text.quoted)")
-        }
-        return number
     }
 
     private mutating func split(_ word: String) {
