@@ -30,6 +30,6 @@ enum Main {
     }
 
     private static func tell(_ text: String) -> ExitCode {
-        Console.output(text) ? .success : .failure
+        Console.output(text) == nil ? .success : .failure
     }
 }

@@ -120,17 +120,20 @@ func report(
         #expect(end.contains(#""verified":true"#))
     }
 
-    @Test func writesNothingOnceNoOneReads() throws {
-        let (lines, breaks) = (Locked(0), Locked(0))
+    @Test(arguments: [.readerGone, .told] as [Console.Failure])
+    func writesNothingBehindAFailure(_ failure: Console.Failure) throws {
+        let (lines, failures) = (Locked(0), Locked<[Console.Failure]>([]))
         let reporter = JSONLines(
             write: { _ in
-                lines.withLock { $0 += 1 }
-                return lines.withLock { $0 } == 1
+                lines.withLock { lines in
+                    lines += 1
+                    return lines == 1 ? nil : failure
+                }
             },
-            onBrokenPipe: { breaks.withLock { $0 += 1 } })
+            onFailure: { failure in failures.withLock { $0.append(failure) } })
         for _ in 0..<4 { reporter.report(try report(.progress)) }
         #expect(lines.withLock { $0 } == 2)
-        #expect(breaks.withLock { $0 } == 1)
+        #expect(failures.withLock { $0 } == [failure])
     }
 
     @Test func tellsNoPasswords() throws {

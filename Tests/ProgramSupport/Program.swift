@@ -15,11 +15,13 @@ package final class Program: Sendable {
     private let errors: Lines
     private let ended: AsyncStream<Int32>
 
-    /// Starts the program.
-    package init(_ arguments: [String], in directory: Workplace, input: String? = nil) throws {
+    /// Starts the program, or a script of the shell, which knows it as `$0` and the arguments as `$@`.
+    package init(
+        _ arguments: [String], in directory: Workplace, input: String? = nil, script: String? = nil
+    ) throws {
         let process = Process()
-        process.executableURL = Self.executable
-        process.arguments = arguments
+        process.executableURL = script == nil ? Self.executable : URL(fileURLWithPath: "/bin/sh")
+        process.arguments = (script.map { ["-c", $0, Self.executable.path] } ?? []) + arguments
         process.currentDirectoryURL = directory.url
         let (output, errors) = (Pipe(), Pipe())
         process.standardOutput = output
@@ -54,9 +56,9 @@ package final class Program: Sendable {
 
     /// Runs the program to its end.
     package static func run(
-        _ arguments: [String], in directory: Workplace, input: String? = nil
+        _ arguments: [String], in directory: Workplace, input: String? = nil, script: String? = nil
     ) async throws -> Result {
-        try await Program(arguments, in: directory, input: input).result()
+        try await Program(arguments, in: directory, input: input, script: script).result()
     }
 
     /// It is built into the directory that the tests are built into.

@@ -63,7 +63,7 @@ enum Help: String, Sendable, CaseIterable {
           FILE           - is standard input
           --algorithm A  md5, sha1, sha256 or sha512; default sha256
 
-        Exit codes: 0 all read, 1 a file could not be read, 2 usage.
+        Exit codes: 0 all read, 1 a file not read or its line not written, 2 usage.
         """
 
     private static let verifyText = """

@@ -7,7 +7,7 @@ enum HashCommand {
         for file in options.files {
             do {
                 let digest = try InputBytes.digest(of: file, options.algorithm)
-                guard Console.output(line(digest, file)) else { return .failure }
+                guard Console.output(line(digest, file)) == nil else { return .failure }
             } catch {
                 Console.error("\(error)".withoutFullStop)
                 result = .failure

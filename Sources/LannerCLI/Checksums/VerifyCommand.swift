@@ -12,7 +12,7 @@ enum VerifyCommand {
                         + "\(expected.hexadecimal); check the checksum, or download the file again")
                 return .mismatch
             }
-            return Console.output("\(options.file.printable): OK") ? .success : .failure
+            return Console.output("\(options.file.printable): OK") == nil ? .success : .failure
         } catch {
             Console.error("\(error)".withoutFullStop)
             return .disk

@@ -93,7 +93,9 @@ struct GetCommand {
     }
 
     private func reporter(_ interruption: Interruption) -> any Reporter {
-        if options.isJSON { return JSONLines { interruption.stop(with: .signal(SIGPIPE)) } }
+        if options.isJSON {
+            return JSONLines { interruption.stop(with: $0 == .readerGone ? .signal(SIGPIPE) : .failure) }
+        }
         if options.isQuiet || Terminal.current == nil { return PlainLines(isQuiet: options.isQuiet) }
         return LiveBars(count: plan.items.count)
     }

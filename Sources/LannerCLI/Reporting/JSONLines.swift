@@ -3,16 +3,16 @@ import Lanner
 
 /// Events on standard output, a JSON object on each line; errors on standard error besides.
 struct JSONLines: Reporter {
-    /// Writes a line; false when no one reads it any more.
-    var write: @Sendable (String) -> Bool = Console.output
-    /// Called once, when no one reads the lines any more. Nothing is written after that.
-    var onBrokenPipe: @Sendable () -> Void
+    /// Writes a line; nil when it is written.
+    var write: @Sendable (String) -> Console.Failure? = Console.output
+    /// Called once, when a line cannot be written. No other is, after that.
+    var onFailure: @Sendable (Console.Failure) -> Void
 
     let interval = Duration.milliseconds(250)
     private let isBroken = Locked(false)
 
     func report(_ report: Report) {
-        if breaks(at: Self.line(report)) { onBrokenPipe() }
+        if let failure = firstFailure(Self.line(report)) { onFailure(failure) }
         if case .failed(let trouble) = report.event { Console.message(Wording.failure(report.item, trouble)) }
     }
 
@@ -20,12 +20,12 @@ struct JSONLines: Reporter {
 
     func finish() {}
 
-    /// Writes a line; whether it is the first that no one reads.
-    private func breaks(at line: String) -> Bool {
+    /// Writes a line unless one has failed before.
+    private func firstFailure(_ line: String) -> Console.Failure? {
         isBroken.withLock { isBroken in
-            guard !isBroken else { return false }
-            isBroken = !write(line)
-            return isBroken
+            let failure = isBroken ? nil : write(line)
+            if failure != nil { isBroken = true }
+            return failure
         }
     }
 

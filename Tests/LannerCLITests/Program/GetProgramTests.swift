@@ -215,6 +215,26 @@ import Testing
         #expect(result.errors.last == "Stopped. The same command goes on from there.")
     }
 
+    @Test func stopsInOrderWhenNoOneReads() async throws {
+        server.script("small.bin", [.hold])
+        // A pipe without a reader.
+        let script = #"mkfifo p && exec 3<>p 4>p 3<&- && rm p && exec "$0" "$@" >&4"#
+        let get = try await Program.run(["get", "--json", url("small.bin")], in: place, script: script)
+        #expect(get.code == 141)
+        #expect(get.errors.isEmpty)
+    }
+
+    @Test(.enabled(if: FileManager.default.fileExists(atPath: "/dev/full")))
+    func stopsInOrderWhenOutputCannotBeWritten() async throws {
+        server.script("small.bin", [.hold])
+        let words = ["get", "--json", url("small.bin")]
+        let get = try await Program.run(words, in: place, script: #"exec "$0" "$@" >/dev/full"#)
+        #expect(get.code == 1)
+        #expect(get.errors == ["lanner: standard output cannot be written: No space left on device"])
+        #expect(try await Program.run(words, in: place).code == 0)
+        #expect(place.bytes("small.bin") == small.bytes)
+    }
+
     @Test func downloadsOfAListOnlyWhatIsMissing() async throws {
         let words = ["get", "--json", "--retries", "0", url("small.bin"), url("late")]
         #expect(try await Program.run(words, in: place).code == 1)

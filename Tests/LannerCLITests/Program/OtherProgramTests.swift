@@ -40,6 +40,16 @@ import Testing
         #expect(try await Program.run(["verify", "md5:" + Self.md5, "-"], in: place, input: "abc").code == 0)
     }
 
+    /// There is a device that is always full.
+    @Test(
+        .enabled(if: FileManager.default.fileExists(atPath: "/dev/full")),
+        arguments: [["hash", "abc"], ["verify", "md5:" + md5, "abc"], ["--version"], ["get", "--help"]])
+    func tellsThatOutputCannotBeWritten(_ words: [String]) async throws {
+        let result = try await Program.run(words, in: place, script: #"exec "$0" "$@" >/dev/full"#)
+        #expect(result.code == 1)
+        #expect(result.errors == ["lanner: standard output cannot be written: No space left on device"])
+    }
+
     @Test func tellsItsVersionAndHelps() async throws {
         #expect(try await Program.run(["--version"], in: place).output.first?.hasPrefix("lanner ") == true)
         #expect(try await Program.run(["get", "--help"], in: place).output.first == "Usage: lanner get [options] URL…")
