@@ -6,16 +6,29 @@ enum Main {
     static let version = "0.1.0"
 
     static func main() async {
-        exit(await run(CommandLine.arguments.dropFirst()).number)
+        exit(await run().number)
     }
 
-    private static func run(_ words: some Sequence<String>) async -> ExitCode {
+    private static func run() async -> ExitCode {
         do throws(UsageError) {
-            return try await perform(Command(words))
+            return try await perform(Command(words()))
         } catch {
             Console.error(error.message)
             return .usage
         }
+    }
+
+    /// The words behind the program's name. `CommandLine.arguments` would make other ones of those that are not UTF-8.
+    private static func words() throws(UsageError) -> [String] {
+        let arguments = UnsafeBufferPointer(start: CommandLine.unsafeArgv, count: Int(CommandLine.argc))
+        var words: [String] = []
+        for case (let number, let argument?) in arguments.enumerated().dropFirst() {
+            guard let word = String(validatingCString: argument) else {
+                throw UsageError("argument \(number), \(String(cString: argument).quoted), is not UTF-8")
+            }
+            words.append(word)
+        }
+        return words
     }
 
     private static func perform(_ command: Command) async throws(UsageError) -> ExitCode {

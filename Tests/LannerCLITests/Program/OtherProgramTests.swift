@@ -50,6 +50,16 @@ import Testing
         #expect(result.errors == ["lanner: standard output cannot be written: No space left on device"])
     }
 
+    @Test(arguments: ["hash", "verify md5:" + md5, "get --json http://127.0.0.1/x -o"])
+    func refusesAnArgumentThatIsNoText(_ words: String) async throws {
+        let number = words.split(separator: " ").count + 1
+        let script = #"exec "$0" \#(words) "$(printf 'a\377')""#
+        let result = try await Program.run([], in: place, script: script)
+        #expect(result.code == 2)
+        #expect(result.output.isEmpty)
+        #expect(result.errors == ["lanner: argument \(number), “a\u{FFFD}”, is not UTF-8"])
+    }
+
     @Test func tellsItsVersionAndHelps() async throws {
         #expect(try await Program.run(["--version"], in: place).output.first?.hasPrefix("lanner ") == true)
         #expect(try await Program.run(["get", "--help"], in: place).output.first == "Usage: lanner get [options] URL…")
