@@ -35,6 +35,13 @@ func report(
         #expect(Bar.columns(of: Bar.line(half, label: label, width: width)) <= width)
     }
 
+    @Test(arguments: [
+        ("", 0), ("aé…", 3), ("漢字", 4), ("🚀✅🇩🇪", 6), ("⚡⏰🫠👍🏽", 8), ("❤\u{FE0F}", 2), ("❤", 1),
+    ])
+    func countsColumns(_ text: String, _ columns: Int) {
+        #expect(Bar.columns(of: text) == columns)
+    }
+
     @Test func showsWhatIsNotKnown() {
         let line = Bar.line(Standing(bytes: 1500), label: "x", width: 80)
         #expect(line == "   - [                ]   1.5 kB      0 B/s   --:-- x")

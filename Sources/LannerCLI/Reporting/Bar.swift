@@ -25,16 +25,18 @@ enum Bar {
 
     /// How many columns of a terminal a text takes.
     static func columns(of text: some StringProtocol) -> Int {
-        text.reduce(0) { $0 + ($1.unicodeScalars.first.map(isWide) == true ? 2 : 1) }
+        text.reduce(0) { $0 + ($1.unicodeScalars.contains(where: isWide) ? 2 : 1) }
     }
 
-    /// The blocks of East Asian scripts and pictographs, which take two columns.
+    /// The blocks of East Asian scripts, and pictographs, which take two columns; a flag is two letters of these.
     private static func isWide(_ scalar: Unicode.Scalar) -> Bool {
         switch scalar.value {
         case 0x1100...0x115F, 0x2E80...0xA4CF, 0xAC00...0xD7A3, 0xF900...0xFAFF, 0xFE30...0xFE6F, 0xFF00...0xFF60,
-            0xFFE0...0xFFE6, 0x1F300...0x1F64F, 0x1F900...0x1F9FF, 0x20000...0x3FFFD:
+            0xFFE0...0xFFE6, 0x20000...0x3FFFD:
             true
-        case _: false
+        // Asks for the pictograph of the character before it.
+        case 0xFE0F: true
+        case _: scalar.properties.isEmojiPresentation
         }
     }
 
