@@ -19,6 +19,11 @@ package struct Reception: Sendable {
         elsewhere = resource.map(Published.init)
     }
 
+    /// Whether a path has a resource of its own.
+    package func has(_ path: String) -> Bool {
+        site.resource(at: Site.normalized(path)) != nil
+    }
+
     /// What a GET with these fields is answered with, of the first of some paths that has a resource.
     package func reply(
         at paths: [String], _ fields: LoopbackServer.Fields, _ step: LoopbackServer.Step, now: Date

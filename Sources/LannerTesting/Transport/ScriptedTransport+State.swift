@@ -106,7 +106,9 @@ extension ScriptedTransport.State {
         _ request: TransportRequest, _ places: [String], _ step: ScriptedTransport.Step, _ date: Date
     ) -> (ResponseHead, any ScriptedBody) {
         if case .exactly(let head, let body) = step { return (head, body) }
-        if case .changeTo(let resource) = step { reception.serve(resource, at: places.last ?? "/") }
+        if case .changeTo(let resource) = step {
+            reception.serve(resource, at: places.first(where: reception.has) ?? places.last ?? "/")
+        }
         var fields = LoopbackServer.Fields()
         for field in request.fields.fields { fields.append(field.name, field.value) }
         let reply = reception.reply(at: places, fields, step.answer, now: date)

@@ -1,0 +1,35 @@
+import Foundation
+import LannerTesting
+import Testing
+
+@testable import LannerCore
+
+/// What a test says to the scripted transport. That it is a transport is in the contract tests.
+@Suite struct ScriptedTransportTests {
+    private let transport = ScriptedTransport()
+
+    /// Begins an exchange; what comes of it is in the tally, but for the head.
+    private func begin(_ address: String) throws -> Tally {
+        let tally = Tally()
+        let url = try #require(URL(string: address))
+        _ = transport.begin(TransportRequest(url: url)) { event in
+            switch event {
+            case .head: break
+            case .bytes(let data): tally.add("\([UInt8](data))")
+            case .failure(let failure): tally.add("\(failure.fault)")
+            case .progress, .file, .end: tally.add("\(event)")
+            }
+        }
+        return tally
+    }
+
+    @Test func aChangeIsOfWhatIsServed() throws {
+        transport.serve(.init([1]), at: "https://a.example/f")
+        transport.serve(.init([2]), at: "/f")
+        transport.script("https://a.example/f", .changeTo(.init([3])))
+        for _ in 0..<2 { #expect(try begin("https://a.example/f").all == ["[3]", "end"]) }
+        #expect(try begin("https://b.example/f").all == ["[2]", "end"])
+        transport.script("/f", .changeTo(.init([4])))
+        for host in ["b", "c"] { #expect(try begin("https://\(host).example/f").all == ["[4]", "end"]) }
+    }
+}
