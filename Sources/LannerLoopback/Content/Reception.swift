@@ -1,37 +1,38 @@
 import Foundation
 
-/// A site without connections: what the server would send, for fakes that hand it over in another way.
+/// A site without connections: what the server would send, for fakes that hand it over in another way. Its places are
+/// compared as they are given.
 package struct Reception: Sendable {
     private var site = Site()
-    /// What is at every path that nothing was put at.
+    /// What is at every place that nothing was put at.
     private var elsewhere: Published?
 
     /// Nothing anywhere.
     package init() {}
 
-    /// Puts a resource at a path, in place of what was there; nil takes it away.
-    package mutating func serve(_ resource: LoopbackServer.Resource?, at path: String) {
-        site.put(resource.map(Published.init), at: Site.normalized(path))
+    /// Puts a resource at a place, in the stead of what was there; nil takes it away.
+    package mutating func serve(_ resource: LoopbackServer.Resource?, at place: String) {
+        site.put(resource.map(Published.init), at: place)
     }
 
-    /// Puts a resource at every path that has none of its own.
+    /// Puts a resource at every place that has none of its own.
     package mutating func serveElsewhere(_ resource: LoopbackServer.Resource?) {
         elsewhere = resource.map(Published.init)
     }
 
-    /// Whether a path has a resource of its own.
-    package func has(_ path: String) -> Bool {
-        site.resource(at: Site.normalized(path)) != nil
+    /// Whether a place has a resource of its own.
+    package func has(_ place: String) -> Bool {
+        site.resource(at: place) != nil
     }
 
-    /// What a GET with these fields is answered with, of the first of some paths that has a resource.
+    /// What a GET with these fields is answered with, of the first of some places that has a resource.
     package func reply(
-        at paths: [String], _ fields: LoopbackServer.Fields, _ step: LoopbackServer.Step, now: Date
+        at places: [String], _ fields: LoopbackServer.Fields, _ step: LoopbackServer.Step, now: Date
     ) -> Reply {
-        let path = paths.last ?? "/"
+        let path = places.last ?? "/"
         let request = RequestHead(
             method: "GET", target: path, path: path, fields: fields, isOld: false, bodyLength: 0)
-        let published = paths.lazy.compactMap { site.resource(at: Site.normalized($0)) }.first ?? elsewhere
+        let published = places.lazy.compactMap(site.resource).first ?? elsewhere
         return Reply(answer: Answerer(request: request, published: published, now: now).answer(step), now: now)
     }
 }

@@ -52,6 +52,11 @@ extension ScriptedTransport {
 }
 
 extension ScriptedTransport.State {
+    /// A place as it is compared: a whole URL as it is, a path with the slash at its beginning.
+    static func normalized(_ place: String) -> String {
+        place.hasPrefix("/") || place.contains("://") ? place : "/" + place
+    }
+
     /// The first request that was not handed out yet.
     mutating func takeUnseen() -> TransportRequest? {
         guard seen < requests.count else { return nil }
@@ -78,7 +83,7 @@ extension ScriptedTransport.State {
         if !isInvalidated { requests.append(request) }
         let known = request.resumeData.map { kept[$0] }
         let url = known??.request.url ?? request.url
-        let places = [url.absoluteString, url.path]
+        let places = [url.absoluteString, Self.normalized(url.path)]
         if isInvalidated { return (lastNumber, places, .failure(.unavailable)) }
         if let outage { return (lastNumber, places, .failure(outage)) }
         if case .some(nil) = known { return (lastNumber, places, .failure(.other)) }

@@ -14,7 +14,8 @@ import LannerMachine
 /// transport.script("/file.zip", .cut(afterBytes: 1000), .status(503))  // then as it should be
 /// ```
 ///
-/// A place is a path (`"/file.zip"`, on every host, whatever the query) or a whole URL, which goes first.
+/// A place is a path (`"/file.zip"`, on every host, whatever the query, also without the slash at its beginning) or a whole
+/// URL, which goes first.
 ///
 /// There are no threads: events are delivered inside ``begin(_:receive:)``, ``release(_:bytes:)``,
 /// ``fail(_:with:)`` and the methods of the exchange, on the caller's thread, never under a lock. The contract of
@@ -67,7 +68,7 @@ public final class ScriptedTransport: Transport {
 
     /// Puts a resource at a place, in the stead of what was there; nil takes it away.
     public func serve(_ resource: LoopbackServer.Resource?, at place: String) {
-        state.withLock { $0.reception.serve(resource, at: place) }
+        state.withLock { $0.reception.serve(resource, at: State.normalized(place)) }
     }
 
     /// Puts a resource at every place that has none of its own; nil takes it away.
@@ -77,12 +78,12 @@ public final class ScriptedTransport: Transport {
 
     /// Says how the next requests of a place go, one step for each, after those that are scripted already.
     public func script(_ place: String, _ steps: Step...) {
-        state.withLock { $0.scripts[place, default: []] += steps }
+        state.withLock { $0.scripts[State.normalized(place), default: []] += steps }
     }
 
     /// Says how every request of a place goes that no script is left for; nil for as it should be.
     public func always(_ place: String, _ step: Step?) {
-        state.withLock { $0.standing[place] = step }
+        state.withLock { $0.standing[State.normalized(place)] = step }
     }
 
     /// What every exchange fails with, as when there is no network (`TransportFault.notConnected`): those under way at
@@ -159,7 +160,8 @@ public final class ScriptedTransport: Transport {
     }
 
     private func exchanges(_ place: String?) -> [ScriptedExchange] {
-        state.withLock { state in
+        let place = place.map(State.normalized)
+        return state.withLock { state in
             state.exchanges.filter { place == nil || $0.value.places.contains { $0 == place } }
                 .sorted { $0.key < $1.key }.map(\.value.exchange)
         }

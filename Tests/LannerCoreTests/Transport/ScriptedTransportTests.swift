@@ -32,4 +32,24 @@ import Testing
         transport.script("/f", .changeTo(.init([4])))
         for host in ["b", "c"] { #expect(try begin("https://\(host).example/f").all == ["[4]", "end"]) }
     }
+
+    @Test(arguments: [
+        ("/a/b", "https://a.example/a/b"), ("a/b", "https://a.example/a/b"), ("/", "https://a.example"),
+        ("https://a.example/f", "https://a.example/f"),
+    ])
+    func aPlaceIsTheSameInEveryCall(place: String, address: String) throws {
+        transport.serve(.init([1]), at: place)
+        transport.script(place, .status(503, body: [2]), .hold, .hold)
+        transport.always(place, .status(404, body: [3]))
+        #expect(try begin(address).all == ["[2]", "end"])
+        let first = try begin(address)
+        transport.release(place)
+        #expect(first.all == ["[1]", "end"])
+        let second = try begin(address)
+        transport.fail(place, with: .timedOut)
+        #expect(second.all == ["timedOut"])
+        #expect(try begin(address).all == ["[3]", "end"])
+        transport.always(place, nil)
+        #expect(try begin(address).all == ["[1]", "end"])
+    }
 }
