@@ -104,7 +104,7 @@ extension World {
         let before = memories
         relaunch(reboots: true)
         let after = memories
-        for (one, memory) in before where after[one] != memory {
+        for (one, memory) in before.sorted(by: { "\($0.key)" < "\($1.key)" }) where after[one] != memory {
             journal.report(.memory, "\(one) was \(memory), and is now \(after[one].map { "\($0)" } ?? "unknown")")
         }
         if after.count > before.count { journal.report(.memory, "a download came back") }

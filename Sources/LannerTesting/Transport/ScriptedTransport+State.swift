@@ -64,6 +64,9 @@ extension ScriptedTransport.State {
         return requests[seen]
     }
 
+    /// The exchanges that outlive the process, by the order of their names.
+    var namedExchanges: [ScriptedExchange] { named.sorted { $0.key < $1.key }.map(\.value.exchange) }
+
     /// What an exchange leaves that breaks off; nil when it is to leave nothing.
     mutating func keep(_ request: TransportRequest, _ head: ResponseHead, _ bytes: [UInt8]) -> Data? {
         guard leavesResumeData else { return nil }

@@ -8,8 +8,9 @@ extension ScriptedTransport {
     /// `TransportFault.canceled`, and have left resume data where they can. The process ends as well: see
     /// ``TestBench/relaunch(configuration:store:meanwhile:)``.
     public func forceQuit() {
-        let exchanges = state.withLock { $0.named.values.map(\.exchange) }
-        for exchange in exchanges { exchange.fail(TransportFailure(.canceled, "The app was closed by hand.")) }
+        for exchange in state.withLock({ $0.namedExchanges }) {
+            exchange.fail(TransportFailure(.canceled, "The app was closed by hand."))
+        }
     }
 
     /// The names of the exchanges that are kept, in alphabetical order.

@@ -230,7 +230,7 @@ public final class ScriptedTransport: Transport {
 
     /// Ends every exchange as ``invalidate()`` does; later ones are as good as ever.
     package func endAll() {
-        let named = state.withLock { $0.named.values.map(\.exchange) }
+        let named = state.withLock { $0.namedExchanges }
         for exchange in exchanges(nil) where !named.contains(where: { $0 === exchange }) {
             exchange.fail(Self.unavailable)
         }
@@ -241,10 +241,11 @@ public final class ScriptedTransport: Transport {
     package func abandon() {
         let (ended, left) = state.withLock { state in
             defer { state.listener = nil }
-            let left = state.named.values.map(\.exchange)
+            let left = state.namedExchanges
             let ended = state.exchanges.filter { entry in !left.contains { $0 === entry.value.exchange } }
-            for number in ended.keys { state.exchanges[number] = nil }
-            return (ended.values.map(\.exchange), left)
+                .sorted { $0.key < $1.key }
+            for (number, _) in ended { state.exchanges[number] = nil }
+            return (ended.map(\.value.exchange), left)
         }
         for exchange in ended { exchange.abandon() }
         for exchange in left { exchange.leave(with: nil) }

@@ -52,4 +52,18 @@ import Testing
         transport.always(place, nil)
         #expect(try begin(address).all == ["[1]", "end"])
     }
+
+    @Test(arguments: [true, false])
+    func exchangesWithNamesEndInTheOrderOfTheNames(byHand: Bool) throws {
+        let transport = ScriptedTransport(traits: .background)
+        let url = try #require(URL(string: "https://a.example/f"))
+        let names = (10..<26).map(String.init)
+        let ended = Tally()
+        for name in names.reversed() {
+            transport.script("/f", .hold)
+            _ = transport.begin(TransportRequest(url: url, name: name)) { _ in ended.add(name) }
+        }
+        if byHand { transport.forceQuit() } else { transport.invalidate() }
+        #expect(ended.all == names)
+    }
 }
