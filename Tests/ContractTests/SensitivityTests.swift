@@ -39,6 +39,15 @@ struct SensitivityTests {
         #expect(violations == [])
     }
 
+    /// Nor where they show while another clause is tried.
+    @Test func waivedClausesAreNotReported() async throws {
+        let flaw = try #require(Flaw.all.first { $0.clause == .oneEnding })
+        let violations = await TransportContract.check(waiving: [.oneEnding: "A test."]) {
+            .init(ScriptedTransport(), inside: flaw.breakIt)
+        }
+        #expect(violations == [])
+    }
+
     /// Patience is for what has to come, not for what else takes the clause's time, such as other tests.
     @Test func whatIsSlowByItselfIsNoViolation() async {
         let others = TransportContract.Clause.allCases.filter { $0 != .oneEnding }

@@ -4,11 +4,17 @@ import LannerCore
 /// What one check of a contract has found so far.
 final class ContractFindings<Clause: ContractClause>: Sendable {
     private let state = Locked<[ContractViolation<Clause>]>([])
+    /// Those that are not waived, in the order of the contract.
+    let clauses: [Clause]
 
-    /// In the order of the contract, each clause once.
+    init(waiving waived: [Clause: String]) {
+        clauses = Clause.allCases.filter { waived[$0] == nil }
+    }
+
+    /// In the order of the contract, each clause once; none that is waived, wherever it was seen.
     var all: [ContractViolation<Clause>] {
         let found = state.withLock { $0 }
-        return Clause.allCases.compactMap { clause in found.first { $0.clause == clause } }
+        return clauses.compactMap { clause in found.first { $0.clause == clause } }
     }
 
     func add(_ clause: Clause, _ detail: String) {
@@ -21,9 +27,7 @@ final class ContractFindings<Clause: ContractClause>: Sendable {
     }
 
     /// Checks clauses one by one, each with so much patience for anything that it waits for.
-    func run(
-        _ clauses: [Clause], patience: Duration, _ body: @Sendable (Clause) async throws -> Void
-    ) async {
+    func run(patience: Duration, _ body: @Sendable (Clause) async throws -> Void) async {
         await NeverCame.$patience.withValue(patience) {
             for clause in clauses { await run(clause, body) }
         }

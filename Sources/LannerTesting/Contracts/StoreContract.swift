@@ -56,8 +56,8 @@ public enum StoreContract {
         waiving waived: [Clause: String] = [:], patience: Duration = .seconds(30),
         makePlace: @escaping @Sendable () throws -> @Sendable () throws -> any Store
     ) async -> [ContractViolation<Clause>] {
-        let findings = ContractFindings<Clause>()
-        await findings.run(Clause.allCases.filter { waived[$0] == nil }, patience: patience) { clause in
+        let findings = ContractFindings<Clause>(waiving: waived)
+        await findings.run(patience: patience) { clause in
             try await clause.run(StoreTrial(clause: clause, findings: findings, makeStore: try makePlace()))
         }
         return findings.all
