@@ -82,10 +82,11 @@ public final class MemoryDisk: Sendable {
     ///   - fault: How.
     ///   - path: Where; everywhere when nil.
     ///   - skipping: How many go well before.
-    ///   - times: How many fail.
+    ///   - times: How many fail; none for 0.
     public func fail(
         _ operation: Operation, with fault: DiskFault, path: String? = nil, skipping: Int = 0, times: Int = 1
     ) {
+        guard times > 0 else { return }
         let planned = MemoryDiskState.Planned(
             operation: operation, fault: fault, path: path.map(MemoryDiskState.normal), skipping: skipping,
             times: times)

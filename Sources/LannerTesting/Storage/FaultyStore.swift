@@ -52,11 +52,13 @@ public final class FaultyStore: Store {
 
     // MARK: Faults
 
-    /// Makes an operation fail: the next `times` of it, after letting `skipping` of it pass. One that fails changes
-    /// nothing. Of several plans for an operation the one made first is used up first. Held commits count when they go.
+    /// Makes an operation fail: the next `times` of it (none for 0), after letting `skipping` of it pass. One that fails
+    /// changes nothing. Of several plans for an operation the one made first is used up first. Held commits count when they
+    /// go.
     public func fail(
         _ operation: Operation, with reason: StoreError.Reason = .disk(.noSpace), skipping: Int = 0, times: Int = 1
     ) {
+        guard times > 0 else { return }
         let planned = Planned(operation: operation, reason: reason, skipping: skipping, times: times)
         state.withLock { $0.planned.append(planned) }
     }

@@ -109,6 +109,13 @@ import Testing
         #expect(disk.counters.bytesWritten == 3)
     }
 
+    @Test(arguments: [0, -1]) func failsNoTimes(times: Int) throws {
+        let disk = try disk()
+        disk.fail(.open, with: .inputOutput, times: times)
+        disk.place([1], at: "/a/f")
+        _ = try disk.open("/a/f", .read)
+    }
+
     private func fails(_ result: Result<Void, FileError>) -> DiskFault? {
         fault { try result.get() }
     }

@@ -31,6 +31,13 @@ import Testing
         #expect(keys == ["0", "3"], "what fails changes nothing")
     }
 
+    @Test(arguments: [0, -1]) func failsNoTimes(times: Int) {
+        store.fail(.commit, times: times)
+        commit(1)
+        lanes.runAll()
+        #expect(reports.reasons == [nil])
+    }
+
     @Test func takesPlansBack() {
         store.fail(.commit, times: .max)
         store.failNothing()
