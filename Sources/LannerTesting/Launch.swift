@@ -39,6 +39,8 @@ final class Launch: Sendable {
         network = LaunchTransport(
             parts.transport, parts.cancelsLater ? lanes.makeLane("transport") : nil, meanwhile: parts.meanwhile)
         store = makeStore(lanes)
+        // It would call on threads that nobody here waits for.
+        (store as? MemoryStore)?.use(lanes)
         parts.store?.relaunch(store)
         records = LaunchStore(parts.store ?? store, meanwhile: parts.meanwhile)
         let environment = Environment(

@@ -47,8 +47,8 @@ public final class TestBench: Sendable {
     ///   - configuration: What the manager works by.
     ///   - traits: What the transport claims to be.
     ///   - disk: The disk; an empty one without a limit unless given.
-    ///   - store: Keeps the records, below ``store``; a `MemoryStore` when nil. One that is given is not carried over
-    ///     by ``relaunch(configuration:store:meanwhile:)``.
+    ///   - store: Keeps the records, below ``store``; a `MemoryStore` when nil. Any other is not carried over by
+    ///     ``relaunch(configuration:store:meanwhile:)``, and ``settle()`` does not wait for one with threads of its own.
     ///   - links: Gives links to the manager, and to that of every later launch; nil when there are none.
     ///   - seed: Decides the jitter of retries.
     public init(
@@ -63,7 +63,7 @@ public final class TestBench: Sendable {
         let parts = Launch.Parts(
             transport: transport, clock: clock, disk: disk, store: self.store, log: log, lanes: lanes, seed: seed,
             network: network, links: links)
-        launch = Locked(Launch(parts, configuration) { store ?? MemoryStore(lanes: $0) })
+        launch = Locked(Launch(parts, configuration) { _ in store ?? MemoryStore() })
     }
 
     /// The manager of the present launch.
@@ -117,7 +117,8 @@ extension TestBench {
     ///
     /// - Parameters:
     ///   - configuration: What the new manager works by; as the last one when nil.
-    ///   - store: Keeps the new manager's records; with what the last launch's `MemoryStore` held when nil.
+    ///   - store: Keeps the new manager's records; a `MemoryStore` with what the last launch's held when nil. ``settle()``
+    ///     does not wait for one with threads of its own.
     ///   - meanwhile: What happens between the two, to exchanges that outlive the process for example.
     /// - Returns: The new manager.
     @discardableResult
@@ -136,7 +137,8 @@ extension TestBench {
     /// - Parameters:
     ///   - seed: Decides what is left: of each write nothing, a part or all, of the changes of names some.
     ///   - configuration: What the new manager works by; as the last one when nil.
-    ///   - store: Keeps the new manager's records; with all that the last launch's `MemoryStore` held when nil.
+    ///   - store: Keeps the new manager's records; a `MemoryStore` with all that the last launch's held when nil.
+    ///     ``settle()`` does not wait for one with threads of its own.
     /// - Returns: The new manager.
     @discardableResult
     public func reboot(
@@ -153,8 +155,8 @@ extension TestBench {
         after last: Launch, _ configuration: SessionConfiguration?, _ store: (any Store)?
     ) -> SessionManager {
         let contents = last.contents
-        let next = Launch(last.parts, configuration ?? last.manager.configuration) {
-            store ?? MemoryStore(contents, lanes: $0)
+        let next = Launch(last.parts, configuration ?? last.manager.configuration) { _ in
+            store ?? MemoryStore(contents)
         }
         launch.withLock { $0 = next }
         return next.manager

@@ -9,10 +9,10 @@ public final class MemoryStore: Store {
     private struct State {
         var values: [String: Data]
         var isClosed = false
+        var outbox: Outbox
     }
 
     private let state: Locked<State>
-    private let outbox: Outbox
 
     /// Makes a store that holds some values.
     public convenience init(_ contents: [String: Data] = [:]) {
@@ -21,8 +21,16 @@ public final class MemoryStore: Store {
 
     /// Makes a store whose completions run on a lane of the factory's.
     package init(_ contents: [String: Data] = [:], lanes: any LaneFactory) {
-        state = Locked(State(values: contents))
-        outbox = Outbox(lanes.makeLane("store"))
+        state = Locked(State(values: contents, outbox: Self.outbox(lanes)))
+    }
+
+    /// Runs the completions of later commits on a lane of another factory's.
+    package func use(_ lanes: any LaneFactory) {
+        state.replace(\.outbox, by: Self.outbox(lanes))
+    }
+
+    private static func outbox(_ lanes: any LaneFactory) -> Outbox {
+        Outbox(lanes.makeLane("store"))
     }
 
     /// What is kept now, with every commit that was made.
@@ -43,9 +51,10 @@ public final class MemoryStore: Store {
         _ changes: [StoreChange], durability: StoreDurability,
         completion: @escaping @Sendable (Result<Void, StoreError>) -> Void
     ) {
-        state.withLock { state in
-            outbox.add(completion, state.isClosed ? .failure(Self.closed) : .success(()))
+        let outbox = state.withLock { state in
+            state.outbox.add(completion, state.isClosed ? .failure(Self.closed) : .success(()))
             if !state.isClosed { for change in changes { state.values.apply(change) } }
+            return state.outbox
         }
         outbox.send()
     }
