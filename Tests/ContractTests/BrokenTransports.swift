@@ -33,6 +33,11 @@ struct Flaw: Sendable, CustomStringConvertible {
                 if event.fault != .canceled { receive(event) }
             }
         },
+        Flaw(description: "says end on a cancellation", clause: .cancelWhileBlocked) { transport in
+            BrokenTransport(transport) { event, receive in receive(event.fault == .canceled ? .end : event) }
+        },
+        Flaw(description: "is not canceled inside receive", clause: .cancelInside) { DeafTransport($0) },
+        Flaw(description: "is not invalidated inside receive", clause: .invalidateInside) { DeafTransport($0) },
         Flaw(description: "does not report after invalidate", clause: .invalidate) { transport in
             BrokenTransport(transport) { event, receive in
                 if event.fault != .unavailable { receive(event) }
@@ -118,6 +123,44 @@ private struct FollowingTransport: Transport {
     func invalidate() {
         transport.invalidate()
     }
+}
+
+/// Does nothing that it is told inside `receive`.
+private struct DeafTransport: Transport {
+    @TaskLocal fileprivate static var isInside = false
+
+    private let transport: ScriptedTransport
+
+    init(_ transport: ScriptedTransport) {
+        self.transport = transport
+    }
+
+    var traits: TransportTraits { transport.traits }
+
+    func begin(
+        _ request: TransportRequest, receive: @escaping @Sendable (TransportEvent) -> Void
+    ) -> any TransportExchange {
+        DeafExchange(transport.begin(request) { event in Self.$isInside.withValue(true) { receive(event) } })
+    }
+
+    func invalidate() {
+        if !Self.isInside { transport.invalidate() }
+    }
+}
+
+private final class DeafExchange: TransportExchange {
+    private let exchange: any TransportExchange
+
+    init(_ exchange: any TransportExchange) {
+        self.exchange = exchange
+    }
+
+    func cancel() {
+        if !DeafTransport.isInside { exchange.cancel() }
+    }
+
+    func pause() { exchange.pause() }
+    func resume() { exchange.resume() }
 }
 
 /// Returns exchanges that are begun together in another order.

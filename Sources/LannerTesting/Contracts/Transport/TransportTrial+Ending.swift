@@ -28,14 +28,14 @@ extension TransportTrial {
     }
 
     func cancelAtOnce() async throws {
-        _ = serve(100_000)
+        let resource = serve(100_000)
         for _ in 0..<20 {
             let witness = witness()
             let (transport, request) = (transport, request())
             try await Arrival.of("The return of `begin` and `cancel`") {
                 transport.begin(request, receive: witness.receive).cancel()
             }
-            expectEnd(try await witness.end(), .canceled, "An exchange that was canceled at once")
+            expectEnd(try await witness.end(), .canceled, resource, "An exchange that was canceled at once")
         }
         try await fence()
     }
@@ -62,37 +62,56 @@ extension TransportTrial {
         _ act: @escaping @Sendable (any Transport, any TransportExchange) -> Void,
         expecting fault: () -> TransportFault
     ) async throws {
-        _ = serve(3_000_000, .hold)
+        let resource = serveLong()
         let begun = Locked<(any TransportExchange)?>(nil)
         let transport = transport
-        let witness = witness { event in
+        let witness = witness(keepsBytes: false) { event in
             guard case .head = event, let exchange = begun.withLock({ $0 }) else { return }
             act(transport, exchange)
         }
         let exchange = try await beginHeld(witness)
         begun.withLock { $0 = exchange }
         release()
-        expectEnd(try await witness.end(), fault(), "An exchange that was ended inside `receive`")
+        expectCut(try await witness.end(), fault(), resource, "An exchange that was ended inside `receive`")
         begun.withLock { $0 = nil }
     }
 
     func cancelWhileBlocked() async throws {
-        _ = serve(3_000_000, .hold)
+        let resource = serveLong()
         let barrier = Barrier()
         defer { barrier.open() }
-        let witness = witness { _ in barrier.hold() }
+        let witness = witness(keepsBytes: false) { _ in barrier.hold() }
         let exchange = try await beginHeld(witness)
         release()
         try await barrier.wait()
         try await Arrival.of("The return of `cancel` while the receiver blocked") { exchange.cancel() }
         barrier.open()
-        expectEnd(try await witness.end(), .canceled, "An exchange that was canceled while its receiver blocked")
+        let what = "An exchange that was canceled while its receiver blocked"
+        expectCut(try await witness.end(), .canceled, resource, what)
         try await fence()
     }
 
-    /// The end may have been on its way already.
-    private func expectEnd(_ record: Record, _ fault: TransportFault, _ what: String) {
-        expect(record.isComplete || record.fault == fault, "\(what) ended with \(record.ending).")
+    /// The end may have been on its way already, with the whole body.
+    private func expectEnd(
+        _ record: Record, _ fault: TransportFault, _ resource: LoopbackServer.Resource, _ what: String
+    ) {
+        if record.isComplete {
+            expect(record, resource.bytes, what)
+        } else {
+            expect(record, failed: [fault], beginning: resource.bytes, what)
+        }
+    }
+
+    /// More than can be on its way in pieces; a file may come as a whole.
+    private func serveLong() -> LoopbackServer.Resource {
+        serve(deliversFile ? 3_000_000 : 64 << 20, .hold)
+    }
+
+    /// Of what is so long the end cannot have been on its way.
+    private func expectCut(
+        _ record: Record, _ fault: TransportFault, _ resource: LoopbackServer.Resource, _ what: String
+    ) {
+        if deliversFile { expectEnd(record, fault, resource, what) } else { expect(record, failed: [fault], what) }
     }
 
     func cancelAfterEnd() async throws {
