@@ -50,7 +50,7 @@ extension TransportContract {
         case target = "target as given"
         /// The server sees the header fields as they were given.
         case fields = "fields as given"
-        /// No other header fields are added.
+        /// No header field is added that would change the answer.
         case ownFields = "no fields of its own"
         /// A range is asked for, and answered, as it is.
         case range = "ranges"
@@ -135,7 +135,7 @@ extension TransportContract.Clause {
         case .cookie: "stores no cookie"
         case .target: "a transport sends the request as it is given"
         case .fields: "Every header field to send, `Range` and `Accept-Encoding` included."
-        case .ownFields: "it adds no header field of its own but what its protocol demands"
+        case .ownFields: "it adds no header field of its own that would change the answer"
         case .range: "Redirects, retries, ranges and validators … are the manager's, once, for all transports"
         case .cancelBeforeHead, .cancelInBody, .cancelAtOnce:
             "also after `cancel()` (then `failure` with `canceled`, unless the end was already on its way)"

@@ -71,7 +71,7 @@ extension TransportTrial {
         }
     }
 
-    /// Names that would change what is answered.
+    /// Fields that would change the answer.
     private static let unasked = [
         "Authorization", "Cookie", "If-Match", "If-Modified-Since", "If-None-Match", "If-Range", "If-Unmodified-Since",
         "Origin", "Range", "Referer", "TE",
