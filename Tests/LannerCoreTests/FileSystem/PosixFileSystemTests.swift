@@ -300,6 +300,7 @@ import Testing
     /// As the last one to use a directory does.
     @Test func aLockFileMayBeRemovedByItsOwner() {
         let owners = Locked(0)
+        let taken = Locked(0)
         DispatchQueue.concurrentPerform(iterations: 8) { _ in
             for _ in 0..<2000 {
                 guard let lock = try? disk.lock(place("lock")) else { continue }
@@ -307,11 +308,13 @@ import Testing
                     owners.withLock {
                         $0 += 1; return $0
                     } == 1)
+                taken.withLock { $0 += 1 }
                 owners.withLock { $0 -= 1 }
                 try? disk.remove(place("lock"))
                 lock.release()
             }
         }
+        #expect(taken.withLock { $0 } > 0)
     }
 
     @Test func knowsTheMachine() throws {
