@@ -6,6 +6,7 @@ extension Download {
         guard case .waiting(.slot) = state else { return }
         attempt += 1
         link.isFresh = false
+        goesOnWithOldURL = false
         if isPublished { return publishAgain(Publishing(step: .moving, total: total ?? 0), &context) }
         renewMirrors(&context)
         if isOfOtherURL { tieToURL(&context) }
@@ -74,7 +75,7 @@ extension Download {
         wasResumed = false
         isUnproven = false
         isTiedByDigest = false
-        isOfOtherURL = false
+        isOfOtherURL = goesOnWithOldURL
         if isLoss { tell(.progress(completed: 0, total: nil), &context) }
         record(.status, &context)
     }

@@ -61,7 +61,7 @@ extension Download {
         (link.expires, link.refusal) = (nil, nil)
         switch state {
         case .waiting, .suspended, .failed: isOfOtherURL = isOfOtherURL || completed > 0 || version != nil
-        case .opening, .transferring, .verifying, .pausing: isOfOtherURL = true
+        case .opening, .transferring, .verifying, .pausing: (isOfOtherURL, goesOnWithOldURL) = (true, true)
         case .publishing, .succeeded: break
         }
     }

@@ -42,6 +42,8 @@ package struct Download: Sendable {
     package internal(set) var isTiedByDigest = false
     /// Whether bytes in hand may come from another URL than the one it has now.
     package internal(set) var isOfOtherURL: Bool
+    /// Whether it was given another URL during this attempt, whose bytes are all of the one it began with.
+    var goesOnWithOldURL = false
     /// How often in a row a file that came in one piece had another digest.
     var mismatches = 0
     /// How often each piece was wrong, by its first position.

@@ -291,4 +291,21 @@ private struct Lists {
         #expect(end.records.last?.isOfOtherURL == true)
         #expect(bench.verb(.start).restarts == [.otherURL])
     }
+
+    /// It may start over meanwhile, and so give up the bytes that it had: those that follow are of the old URL as well.
+    @Test("N-05: an attempt that starts over goes on with the old URL") func anotherURLBeforeItStartsOver() {
+        var bench = Bench.requesting(saved: .holding(0..<100))
+        bench.feed(.readdress(bench.id, HostID(1)))
+        #expect(bench.feed(.exchange(bench.id, 1, .head(.file()))).restarts == [.rangesNotServed])
+        bench.feed(.file(bench.id, 2, .wrote(0..<500)))
+        bench.verb(.suspend)
+        #expect(bench.closed(2, 0..<500).records.last?.isOfOtherURL == true)
+        #expect(bench.verb(.start).restarts == [.otherURL])
+        // From then on it is the new one's.
+        bench.opened(3)
+        bench.feed(.exchange(bench.id, 2, .head(.file())))
+        bench.feed(.file(bench.id, 3, .wrote(0..<500)))
+        bench.verb(.suspend)
+        #expect(bench.closed(3, 0..<500).records.last?.isOfOtherURL == false)
+    }
 }
