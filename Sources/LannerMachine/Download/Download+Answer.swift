@@ -85,11 +85,9 @@ extension Download {
         guard mayGoOn(after: body, context.settings.delivery) else {
             return startOver(.cannotResume, plain: true, &context)
         }
-        if exchange.ask.rung == .digestOnly {
-            isTiedByDigest = true
-            // On record, too: with validators nobody would know after a relaunch.
-            self.version = self.version?.withoutValidators
-        }
+        if exchange.ask.rung == .digestOnly { isTiedByDigest = true }
+        // On record, too: with validators, also those of a later answer, nobody would know after a relaunch.
+        if isTiedByDigest { self.version = self.version?.withoutValidators }
         accept(exchange, body, &context)
     }
 

@@ -41,6 +41,20 @@ import Testing
         #expect(bench.feed(.file(bench.id, 1, .verified(.sizeOnly))).restarts == [.cannotResume])
     }
 
+    /// Bytes that only a digest ties to the others are of no version by its tag: not by a later answer's, either.
+    @Test func theTagDoesNotComeBack() throws {
+        var (bench, _) = asking(hasDigest: true, connections: 3)
+        bench.feed(.exchange(bench.id, 2, .head(.part(half, of: Self.total, tag: "\"b\""))))
+        bench.feed(.exchange(bench.id, 3, .head(.part(25 << 20..<50 << 20, of: Self.total))))
+        bench.feed(.file(bench.id, 1, .wrote(half)))
+        bench.verb(.suspend)
+        let record = try #require(bench.closed(1, half).records.last)
+        #expect(record.version?.total == Self.total && record.version?.entityTag == nil)
+        // Without a digest nothing ties them to what is still to come.
+        var later = Bench.resting(saved: record)
+        #expect(later.verb(.start).restarts == [.cannotResume])
+    }
+
     private static let second: Range<Int64> = 52_428_800..<104_857_600
     private static let others: [ResponseHead] = [
         .part(second, of: total, tag: "\"b\""), .part(second, of: total, tag: nil),
