@@ -207,7 +207,7 @@ extension Download {
             // Where to last is not told: a location may hold credentials.
             let failure = DownloadFailure(
                 .redirect, "The server redirected more than \(Pace.redirects) times in a row.")
-            return retryOrFail(failure, retryAfter: nil, &context)
+            return retryOrFail(failure, retryAfter: nil, at: exchange.ask.source, &context)
         }
         // Resume data go where they lead: elsewhere only another request gets.
         if exchange.ask.resumeData != nil { return startOver(.cannotResume, plain: true, &context) }
@@ -256,6 +256,6 @@ extension Download {
         if exchange.ask.resumeData != nil, failure.reason.maySpeakOfResumeData {
             return startOver(.cannotResume, plain: true, &context)
         }
-        retryOrFail(failure, retryAfter: retryAfter, &context)
+        retryOrFail(failure, retryAfter: retryAfter, at: exchange.ask.source, &context)
     }
 }

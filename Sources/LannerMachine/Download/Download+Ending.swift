@@ -179,15 +179,17 @@ extension Download {
     // MARK: Failure
 
     /// A failure that may pass is tried again after a while; another ends the download. The want of a network is none,
-    /// where somebody tells when it is back.
+    /// where somebody tells when it is back. Unless it is said where it failed, that is where the attempt began.
     mutating func retryOrFail(
-        _ failure: DownloadFailure, retryAfter: Duration?, over: ExchangeNumber? = nil, _ context: inout Context
+        _ failure: DownloadFailure, retryAfter: Duration?, at source: Source? = nil, over: ExchangeNumber? = nil,
+        _ context: inout Context
     ) {
         if context.isNetworkWatched, failure.reason.isWantOfNetwork {
             tell(.retrying(failure, at: context.now + Pace.networkWait), &context)
             return close(for: .wait(.network), [], over: over, &context)
         }
-        guard let failure = goElsewhere(after: failure, over: over, &context) else { return }
+        let source = source ?? mirrors.main
+        guard let failure = goElsewhere(after: failure, at: source, over: over, &context) else { return }
         failures += 1
         let decision = context.settings.retry.decide(
             failure, failures: failures, retryAfter: retryAfter, random: context.random.next())

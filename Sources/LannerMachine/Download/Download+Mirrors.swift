@@ -29,17 +29,18 @@ extension Download {
     var isOfMirror: Bool { mirrors.ofVersion != 0 && completed > 0 }
 
     /// Goes to another place after a failure, one that has not failed since the last failure that counted: that is no
-    /// retry. Else returns what counts: where one of the places may do better, its failure.
+    /// retry. A place beside the one where the attempt began is only left. Else returns what counts: where one of the places
+    /// may do better, its failure.
     mutating func goElsewhere(
-        after failure: DownloadFailure, over: ExchangeNumber? = nil, _ context: inout Context
+        after failure: DownloadFailure, at source: Source, over: ExchangeNumber? = nil, _ context: inout Context
     ) -> DownloadFailure? {
         guard mayGoElsewhere(context.settings), failure.reason.isOfPlace else { return failure }
         if failure.reason.isWorthRetrying {
-            mirrors.fail(mirrors.main, failure)
+            mirrors.fail(source, failure)
         } else {
-            mirrors.drop(mirrors.main)
+            mirrors.drop(source)
         }
-        if beginElsewhere(context.settings) {
+        if source != mirrors.main || beginElsewhere(context.settings) {
             tell(.retrying(failure, at: context.now), &context)
             close(for: .restart, [], over: over, &context)
             return nil

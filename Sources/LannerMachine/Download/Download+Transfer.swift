@@ -57,7 +57,7 @@ extension Download {
         if exchange.isLeaving { return ignore(.late("ended"), &context) }
         guard let body = exchange.body, case .transferring(var transfer) = state else {
             let failure = DownloadFailure(.transport(.malformedResponse), "The answer ended without a header.")
-            return exchangeOver(failure, over: number, &context)
+            return exchangeOver(failure, at: exchange.ask.source, over: number, &context)
         }
         let received = max(0, received)
         let index = transfer.exchanges.firstIndex { $0.number == number }
@@ -71,19 +71,20 @@ extension Download {
         }
         transfer.exchanges.removeAll { $0.number == number }
         state = .transferring(transfer)
-        bodyEnded(body, received, wasResumed: exchange.ask.resumeData != nil, &context)
+        bodyEnded(body, received, exchange.ask, &context)
     }
 
     private mutating func bodyEnded(
-        _ body: Range<Int64>, _ received: Int64, wasResumed: Bool, _ context: inout Context
+        _ body: Range<Int64>, _ received: Int64, _ ask: Ask, _ context: inout Context
     ) {
         if total == nil { learnEnd(body.lowerBound.addingClamped(received), &context) }
         let missing = min(total ?? .max, body.upperBound) - body.lowerBound - received
         if missing > 0 {
             // Where the transport has put two answers together that do not meet, what follows is out of place.
-            if wasResumed { return startOver(.cannotResume, plain: true, &context) }
+            if ask.resumeData != nil { return startOver(.cannotResume, plain: true, &context) }
             return exchangeOver(
-                DownloadFailure(.transport(.lengthMismatch), "The answer ended \(missing) bytes early."), &context)
+                DownloadFailure(.transport(.lengthMismatch), "The answer ended \(missing) bytes early."),
+                at: ask.source, &context)
         }
         isUnproven = false
         stopNeedless(&context)
@@ -117,12 +118,12 @@ extension Download {
             return startOver(.cannotResume, plain: true, &context)
         }
         if isBesideOthers(number, context), !failure.reason.isOfDisk { return lose(number, &context) }
-        exchangeOver(failure, over: number, &context)
+        exchangeOver(failure, at: exchange.ask.source, over: number, &context)
     }
 
     /// One exchange ended badly: the attempt is over, unless all bytes are there anyway.
     private mutating func exchangeOver(
-        _ failure: DownloadFailure, over number: ExchangeNumber? = nil, _ context: inout Context
+        _ failure: DownloadFailure, at source: Source?, over number: ExchangeNumber? = nil, _ context: inout Context
     ) {
         if let total, isComplete, !isUnproven, case .transferring = state {
             stopAll(except: number, keepBytes: true, &context)
@@ -131,7 +132,7 @@ extension Download {
         if let time = diskWait(failure, context) {
             return close(for: .wait(.disk(until: time)), [], over: number, &context)
         }
-        retryOrFail(failure, retryAfter: nil, over: number, &context)
+        retryOrFail(failure, retryAfter: nil, at: source, over: number, &context)
     }
 
     // MARK: Slices
@@ -224,7 +225,7 @@ extension Download {
 
     private mutating func tick(_ transfer: Transfer, _ context: inout Context) {
         if let failure = tooSlow(transfer, context) {
-            return exchangeOver(failure, &context)
+            return exchangeOver(failure, at: transfer.onlySource, &context)
         }
         var transfer = transfer
         perform(.flush, &context)
@@ -300,6 +301,12 @@ extension Transfer {
         received = received.addingClamped(count - exchange.received)
         lastAdvance = now
         return true
+    }
+
+    /// The one place that requests are out to; nil when there are several.
+    var onlySource: Source? {
+        let source = exchanges.first?.ask.source
+        return exchanges.allSatisfy { $0.ask.source == source } ? source : nil
     }
 
     /// Positions that are written, or that an exchange brings or was asked for.

@@ -94,6 +94,34 @@ import Testing
         }
     }
 
+    @Test(arguments: [
+        ExchangeEvent.failed(DownloadFailure(.transport(.secureConnectionFailed), "")),
+        .failed(DownloadFailure(.transport(.connectionLost), "")), .head(ResponseHead(status: 503)),
+    ])
+    func theLastExchangeOfAMirrorIsNoFaultOfTheURL(event: ExchangeEvent) {
+        let settings = Settings().with { ($0.connections, $0.firstConnections, $0.smallestPiece) = (3, 3, 20 << 20) }
+        var bench = Bench.requesting(settings, mirrors: 1)
+        bench.feed(.exchange(bench.id, 1, .head(.large())))
+        bench.feed(.exchange(bench.id, 3, .head(.part(25 << 20..<50 << 20, of: Self.total))))
+        bench.feed(.file(bench.id, 1, .wrote(0..<50 << 20)))
+        for number in [ExchangeNumber(1), 3] {
+            bench.feed(.exchange(bench.id, number, .ended(received: 25 << 20)))
+        }
+        #expect(bench.transfer?.exchanges.map(\.ask.source) == [1])
+        bench.feed(.exchange(bench.id, 2, event))
+        #expect(bench.reopened(2, 0..<50 << 20).map(\.source) == [0])
+    }
+
+    @Test func theSilenceOfAMirrorIsNoFaultOfTheURL() {
+        var (bench, _) = asking()
+        bench.feed(.exchange(bench.id, 2, .head(.part(half, of: Self.total))))
+        bench.feed(.file(bench.id, 1, .wrote(0..<50 << 20)))
+        bench.feed(.exchange(bench.id, 1, .ended(received: 50 << 20)))
+        #expect(bench.transfer?.exchanges.map(\.ask.source) == [1])
+        bench.pass(bench.settings.watchdog.silence)
+        #expect(bench.reopened(2, 0..<50 << 20).map(\.source) == [0])
+    }
+
     @Test func eachPlaceIsAskedBeforeOneIsAskedTwice() {
         let (bench, _) = asking(mirrors: 2, connections: 4)
         let sources = bench.transfer?.exchanges.map(\.ask.source) ?? []
