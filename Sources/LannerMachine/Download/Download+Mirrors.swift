@@ -80,9 +80,10 @@ extension Download {
     }
 
     /// Where the next of several exchanges goes: to a place that nobody is asked at, else to the one that brings most over
-    /// each.
+    /// each. A piece that was wrong is asked for where the attempt began: that is what is left when it stays so.
     func nextAsk(for piece: Range<Int64>, _ transfer: Transfer, _ context: Context) -> Ask? {
-        let usable = mirrors.count == 0 ? [mirrors.main] : mirrors.usable
+        let isOfOne = mirrors.count == 0 || pieceFailures.keys.contains { $0.overlaps(piece) }
+        let usable = isOfOne ? [mirrors.main] : mirrors.usable
         let asks = usable.compactMap { ask(for: piece, context.settings.delivery, at: $0) }
         return asks.max {
             transfer.worth(of: $0.source, at: context.now) < transfer.worth(of: $1.source, at: context.now)

@@ -36,8 +36,8 @@ extension Download {
     }
 
     private mutating func fetchAgain(_ piece: Range<Int64>, _ context: inout Context) {
-        let tries = pieceFailures[piece.lowerBound, default: 0] + 1
-        pieceFailures[piece.lowerBound] = tries
+        let tries = pieceFailures[piece, default: 0] + 1
+        pieceFailures[piece] = tries
         let detail =
             "The bytes from \(piece.lowerBound) to \(piece.upperBound - 1) do not have the checksum of their piece; check the "
             + "checksums, or download again."

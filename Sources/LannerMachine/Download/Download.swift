@@ -46,8 +46,8 @@ package struct Download: Sendable {
     var goesOnWithOldURL = false
     /// How often in a row a file that came in one piece had another digest.
     var mismatches = 0
-    /// How often each piece was wrong, by its first position.
-    var pieceFailures: [Int64: Int] = [:]
+    /// How often each piece was wrong.
+    var pieceFailures: [Range<Int64>: Int] = [:]
     /// Whether bytes in hand were on record before the pieces they are compared with were.
     var isOlderThanPieces = false
     var link: HeldLink

@@ -94,6 +94,18 @@ import Testing
         }
     }
 
+    /// A piece that is wrong may be so at the place that brought it.
+    @Test func aPieceThatWasWrongIsAskedForWhereTheAttemptBegan() {
+        let settings = Settings().with { ($0.connections, $0.firstConnections) = (2, 2) }
+        var bench = Bench.requesting(settings, hasDigest: true, mirrors: 1)
+        bench.feed(.exchange(bench.id, 1, .head(.large())))
+        bench.feed(.exchange(bench.id, 2, .head(.part(half, of: Self.total))))
+        bench.feed(.file(bench.id, 1, .wrote(half)))
+        bench.feed(.exchange(bench.id, 2, .ended(received: 50 << 20)))
+        let asks = bench.feed(.file(bench.id, 1, .damaged(50 << 20..<51 << 20))).asks
+        #expect(asks.map(\.source) == [0] && asks.map(\.range) == [50 << 20..<51 << 20])
+    }
+
     @Test(arguments: [
         ExchangeEvent.failed(DownloadFailure(.transport(.secureConnectionFailed), "")),
         .failed(DownloadFailure(.transport(.connectionLost), "")), .head(ResponseHead(status: 503)),
