@@ -26,9 +26,9 @@ public struct DownloadRequest: Sendable {
     /// A mirror is asked when the URL, or the mirror before, has failed, and, where several connections are worth it
     /// (``SessionConfiguration/maxConnectionsPerDownload``), for parts of the file beside it, the faster the more. What is
     /// there already only goes on from another place where that tells the same strong entity tag and the same size
-    /// (RFC 9110, 8.8.3), or where a ``checksum`` decides at the end. A mirror that has another file is not asked again. Of
-    /// ``headers`` a mirror gets those that would go along with a redirect to it. Transports whose exchanges outlive the
-    /// process use none.
+    /// (RFC 9110, 8.8.3), or where a ``checksum`` decides at the end. A mirror that has another file is not asked again,
+    /// unless the download would fail otherwise: then it begins anew there. Of ``headers`` a mirror gets those that would go
+    /// along with a redirect to it. Transports whose exchanges outlive the process use none.
     public var mirrors: [any URLConvertible]?
 
     /// What the task is known by, one task a key in each context; the text of the URL when nil.

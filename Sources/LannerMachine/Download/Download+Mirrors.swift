@@ -1,6 +1,6 @@
 // Several places that are said to have one file. Its version is the one that the first answer tells; another place may
 // bring parts of that where it tells the same strong tag and size, or where a digest decides at the end. A place with
-// another version is dropped.
+// another version is left, and begun with only when no other goes on.
 
 extension Download {
     /// Whether a place may be asked for what is missing.
@@ -51,6 +51,23 @@ extension Download {
         return counting
     }
 
+    /// Begins anew at another place when the download would fail: where another version is; or, once the present place is
+    /// of no use, where the one in hand cannot be asked for. Not often: each time a place is dropped. False when there is none.
+    mutating func beginAnew(
+        after failure: DownloadFailure, over: ExchangeNumber?, _ context: inout Context
+    ) -> Bool {
+        guard mayGoElsewhere(context.settings), failure.reason.isOfPlace else { return false }
+        let others = mirrors.others
+        let unproven = failure.reason.isWorthRetrying ? [] : mirrors.usable
+        guard let next = (others + unproven).first(where: { $0 != mirrors.main }) else { return false }
+        mirrors.beginAnew(at: next)
+        failures = 0
+        tell(.retrying(failure, at: context.now), &context)
+        cancelAsking(&context)
+        startOver(others.contains(next) ? .contentChanged : .cannotResume, over: over, &context)
+        return true
+    }
+
     /// Goes to another place, of which nothing bad is known, after the whole file of the present one was wrong; false when
     /// there is none.
     mutating func leaveWrongFile(_ settings: Settings) -> Bool {
@@ -74,7 +91,7 @@ extension Download {
 
     /// An answer from elsewhere that does not continue what is there: the place has another file, and what is there stays.
     mutating func leaveMirror(_ exchange: Exchange, _ context: inout Context) {
-        mirrors.drop(exchange.ask.source)
+        mirrors.differ(exchange.ask.source)
         mirrors.begin(at: mirrors.ofVersion)
         close(for: .restart, [], &context)
     }
@@ -93,7 +110,7 @@ extension Download {
     /// Whether an exchange that came to nothing is the fault of a mirror; then that is not asked again.
     mutating func blameMirror(_ exchange: Exchange, isOther: Bool) -> Bool {
         guard exchange.ask.source != mirrors.main, exchange.received == 0 else { return false }
-        if isOther { mirrors.drop(exchange.ask.source) } else { mirrors.fail(exchange.ask.source) }
+        if isOther { mirrors.differ(exchange.ask.source) } else { mirrors.fail(exchange.ask.source) }
         return true
     }
 }

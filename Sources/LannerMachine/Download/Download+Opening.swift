@@ -159,9 +159,11 @@ extension Download {
         perform(.begin(exchange.number, ask), &context)
     }
 
-    /// Begins the file anew with a new request; the attempt goes on.
-    mutating func startOver(_ reason: RestartReason, plain: Bool = false, _ context: inout Context) {
-        stopAll(keepBytes: false, &context)
+    /// Begins the file anew with a new request; the attempt goes on. `over` is no longer under way.
+    mutating func startOver(
+        _ reason: RestartReason, plain: Bool = false, over: ExchangeNumber? = nil, _ context: inout Context
+    ) {
+        stopAll(except: over, keepBytes: false, &context)
         // What it leaves now comes too late.
         carried.exchange = nil
         giveUpBytes(reason, &context)

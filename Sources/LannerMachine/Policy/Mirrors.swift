@@ -15,6 +15,8 @@ package struct Mirrors: Sendable, Hashable {
     /// Places that are of no use, and places that have failed since the last failure that counted, but may do better.
     private var dropped: UInt64 = 0
     private var failed: UInt64 = 0
+    /// Places that have another version than the one in hand.
+    private var different: UInt64 = 0
     /// The last failure of those.
     @Apart package private(set) var passing: DownloadFailure?
 
@@ -26,10 +28,16 @@ package struct Mirrors: Sendable, Hashable {
     }
 
     /// The places of which nothing bad is known, the own URL first.
-    package var usable: [Source] { (0...count).filter { (dropped | failed) & $0.bit == 0 } }
+    package var usable: [Source] { (0...count).filter { (dropped | failed | different) & $0.bit == 0 } }
+
+    /// The places that have another version, and are of use otherwise.
+    package var others: [Source] { (0...count).filter { different & ~dropped & $0.bit != 0 } }
 
     /// The place does not have the file that is wanted.
     package mutating func drop(_ source: Source) { dropped |= source.bit }
+
+    /// The place has another version than the one in hand.
+    package mutating func differ(_ source: Source) { different |= source.bit }
 
     /// Nothing comes from there now.
     package mutating func fail(_ source: Source, _ failure: DownloadFailure? = nil) {
@@ -39,6 +47,13 @@ package struct Mirrors: Sendable, Hashable {
 
     /// An attempt begins there.
     package mutating func begin(at source: Source) { main = source }
+
+    /// An attempt begins there, with whatever version that has, since where it began before is of no use any more.
+    package mutating func beginAnew(at source: Source) {
+        drop(main)
+        different = 0
+        main = source
+    }
 
     /// The version in hand is the one that was told there.
     package mutating func learn(from source: Source) { ofVersion = source }

@@ -263,6 +263,53 @@ import Testing
         #expect(asks.first?.isElsewhere == (asks.first?.source == 0))
     }
 
+    /// No place goes on with what is held: better another version than none.
+    @Test func theVersionOfTheURLIsTakenWhenThatOfAMirrorIsGone() {
+        var bench = begunByAMirror()
+        bench.feed(.exchange(bench.id, 2, .failed(lost)))
+        bench.closed(2, 0..<400)
+        bench.pass(.seconds(100))
+        bench.opened(3, 0..<400)
+        bench.feed(.exchange(bench.id, 3, .head(.file(tag: "\"b\""))))
+        #expect(bench.reopened(4, 0..<400).map(\.source) == [1])
+        let end = bench.feed(.exchange(bench.id, 4, .head(ResponseHead(status: 404))))
+        #expect(end.restarts == [.contentChanged])
+        #expect(bench.opened(5).asks == [.whole])
+        // Once: where that is gone, too, it is a failure.
+        bench.feed(.exchange(bench.id, 5, .head(ResponseHead(status: 404))))
+        bench.closed(5)
+        #expect(bench.phase == .failed(DownloadFailure(.status(404), "The server answered with status 404.")))
+    }
+
+    @Test func anotherVersionIsTakenOnceTheRetriesAreOver() {
+        let settings = Settings().with { $0.retry = .never }
+        var bench = Bench.transferring(settings, mirrors: 1)
+        bench.feed(.file(bench.id, 1, .wrote(0..<400)))
+        bench.feed(.exchange(bench.id, 1, .failed(lost)))
+        _ = bench.reopened(2, 0..<400)
+        bench.feed(.exchange(bench.id, 2, .head(.file(tag: "\"b\""))))
+        #expect(bench.reopened(3, 0..<400).map(\.source) == [0])
+        #expect(bench.feed(.exchange(bench.id, 3, .failed(lost))).restarts == [.contentChanged])
+        #expect(bench.opened(4).asks == [.whole.at(1)])
+    }
+
+    /// A weak tag says nothing at another place.
+    @Test func whatCannotBeAskedForElsewhereIsGivenUpOnlyWhenItsPlaceIsGone() {
+        let settings = Settings().with { $0.retry = .never }
+        for isGone in [false, true] {
+            var bench = Bench.transferring(settings, mirrors: 1, head: .file(tag: "W/\"a\""))
+            bench.feed(.file(bench.id, 1, .wrote(0..<400)))
+            bench.feed(.exchange(bench.id, 1, .failed(lost)))
+            bench.closed(1, 0..<400)
+            #expect(bench.phase == .failed(lost))
+            bench.verb(.start)
+            bench.opened(2, 0..<400)
+            let failure = isGone ? ExchangeEvent.head(ResponseHead(status: 410)) : .failed(lost)
+            #expect(bench.feed(.exchange(bench.id, 2, failure)).restarts == (isGone ? [.cannotResume] : []))
+            if isGone { #expect(bench.opened(3).asks == [.whole.at(1)]) }
+        }
+    }
+
     @Test func aMirrorOfWrongBytesIsLeftForAnother() {
         var bench = Bench.requesting(hasDigest: true, mirrors: 1)
         bench.feed(.exchange(bench.id, 1, .head(.file())))
