@@ -40,7 +40,7 @@ extension Download {
         } else {
             mirrors.drop(source)
         }
-        if source != mirrors.main || beginElsewhere(context.settings) {
+        if source != mirrors.main || beginElsewhere(after: failure, context.settings) {
             tell(.retrying(failure, at: context.now), &context)
             close(for: .restart, [], over: over, &context)
             return nil
@@ -81,6 +81,14 @@ extension Download {
     /// What outlives the process is taken up as what was asked of the URL, so that nothing else is asked there.
     private func mayGoElsewhere(_ settings: Settings) -> Bool {
         mirrors.count > 0 && !settings.watchdog.leavesExchanges
+    }
+
+    /// What failed beside others only may do alone, once no place is left.
+    private mutating func beginElsewhere(after failure: DownloadFailure, _ settings: Settings) -> Bool {
+        if beginElsewhere(settings) { return true }
+        guard !failure.reason.isWorthRetrying, mirrors.passing == nil else { return false }
+        mirrors.forgetFailures()
+        return beginElsewhere(settings)
     }
 
     private mutating func beginElsewhere(_ settings: Settings) -> Bool {

@@ -184,6 +184,23 @@ import Testing
         #expect(bench.phase != .running)
     }
 
+    /// What it failed at was another connection; alone it may do.
+    @Test func oneThatFailedBesideTheURLIsAskedWhenThatIsGone() {
+        var (bench, _) = asking()
+        bench.feed(.exchange(bench.id, 2, .failed(lost)))
+        bench.feed(.file(bench.id, 1, .wrote(0..<1 << 20)))
+        bench.feed(.network(available: false))
+        bench.closed(1, 0..<1 << 20)
+        bench.feed(.network(available: true))
+        #expect(bench.opened(2, 0..<1 << 20).asks.map(\.source) == [0])
+        bench.feed(.exchange(bench.id, 4, .head(ResponseHead(status: 404))))
+        #expect(bench.reopened(3, 0..<1 << 20).map(\.source) == [1])
+        // Once.
+        bench.feed(.exchange(bench.id, 5, .head(ResponseHead(status: 404))))
+        bench.closed(3, 0..<1 << 20)
+        #expect(bench.phase == .failed(DownloadFailure(.status(404), "The server answered with status 404.")))
+    }
+
     @Test func withoutNetworkNoMirrorIsAsked() {
         var bench = Bench.requesting(mirrors: 1)
         bench.feed(.exchange(bench.id, 1, .failed(DownloadFailure(.transport(.notConnected), ""))))
