@@ -62,7 +62,9 @@ extension Download {
         _ exchange: Exchange, _ version: Version, _ body: Range<Int64>, _ context: inout Context
     ) {
         guard case .transferring(var transfer) = state else { return }
-        guard maySplit(transfer), exchange.ask.rung != .digestOnly || hasDigest else {
+        // A server's digest is that of its own file, and says nothing of another place's.
+        let isDecided = exchange.ask.isElsewhere ? hasDigest : isDecidedByDigest
+        guard maySplit(transfer), exchange.ask.rung != .digestOnly || isDecided else {
             return refuse(exchange, nil, &context)
         }
         let isLate = transfer.arrived(besides: written).contains(body.lowerBound..<body.lowerBound + 1)

@@ -338,6 +338,18 @@ import Testing
         #expect(bench.phase == .running)
     }
 
+    @Test func theDigestOfAServerTiesParts() {
+        let settings = Settings().with { ($0.connections, $0.firstConnections) = (2, 2) }
+        let digest = "sha-256=:BwcHBwcHBwcHBwcHBwcHBwcHBwcHBwcHBwcHBwcHBwc=:"
+        var bench = Bench.requesting(settings)
+        let head = ResponseHead.large(tag: nil).with("Repr-Digest", digest)
+        let asks = bench.feed(.exchange(bench.id, 1, .head(head))).asks
+        #expect(asks.map(\.rung) == [.digestOnly])
+        let half = 50 * megabyte..<100 * megabyte
+        let actions = bench.feed(.exchange(bench.id, 2, .head(.part(half, of: 100 * megabyte, tag: nil))))
+        #expect(actions.contains(.transport(bench.id, .accept(2, half))))
+    }
+
     @Test func aRedirectIsFollowed() {
         var line = Line()
         let second = line.toSecond()
