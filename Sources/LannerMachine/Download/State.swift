@@ -6,7 +6,8 @@ package enum State: Sendable, Equatable {
     /// Who waits for a slot is given none while there is no network. `network` is for a download whose transport found
     /// none that it may use, though there should be one: it is tried again when that changes, or after a while.
     ///
-    /// Exits: `opening` (admitted), `suspended`, `pausing` (cancel, remove).
+    /// Exits: `opening` (admitted), `publishing` (admitted, the file having been moved before), `suspended`, `pausing`
+    /// (cancel, remove).
     case waiting(Wait)
 
     /// Holds a slot; the partial file is being opened, then another link asked for if need be, then the first request is
@@ -32,15 +33,16 @@ package enum State: Sendable, Equatable {
     /// are to be fetched again; else, as nothing more is wanted of the server, only the part of it that is its list's and its
     /// host's: the rest waits for the device, which does it for many at once.
     ///
-    /// Exits: `publishing` (as it should be), `opening` (from zero, when bytes of an earlier attempt may be to blame),
-    /// `pausing` (a verb, a failure, a mismatch).
+    /// Exits: `publishing` (as it should be), `transferring` (a piece is wrong), `opening` (from zero, when bytes of an
+    /// earlier attempt may be to blame), `pausing` (a verb, a failure, a mismatch).
     case verifying(Verifying)
 
     /// The file is being recorded, moved, and recorded again. Holds only the part of a slot that is its list's and its host's.
     /// No verb stops it; what was asked meanwhile is done afterwards.
     ///
-    /// Exits: `succeeded`, `pausing` (cancel or remove asked meanwhile), `waiting` (no space to move it to, or it was moved
-    /// and is gone before it was recorded), `failed`.
+    /// Exits: `succeeded`, `pausing` (cancel or remove asked meanwhile, or the first record failed), `waiting` (no space to
+    /// move it to, or it was moved and is gone before it was recorded), `suspended` (the same, suspend asked meanwhile),
+    /// `failed`.
     indirect case publishing(Publishing)
 
     /// Stopped by the user, or found so at launch; the bytes are kept.
@@ -55,7 +57,7 @@ package enum State: Sendable, Equatable {
 
     /// The file is verified, in its place, and recorded.
     ///
-    /// Exits: `pausing` (remove).
+    /// Exits: `waiting` (downloaded again), `pausing` (remove).
     case succeeded
 }
 

@@ -1,8 +1,8 @@
 /// When a download that failed is tried again.
 ///
-/// Failures count in a row: the count starts again at 0 as soon as bytes have been gained. The n-th retry waits
-/// `baseDelay` × 2ⁿ⁻¹, at most `maximumDelay`; the later half of that is random, so that many clients which failed at
-/// once do not come back at once. Values that make no sense (negative, or the base above the maximum) are moved to
+/// Failures count in a row: the count starts again at 0 as soon as more bytes are held than ever before. The n-th retry
+/// waits `baseDelay` × 2ⁿ⁻¹, at most `maximumDelay`; the later half of that is random, so that many clients which failed
+/// at once do not come back at once. Values that make no sense (negative, or the base above the maximum) are moved to
 /// the nearest that do.
 public struct RetryPolicy: Sendable, Hashable {
     /// How many retries may follow each other without a byte gained; nil for any number, 0 for none.
