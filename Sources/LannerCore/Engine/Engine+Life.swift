@@ -85,6 +85,8 @@ extension Engine {
 
     private func restoredJob(_ record: DownloadRecord) -> Job? {
         guard let url = URL(string: record.url) else { return nil }
+        var record = record
+        record.place = FilePlace(record.place, in: cache)
         var saved = record.saved(in: boot)
         let digest = record.digest.flatMap { try? Checksum.Digest(parsing: $0) }
         let serverDigest = saved.version?.digest.flatMap { Checksum.Digest($0) }

@@ -1,8 +1,10 @@
 import Foundation
 
 /// Where a finished file goes: a name in the cache's directory of finished files, or in one that the caller chose.
+///
+/// A file has one place, however its path was given.
 struct FilePlace: Sendable, CustomStringConvertible {
-    /// Nil for the cache's own; relative to that one, or absolute, in one that the cache allows.
+    /// Nil for the cache's own; relative to that one when it is below it; else absolute, in one that the cache allows.
     var directory: String?
     var name: String
 
@@ -18,14 +20,19 @@ struct FilePlace: Sendable, CustomStringConvertible {
     /// - Throws: ``LannerError/invalidDestination(_:)``, ``LannerError/destinationNotAllowed(_:)``
     init(destination: String, in cache: Cache) throws(LannerError) {
         guard Self.isPath(destination) else { throw .invalidDestination(destination) }
-        self.init(path: destination)
-        guard destination.isAbsolutePath else { return }
-        guard let base = cache.base(ofFile: destination) else { throw .destinationNotAllowed(destination) }
-        guard PathKey(base) == PathKey(cache.downloadFilePath), let rest = destination.path(below: base) else { return }
-        self.init(path: rest)
+        if destination.isAbsolutePath, cache.base(ofFile: destination) == nil {
+            throw .destinationNotAllowed(destination)
+        }
+        self.init(path: destination, in: cache)
     }
 
-    private init(path: String) {
+    /// Reads a place that was recorded when the cache may have had other directories.
+    init(_ recorded: FilePlace, in cache: Cache) {
+        self.init(path: recorded.description, in: cache)
+    }
+
+    private init(path: String, in cache: Cache) {
+        let path = path.isAbsolutePath ? path.path(below: cache.downloadFilePath) ?? path : path
         name = path.lastComponent
         directory = path == name ? nil : path.directory
     }

@@ -8,12 +8,13 @@ import Testing
 @Suite("R-01: destinations") struct DestinationFeatureTests {
     private let cache = Cache(
         "a", downloadPath: "/data/app", downloadFilePath: "/data/app/File",
-        allowedDirectories: ["/media/", "/data", "/caf\u{E9}"])
+        allowedDirectories: ["/media/", "/data", "/caf\u{E9}", "/data/app/File/own"])
 
     @Test(arguments: [
         ("a.pdf", "a.pdf"), ("pdf/2024/a.pdf", "pdf/2024/a.pdf"), ("/data/app/File/pdf/a.pdf", "pdf/a.pdf"),
-        ("/data/app/File/a.pdf", "a.pdf"), ("/media/a.pdf", "/media/a.pdf"), ("/media/x/y", "/media/x/y"),
-        ("/data/b/c", "/data/b/c"), ("~/a", "~/a"), ("...", "..."), ("/caf\u{E9}/a", "/caf\u{E9}/a"),
+        ("/data/app/File/a.pdf", "a.pdf"), ("/data/app/File/own/a", "own/a"), ("/media/a.pdf", "/media/a.pdf"),
+        ("/media/x/y", "/media/x/y"), ("/data/b/c", "/data/b/c"), ("~/a", "~/a"), ("...", "..."),
+        ("/caf\u{E9}/a", "/caf\u{E9}/a"),
         // A mark that makes one character of the slash before it.
         ("x/\u{301}/\u{301}a", "x/\u{301}/\u{301}a"), ("/media/\u{301}a", "/media/\u{301}a"),
         ("/data/app/File/\u{301}x/\u{301}a", "\u{301}x/\u{301}a"),
@@ -108,6 +109,47 @@ import Testing
         let two = try #require(bench.manager.download(request("/two", "x/a")))
         bench.settle()
         #expect(one.filePath == two.filePath && bench.contents(of: two) == [2, 2, 2])
+    }
+
+    /// A directory among the finished files may be allowed by itself.
+    @Test func aFileHasOnePlaceHoweverItIsGiven() throws {
+        let bench = TestBench()
+        let cache = Cache("own", downloadPath: "/own", allowedDirectories: ["/own/File/pdf"])
+        let manager = bench.manager(on: MemoryStore([:], lanes: bench.lanes), cache)
+        let first = DownloadRequest("https://one.example/file.bin", destination: "pdf/a")
+        let second = DownloadRequest("https://two.example/file.bin", destination: "/own/File/pdf/a")
+        let one = try #require(manager.download(first))
+        #expect(manager.download(second) == nil)
+        bench.settle()
+        let two = try #require(manager.download(second))
+        bench.settle()
+        #expect(one.filePath == two.filePath)
+        manager.remove(one, completely: true)
+        bench.settle()
+        #expect(bench.holds(large, in: two) == true)
+        manager.invalidate()
+    }
+
+    /// The finished files may have another directory in the next launch.
+    @Test func aPlaceThatIsRememberedIsNoOther() throws {
+        let bench = TestBench()
+        let store = MemoryStore([:], lanes: bench.lanes)
+        let first = bench.manager(
+            on: store,
+            Cache("own", downloadPath: "/own", downloadFilePath: "/media", allowedDirectories: ["/own/File"]))
+        first.download(DownloadRequest(address, destination: "/own/File/a"))
+        bench.settle()
+        first.invalidate()
+        let next = bench.manager(
+            on: MemoryStore(store.contents, lanes: bench.lanes), Cache("own", downloadPath: "/own"))
+        let one = try #require(next.fetchTask(address))
+        #expect(one.status == .succeeded && one.place == FilePlace("a"))
+        let two = try #require(next.download("https://two.example/file.bin", fileName: "a"))
+        bench.settle()
+        next.remove(one, completely: true)
+        bench.settle()
+        #expect(bench.holds(large, in: two) == true)
+        next.invalidate()
     }
 
     @Test func twoOfABatchCannotReplaceEachOther() throws {
