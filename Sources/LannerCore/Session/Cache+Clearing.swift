@@ -21,7 +21,8 @@ extension Cache {
 
     /// Deletes finished files, and, unless a manager uses the cache just now, unfinished ones and records: of the three
     /// directories those that lie in ``downloadPath``, as they do by default. A directory elsewhere is left alone, and so
-    /// are those that a ``DownloadRequest/destination`` has led to; others may have files there.
+    /// are those that a ``DownloadRequest/destination`` has led to; others may have files there. Unfinished files are
+    /// known by the records in ``downloadPath``: what these do not tell of may be another manager's, and stays.
     ///
     /// A manager that lives keeps its tasks; one that has succeeded has lost its file then, and downloads it again when it
     /// is asked for again. To be rid of tasks, too, call ``SessionManager/totalRemove(completely:onMainQueue:handler:)``
@@ -39,11 +40,15 @@ extension Cache {
         let disk = PosixFileSystem()
         var problem: LannerError?
         // Nobody else gets the directory meanwhile, neither a manager nor a store.
-        let locks = [lockPath, downloadPath + "/" + StoreFileName.lock].map { try? disk.lock($0) }
+        let lock = try? disk.lock(lockPath)
+        let tokens = lock == nil ? [] : recordedTokens(disk)
+        let locks = [lock, try? disk.lock(downloadPath + "/" + StoreFileName.lock)]
         defer { locks.forEach { $0?.release() } }
-        var doomed = filesInside(downloadFilePath, disk)
+        var doomed = filesInside(downloadFilePath, disk) { _ in true }
         if locks.allSatisfy({ $0 != nil }) {
-            doomed += filesInside(downloadTmpPath, disk)
+            doomed += filesInside(downloadTmpPath, disk) { name in
+                PartialName(name).map { tokens.contains($0.token) } ?? false
+            }
             doomed += files(in: downloadPath, disk, where: StoreFileName.isOfRecords)
         }
         for path in doomed {
@@ -56,9 +61,22 @@ extension Cache {
         if let problem { throw problem }
     }
 
+    /// What the unfinished files of this cache are known by; nothing when its records cannot be read.
+    private func recordedTokens(_ disk: any FileSystem) -> Set<UInt64> {
+        let store = FileStore(directory: downloadPath, disk: disk, lanes: PooledLanes())
+        defer { store.close() }
+        let values = (try? store.load())?.values ?? [:]
+        let tokens = values.compactMap { key, value in
+            key == StoreIdentity.key ? StoreIdentity(value)?.token : DownloadRecord(value)?.token
+        }
+        return Set(tokens)
+    }
+
     /// The files of a directory that lies in `downloadPath`.
-    private func filesInside(_ directory: String, _ disk: any FileSystem) -> [String] {
-        directory.path(below: downloadPath) == nil ? [] : files(in: directory, disk) { _ in true }
+    private func filesInside(
+        _ directory: String, _ disk: any FileSystem, where isWanted: (String) -> Bool
+    ) -> [String] {
+        directory.path(below: downloadPath) == nil ? [] : files(in: directory, disk, where: isWanted)
     }
 
     private func files(in directory: String, _ disk: any FileSystem, where isWanted: (String) -> Bool) -> [String] {

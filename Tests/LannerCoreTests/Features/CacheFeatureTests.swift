@@ -13,22 +13,30 @@ import Testing
         cache = Cache("clearing", downloadPath: directory.path + "/cache")
     }
 
+    /// Time passes by itself, and other tests may keep this one waiting for as long as a server may stay silent.
+    private var patient: SessionConfiguration {
+        var configuration = SessionConfiguration()
+        configuration.timeoutIntervalForRequest = 3600
+        return configuration
+    }
+
+    private func begin(_ task: DownloadTask) async {
+        for await event in task.events {
+            if case .progress(let completed, _) = event, completed > 0 { break }
+        }
+    }
+
     /// A download that has succeeded and one that was stopped in the middle.
     private func fill() async throws -> SessionManager {
         let transport = ScriptedTransport()
         transport.serve(.init(Sample.bytes(1000)), at: "/whole")
         transport.serve(.init(Sample.bytes(3 << 20)), at: "/part")
         transport.script("/part", .stall(afterBytes: 2 << 20))
-        // Its time passes by itself, and other tests may keep this one waiting for as long as a server may stay silent.
-        var configuration = SessionConfiguration()
-        configuration.timeoutIntervalForRequest = 3600
-        let manager = SessionManager("clearing", configuration: configuration, transport: transport, cache: cache)
+        let manager = SessionManager("clearing", configuration: patient, transport: transport, cache: cache)
         let whole = try #require(manager.download("http://a.example/whole", fileName: "whole"))
         _ = try await whole.file
         let part = try #require(manager.download("http://a.example/part", fileName: "part"))
-        for await event in part.events {
-            if case .progress(let completed, _) = event, completed > 0 { break }
-        }
+        await begin(part)
         await withCheckedContinuation { done in manager.suspend(part, onMainQueue: false) { _ in done.resume() } }
         return manager
     }
@@ -64,6 +72,45 @@ import Testing
         let next = SessionManager("clearing", transport: ScriptedTransport(), cache: cache)
         #expect(next.tasks.count == 2)
         next.invalidate()
+    }
+
+    @Test func leavesAloneWhatAnotherHasInItsDirectory() async throws {
+        try await fill().invalidate()
+        let transport = ScriptedTransport()
+        transport.serve(.init(Sample.bytes(3 << 20)), at: "/shared")
+        transport.script("/shared", .stall(afterBytes: 1 << 20))
+        let other = SessionManager(
+            "other", configuration: patient, transport: transport,
+            cache: Cache("other", downloadPath: directory.path + "/other", downloadTmpPath: cache.downloadTmpPath))
+        let task = try #require(other.download("http://a.example/shared"))
+        await begin(task)
+        let before = names.filter { $0.hasSuffix(".part") }
+        #expect(before.count == 2)
+        try await cache.clearDiskCache()
+        let after = names.filter { $0.hasSuffix(".part") }
+        #expect(after.count == 1 && after.isSubset(of: before))
+        // Now there are no records that tell what is whose.
+        try await cache.clearDiskCache()
+        #expect(names.filter { $0.hasSuffix(".part") } == after)
+        transport.release()
+        let file = try await task.file
+        #expect(try Data(contentsOf: file) == Data(Sample.bytes(3 << 20)))
+        #expect(transport.requests.count == 1)
+        other.invalidate()
+    }
+
+    /// Of a later version, say.
+    @Test func deletesRecordsThatCannotBeRead() async throws {
+        try await fill().invalidate()
+        let name = try #require(names.first { $0.hasPrefix("journal-") })
+        let journal = URL(fileURLWithPath: cache.downloadPath + "/" + name)
+        var bytes = try Data(contentsOf: journal)
+        let version: [UInt8] = [2, 0, 0, 0]
+        let checksum = version.withUnsafeBytes { CRC32C.checksum($0) }
+        bytes.replaceSubrange(8..<16, with: version + withUnsafeBytes(of: checksum.littleEndian) { Array($0) })
+        try bytes.write(to: journal)
+        try await cache.clearDiskCache()
+        #expect(names.allSatisfy { !StoreFileName.isOfRecords($0) })
     }
 
     @Test func leavesDirectoriesElsewhereAlone() async throws {
