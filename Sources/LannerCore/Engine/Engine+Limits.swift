@@ -59,15 +59,25 @@ extension Engine {
     /// Whether a request may go out now; else it goes when that is time.
     func mayBegin(_ job: Job, _ number: ExchangeNumber, _ ask: Ask) -> Bool {
         guard canHoldBack else { return true }
-        let (now, limit) = (environment.clock.now, job.task.state.withLock { $0.rateLimit })
-        let mayBegin = throttle.withLock { throttle in
-            throttle.open(job.id, limit: limit, at: now)
-            return throttle.mayBegin(job.id, at: now)
-        }
-        if mayBegin { return true }
-        job.state.withLock { $0.heldBack.put(ask, at: number) }
+        let now = environment.clock.now
+        repeat {
+            if mayBegin(job, at: now) {
+                _ = job.state.withLock { $0.heldBack.remove(number) }
+                return true
+            }
+            job.state.withLock { $0.heldBack.put(ask, at: number) }
+            // Who has let it go before it was put there has not found it.
+        } while !throttle.withLock { $0.isHeld(job.id) }
         tellHeld([(job.id, number)], now)
         return false
+    }
+
+    private func mayBegin(_ job: Job, at now: Duration) -> Bool {
+        throttle.withLock { throttle in
+            // Asked in here: whoever sets another limit meanwhile does so in the throttle after this.
+            throttle.open(job.id, limit: job.task.state.withLock { $0.rateLimit }, at: now)
+            return throttle.mayBegin(job.id, at: now)
+        }
     }
 
     fileprivate func charge(_ count: Int64, to id: DownloadID) -> Bool {

@@ -33,7 +33,7 @@ final class Engine: Sendable {
     let load = WriteLoad()
     /// Small files that are finished, on their way to the device.
     let syncs: SyncGroup
-    /// Keeps the limits on bandwidth. Locked for moments only, also inside other locks.
+    /// Keeps the limits on bandwidth. Locked for moments only, also inside other locks; inside its own comes only a task's.
     let throttle = Locked(Throttle())
 
     init(
