@@ -29,6 +29,7 @@ extension Engine {
 
     /// Works by a configuration from now on, which is asked for under the lock.
     func apply(_ configuration: () -> SessionConfiguration) {
+        let now = environment.clock.now
         enter { state in
             let configuration = configuration()
             let settings = configuration.settings(transport.traits, givesLinks: environment.links != nil)
@@ -38,7 +39,7 @@ extension Engine {
             state.conflictPolicy = configuration.fileConflictPolicy
             state.progressInterval = max(.zero, configuration.progressInterval)
             postsNotifications.withLock { $0 = configuration.postsNotifications }
-            limit(settings.rateLimit)
+            limit(settings.rateLimit, at: now)
             let news = state.gate.news()
             // Nobody is admitted in between by what does not hold any more.
             return state.gate.isOpen ? [.settings(settings)] + news : news + [.settings(settings)]

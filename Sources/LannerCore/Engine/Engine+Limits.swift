@@ -14,8 +14,7 @@ extension Engine {
     // MARK: Limits
 
     /// Another limit of all downloads, or none; `releaseHeld` has to follow.
-    func limit(_ limit: Int64?) {
-        let now = environment.clock.now
+    func limit(_ limit: Int64?, at now: Duration) {
         throttle.withLock { $0.setLimit(limit, at: now) }
     }
 
@@ -23,10 +22,11 @@ extension Engine {
     func limit(_ task: DownloadTask, _ limit: Int64?) -> Bool {
         var isHere = false
         var events: [Event] = []
+        let now = environment.clock.now
         enter { state in
             guard let job = state.livingJob(task.id), job.task === task else { return [] }
             isHere = true
-            events = setLimit(limit, of: job)
+            events = setLimit(limit, of: job, at: now)
             return events
         }
         if !events.isEmpty {
@@ -37,14 +37,13 @@ extension Engine {
     }
 
     /// What the machine has to know of another limit, which is not recorded yet; `releaseHeld` has to follow.
-    func setLimit(_ limit: Int64?, of job: Job) -> [Event] {
+    func setLimit(_ limit: Int64?, of job: Job, at now: Duration) -> [Event] {
         let (isOther, rate) = job.task.state.withLock { task in
             let before = task.maximumBytesPerSecond
             task.maximumBytesPerSecond = limit
             return (before != limit, task.rateLimit)
         }
         guard isOther else { return [] }
-        let now = environment.clock.now
         throttle.withLock { $0.setLimit(rate, of: job.id, at: now) }
         return [.limit(job.id, rate)]
     }

@@ -49,7 +49,8 @@ extension Engine {
             return state.fileGeneration.flatMap { $0 < saved.generation ? $0 : nil }
         }
         if saved.status.isEnd {
-            job.task.state.withLock { $0.end(at: environment.clock.date.timeIntervalSince1970) }
+            let date = environment.clock.date.timeIntervalSince1970
+            job.task.state.withLock { $0.end(at: date) }
         }
         if let obsolete { pending.obsolete.append(PendingChanges.Obsolete(job: job, generation: obsolete)) }
         put(job, &pending)

@@ -97,19 +97,22 @@ extension Engine {
     /// Takes some; false when nothing happens any more.
     private func take(_ requests: [CheckedRequest], into intake: inout Intake) -> Bool {
         var isTaken = false
+        let now = environment.clock.now
         enter { [self] state in
             isTaken = true
             // The one of the first is that of all.
             if intake.seen.isEmpty { intake.context = state.context }
             (intake.new, intake.updates, intake.known) = ([], [], [])
-            for request in requests { take(request, into: &intake, &state) }
+            for request in requests { take(request, into: &intake, &state, at: now) }
             announce(intake.new.compactMap { state.jobs[$0.id]?.task }, &state)
             return [.add(intake.new)] + intake.updates
         }
         return isTaken
     }
 
-    private func take(_ request: CheckedRequest, into intake: inout Intake, _ state: inout EngineState) {
+    private func take(
+        _ request: CheckedRequest, into intake: inout Intake, _ state: inout EngineState, at now: Duration
+    ) {
         let context = request.context ?? intake.context
         let identity = Identity(context: context, key: request.key)
         let known = state.livingJob(identity)
@@ -121,7 +124,7 @@ extension Engine {
         }
         if let known {
             intake.updates += state.update(known, request)
-            if let limit = request.maximumBytesPerSecond { intake.updates += setLimit(limit, of: known) }
+            if let limit = request.maximumBytesPerSecond { intake.updates += setLimit(limit, of: known, at: now) }
             intake.taken.append((known, request))
             intake.known.append((known, request))
         } else {

@@ -20,6 +20,63 @@ import Testing
         #expect(manager.engine.state.withLock { $0.machine.settings.maximumRunning } == 2)
         manager.invalidate()
     }
+
+    /// It may have a lock of its own, which somebody holds who looks at the manager.
+    @Test func theClockIsAskedOutsideTheLocks() throws {
+        let (clock, lanes, transport) = (LookingClock(), ManualLanes(), ScriptedTransport())
+        transport.serve(.init([1, 2, 3]), at: place)
+        let manager = SessionManager(
+            "looking", configuration: SessionConfiguration(), transport: transport,
+            store: MemoryStore([:], lanes: lanes), logger: RecordingLog(),
+            cache: Cache("looking", downloadPath: "/downloads"), operationQueue: .global(),
+            environment: Environment(
+                clock: clock, fileSystem: MemoryDisk(), lanes: lanes, mainLane: lanes.makeLane("main"),
+                operationLane: lanes.makeLane("operation")))
+        let task = try #require(manager.download(DownloadRequest(address, startsImmediately: false)))
+        lanes.runAll()
+        clock.look { _ = manager.tasks.map(\.status) }
+        manager.configuration.maximumBytesPerSecond = 1 << 20
+        task.maximumBytesPerSecond = 1 << 10
+        manager.download(DownloadRequest(address, maximumBytesPerSecond: 1 << 20))
+        lanes.runAll()
+        #expect(task.status == .succeeded && clock.blockedCount == 0)
+        manager.invalidate()
+    }
+}
+
+/// Has another thread look at something while it is asked for the time.
+private final class LookingClock: SessionManager.Clock {
+    private let clock = ManualClock()
+    private let state = Locked((work: (@Sendable () -> Void)?.none, blocked: 0))
+
+    /// How often that thread had to wait for who asked.
+    var blockedCount: Int { state.withLock { $0.blocked } }
+
+    func look(_ work: @escaping @Sendable () -> Void) { state.withLock { $0.work = work } }
+
+    private func look() {
+        guard let work = state.withLock({ $0.work }) else { return }
+        let done = DispatchSemaphore(value: 0)
+        Thread.detachNewThread {
+            work()
+            done.signal()
+        }
+        if done.wait(timeout: .now() + 10) == .timedOut { state.withLock { $0.blocked += 1 } }
+    }
+
+    var now: Duration {
+        look()
+        return clock.now
+    }
+
+    var date: Date {
+        look()
+        return clock.date
+    }
+
+    func schedule(at deadline: Duration, _ work: @escaping @Sendable () -> Void) {
+        clock.schedule(at: deadline, work)
+    }
 }
 
 /// Does something the next time it is asked for the time.
