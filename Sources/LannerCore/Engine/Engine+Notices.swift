@@ -113,7 +113,7 @@ extension Engine {
             state.setProgress(completed: completed, total: total)
             if state.status == .running { state.speed.note(completed, at: now) }
             let news = state.dueProgress(at: now, every: audience.progressInterval)
-            return (before, state.figures, state.madeProgress, news, state.observers.all)
+            return (before, state.figures, state.progress, news, state.observers.all)
         }
         // Not under the lock: its observers run here and now, and may ask the task anything.
         progress?.set(completed: completed, total: total)

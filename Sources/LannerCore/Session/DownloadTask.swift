@@ -140,7 +140,17 @@ public final class DownloadTask: Sendable {
     public var totalBytes: Int64? { state.withLock { $0.total } }
 
     /// The progress in bytes; indeterminate while the size is not known. The same object every time.
-    public var progress: Progress { state.withLock { $0.progressObject } }
+    public var progress: Progress {
+        // Made when first asked for: most tasks are never asked. Not under the lock, for Foundation's code runs.
+        while true {
+            let (kept, figures) = state.withLock { ($0.progress, $0.figures) }
+            if let kept { return kept }
+            // Nobody's part: what is current now would wait for it.
+            let progress = Progress.discreteProgress(totalUnitCount: 0)
+            progress.set(completed: figures.completed, total: figures.total)
+            state.withLock { $0.keep(progress, showing: figures) }
+        }
+    }
 
     /// Bytes a second over the last seconds; 0 when the task does not run or has stalled.
     public var speed: Int64 { state.withLock { $0.speed.value } }
@@ -195,7 +205,7 @@ struct TaskState {
     @Apart var validationRequest: ValidationRequest?
 
     /// The object users see, once one has asked for it.
-    private(set) var madeProgress: Progress?
+    private(set) var progress: Progress?
 
     init(engine: Engine?, status: Status, url: URL, place: FilePlace) {
         self.engine = engine
@@ -214,15 +224,9 @@ struct TaskState {
         return max(0, total - completed) / speed.value
     }
 
-    /// Made when first asked for: most tasks are never asked.
-    var progressObject: Progress {
-        mutating get {
-            if let madeProgress { return madeProgress }
-            let progress = Progress(totalUnitCount: 0)
-            progress.set(completed: completed, total: total)
-            madeProgress = progress
-            return progress
-        }
+    /// Keeps the object that users see, unless there is one, or the task has moved on from what this one shows.
+    mutating func keep(_ progress: Progress, showing figures: TaskFigures) {
+        if self.progress == nil, figures == self.figures { self.progress = progress }
     }
 
     mutating func setProgress(completed: Int64, total: Int64?) {

@@ -156,7 +156,8 @@ public final class SessionManager: Sendable {
 /// What a manager's lock guards.
 struct ManagerState {
     var configuration: SessionConfiguration
-    let progress = Progress(totalUnitCount: 0)
+    /// Nobody's part: what is current when the manager is made would wait for it.
+    let progress = Progress.discreteProgress(totalUnitCount: 0)
     /// Who changes `progress` just now: one thread at a time, since it is not made for more on Linux, and not under
     /// the lock, since its observers run meanwhile.
     private var progressTurn = Turn.free

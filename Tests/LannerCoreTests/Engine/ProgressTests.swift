@@ -1,4 +1,6 @@
+import Dispatch
 import Foundation
+import LannerTesting
 import Testing
 
 @testable import LannerCore
@@ -19,5 +21,34 @@ import Testing
         }
         progress.set(completed: 5, total: 10)
         #expect(progress.fractionCompleted == 0.5)
+    }
+
+    /// What is current when an object is made would wait for that one.
+    @Test func isNoPartOfTheCallersOwn() throws {
+        var bench: TestBench?
+        #expect(isFinished(by: { bench = TestBench() }))
+        let task = try #require(try bench?.download())
+        #expect(isFinished(by: { _ = task.progress }))
+        #expect(task.progress === task.progress)
+    }
+
+    private func isFinished(by work: () -> Void) -> Bool {
+        let progress = Progress.discreteProgress(totalUnitCount: 10)
+        progress.becomeCurrent(withPendingUnitCount: 10)
+        work()
+        progress.resignCurrent()
+        return progress.isFinished
+    }
+
+    /// The first to ask may come while the task moves on.
+    @Test func isUpToDateWhoeverAsksFirst() throws {
+        for _ in 0..<500 {
+            let bench = TestBench.serving([UInt8](repeating: 1, count: 1000))
+            let task = try bench.download()
+            DispatchQueue.concurrentPerform(iterations: 2) { index in
+                if index == 0 { bench.settle() } else { _ = task.progress }
+            }
+            #expect(task.progress.completedUnitCount == 1000 && task.progress.totalUnitCount == 1000)
+        }
     }
 }
