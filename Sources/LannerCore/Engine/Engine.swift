@@ -261,11 +261,16 @@ final class Engine: Sendable {
 
     /// Logs, unless the logger is silent.
     func log(_ type: () -> LogType) {
-        let logger = logging.withLock { $0.logger }
-        guard logger.option != .none else { return }
         logging.withLock { $0.threads.append(.current) }
-        logger.log(type())
+        tellLogger(type)
         logging.withLock { $0.end() }
+    }
+
+    /// Lets go of the logger before it returns: that may be the last to hold the manager, whose end does not wait for who
+    /// is in the logger's code.
+    private func tellLogger(_ type: () -> LogType) {
+        let logger = logging.withLock { $0.logger }
+        if logger.option != .none { logger.log(type()) }
     }
 }
 

@@ -270,6 +270,47 @@ import Testing
         #expect(disk.openFiles == 0)
         #expect(self.manager(ScriptedTransport()).unavailable == nil)
     }
+
+    /// It is in a call on a lane that the end has to wait for.
+    @Test func aLoggerMayBeTheLastToHoldTheManager() {
+        let (reached, released) = (Latch(), Latch())
+        let ended = DispatchSemaphore(value: 0)
+        do {
+            let manager = manager(transport)
+            manager.download(address)
+            transport.delivered.wait()
+            disk.fail(.remove, with: .notPermitted)
+            manager.logger = HoldingLog(manager, reached, released)
+            manager.remove(address, onMainQueue: false) { _ in ended.signal() }
+            reached.wait()
+            manager.logger = RecordingLog()
+        }
+        released.open()
+        #expect(ended.wait(timeout: .now() + 60) == .success)
+        #expect(self.manager(ScriptedTransport()).unavailable == nil)
+    }
+}
+
+/// A logger that holds the manager, and its first caller with an error until it is let go.
+private final class HoldingLog: Logable {
+    let identifier = "holding"
+    private let manager: SessionManager
+    private let reached: Latch
+    private let released: Latch
+    var option: LogOption {
+        get { .default }
+        set {}
+    }
+
+    init(_ manager: SessionManager, _ reached: Latch, _ released: Latch) {
+        (self.manager, self.reached, self.released) = (manager, reached, released)
+    }
+
+    func log(_ type: LogType) {
+        guard case .error = type else { return }
+        reached.open()
+        released.wait()
+    }
 }
 
 /// A logger that ends the manager when it hears of a task for the first time.
