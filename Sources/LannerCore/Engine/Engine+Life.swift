@@ -67,7 +67,7 @@ extension Engine {
             state.toldStatus = state.scope.totals.status
             return [.add(new)]
         }
-        if !published.isEmpty { recordAnew(published) }
+        if !published.isEmpty { record(published) }
         // Those whose exchange may have survived wait until that is known.
         let free = zip(jobs, new).filter { job, _ in job.state.withLock { $0.exchange == nil } }.map(\.1)
         let interrupted = configuration.resumesAtLaunch ? free.filter(\.isInterrupted).map(\.id) : []

@@ -98,7 +98,7 @@ extension Engine {
     private func take(_ requests: [CheckedRequest], into intake: inout Intake) -> Bool {
         var isTaken = false
         let now = environment.clock.now
-        enter { [self] state in
+        enter(isPatient: true) { [self] state in
             isTaken = true
             // The one of the first is that of all.
             if intake.seen.isEmpty { intake.context = state.context }
@@ -222,7 +222,7 @@ extension Engine {
         var isTaken = false
         var unwanted: [Job] = []
         if ids == nil, case .remove = verb { dropLeftovers() }
-        enter(patience: isPatient ? nil : environment.patience) { state in
+        enter(isPatient: isPatient) { state in
             isTaken = true
             let ids = ids ?? state.scope.ids.sorted()
             unwanted = state.note(verb, ids)

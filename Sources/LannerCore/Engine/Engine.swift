@@ -82,9 +82,9 @@ final class Engine: Sendable {
         if state.withLock({ !$0.isInvalidated && becomeDrainer(&$0) }) { handOver([], PendingChanges()) }
     }
 
-    /// The same with events that are made under the lock from what stands there, all earlier ones being with the machine. With
-    /// `patience` the caller stays no longer than that for actions, but for the last of them.
-    func enter(patience: Duration? = nil, _ makeEvents: (inout EngineState) -> [Event]) {
+    /// The same with events that are made under the lock from what stands there, all earlier ones being with the machine.
+    /// Unless it is patient, the caller stays no longer than its patience for actions, but for the last of them.
+    func enter(isPatient: Bool = false, _ makeEvents: (inout EngineState) -> [Event]) {
         let time = time()
         let isDrainer = state.withLock { state -> Bool in
             guard !state.isInvalidated else { return false }
@@ -92,13 +92,13 @@ final class Engine: Sendable {
             for event in makeEvents(&state) { state.take(event, time) }
             return becomeDrainer(&state)
         }
-        if isDrainer { drain(.caller(until: patience.map { time.now + $0 })) }
+        if isDrainer { drain(.caller(until: isPatient ? nil : time.now + environment.patience)) }
     }
 
     /// Runs work behind all that has happened so far, before all that happens later: at once, or by whoever is the
-    /// drainer now. With `patience` the caller stays no longer than that for actions of others.
-    func inOrder(patience: Duration? = nil, _ work: @escaping @Sendable () -> Void) {
-        let deadline = patience.map { environment.clock.now + $0 }
+    /// drainer now. The caller stays no longer than its patience for actions of others.
+    func inOrder(_ work: @escaping @Sendable () -> Void) {
+        let deadline = environment.clock.now + environment.patience
         let isDrainer = state.withLock { state -> Bool? in
             guard !state.isInvalidated, let ticket = state.makeTicket(work) else { return nil }
             takeInbox(&state)

@@ -30,7 +30,7 @@ extension SessionManager {
 
 extension Engine: EventSource {
     func listen(_ begin: @escaping @Sendable () -> Void) {
-        inOrder(patience: environment.patience, begin)
+        inOrder(begin)
     }
 
     func add(_ makeObserver: (SessionEvent) -> Observer<SessionEvent>) {

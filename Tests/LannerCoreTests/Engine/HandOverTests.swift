@@ -99,6 +99,21 @@ import Testing
         #expect(next.tasks.allSatisfy { $0.status == .suspended })
     }
 
+    /// The same of calls that concern all without naming them.
+    @Test(arguments: [false, true]) func noCallTakesAllOfIt(choosesContext: Bool) {
+        startAll()
+        let (tasks, calls) = (manager.tasks, Locked(0))
+        if choosesContext {
+            manager.context = "other"
+        } else {
+            manager.shutDown(onMainQueue: false) { _ in calls.withLock { $0 += 1 } }
+        }
+        #expect(tasks.contains { $0.status == .running })
+        lanes.runAll()
+        #expect(tasks.allSatisfy { $0.status == .waiting && $0.waitingReason == .context })
+        #expect(calls.withLock { $0 } == (choosesContext ? 0 : 1))
+    }
+
     /// In one commit, whoever carried out what.
     @Test func theRecordsStayTogether() {
         startAll()
