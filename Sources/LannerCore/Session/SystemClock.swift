@@ -17,12 +17,16 @@ public final class SystemClock: SessionManager.Clock {
 
     /// Calls `work` on the clock's queue once `now` has reached the deadline.
     public func schedule(at deadline: Duration, _ work: @escaping @Sendable () -> Void) {
-        let delay = max(deadline - now, .zero)
-        let (seconds, attoseconds) = delay.components
-        // A day at most, so that it fits the queue's nanoseconds; then it is looked at again.
-        let nanoseconds = min(seconds, 86_400) * 1_000_000_000 + attoseconds / 1_000_000_000
-        queue.asyncAfter(deadline: .now() + .nanoseconds(Int(nanoseconds) + 1)) { [self] in
+        let wait = DispatchTimeInterval.microseconds(Int(Self.nextLook(in: deadline - now)))
+        queue.asyncAfter(deadline: .now() + wait) { [self] in
             if now >= deadline { work() } else { schedule(at: deadline, work) }
         }
+    }
+
+    /// After how many microseconds to look at `now` again, rounded up. Half a minute at most: the queue does not count the
+    /// time in which the machine sleeps.
+    static func nextLook(in delay: Duration) -> Int32 {
+        let (seconds, attoseconds) = min(max(delay, .zero), .seconds(30)).components
+        return Int32(seconds * 1_000_000 + (attoseconds + 999_999_999_999) / 1_000_000_000_000)
     }
 }
