@@ -16,7 +16,8 @@ public struct EventSequence<Element: Sendable>: AsyncSequence, Sendable {
     public struct Iterator: AsyncIteratorProtocol {
         fileprivate let lifetime: Lifetime
 
-        /// The next event; nil at the end, or when the Swift task is canceled.
+        /// The next event; nil at the end. When the Swift task is canceled, nothing more is added, and the end comes behind
+        /// what waits in the queue.
         public mutating func next() async -> Element? { await lifetime.next() }
     }
 

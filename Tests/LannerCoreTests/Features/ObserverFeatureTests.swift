@@ -160,6 +160,19 @@ extension SessionEvent {
         withExtendedLifetime(token) {}
     }
 
+    @Test func aCanceledTaskFirstGetsWhatWaits() async throws {
+        let bench = TestBench.serving([1, 2, 3])
+        let events = try bench.download(.stall(afterBytes: 0)).events
+        bench.settle()
+        let heard = Task {
+            withUnsafeCurrentTask { $0?.cancel() }
+            var texts: [String] = []
+            for await event in events { texts.append(event.text) }
+            return texts
+        }
+        #expect(await heard.value == ["running", "response: 200", "0/3"])
+    }
+
     @Test func aSlowConsumerOfATaskKeepsTheLatestProgress() async throws {
         let bench = TestBench.serving(large)
         let task = try bench.download(.stall(afterBytes: 1 << 20))
