@@ -18,8 +18,8 @@ enum Library {
     /// Whether it loses nothing, and goes on, when a transfer over HTTP/2 pauses.
     static let mayPauseHTTP2 = (try? outcome.get()).map(mayPauseHTTP2) ?? false
 
-    /// By the version: before 7.76 it keeps without bound what comes meanwhile, or takes a broken connection for the end of a body;
-    /// 7.84, 8.3, 8.10 to 8.13 and 8.16 lose what they hold back, or never go on.
+    /// By the version: before 7.76 it keeps without bound what comes meanwhile, or takes a broken connection for the end of a
+    /// body; 7.84, 8.3, 8.10 to 8.13 and 8.16 lose what they hold back, or never go on.
     static func mayPauseHTTP2(_ version: UInt32) -> Bool {
         switch version >> 8 {
         case ..<0x07_4C, 0x07_54, 0x08_03, 0x08_0A...0x08_0D, 0x08_10: false

@@ -21,9 +21,10 @@ import Testing
         let interruption = Interruption(by: [])
         let stops = Locked(0)
         interruption.onSignal { stops.withLock { $0 += 1 } }
-        interruption.stop(with: .signal(SIGPIPE))
+        let start = ContinuousClock.now
+        interruption.stop(with: .signal(SIGPIPE), at: start)
         // The same Ctrl-C that ended the reader.
-        interruption.receive(SIGINT)
+        interruption.receive(SIGINT, at: start)
         #expect(interruption.received == .signal(SIGPIPE))
         #expect(stops.withLock { $0 } == 1)
     }

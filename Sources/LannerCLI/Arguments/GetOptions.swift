@@ -20,7 +20,7 @@ struct GetOptions: Sendable, Equatable {
     var connections = 4
     /// `--header`
     var headers = HeaderFields()
-    /// `--retries`: in a row, without a byte gained.
+    /// `--retries`: in a row, without more bytes than ever before.
     var retries = 5
     /// `--timeout`, in seconds.
     var timeout = 60

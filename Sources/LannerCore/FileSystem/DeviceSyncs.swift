@@ -18,8 +18,8 @@ enum DeviceSyncs {
     /// By the numbers of their devices.
     private static let fileSystems = SharedSyncs<dev_t>()
 
-    /// What means, of a sync that was begun only, that bytes are lost; all else that something cannot be done here or now, and a
-    /// sync will tell.
+    /// The errors of a sync that was only begun which mean that bytes are lost. Any other, that something cannot be done here or
+    /// now: the sync itself will tell.
     static let losses: Set<Int32> = {
         let everywhere: Set<Int32> = [EIO, ENOSPC, EDQUOT, EFBIG, EBADMSG, EROFS, ENODEV]
         #if canImport(Darwin)
@@ -29,8 +29,8 @@ enum DeviceSyncs {
         #endif
     }()
 
-    /// What means that it cannot be found out here whether bytes are lost; all else that they are, and the kernel may have told
-    /// it for the last time.
+    /// The errors of a check which mean that it cannot be made here. Any other, that bytes are lost, and the kernel may have told
+    /// that for the last time.
     static let refusals: Set<Int32> = [ENOSYS, EPERM, EACCES, EINVAL, ENOTSUP, EOPNOTSUPP, EBADF]
 
     /// Has an open file or directory synced together with others, or else by its own sync.

@@ -28,9 +28,9 @@ final class SharedSyncs<Key: Hashable & Sendable>: Sendable {
         if isLeader { try lead(round, key, sync) } else { try follow(round, key, sync) }
     }
 
-    /// The same for something that has a sync of its own as well, which tells of it alone: whoever makes the sync of `all` makes
-    /// its own behind that. Where anything is amiss each makes its own, since the rest may be what is amiss. Returns whether it was
-    /// made for this caller.
+    /// The same for something that has a sync of its own as well, which tells of it alone: whoever makes the sync of `all`
+    /// makes its own behind that. Where anything is amiss each makes its own, since the rest may be what is amiss. Returns
+    /// whether it was made for this caller.
     func share(
         _ key: Key, own: () throws(FileError) -> Void, all: () throws(FileError) -> Void
     ) throws(FileError) -> Bool {
@@ -49,7 +49,7 @@ final class SharedSyncs<Key: Hashable & Sendable>: Sendable {
         return made != nil
     }
 
-    /// For how many the next sync is. For tests.
+    /// For how many the next sync is.
     func waiting(_ key: Key) -> Int {
         condition.lock()
         defer { condition.unlock() }

@@ -22,12 +22,14 @@ extension Cache {
     /// Deletes finished files, and, unless a manager uses the cache just now, unfinished ones and records: of the three
     /// directories those that lie in ``downloadPath``, as they do by default. A directory elsewhere is left alone, and so
     /// are those that a ``DownloadRequest/destination`` has led to; others may have files there. Unfinished files are
-    /// known by the records in ``downloadPath``: what these do not tell of may be another manager's, and stays.
+    /// known by the records in ``downloadPath``: what these do not tell of may be another manager's, and stays; where they
+    /// cannot be read, all that are in the default directory go.
     ///
     /// A manager that lives keeps its tasks; one that has succeeded has lost its file then, and downloads it again when it
     /// is asked for again. To be rid of tasks, too, call ``SessionManager/totalRemove(completely:onMainQueue:handler:)``
-    /// first. - Throws: ``LannerError/cacheError(path:message:)`` for the first file that cannot be deleted; the others
-    /// are.
+    /// first.
+    ///
+    /// - Throws: ``LannerError/cacheError(path:message:)`` for the first file that cannot be deleted; the others are.
     public func clearDiskCache() async throws {
         try await withCheckedThrowingContinuation { continuation in
             DispatchQueue.global().async { [self] in
@@ -42,12 +44,13 @@ extension Cache {
         // Nobody else gets the directory meanwhile, neither a manager nor a store.
         let lock = try? disk.lock(lockPath)
         let tokens = lock == nil ? [] : recordedTokens(disk)
+        let isOwnTmp = downloadTmpPath == downloadPath + "/Tmp"
         let locks = [lock, try? disk.lock(downloadPath + "/" + StoreFileName.lock)]
         defer { locks.forEach { $0?.release() } }
         var doomed = filesInside(downloadFilePath, disk) { _ in true }
         if locks.allSatisfy({ $0 != nil }) {
             doomed += filesInside(downloadTmpPath, disk) { name in
-                PartialName(name).map { tokens.contains($0.token) } ?? false
+                PartialName(name).map { tokens?.contains($0.token) ?? isOwnTmp } ?? false
             }
             doomed += files(in: downloadPath, disk, where: StoreFileName.isOfRecords)
         }
@@ -61,11 +64,11 @@ extension Cache {
         if let problem { throw problem }
     }
 
-    /// What the unfinished files of this cache are known by; nothing when its records cannot be read.
-    private func recordedTokens(_ disk: any FileSystem) -> Set<UInt64> {
+    /// What the unfinished files of this cache are known by; nil when its records cannot be read.
+    private func recordedTokens(_ disk: any FileSystem) -> Set<UInt64>? {
         let store = FileStore(directory: downloadPath, disk: disk, lanes: PooledLanes())
         defer { store.close() }
-        let values = (try? store.load())?.values ?? [:]
+        guard let values = try? store.load().values else { return nil }
         let tokens = values.compactMap { key, value in
             key == StoreIdentity.key ? StoreIdentity(value)?.token : DownloadRecord(value)?.token
         }

@@ -27,8 +27,8 @@ public struct DownloadRequest: Sendable {
     /// (``SessionConfiguration/maxConnectionsPerDownload``), for parts of the file beside it, the faster the more. What is
     /// there already only goes on from another place where that tells the same strong entity tag and the same size
     /// (RFC 9110, 8.8.3), or where a ``checksum`` decides at the end. A mirror that has another file is not asked again,
-    /// unless the download would fail otherwise: then it begins anew there. Of ``headers`` a mirror gets those that would go
-    /// along with a redirect to it. Transports whose exchanges outlive the process use none.
+    /// unless that in hand is not to be had any more: then the download begins anew there. Of ``headers`` a mirror gets those
+    /// that would go along with a redirect to it. Transports whose exchanges outlive the process use none.
     public var mirrors: [any URLConvertible]?
 
     /// What the task is known by, one task a key in each context; the text of the URL when nil.

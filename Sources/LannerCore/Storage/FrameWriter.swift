@@ -38,7 +38,8 @@ struct FrameWriter {
 extension OpenFile {
     /// Reads the whole file, if memory can hold it: one of 16 GiB or more is no store's.
     func readAll() throws(FileError) -> [UInt8] {
-        guard let size = Int(exactly: try size()), size < 1 << 34 else {
+        let count = try size()
+        guard count < 1 << 34, let size = Int(exactly: count) else {
             throw FileError(fault: .tooLarge, operation: "read", path: "")
         }
         var failure: FileError?

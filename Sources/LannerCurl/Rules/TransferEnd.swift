@@ -47,13 +47,14 @@ extension TransferEnd {
         return code == Self.outOfMemory ? "\(text), or a line of the header is too long" : text
     }
 
-    /// What libcurl says of a proxy's URL may have its password.
+    /// What libcurl says of a proxy's URL may have its password, which may have anything.
     private static func withoutUserInfo(_ text: String) -> String {
-        text.split(separator: " ", omittingEmptySubsequences: false).map { word in
-            guard let scheme = word.firstRange(of: "://"), let end = word.lastIndex(of: "@"), end >= scheme.upperBound
-            else { return word }
-            return word[..<scheme.upperBound] + word[word.index(after: end)...]
-        }.joined(separator: " ")
+        guard let end = text.lastIndex(of: "@") else { return text }
+        let before = text[..<end]
+        let start =
+            before.firstRange(of: "://")?.upperBound
+            ?? before.lastIndex { $0 == "'" || $0 == " " }.map(text.index(after:)) ?? text.startIndex
+        return String(text[..<start] + text[text.index(after: end)...])
     }
 
     private func says(_ words: [String]) -> Bool {

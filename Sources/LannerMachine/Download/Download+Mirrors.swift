@@ -51,20 +51,24 @@ extension Download {
         return counting
     }
 
-    /// Begins anew at another place when the download would fail: where another version is; or, once the present place is
-    /// of no use, where the one in hand cannot be asked for. Not often: each time a place is dropped. False when there is none.
+    /// Begins anew at another place when the present one is of no use any more, and the download would fail: where another version
+    /// is, or where the one in hand cannot be asked for. Not often: each time a place is dropped. False when there is none. What
+    /// may pass costs no bytes.
     mutating func beginAnew(
         after failure: DownloadFailure, over: ExchangeNumber?, _ context: inout Context
     ) -> Bool {
-        guard mayGoElsewhere(context.settings), failure.reason.isOfPlace else { return false }
+        guard mayGoElsewhere(context.settings), failure.reason.isOfPlace, !failure.reason.isWorthRetrying
+        else { return false }
         let others = mirrors.others
-        let unproven = failure.reason.isWorthRetrying ? [] : mirrors.usable
-        guard let next = (others + unproven).first(where: { $0 != mirrors.main }) else { return false }
+        guard let next = (others + mirrors.usable).first(where: { $0 != mirrors.main }) else { return false }
         mirrors.beginAnew(at: next)
         failures = 0
         tell(.retrying(failure, at: context.now), &context)
         cancelAsking(&context)
         startOver(others.contains(next) ? .contentChanged : .cannotResume, over: over, &context)
+        // What was tried was tried at another server.
+        isPlain = false
+        ladder = RungLadder()
         return true
     }
 
@@ -115,7 +119,7 @@ extension Download {
         }
     }
 
-    /// Whether an exchange that came to nothing is the fault of a mirror; then that is not asked again.
+    /// Whether an exchange that came to nothing is the fault of a mirror; then that is left.
     mutating func blameMirror(_ exchange: Exchange, isOther: Bool) -> Bool {
         guard exchange.ask.source != mirrors.main, exchange.received == 0 else { return false }
         if isOther { mirrors.differ(exchange.ask.source) } else { mirrors.fail(exchange.ask.source) }

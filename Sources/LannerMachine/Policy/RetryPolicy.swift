@@ -5,7 +5,7 @@
 /// at once do not come back at once. Values that make no sense (negative, or the base above the maximum) are moved to
 /// the nearest that do.
 public struct RetryPolicy: Sendable, Hashable {
-    /// How many retries may follow each other without a byte gained; nil for any number, 0 for none.
+    /// How many retries may follow each other without more bytes than ever before; nil for any number, 0 for none.
     public var maximumRetries: Int?
     /// The delay before the first retry.
     public var baseDelay: Duration

@@ -19,8 +19,8 @@ struct OutcomeShelf: Sendable {
         /// Nil when the body is complete.
         var failure: Failure?
 
-        /// Whether a file belongs to it: that of a redirect is thrown away.
-        var hasFile: Bool { failure == nil && received > 0 && head?.isRedirect != true }
+        /// Whether the bytes of a file belong to it; of other answers nobody wants them.
+        var hasFile: Bool { failure == nil && [200, 206].contains(head?.status) }
     }
 
     let directory: URL

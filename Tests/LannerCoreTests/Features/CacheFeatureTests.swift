@@ -106,11 +106,19 @@ import Testing
         let journal = URL(fileURLWithPath: cache.downloadPath + "/" + name)
         var bytes = try Data(contentsOf: journal)
         let version: [UInt8] = [2, 0, 0, 0]
-        let checksum = version.withUnsafeBytes { CRC32C.checksum($0) }
-        bytes.replaceSubrange(8..<16, with: version + withUnsafeBytes(of: checksum.littleEndian) { Array($0) })
+        bytes.replaceSubrange(8..<12, with: version)
+        let checksum = [UInt8](bytes.prefix(12)).withUnsafeBytes { CRC32C.checksum($0) }
+        bytes.replaceSubrange(12..<16, with: withUnsafeBytes(of: checksum.littleEndian) { Array($0) })
         try bytes.write(to: journal)
+        #expect(throws: StoreError.self) {
+            try FileStore(directory: URL(fileURLWithPath: cache.downloadPath, isDirectory: true)).load()
+        }
+        let partial = cache.downloadTmpPath + "/" + PartialName(token: 1, id: DownloadID(1), generation: 1).text
+        try FileManager.default.createDirectory(atPath: cache.downloadTmpPath, withIntermediateDirectories: true)
+        try Data([1]).write(to: URL(fileURLWithPath: partial))
         try await cache.clearDiskCache()
         #expect(names.allSatisfy { !StoreFileName.isOfRecords($0) })
+        #expect(!FileManager.default.fileExists(atPath: partial), "nothing would ever tell whose it is")
     }
 
     @Test func leavesDirectoriesElsewhereAlone() async throws {
