@@ -261,7 +261,6 @@ final class Engine: Sendable {
 
     /// Logs, unless the logger is silent.
     func log(_ type: () -> LogType) {
-        logging.withLock { $0.threads.append(.current) }
         tellLogger(type)
         logging.withLock { $0.end() }
     }
@@ -269,7 +268,7 @@ final class Engine: Sendable {
     /// Lets go of the logger before it returns: that may be the last to hold the manager, whose end does not wait for who
     /// is in the logger's code.
     private func tellLogger(_ type: () -> LogType) {
-        let logger = logging.withLock { $0.logger }
+        let logger = logging.withLock { $0.begin() }
         if logger.option != .none { logger.log(type()) }
     }
 }
@@ -301,6 +300,12 @@ struct Logging {
 
     init(_ logger: any Logable) {
         self.logger = logger
+    }
+
+    /// The logger, in whose code the thread is from now on.
+    fileprivate mutating func begin() -> any Logable {
+        threads.append(.current)
+        return logger
     }
 
     fileprivate mutating func end() {

@@ -44,7 +44,7 @@ extension Cache {
         // Nobody else gets the directory meanwhile, neither a manager nor a store.
         let lock = try? disk.lock(lockPath)
         let tokens = lock == nil ? [] : recordedTokens(disk)
-        let isOwnTmp = downloadTmpPath == downloadPath + "/Tmp"
+        let isOwnTmp = downloadTmpPath == Self.defaultTmpPath(in: downloadPath)
         let locks = [lock, try? disk.lock(downloadPath + "/" + StoreFileName.lock)]
         defer { locks.forEach { $0?.release() } }
         var doomed = filesInside(downloadFilePath, disk) { _ in true }

@@ -35,10 +35,13 @@ public final class Cache: Sendable {
         self.identifier = identifier
         let base = (downloadPath ?? Self.defaultPath(identifier)).plainPath
         self.downloadPath = base
-        self.downloadTmpPath = downloadTmpPath?.plainPath ?? base + "/Tmp"
+        self.downloadTmpPath = downloadTmpPath?.plainPath ?? Self.defaultTmpPath(in: base)
         self.downloadFilePath = downloadFilePath?.plainPath ?? base + "/File"
         self.allowedDirectories = allowedDirectories.map(\.plainPath).filter(\.isAbsolutePath)
     }
+
+    /// Where unfinished files are kept unless said otherwise.
+    static func defaultTmpPath(in downloadPath: String) -> String { downloadPath + "/Tmp" }
 
     private static func defaultPath(_ identifier: String) -> String {
         // Two identifiers never share a name: what stands for a slash is escaped itself.
