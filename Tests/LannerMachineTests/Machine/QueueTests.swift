@@ -14,8 +14,15 @@ import Testing
 
     private func ids(_ numbers: UInt64...) -> [DownloadID] { numbers.map { DownloadID($0) } }
 
+    /// As many as suit the open files that a program may have.
+    #if canImport(Darwin)
+    private static let mostFinishing = 128
+    #else
+    private static let mostFinishing = 256
+    #endif
+
     @Test(arguments: [
-        (0, 0), (1, 1), (2, 4), (6, 36), (10, 80), (15, 120), (16, 128), (100, 128), (200, 200), (.max, .max),
+        (0, 0), (1, 1), (2, 4), (6, 36), (11, 121), (16, mostFinishing), (100, mostFinishing), (300, 300), (.max, .max),
     ])
     func onlySoManyMayBeFinishing(running: Int, finishing: Int) {
         #expect(Settings().with { $0.maximumRunning = running }.maximumFinishing == finishing)
