@@ -88,9 +88,8 @@ int lanner_disk_allocate(int file, int64_t size) {
 #endif
 }
 
+int64_t lanner_disk_unwritten(void) {
 #ifdef __linux__
-/// Bytes that all programs together have written and no device has yet; -1 when that cannot be told.
-static int64_t unwritten(void) {
     char text[4096];
     int file = open("/proc/meminfo", O_RDONLY | O_CLOEXEC);
     if (file < 0) return -1;
@@ -101,8 +100,12 @@ static int64_t unwritten(void) {
     const char *dirty = strstr(text, "\nDirty:"), *leaving = strstr(text, "\nWriteback:");
     if (!dirty || !leaving) return -1;
     return (atoll(dirty + strlen("\nDirty:")) + atoll(leaving + strlen("\nWriteback:"))) * 1024;
+#else
+    return -1;
+#endif
 }
 
+#ifdef __linux__
 /// Before 5.8 nothing was told of bytes that could not be written, before 5.17 nothing of names.
 static int tells_of_failures(void) {
     static atomic_int known = -1;
@@ -114,13 +117,11 @@ static int tells_of_failures(void) {
 }
 #endif
 
-int lanner_disk_may_sync_all(int file, int64_t most) {
+int lanner_disk_may_sync_all(int file) {
 #ifdef __linux__
-    if (!tells_of_failures() || !lanner_disk_is_plain(file)) return 0;
-    int64_t bytes = unwritten();
-    return bytes >= 0 && bytes <= most;
+    return tells_of_failures() && lanner_disk_is_plain(file);
 #else
-    (void)file, (void)most;
+    (void)file;
     return 0;
 #endif
 }

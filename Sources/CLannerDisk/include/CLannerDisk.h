@@ -36,9 +36,13 @@ int lanner_disk_open_direct(int file);
 /// this cannot be done.
 int lanner_disk_allocate(int file, int64_t size);
 
-/// Whether all that the file system of an open file has yet to write may be waited for: the file system is plain, its failures
-/// are told (Linux 5.17), and all programs together have left no more than so many bytes to their devices. 0 when not.
-int lanner_disk_may_sync_all(int file, int64_t most);
+/// Whether the files of an open file's file system may be synced all at once: it is plain, and its failures are told
+/// (Linux 5.17). 0 when not.
+int lanner_disk_may_sync_all(int file);
+
+/// How many bytes all programs together have written that no device has yet; -1 where that cannot be told. To look takes as
+/// long as to make a file.
+int64_t lanner_disk_unwritten(void);
 
 /// Brings all that was written to the file system of an open file to its device: the bytes and names of all files (`syncfs`).
 /// Which bytes could not be brought there is not told, nor is everything that went wrong: a sync of a file has to follow, and

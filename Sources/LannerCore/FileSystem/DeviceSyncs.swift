@@ -1,4 +1,5 @@
 import CLannerDisk
+import Dispatch
 
 #if canImport(Darwin)
 import Darwin
@@ -14,6 +15,9 @@ import Musl
 enum DeviceSyncs {
     /// A device takes longer for more that all programs have left to it than it would for single files: 64 MiB.
     private static let mostUnwritten: Int64 = 64 << 20
+    /// Whether it was less when that was last looked at, and until when, in nanoseconds, that is good enough.
+    private static let look = Locked((isLittle: false, end: UInt64(0)))
+    private static let lookInterval: UInt64 = 10_000_000
 
     /// By the numbers of their devices.
     private static let fileSystems = SharedSyncs<dev_t>()
@@ -67,7 +71,16 @@ enum DeviceSyncs {
 
     /// Whether an open file may be synced together with others.
     static func mayShare(_ file: Descriptor) -> Bool {
-        lanner_disk_may_sync_all(file.number, mostUnwritten) != 0
+        lanner_disk_may_sync_all(file.number) != 0 && isLittleUnwritten
+    }
+
+    private static var isLittleUnwritten: Bool {
+        let now = DispatchTime.now().uptimeNanoseconds
+        let last = look.withLock { $0 }
+        if now < last.end { return last.isLittle }
+        let isLittle = (0...mostUnwritten).contains(lanner_disk_unwritten())
+        look.withLock { $0 = (isLittle, now + lookInterval) }
+        return isLittle
     }
 
     /// Has the device begin with what was written to an open file.
