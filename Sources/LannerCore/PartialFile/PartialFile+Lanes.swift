@@ -301,6 +301,7 @@ extension PartialFile {
         let whole = Result { () throws(FileError) in
             try outcome.get()
             try file.checkWhole()
+            state.withLock { $0.takeFinished() }?.close()
         }
         update { state in
             state.isInGroup = false
@@ -350,7 +351,7 @@ extension PartialFile {
 
 extension PartialFile {
     /// Changes the state, then reports what came of it, unless another lane is reporting and will take it along.
-    private func update<Result>(_ change: (inout PartialFileState) -> Result) -> Result {
+    func update<Result>(_ change: (inout PartialFileState) -> Result) -> Result {
         let (result, isReporter) = state.withLock { state in
             let result = change(&state)
             return (result, state.beginReporting())

@@ -28,12 +28,12 @@ package enum PartialFileEvent: Sendable, Hashable {
 /// - *sync* waits for the device. On the write lane a sync of seconds would hold up the transfer, on the hash lane
 ///   the digest, which is often the slowest part of the three.
 ///
-/// A small file that is finished is synced on the lane of its group, together with others.
+/// A small file that is finished is synced on the lane of its group, together with others, and closed there.
 ///
 /// Events come one at a time, in order, on one of these lanes and never under a lock; any method may be called from
 /// `report`. The order: `opened`, if that is awaited; `wrote`, `synced` and `damaged` as they happen; `finished`. `failed`
-/// comes at most once, at any point, and then only `closed`. `closed` comes exactly once after ``close(sync:dropping:)`` and
-/// is the last.
+/// comes at most once, at any point, and then only `closed`. `closed` comes exactly once after ``close(sync:dropping:)``, or
+/// inside it where nothing is left to be done, and is the last.
 package final class PartialFile: Sendable {
     let path: String
     let fileSystem: any FileSystem
@@ -193,6 +193,7 @@ package final class PartialFile: Sendable {
     ///
     /// Only the first call counts. With `dropping` what waits to be written is not: for a file that nobody wants any more.
     package func close(sync: Bool, dropping: Bool = false) {
+        if state.withLock({ $0.beginClosingFinished() }) { return update { $0.didClose() } }
         accept { state in
             guard state.phase == .taking || state.phase == .finishing else { return false }
             state.phase = .closing

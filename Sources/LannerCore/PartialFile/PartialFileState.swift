@@ -57,6 +57,8 @@ struct PartialFileState {
     private var unreadable = Int64.max
     private var distrustsSync = false
     private var finishing = (parts: 0, digest: [UInt8]?.none)
+    /// Whether the file was closed when all but the telling of the finish was done.
+    private var isClosedByFinish = false
     private var events = Fifo<PartialFileEvent>()
     private var isReporting = false
 
@@ -330,7 +332,23 @@ extension PartialFileState {
     mutating func finishPart(digest: [UInt8]? = nil) {
         finishing.parts -= 1
         finishing.digest = digest ?? finishing.digest
-        if finishing.parts == 0, wantedFile != nil { emit(.finished(digest: finishing.digest)) }
+        let isWanted = wantedFile != nil || (isClosedByFinish && phase == .finishing)
+        if finishing.parts == 0, isWanted { emit(.finished(digest: finishing.digest)) }
+    }
+
+    /// The file, for the caller to close, when the finish waits for nothing but a part that is done, and is yet to be counted.
+    mutating func takeFinished() -> (any OpenFile)? {
+        guard phase == .finishing, finishing.parts == 1, let file = workingFile else { return nil }
+        self.file = nil
+        isClosedByFinish = true
+        return file
+    }
+
+    /// Whether nothing is left of a close but to tell of it.
+    mutating func beginClosingFinished() -> Bool {
+        guard isClosedByFinish, phase == .finishing, finishing.parts == 0 else { return false }
+        phase = .closing
+        return true
     }
 
     /// `close` has reached the hash lane: nothing waits for the hasher any more.

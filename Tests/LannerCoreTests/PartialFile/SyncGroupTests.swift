@@ -11,14 +11,14 @@ import Testing
         let files: [PartialFile]
         private let recorded = Locked<[Int: [PartialFileEvent]]>([:])
 
-        init(_ count: Int, size: Int64 = 100) {
+        init(_ count: Int, size: Int64 = 100, isHashed: Bool = false) {
             disk.place([], at: "/Tmp/.here")
             try? disk.syncDirectory("/Tmp")
             let group = SyncGroup(of: disk, lane: lanes.makeLane("file.sync"))
             files = (0..<count).map { [disk, lanes, recorded] number in
                 PartialFile(
-                    path: "/Tmp/\(number).part", fileSystem: disk, lanes: PartialFile.Lanes(lanes), hasher: nil,
-                    group: group
+                    path: "/Tmp/\(number).part", fileSystem: disk, lanes: PartialFile.Lanes(lanes),
+                    hasher: isHashed ? FNV64() : nil, group: group
                 ) { event in
                     recorded.withLock { $0[number, default: []].append(event) }
                 }
@@ -100,15 +100,41 @@ import Testing
         #expect(last[0] == .closed(written: [0..<100], synced: []))
         #expect(last[1] == .closed(written: [0..<100], synced: [0..<100]))
         #expect(last[2] == finished)
-        #expect(files.disk.openFiles == 1)
+        #expect(files.disk.openFiles == 0)
     }
 
-    @Test func whoHasWaitedIsClosedAtOnce() {
+    @Test func whoHasWaitedIsClosedAlready() {
         let files = Files(2)
         files.finish()
-        _ = files.last
-        files.files[0].close(sync: false)
-        #expect(files.lanes.runNext("file.write") && !files.lanes.runNext())
+        #expect(files.last == [finished, finished])
+        #expect(files.disk.openFiles == 0)
+        let before = files.disk.counters
+        files.files[0].close(sync: true)
+        #expect(!files.lanes.runNext(), "there is nothing left to do")
         #expect(files.last[0] == .closed(written: [0..<100], synced: [0..<100]))
+        #expect(files.disk.counters == before)
+    }
+
+    @Test(arguments: ["file.hash", "file.sync"])
+    func whoIsYetToBeHashedStaysOpen(first: String) {
+        let files = Files(2, isHashed: true)
+        files.finish()
+        while files.lanes.runNext("file.write") {}
+        while files.lanes.runNext(first) {}
+        #expect(files.disk.openFiles == 2)
+        #expect(files.last == Array(repeating: .finished(digest: FNV64.digest(of: Sample.bytes(100))), count: 2))
+        #expect(files.disk.openFiles == (first == "file.hash" ? 0 : 2))
+        for file in files.files { file.close(sync: false) }
+        #expect(files.last == Array(repeating: .closed(written: [0..<100], synced: [0..<100]), count: 2))
+        #expect(files.disk.openFiles == 0)
+    }
+
+    /// A failed one has to be closed by who gave it up.
+    @Test func whoFailsStaysOpen() {
+        let files = Files(2)
+        files.disk.fail(.sync, with: .inputOutput, path: "/Tmp/1.part")
+        files.finish()
+        #expect(files.last[0] == finished)
+        #expect(files.disk.openFiles == 1)
     }
 }
