@@ -12,7 +12,7 @@ public struct SessionConfiguration: Sendable, Hashable {
     /// One whose bytes have all come (and are written, where there are more than 256 KiB), and are right where a digest
     /// decides, makes room for the next one while it is written, synced, moved to its place and recorded, but not in its
     /// list, nor for its host where that has a limit. With a limit of 1 it does not either; with one of n the next waits
-    /// while n · min(n, 8) are on that way, or 128 where that is less (n where n is more than that).
+    /// while n · n are on that way, or 256 (128 on Apple platforms) where that is less, or n where that is more.
     public var maxConcurrentTasksLimit = 6
     /// How many tasks of one list run at once, by the name of the list; at least 1. Lists that are not here have
     /// ``standardListLimit``, tasks without a list know no other limit than ``maxConcurrentTasksLimit``.

@@ -6,15 +6,17 @@ package struct Settings: Sendable, Hashable {
     /// would pile up before a disk that is slower than the network. The more there are, the more the device does at once, but
     /// files stay open meanwhile; and who wants one at a time gets one at a time.
     package var maximumFinishing: Int {
-        let (square, isLarge) = maximumRunning.multipliedReportingOverflow(by: maximumRunning)
-        return max(maximumRunning, isLarge ? Self.mostFinishing : min(square, Self.mostFinishing))
+        let few = min(maximumRunning, 16)
+        return max(maximumRunning, min(few * few, Self.mostFinishing))
     }
-    /// Half or a quarter of the files that systems let a program have open that asks for no more.
     #if canImport(Darwin)
+    /// Half of the files that a program may have open that asks for no more.
     private static let mostFinishing = 128
     #else
+    /// A quarter of the files that a program may have open, mostly.
     private static let mostFinishing = 256
     #endif
+
     package var listLimits = ListLimits()
     /// How many downloads of one host run at once, whatever their lists; nil for no limit.
     package var hostLimit: Int?
