@@ -28,12 +28,12 @@ package enum PartialFileEvent: Sendable, Hashable {
 /// - *sync* waits for the device. On the write lane a sync of seconds would hold up the transfer, on the hash lane
 ///   the digest, which is often the slowest part of the three.
 ///
-/// A small file that is finished is synced on the lane of its group, together with others, and closed there.
+/// A small file that is finished is synced on the lane of its group, together with others, and closed when that was all.
 ///
-/// Events come one at a time, in order, on one of these lanes and never under a lock; any method may be called from
-/// `report`. The order: `opened`, if that is awaited; `wrote`, `synced` and `damaged` as they happen; `finished`. `failed`
-/// comes at most once, at any point, and then only `closed`. `closed` comes exactly once after ``close(sync:dropping:)``, or
-/// inside it where nothing is left to be done, and is the last.
+/// Events come one at a time, in order, on one of these lanes, `closed` also inside ``close(sync:dropping:)``, and never under a
+/// lock of this; any method may be called from `report`. The order: `opened`, if that is awaited; `wrote`, `synced` and
+/// `damaged` as they happen; `finished`. `failed` comes at most once, at any point, and then only `closed`. `closed` comes
+/// exactly once, after a close, and is the last.
 package final class PartialFile: Sendable {
     let path: String
     let fileSystem: any FileSystem
@@ -191,7 +191,8 @@ package final class PartialFile: Sendable {
     /// Writes what was accepted, gives up hashing and a finish under way, syncs if asked to, and closes. → `closed`,
     /// after `failed` where this fails
     ///
-    /// Only the first call counts. With `dropping` what waits to be written is not: for a file that nobody wants any more.
+    /// Only the first call counts. With `dropping` what waits to be written is not: for a file that nobody wants any more. Where
+    /// nothing is left to be done `closed` is reported before this returns: the caller holds no lock that `report` takes.
     package func close(sync: Bool, dropping: Bool = false) {
         if state.withLock({ $0.beginClosingFinished() }) { return update { $0.didClose() } }
         accept { state in

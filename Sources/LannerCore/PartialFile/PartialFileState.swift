@@ -18,7 +18,7 @@ struct PartialFileState {
     var phase = Phase.taking
     /// How often `finish` was called.
     var finishes = 0
-    /// Set by a successful open, taken away by close.
+    /// Set by a successful open, taken away by close, or by a finish that is done.
     var file: (any OpenFile)?
     /// The bytes the kernel has. Until the file is open, the bytes the record claims.
     private(set) var written: ByteRanges
@@ -87,7 +87,7 @@ struct PartialFileState {
     }
 
     /// Whether there was no attempt to open the file yet.
-    var isUnopened: Bool { file == nil && !hasFailed }
+    var isUnopened: Bool { file == nil && !hasFailed && !isClosedByFinish }
 }
 
 // MARK: Bytes

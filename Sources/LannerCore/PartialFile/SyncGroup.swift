@@ -5,11 +5,28 @@ import LannerMachine
 package final class SyncGroup: Sendable {
     /// So many are synced one by one where they cannot go together; more go their own ways, so that none waits for all others.
     private static let few = 3
+    /// So many at most go their own ways at once: each of them has a thread, of which others want some, too.
+    private static let mostApart = 32
+
+    /// Those that go their own ways.
+    private struct Apart {
+        var waiting = Fifo<PartialFile>()
+        var underWay = 0
+
+        /// The next of them, in the place of one that was under way or in a free one.
+        mutating func next(isInPlaceOfAnother: Bool) -> PartialFile? {
+            if isInPlaceOfAnother { underWay -= 1 }
+            guard underWay < SyncGroup.mostApart, let file = waiting.popFirst() else { return nil }
+            underWay += 1
+            return file
+        }
+    }
 
     private let fileSystem: any FileSystem
     /// What belongs behind the syncs of a file that is in the group goes through here.
     let lane: any Lane
     private let waiting = Locked<[PartialFile]>([])
+    private let apart = Locked(Apart())
 
     package init(of fileSystem: any FileSystem, lane: any Lane) {
         (self.fileSystem, self.lane) = (fileSystem, lane)
@@ -30,8 +47,18 @@ package final class SyncGroup: Sendable {
             return waiting
         }
         if syncTogether(files) { return }
-        for file in files {
-            if files.count <= Self.few { file.syncOfGroup() } else { file.lanes.sync.run { file.syncOfGroup() } }
+        if files.count <= Self.few { return files.forEach { $0.syncOfGroup() } }
+        apart.withLock { apart in
+            for file in files { apart.waiting.append(file) }
+        }
+        while let file = apart.withLock({ $0.next(isInPlaceOfAnother: false) }) { syncApart(file) }
+    }
+
+    /// Who is closed while it waits for its turn has nothing left to be done when that comes.
+    private func syncApart(_ file: PartialFile) {
+        file.lanes.sync.run {
+            file.syncOfGroup()
+            if let next = self.apart.withLock({ $0.next(isInPlaceOfAnother: true) }) { self.syncApart(next) }
         }
     }
 

@@ -10,17 +10,20 @@ import Testing
         let lanes = ManualLanes()
         let files: [PartialFile]
         private let recorded = Locked<[Int: [PartialFileEvent]]>([:])
+        /// What is done as one of them says that it is finished.
+        let onFinish = Locked<(@Sendable (Int) -> Void)?>(nil)
 
         init(_ count: Int, size: Int64 = 100, isHashed: Bool = false) {
             disk.place([], at: "/Tmp/.here")
             try? disk.syncDirectory("/Tmp")
             let group = SyncGroup(of: disk, lane: lanes.makeLane("file.sync"))
-            files = (0..<count).map { [disk, lanes, recorded] number in
+            files = (0..<count).map { [disk, lanes, recorded, onFinish] number in
                 PartialFile(
                     path: "/Tmp/\(number).part", fileSystem: disk, lanes: PartialFile.Lanes(lanes),
                     hasher: isHashed ? FNV64() : nil, group: group
                 ) { event in
                     recorded.withLock { $0[number, default: []].append(event) }
+                    if case .finished = event { onFinish.withLock { $0 }?(number) }
                 }
             }
             for file in files {
@@ -35,6 +38,8 @@ import Testing
             lanes.runAll()
             return recorded.withLock { recorded in files.indices.map { recorded[$0]?.last } }
         }
+
+        func events(of number: Int) -> [PartialFileEvent]? { recorded.withLock { $0[number] } }
 
         func finish(_ size: Int64 = 100) {
             for file in files { file.finish(total: size) }
@@ -127,6 +132,57 @@ import Testing
         for file in files.files { file.close(sync: false) }
         #expect(files.last == Array(repeating: .closed(written: [0..<100], synced: [0..<100]), count: 2))
         #expect(files.disk.openFiles == 0)
+    }
+
+    /// Each has a thread while it is synced.
+    @Test func whereTheyCannotGoTogetherSoManyGoAtOnce() {
+        let files = Files(40)
+        files.disk.fail(.syncDirectory, with: .inputOutput)
+        files.finish()
+        while files.lanes.runNext("file.write") {}
+        #expect(files.lanes.runNext("file.sync"))
+        #expect(files.lanes.count == 32)
+        // One that waits for its turn, and one whose sync is queued.
+        files.files[39].close(sync: true)
+        files.files[0].close(sync: false)
+        let last = files.last
+        #expect(last[39] == .closed(written: [0..<100], synced: [0..<100]))
+        #expect(last[0] == .closed(written: [0..<100], synced: []))
+        #expect(last.dropFirst().dropLast() == ArraySlice(repeating: finished, count: 38))
+        #expect(files.disk.openFiles == 0)
+    }
+
+    /// Who is closed before it could say that it is finished does not say so any more, and has synced all.
+    @Test func whoIsClosedMeanwhileHasSyncedAll() throws {
+        let (disk, lanes, events) = (MemoryDisk(), ManualLanes(), Locked<[PartialFileEvent]>([]))
+        disk.place([], at: "/Tmp/.here")
+        let truth = TruthfulDisk(disk)
+        let file = PartialFile(
+            path: "/Tmp/file.part", fileSystem: truth, lanes: PartialFile.Lanes(lanes), hasher: nil,
+            group: SyncGroup(of: truth, lane: lanes.makeLane("file.sync"))
+        ) { event in
+            events.withLock { $0.append(event) }
+        }
+        file.open(total: nil)
+        file.write(Sample.chunk(0..<100), at: 0)
+        file.finish(total: 100)
+        truth.beforeClose.withLock { $0 = { [weak file] in file?.close(sync: false) } }
+        lanes.runAll()
+        let end = PartialFileEvent.closed(written: [0..<100], synced: [0..<100])
+        #expect(events.withLock { $0 } == [.opened(held: []), .wrote(0..<100), end])
+        #expect(disk.openFiles == 0 && truth.device == [0..<100])
+    }
+
+    @Test func whoIsClosedAsItSaysThatItIsFinishedSaysSoNext() {
+        let files = Files(2)
+        files.onFinish.withLock { $0 = { [all = files.files] number in all[number].close(sync: true) } }
+        files.finish()
+        let end = PartialFileEvent.closed(written: [0..<100], synced: [0..<100])
+        #expect(files.last == [end, end])
+        for file in files.files { file.close(sync: true) }
+        #expect(!files.lanes.runNext())
+        files.onFinish.withLock { $0 = nil }
+        #expect(files.events(of: 1) == [.opened(held: []), .wrote(0..<100), .finished(digest: nil), end])
     }
 
     /// A failed one has to be closed by who gave it up.

@@ -16,6 +16,8 @@ final class TruthfulDisk: FileSystem {
 
     private let disk: MemoryDisk
     fileprivate let truth = Locked(Truth())
+    /// What happens before a file is closed.
+    let beforeClose = Locked<(@Sendable () -> Void)?>(nil)
 
     init(_ disk: MemoryDisk) {
         self.disk = disk
@@ -86,5 +88,9 @@ private final class TruthfulFile: OpenFile {
     func allocate(_ size: Int64) throws(FileError) { try file.allocate(size) }
     func truncate(to size: Int64) throws(FileError) { try file.truncate(to: size) }
     func size() throws(FileError) -> Int64 { try file.size() }
-    func close() { file.close() }
+
+    func close() {
+        disk.beforeClose.withLock { $0 }?()
+        file.close()
+    }
 }
