@@ -37,4 +37,9 @@ import Testing
     @Test func seedsDiffer() {
         #expect(Resource(.generated(seed: 1, length: 64)).bytes != Resource(.generated(seed: 2, length: 64)).bytes)
     }
+
+    @Test func saysHowManyBytesThereAreAndNotWhich() {
+        #expect("\(Resource([1, 2, 3]).body)" == "3 bytes")
+        #expect("\(Resource(.generated(seed: 7, length: 1 << 40)))".contains("body: 1099511627776 bytes generated from 7"))
+    }
 }

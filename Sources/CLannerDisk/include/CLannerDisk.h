@@ -40,8 +40,8 @@ int lanner_disk_allocate(int file, int64_t size);
 /// (Linux 5.17). 0 when not.
 int lanner_disk_may_sync_all(int file);
 
-/// How many bytes all programs together have written that no device has yet; -1 where that cannot be told. To look takes as
-/// long as to make a file.
+/// How many bytes all programs together have written that no device has yet; -1 where that cannot be told. The kernel
+/// writes a text for each look: many times what it takes to ask about one file.
 int64_t lanner_disk_unwritten(void);
 
 /// Brings all that was written to the file system of an open file to its device: the bytes and names of all files (`syncfs`).

@@ -13,9 +13,8 @@ package final class SyncGroup: Sendable {
         var waiting = Fifo<PartialFile>()
         var underWay = 0
 
-        /// The next of them, in the place of one that was under way or in a free one.
-        mutating func next(isInPlaceOfAnother: Bool) -> PartialFile? {
-            if isInPlaceOfAnother { underWay -= 1 }
+        /// The next of them, if there is room for it.
+        mutating func begin() -> PartialFile? {
             guard underWay < SyncGroup.mostApart, let file = waiting.popFirst() else { return nil }
             underWay += 1
             return file
@@ -51,14 +50,17 @@ package final class SyncGroup: Sendable {
         apart.withLock { apart in
             for file in files { apart.waiting.append(file) }
         }
-        while let file = apart.withLock({ $0.next(isInPlaceOfAnother: false) }) { syncApart(file) }
+        syncApart()
     }
 
-    /// Who is closed while it waits for its turn has nothing left to be done when that comes.
-    private func syncApart(_ file: PartialFile) {
-        file.lanes.sync.run {
-            file.syncOfGroup()
-            if let next = self.apart.withLock({ $0.next(isInPlaceOfAnother: true) }) { self.syncApart(next) }
+    /// Lets as many go their own ways as may. Who is closed while it waits has nothing left to be done when its turn comes.
+    private func syncApart() {
+        while let file = apart.withLock({ $0.begin() }) {
+            file.lanes.sync.run {
+                file.syncOfGroup()
+                self.apart.withLock { $0.underWay -= 1 }
+                self.syncApart()
+            }
         }
     }
 

@@ -108,6 +108,16 @@ extension LoopbackServer.Resource {
     }
 }
 
+/// Says how many bytes there are, not which: a test that takes a resource as its argument prints it.
+extension LoopbackServer.Resource.Body: CustomStringConvertible {
+    public var description: String {
+        switch self {
+        case .bytes(let bytes): "\(bytes.count) bytes"
+        case .generated(let seed, let length): "\(length) bytes generated from \(seed)"
+        }
+    }
+}
+
 extension LoopbackServer.Resource.Body {
     var length: Int64 {
         switch self {

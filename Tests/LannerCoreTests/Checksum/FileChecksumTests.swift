@@ -25,7 +25,7 @@ final class FileChecksumTests {
     /// Sizes around the read buffer's.
     @Test("A file's digest is that of its bytes", arguments: [0, 1, 524_287, 524_288, 524_289, 1_600_000])
     func digest(_ size: Int) throws {
-        let content = Self.content(size)
+        let content = Sample.bytes(Int64(size))
         let path = try write(content)
         for algorithm in Checksum.Algorithm.allCases {
             #expect(try Checksum.digest(ofFileAt: path, algorithm: algorithm) == Self.digest(of: content, algorithm))
@@ -34,7 +34,7 @@ final class FileChecksumTests {
 
     @Test("A pipe's digest is that of all bytes until its end; the descriptor stays open")
     func descriptor() throws {
-        let content = Self.content(900_000)
+        let content = Sample.bytes(900_000)
         let pipe = Pipe()
         DispatchQueue.global().async {
             pipe.fileHandleForWriting.write(Data(content))
@@ -48,7 +48,7 @@ final class FileChecksumTests {
 
     @Test("A descriptor is read from where it stands")
     func descriptorPosition() throws {
-        let content = Self.content(1000)
+        let content = Sample.bytes(1000)
         let handle = try FileHandle(forReadingFrom: URL(fileURLWithPath: write(content)))
         try handle.seek(toOffset: 300)
         let digest = try Checksum.digest(ofFileDescriptor: handle.fileDescriptor, algorithm: .md5)
@@ -78,7 +78,7 @@ final class FileChecksumTests {
 
     @Test("The right file is told to be right", arguments: FileVerificationType.allCases)
     func rightFile(_ type: FileVerificationType) async throws {
-        let content = Self.content(10_000)
+        let content = Sample.bytes(10_000)
         let code = try Self.digest(of: content, type).hexadecimal
         let path = try write(content)
         #expect(await validate(path, code, type) == .success(true))
@@ -87,7 +87,7 @@ final class FileChecksumTests {
 
     @Test("Another file is a mismatch that repeats the checksum", arguments: FileVerificationType.allCases)
     func otherFile(_ type: FileVerificationType) async throws {
-        var content = Self.content(10_000)
+        var content = Sample.bytes(10_000)
         let code = try Self.digest(of: content, type).hexadecimal
         content[9_999] ^= 1
         #expect(await validate(try write(content), code, type) == .failure(.codeMismatch(code: code)))
@@ -117,12 +117,6 @@ final class FileChecksumTests {
         let file = directory.appendingPathComponent(UUID().uuidString)
         try Data(content).write(to: file)
         return file.path
-    }
-
-    private static func content(_ size: Int) -> [UInt8] {
-        (0..<size).map { (index: Int) -> UInt8 in
-            UInt8(truncatingIfNeeded: 31 * index + index / 512)
-        }
     }
 
     private static func digest(of content: [UInt8], _ algorithm: Checksum.Algorithm) throws -> Checksum.Digest {

@@ -15,7 +15,7 @@ extension TestBench {
     /// Whether a task's file is this. Compare the answer (`== true`): an expectation prints what it calls with, and
     /// millions of bytes keep it busy for minutes.
     func holds(_ bytes: [UInt8], in task: DownloadTask) -> Bool {
-        contents(of: task) == bytes
+        contents(of: task).map { Data($0) } == Data(bytes)
     }
 
     /// A bench that serves bytes at the usual place.
