@@ -32,7 +32,7 @@ extension Engine {
         let now = environment.clock.now
         enter { state in
             let configuration = configuration()
-            let settings = configuration.settings(transport.traits, givesLinks: environment.links != nil)
+            let settings = configuration.settings(transport.traits, in: environment)
             state.gate.access = configuration.networkAccess
             state.timeout = settings.watchdog.silence
             state.fileNaming = configuration.fileNaming

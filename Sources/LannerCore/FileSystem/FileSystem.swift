@@ -136,6 +136,8 @@ package protocol FileSystem: Sendable {
     func lock(_ path: String) throws(FileError) -> any FileLock
     /// A text that changes with every boot of the machine; nil when it cannot be told.
     func bootIdentifier() -> String?
+    /// How many files and connections the program may have open at once.
+    var maximumOpenFiles: Int { get }
 }
 
 /// An advisory lock that is held until `release`, or until the process ends.
@@ -152,6 +154,9 @@ extension FileLock {
 }
 
 extension FileSystem {
+    /// For file systems that take as many as there is memory for: what a program may have open mostly.
+    package var maximumOpenFiles: Int { 1024 }
+
     /// For file systems that sync files one by one.
     package func syncAll(_ files: [any OpenFile]) -> [Result<Void, FileError>]? { nil }
 

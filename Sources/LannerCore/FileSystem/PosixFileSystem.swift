@@ -198,6 +198,12 @@ extension PosixFileSystem {
 }
 
 extension PosixFileSystem {
+    package var maximumOpenFiles: Int {
+        // -1 where there is no bound.
+        let limit = sysconf(Int32(_SC_OPEN_MAX))
+        return limit < 0 ? .max : limit
+    }
+
     #if canImport(Darwin)
     package func bootIdentifier() -> String? {
         withUnsafeTemporaryAllocation(of: CChar.self, capacity: 64) { buffer in

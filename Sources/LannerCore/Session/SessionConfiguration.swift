@@ -119,8 +119,9 @@ public struct SessionConfiguration: Sendable, Hashable {
 }
 
 extension SessionConfiguration {
-    func settings(_ traits: TransportTraits, givesLinks: Bool) -> Settings {
+    func settings(_ traits: TransportTraits, in environment: Environment) -> Settings {
         var settings = Settings()
+        settings.maximumOpenFiles = environment.fileSystem.maximumOpenFiles
         settings.maximumRunning = max(1, maxConcurrentTasksLimit)
         settings.listLimits.standard = max(1, standardListLimit)
         settings.listLimits.named = listLimits
@@ -141,7 +142,8 @@ extension SessionConfiguration {
         settings.watchdog.leavesExchanges = traits.outlivesProcess
         settings.watchdog.total = timeoutIntervalForResource.map(Self.duration)
         settings.retry = retryPolicy
-        settings.links = givesLinks ? (refreshesLinksBeforeStart ? .always : .whenNeeded) : .never
+        settings.links =
+            environment.links == nil ? .never : refreshesLinksBeforeStart ? .always : .whenNeeded
         settings.waitsForDiskSpace = waitsForDiskSpace
         settings.cancelKeepsBytes = keepsPartialFileOnCancel
         return settings

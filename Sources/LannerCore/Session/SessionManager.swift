@@ -75,7 +75,7 @@ public final class SessionManager: Sendable {
         engine = Engine(
             environment: environment, transport: transport, store: startup.store, cache: cache,
             operationLane: environment.operationLane ?? queueLane, identity: startup.identity,
-            settings: configuration.settings(transport.traits, givesLinks: environment.links != nil),
+            settings: configuration.settings(transport.traits, in: environment),
             logger: logger ?? ConsoleLogger(identifier: identifier))
         state = Locked(ManagerState(configuration: configuration))
         engine.begin(self, configuration, startup)

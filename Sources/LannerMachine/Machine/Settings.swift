@@ -7,15 +7,11 @@ package struct Settings: Sendable, Hashable {
     /// files stay open meanwhile; and who wants one at a time gets one at a time.
     package var maximumFinishing: Int {
         let few = min(maximumRunning, 16)
-        return max(maximumRunning, min(few * few, Self.mostFinishing))
+        // The rest of what may be open is for those that run, their connections, and all else that the program does.
+        return max(maximumRunning, min(few * few, maximumOpenFiles / 4))
     }
-    #if canImport(Darwin)
-    /// Half of the files that a program may have open that asks for no more.
-    private static let mostFinishing = 128
-    #else
-    /// A quarter of the files that a program may have open, mostly.
-    private static let mostFinishing = 256
-    #endif
+    /// How many files the program may have open.
+    package var maximumOpenFiles = 1024
 
     package var listLimits = ListLimits()
     /// How many downloads of one host run at once, whatever their lists; nil for no limit.

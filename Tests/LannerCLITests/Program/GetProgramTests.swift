@@ -235,6 +235,16 @@ import Testing
         #expect(place.bytes("small.bin") == small.bytes)
     }
 
+    @Test func keepsToTheFilesThatMayBeOpen() async throws {
+        let names = (0..<400).map { "\($0).bin" }
+        for name in names { server.put(name, small) }
+        let list = names.map(url).joined(separator: "\n")
+        let get = try await Program.run(
+            ["get", "-q", "-j", "16", "-i", "-"], in: place, input: list, script: #"ulimit -n 64 && exec "$0" "$@""#)
+        #expect(get.code == 0 && get.errors.isEmpty)
+        #expect(place.names == names.sorted())
+    }
+
     @Test func downloadsOfAListOnlyWhatIsMissing() async throws {
         let words = ["get", "--json", "--retries", "0", url("small.bin"), url("late")]
         #expect(try await Program.run(words, in: place).code == 1)

@@ -94,7 +94,9 @@ private struct ConnectionBench {
         var configuration = SessionConfiguration()
         configuration.maxConnectionsPerDownload = 8
         for delivery in [TransportTraits.Delivery.sliced(1...2, inFlight: 2), .file] {
-            #expect(configuration.settings(TransportTraits(delivery: delivery), givesLinks: false).connections == 1)
+            let settings = configuration.settings(
+                TransportTraits(delivery: delivery), in: Environment(fileSystem: MemoryDisk()))
+            #expect(settings.connections == 1)
         }
     }
 

@@ -48,7 +48,7 @@ extension StressRound {
         becomeWell()
         onQueue("network") { [network] in network.path = NetworkPath() }
         try await work.settled()
-        #expect(settings(of: manager) == manager.configuration.settings(transport.traits, givesLinks: true))
+        #expect(settings(of: manager) == manager.configuration.settings(transport.traits, in: manager.engine.environment))
         manager.configuration = StressCalls.configuration
         for context in Self.contexts {
             manager.context = context

@@ -14,18 +14,14 @@ import Testing
 
     private func ids(_ numbers: UInt64...) -> [DownloadID] { numbers.map { DownloadID($0) } }
 
-    /// As many as suit the open files that a program may have.
-    #if canImport(Darwin)
-    private static let mostFinishing = 128
-    #else
-    private static let mostFinishing = 256
-    #endif
-
     @Test(arguments: [
-        (0, 0), (1, 1), (2, 4), (6, 36), (11, 121), (16, mostFinishing), (100, mostFinishing), (300, 300), (.max, .max),
+        (0, 0, 1024), (1, 1, 1024), (2, 4, 1024), (6, 36, 1024), (16, 256, 1024), (100, 256, .max), (300, 300, 1024),
+        (.max, .max, .max), (6, 36, 256), (16, 64, 256), (16, 16, 20), (16, 16, 0),
     ])
-    func onlySoManyMayBeFinishing(running: Int, finishing: Int) {
-        #expect(Settings().with { $0.maximumRunning = running }.maximumFinishing == finishing)
+    func onlySoManyMayBeFinishing(running: Int, finishing: Int, openFiles: Int) {
+        var settings = Settings()
+        (settings.maximumRunning, settings.maximumOpenFiles) = (running, openFiles)
+        #expect(settings.maximumFinishing == finishing)
     }
 
     @Test func noMoreThanTheLimitRun() {
