@@ -108,8 +108,8 @@ extension LoopbackServer.Resource {
     }
 }
 
-/// Says how many bytes there are, not which: a test that takes a resource as its argument prints it.
 extension LoopbackServer.Resource.Body: CustomStringConvertible {
+    /// How many bytes there are, not which: a test that takes a resource as its argument prints it.
     public var description: String {
         switch self {
         case .bytes(let bytes): "\(bytes.count) bytes"
