@@ -106,8 +106,11 @@ import TransportSupport
         return await recorder.end()
     }
 
-    private func finished(_ server: LoopbackServer, _ identifier: String, _ name: String) async -> TransportRequest {
+    private func finished(
+        _ server: LoopbackServer, _ identifier: String, _ name: String, status: Int
+    ) async -> TransportRequest {
         server.put("/file", LoopbackServer.Resource(.generated(seed: 1, length: 1000), framing: .chunked))
+        if status != 200 { server.always("/file", .status(status, body: [1, 2, 3])) }
         let request = TransportRequest(url: server.baseURL.appendingPathComponent("file"), name: name)
         let transport = transport(identifier)
         #expect(await log(of: request, over: transport).isComplete)
@@ -116,10 +119,10 @@ import TransportSupport
     }
 
     /// As the system deletes caches while nobody runs.
-    @Test func aFileThatIsGoneIsNoEmptyFile() async throws {
+    @Test(arguments: [200, 203]) func aFileThatIsGoneIsNoEmptyFile(status: Int) async throws {
         let identifier = UUID().uuidString
         defer { try? FileManager.default.removeItem(at: directory) }
-        let request = await finished(try LoopbackServer(), identifier, "a-1-1")
+        let request = await finished(try LoopbackServer(), identifier, "a-1-1", status: status)
         let shelf = OutcomeShelf(directory: directory.appendingPathComponent(identifier))
         try FileManager.default.removeItem(at: shelf.file("a-1-1"))
         let next = transport(identifier)

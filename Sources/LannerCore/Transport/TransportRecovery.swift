@@ -1,6 +1,7 @@
 /// What a transport reports of the exchanges that earlier processes have left; see ``Transport/recover(_:)``.
 public enum TransportRecovery: Sendable {
-    /// The exchanges that are kept. Comes first, even when there is none, and again for any that turn up later.
+    /// The exchanges that are kept. Comes first, even when there is none, and again for any that turn up later or have
+    /// ended since with nobody to tell it to.
     case survivors([TransportSurvivor])
     /// Whatever had happened while the process was away has been reported, or waits for the exchange to be taken up. Comes
     /// each time that the system says so.

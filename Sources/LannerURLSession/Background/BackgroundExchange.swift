@@ -15,6 +15,8 @@ final class BackgroundExchange: TaskFollower {
         var received: Int64 = 0
         var isDiscarded = false
         var attendance: Attendance?
+        /// Who was told the end last. It is handed over a little later.
+        var told: Mailbox?
     }
 
     let name: String
@@ -33,6 +35,9 @@ final class BackgroundExchange: TaskFollower {
         guard let outcome else { return .running }
         return outcome.failure?.fault == TransportFault.canceled.rawValue ? .interrupted : .ended
     }
+
+    /// Whether anybody is told how it ends, or was.
+    var isAttended: Bool { state.withLock { $0.attendance != nil || $0.told != nil } }
 
     // MARK: On the control queue
 
@@ -59,11 +64,11 @@ final class BackgroundExchange: TaskFollower {
 
     /// Tells somebody what has come, and what comes.
     func take(_ attendance: Attendance) {
-        let file = shelf.hasFile(name) ? shelf.file(name) : nil
         state.withLock { state in
             state.attendance?.mailbox.abandon(.invalidated)
             state.attendance = attendance
-            if let outcome = state.outcome { return state.tell(outcome, file) }
+            // Only now: the file of one that was still running a moment ago may just have come.
+            if let outcome = state.outcome { return state.tell(outcome, shelf.hasFile(name) ? shelf.file(name) : nil) }
             if let head = state.head { attendance.mailbox.post(.head(head)) }
             if state.received > 0, state.head != nil { attendance.mailbox.post(.progress(state.received)) }
         }
@@ -98,7 +103,7 @@ final class BackgroundExchange: TaskFollower {
 
     /// Runs work once everything so far has been handed over.
     func fence(_ work: @escaping @Sendable () -> Void) {
-        if let mailbox = state.withLock({ $0.attendance?.mailbox }) { mailbox.fence(work) } else { work() }
+        if let mailbox = state.withLock({ $0.attendance?.mailbox ?? $0.told }) { mailbox.fence(work) } else { work() }
     }
 
     // MARK: URLSession's side
@@ -201,15 +206,18 @@ extension BackgroundExchange.State {
     }
 
     fileprivate mutating func tellEnd(_ outcome: OutcomeShelf.Outcome, _ file: URL?) {
-        if let failure = outcome.failure {
-            attendance?.mailbox.finish(.failure(failure.failure))
-        } else if file == nil, outcome.hasFile {
-            attendance?.mailbox.finish(.failure(.fileGone))
-        } else {
-            if let file { attendance?.mailbox.post(.file(file)) }
-            attendance?.mailbox.finish(.end)
-        }
+        guard let mailbox = attendance?.mailbox else { return }
         attendance = nil
+        if let file, outcome.failure == nil { mailbox.post(.file(file)) }
+        // One that has left meanwhile is told nothing more.
+        if mailbox.finish(outcome.lastEvent(file)) { told = mailbox }
+    }
+}
+
+extension OutcomeShelf.Outcome {
+    fileprivate func lastEvent(_ file: URL?) -> TransportEvent {
+        if let failure { return .failure(failure.failure) }
+        return file == nil && hasFile ? .failure(.fileGone) : .end
     }
 }
 

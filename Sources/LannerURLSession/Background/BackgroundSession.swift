@@ -14,7 +14,7 @@ import FoundationNetworking
 final class BackgroundSession: @unchecked Sendable {
     typealias Listener = @Sendable (TransportRecovery) -> Void
 
-    private struct State {
+    fileprivate struct State {
         var exchanges: [String: BackgroundExchange] = [:]
         /// A task that is being ended may still say so.
         var discarded: Set<String> = []
@@ -59,13 +59,14 @@ final class BackgroundSession: @unchecked Sendable {
     /// Tells a listener of what has survived, in the place of the last one.
     func recover(for owner: ObjectIdentifier, _ report: @escaping Listener) {
         afterListing { [self] in
-            let (survivors, isDelivered) = state.withLock { state in
-                state.listener = (owner, report)
-                defer { state.isDelivered = false }
-                let survivors = state.exchanges.sorted { $0.key < $1.key }
-                return (survivors.map { TransportSurvivor($0.key, $0.value.progress) }, state.isDelivered)
-            }
-            reports.async {
+            // A listener from its first report on: whatever comes to it by itself comes behind that.
+            reports.async { [self] in
+                let (survivors, isDelivered) = state.withLock { state in
+                    state.listener = (owner, report)
+                    defer { state.isDelivered = false }
+                    let survivors = state.exchanges.sorted { $0.key < $1.key }
+                    return (survivors.map { TransportSurvivor($0.key, $0.value.progress) }, state.isDelivered)
+                }
                 report(.survivors(survivors))
                 if isDelivered { report(.delivered) }
             }
@@ -137,13 +138,15 @@ final class BackgroundSession: @unchecked Sendable {
         }
     }
 
-    private func list(_ tasks: [URLSessionTask]) {
+    func list(_ tasks: [URLSessionTask]) {
         for task in tasks {
             guard let download = task as? URLSessionDownloadTask, let exchange = exchange(of: task) else {
                 task.cancel()
                 continue
             }
             exchange.adopt(download)
+            // The library suspends none: its process died after making it, before resuming it.
+            if download.state == .suspended { download.resume() }
         }
         let names = shelf.names()
         state.withLock { state in
@@ -171,7 +174,7 @@ final class BackgroundSession: @unchecked Sendable {
     // MARK: From the relay
 
     /// The exchange of a task, which may be one of an earlier process that was not known yet.
-    private func exchange(of task: URLSessionTask) -> BackgroundExchange? {
+    func exchange(of task: URLSessionTask) -> BackgroundExchange? {
         guard let name = task.taskDescription, OutcomeShelf.isName(name) else { return nil }
         let (exchange, listener) = state.withLock { state -> (BackgroundExchange?, Listener?) in
             if state.discarded.contains(name) { return (nil, nil) }
@@ -188,20 +191,33 @@ final class BackgroundSession: @unchecked Sendable {
 
     /// Everything that had happened while the process was away has been told to the exchanges: once they have passed it
     /// on, it is delivered.
-    private func finished() {
+    func finished() {
         let exchanges = state.withLock { Array($0.exchanges.values) }
         let group = DispatchGroup()
         for exchange in exchanges {
             group.enter()
             exchange.fence { group.leave() }
         }
-        group.notify(queue: reports) { [state] in
-            let report = state.withLock { state in
-                if state.listener == nil { state.isDelivered = true }
-                return state.listener?.report
-            }
-            report?(.delivered)
+        group.notify(queue: reports) { [self] in tellDelivered() }
+    }
+
+    /// Those that were reported as running, and have ended with nobody attending, are reported as ended before.
+    private func tellDelivered() {
+        let (report, ended) = state.withLock { state in
+            if state.listener == nil { state.isDelivered = true }
+            return (state.listener?.report, state.endedUnattended)
         }
+        guard let report else { return }
+        if !ended.isEmpty { report(.survivors(ended)) }
+        report(.delivered)
+    }
+}
+
+extension BackgroundSession.State {
+    /// Not those that were interrupted: whoever adopted one as running learns that when it is taken up, and stops.
+    fileprivate var endedUnattended: [TransportSurvivor] {
+        let ended = exchanges.filter { $0.value.progress == .ended && !$0.value.isAttended }
+        return ended.keys.sorted().map { TransportSurvivor($0, .ended) }
     }
 }
 

@@ -20,7 +20,7 @@ struct OutcomeShelf: Sendable {
         var failure: Failure?
 
         /// Whether the bytes of a file belong to it; of other answers nobody wants them.
-        var hasFile: Bool { failure == nil && [200, 206].contains(head?.status) }
+        var hasFile: Bool { failure == nil && [200, 203, 206].contains(head?.status) }
     }
 
     let directory: URL

@@ -1,0 +1,108 @@
+import Dispatch
+import Foundation
+import LannerCore
+import Testing
+import TransportSupport
+
+@testable import LannerURLSession
+
+#if canImport(FoundationNetworking)
+import FoundationNetworking
+#endif
+
+@Suite(.timeLimit(.minutes(15))) struct BackgroundExchangeTests {
+    private let directory = FileManager.default.temporaryDirectory
+        .appendingPathComponent("lanner-\(UUID().uuidString)", isDirectory: true)
+
+    private func exchange(_ name: String) -> BackgroundExchange {
+        BackgroundExchange(name, OutcomeShelf(directory: directory))
+    }
+
+    private func attend(_ exchange: BackgroundExchange, _ recorder: Recorder) {
+        exchange.take(Attendance(receive: recorder.receive) { _ in })
+    }
+
+    /// Comes again and again as long as it runs, though not for ever.
+    private func keepAttending(_ exchange: BackgroundExchange) -> [Recorder] {
+        var recorders: [Recorder] = []
+        while recorders.count < 64, exchange.progress == .running {
+            let recorder = Recorder()
+            attend(exchange, recorder)
+            recorders.append(recorder)
+        }
+        return recorders
+    }
+
+    /// Ends an exchange while somebody comes; returns who came before the end.
+    private func race(_ exchange: BackgroundExchange, _ finished: FinishedTask) -> [Recorder] {
+        let recorders = Locked<[Recorder]>([])
+        DispatchQueue.concurrentPerform(iterations: 2) { turn in
+            if turn == 1 { return finished.end(exchange) }
+            let came = keepAttending(exchange)
+            recorders.withLock { $0 = came }
+        }
+        return recorders.withLock { $0 }
+    }
+
+    @Test func whoComesJustAtTheEndFindsTheFile() async throws {
+        defer { try? FileManager.default.removeItem(at: directory) }
+        for round in 0..<300 {
+            let exchange = exchange("a-1-\(round)")
+            let earlier = try race(exchange, FinishedTask(in: directory))
+            let last = Recorder()
+            attend(exchange, last)
+            #expect(await last.end().hasFile(FinishedTask.bytes), "round \(round)")
+            for recorder in earlier {
+                let log = await recorder.end()
+                // All but one had to make way for the next.
+                let isRight = log.isComplete ? log.hasFile(FinishedTask.bytes) : log.failure?.fault == .unavailable
+                #expect(isRight, "round \(round): \(String(describing: log.failure))")
+            }
+        }
+    }
+
+    @Test func aFenceComesBehindTheFileThatWasToldLast() async throws {
+        defer { try? FileManager.default.removeItem(at: directory) }
+        let gate = Turnstile()
+        defer { gate.open() }
+        let hasReturned = Locked(false)
+        let recorder = Recorder { event in
+            guard case .file = event else { return }
+            gate.pass()
+            hasReturned.withLock { $0 = true }
+        }
+        let exchange = exchange("a-1-1")
+        attend(exchange, recorder)
+        try FinishedTask(in: directory).end(exchange)
+        let isBehind: Bool = await withCheckedContinuation { continuation in
+            exchange.fence { continuation.resume(returning: hasReturned.withLock { $0 }) }
+            // A fence that does not wait has run by now.
+            gate.open()
+        }
+        #expect(isBehind)
+        #expect(await recorder.end().hasFile(FinishedTask.bytes))
+    }
+}
+
+/// What URLSession has of a download task that is done.
+struct FinishedTask {
+    static let bytes: [UInt8] = [1, 2, 3]
+
+    private let file: URL
+    private let response: HTTPURLResponse
+
+    init(in directory: URL) throws {
+        try FileManager.default.createDirectory(at: directory, withIntermediateDirectories: true)
+        file = directory.appendingPathComponent("task-\(UUID().uuidString)")
+        try Data(Self.bytes).write(to: file)
+        let url = try #require(URL(string: "http://a.example/file"))
+        response = try #require(
+            HTTPURLResponse(url: url, statusCode: 200, httpVersion: "HTTP/1.1", headerFields: [:]))
+    }
+
+    /// Hands it over, and says that this is the end.
+    func end(_ exchange: BackgroundExchange) {
+        exchange.took(file: file, response: response)
+        exchange.ended(nil, response: response)
+    }
+}

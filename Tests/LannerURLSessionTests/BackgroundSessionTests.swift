@@ -1,0 +1,125 @@
+import Foundation
+import LannerCore
+import LannerLoopback
+import Testing
+import TransportSupport
+
+@testable import LannerURLSession
+
+#if canImport(FoundationNetworking)
+import FoundationNetworking
+#endif
+
+@Suite(.timeLimit(.minutes(15))) struct BackgroundSessionTests {
+    private let directory = FileManager.default.temporaryDirectory
+        .appendingPathComponent("lanner-\(UUID().uuidString)", isDirectory: true)
+
+    private func session() -> BackgroundSession {
+        BackgroundSession.shared(UUID().uuidString, directory: directory) { .quiet(connectionsPerHost: 1) }
+    }
+
+    /// A task that nobody has resumed.
+    private func task(_ name: String, _ url: URL) -> URLSessionDownloadTask {
+        let task = URLSession(configuration: .quiet(connectionsPerHost: 1)).downloadTask(with: url)
+        task.taskDescription = name
+        return task
+    }
+
+    /// Returns once the session has done what it was asked for, its listing included.
+    private func pass(_ session: BackgroundSession) async {
+        await withCheckedContinuation { (continuation: CheckedContinuation<Void, Never>) in
+            session.cancel("none", for: Attendance(receive: { _ in continuation.resume() }, canceling: { _ in }))
+        }
+    }
+
+    /// What a session tells a listener from now on.
+    private func reports(of session: BackgroundSession) -> AsyncStream<[String]> {
+        let (reports, teller) = AsyncStream<[String]>.makeStream()
+        session.recover(for: ObjectIdentifier(session)) { recovery in
+            switch recovery {
+            case .survivors(let survivors): teller.yield(["survivors"] + survivors.map { "\($0.name) \($0.progress)" })
+            case .delivered: teller.yield(["delivered"])
+            }
+        }
+        return reports
+    }
+
+    private func heard(_ reports: AsyncStream<[String]>, upTo last: [String]) async -> [[String]] {
+        var heard: [[String]] = []
+        for await report in reports {
+            heard.append(report)
+            if report == last { break }
+        }
+        return heard
+    }
+
+    @Test func whatHasSurvivedIsToldBeforeAllIsDelivered() async {
+        let session = session()
+        let gate = Turnstile()
+        defer { gate.open() }
+        // The listener before holds up whatever is told, and leaves meanwhile.
+        let owner = ObjectIdentifier(gate)
+        await withCheckedContinuation { (continuation: CheckedContinuation<Void, Never>) in
+            session.recover(for: owner) { recovery in
+                guard case .survivors = recovery else { return }
+                continuation.resume()
+                gate.pass()
+            }
+        }
+        session.stopListening(owner)
+        session.finished()
+        let reports = reports(of: session)
+        await pass(session)
+        gate.open()
+        #expect(await heard(reports, upTo: ["delivered"]) == [["survivors"], ["delivered"]])
+    }
+
+    @Test func whatHasEndedUnattendedIsReportedBeforeAllIsDelivered() async throws {
+        defer { try? FileManager.default.removeItem(at: directory) }
+        let session = session()
+        let reports = reports(of: session)
+        #expect(await heard(reports, upTo: ["survivors"]) == [["survivors"]])
+        let url = try #require(URL(string: "http://a.example/file"))
+        let exchange = try #require(session.exchange(of: task("a-1-1", url)))
+        try FinishedTask(in: directory).end(exchange)
+        session.finished()
+        let expected = [["survivors", "a-1-1 running"], ["survivors", "a-1-1 ended"], ["delivered"]]
+        #expect(await heard(reports, upTo: ["delivered"]) == expected)
+        let recorder = Recorder()
+        let attendance = Attendance(receive: recorder.receive, canceling: { _ in })
+        session.begin(URLRequest(url: url), resumeData: nil, name: "a-1-1", for: attendance)
+        #expect(await recorder.end().hasFile(FinishedTask.bytes))
+        session.finished()
+        #expect(await heard(reports, upTo: ["delivered"]) == [["delivered"]], "somebody has taken it up")
+    }
+
+    /// One that was broken off stops what was adopted, and that only when it is taken up.
+    @Test func whatWasInterruptedIsNotReportedAgain() async throws {
+        defer { try? FileManager.default.removeItem(at: directory) }
+        let session = session()
+        let reports = reports(of: session)
+        #expect(await heard(reports, upTo: ["survivors"]) == [["survivors"]])
+        let url = try #require(URL(string: "http://a.example/file"))
+        let exchange = try #require(session.exchange(of: task("a-1-1", url)))
+        exchange.ended(NSError(domain: NSURLErrorDomain, code: NSURLErrorCancelled), response: nil)
+        #expect(exchange.progress == .interrupted)
+        session.finished()
+        #expect(await heard(reports, upTo: ["delivered"]) == [["survivors", "a-1-1 running"], ["delivered"]])
+    }
+
+    /// As a death leaves it that comes just after the task was made.
+    @Test func aTaskThatWasNeverResumedGoesOn() async throws {
+        let server = try LoopbackServer()
+        server.put("/file", LoopbackServer.Resource(.generated(seed: 1, length: 10)))
+        server.always("/file", .hold)
+        let session = session()
+        // From here on only this test lists anything.
+        await pass(session)
+        let task = task("a-1-1", server.url("/file"))
+        session.list([task])
+        try #require(task.state == .running)
+        try await server.waitForStalls(1)
+        session.discard("a-1-1")
+        await pass(session)
+    }
+}
