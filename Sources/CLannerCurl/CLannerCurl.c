@@ -1,11 +1,15 @@
 #include "CLannerCurl.h"
 
+#include <arpa/inet.h>
 #include <dlfcn.h>
+#include <netinet/in.h>
 #include <signal.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/socket.h>
+#include <unistd.h>
 
 typedef lanner_curl_easy easy_t;
 typedef lanner_curl_multi multi_t;
@@ -124,6 +128,24 @@ void lanner_curl_block_sigpipe(void) {
     sigemptyset(&signals);
     sigaddset(&signals, SIGPIPE);
     pthread_sigmask(SIG_BLOCK, &signals, NULL);
+}
+
+// Of UDP, for that a connection is only a look for a route.
+static int has_route(int family, const void *address, socklen_t size) {
+    int descriptor = socket(family, SOCK_DGRAM, 0);
+    if (descriptor < 0) return 0;
+    int result = connect(descriptor, address, size);
+    close(descriptor);
+    return result == 0;
+}
+
+int lanner_curl_has_route(void) {
+    // Addresses for documentation (RFC 5737, RFC 3849): nobody has them, and only a default route leads there.
+    struct sockaddr_in four = {.sin_family = AF_INET, .sin_port = htons(443)};
+    struct sockaddr_in6 six = {.sin6_family = AF_INET6, .sin6_port = htons(443)};
+    inet_pton(AF_INET, "192.0.2.1", &four.sin_addr);
+    inet_pton(AF_INET6, "2001:db8::1", &six.sin6_addr);
+    return has_route(AF_INET, &four, sizeof four) || has_route(AF_INET6, &six, sizeof six);
 }
 
 const char *lanner_curl_text(int result) { return curl.easy_strerror(result); }

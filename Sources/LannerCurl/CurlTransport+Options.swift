@@ -4,9 +4,12 @@ extension CurlTransport {
         /// How many connections to one host and port there may be at once; more exchanges wait for one. Nil for any
         /// number. Exchanges that share an HTTP/2 connection count once. Of plain HTTP through an HTTP proxy, the proxy is
         /// the host. libcurl has one line for all who wait, so that those of one host may hold up those of others that wait,
-        /// too.
+        /// too. The manager takes those that wait for silent: they may fail by `timeoutIntervalForRequest` though their
+        /// server was never asked. To have fewer at once, set `SessionConfiguration.maxConcurrentTasksPerHost` instead.
         public var connectionsPerHost: Int?
-        /// How many connections there may be at once in all; nil for any number.
+        /// How many connections there may be at once in all; more exchanges wait for one. Nil for any number. The
+        /// manager takes those that wait for silent: they may fail by `timeoutIntervalForRequest` though their server
+        /// was never asked. To have fewer at once, set `SessionConfiguration.maxConcurrentTasksLimit` instead.
         public var connections: Int?
         /// Sent as `User-Agent` by requests that have none.
         public var userAgent: String

@@ -27,6 +27,14 @@ enum Library {
         }
     }
 
+    /// Whether it does not take a transfer that is paused for one that has become silent.
+    static let mayTimeSilence = (try? outcome.get()).map(mayTimeSilence) ?? false
+
+    /// By the version: before 7.75 it counts the time of a pause as well.
+    static func mayTimeSilence(_ version: UInt32) -> Bool {
+        version >= 0x07_4B_00
+    }
+
     /// Loads it from a file of this name, and returns its version. Only for `outcome` and, with names of no libcurl, for tests.
     static func load(_ name: String) -> Result<UInt32, CurlUnavailable> {
         var version: UInt32 = 0

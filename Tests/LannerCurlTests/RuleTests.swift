@@ -24,7 +24,10 @@ import Testing
     }
 
     @Test func moreThanTheCodeDecides() {
-        #expect(TransferEnd(code: 7, text: "", systemError: ENETUNREACH).fault == .notConnected)
+        for error in [ENETUNREACH, ENETDOWN] {
+            #expect(TransferEnd(code: 7, text: "", systemError: error, hasRoute: false).fault == .notConnected)
+            #expect(TransferEnd(code: 7, text: "", systemError: error, hasRoute: true).fault == .cannotConnect)
+        }
         #expect(TransferEnd(code: 7, text: "", systemError: ECONNREFUSED).fault == .cannotConnect)
         #expect(TransferEnd(code: 18, text: "").fault == .connectionLost)
         #expect(TransferEnd(code: 18, text: "", hasLength: true).fault == .lengthMismatch)
@@ -59,6 +62,11 @@ import Testing
     ])
     func anHTTP2ThatDoesNotPauseIsNotOffered(version: UInt32, isOffered: Bool) {
         #expect(Library.mayPauseHTTP2(version) == isOffered)
+    }
+
+    @Test(arguments: [(0x07_44_00, false), (0x07_4A_00, false), (0x07_4B_00, true), (0x08_00_00, true)])
+    func whoCountsPausesDoesNotTimeSilence(version: UInt32, mayTime: Bool) {
+        #expect(Library.mayTimeSilence(version) == mayTime)
     }
 
     @Test func whatIsNoLibcurlIsRefused() {

@@ -102,6 +102,10 @@ enum lanner_curl_loading lanner_curl_load(
 /// Keeps this thread from being ended by a connection that is closed while it writes.
 void lanner_curl_block_sigpipe(void);
 
+/// Whether the system knows a way to the internet, by IPv4 or IPv6; not whether anything answers. Sends nothing. May be
+/// called without the library.
+int lanner_curl_has_route(void);
+
 /// The library's words for a result of a transfer (`CURLcode`), and for one of the handle of many (`CURLMcode`).
 const char *lanner_curl_text(int result);
 const char *lanner_curl_multi_text(int result);

@@ -71,6 +71,8 @@ extension Handle {
     func aim(at address: WebAddress, within seconds: Int) {
         set(LANNER_CURL_URL, address.text)
         set(LANNER_CURL_CONNECT_TIMEOUT_MS, seconds * 1000)
+        // Else a long pause would be the end of it. The manager watches for silence, too, and knows what is paused.
+        guard Library.mayTimeSilence else { return }
         set(LANNER_CURL_LOW_SPEED_LIMIT, 1)
         set(LANNER_CURL_LOW_SPEED_TIME, seconds)
     }

@@ -97,10 +97,12 @@ final class Handle {
     /// How the transfer ended.
     func end(_ code: Int32, hasLength: Bool) -> TransferEnd {
         let own = String(cString: message)
-        return TransferEnd(
+        var end = TransferEnd(
             code: code, text: own.isEmpty ? String(cString: lanner_curl_text(code)) : own,
             systemError: Int32(truncatingIfNeeded: lanner_curl_number(easy, LANNER_CURL_SYSTEM_ERROR)),
             proxyStatus: Int(lanner_curl_number(easy, LANNER_CURL_CONNECT_STATUS)), hasLength: hasLength)
+        if end.hasNoRouteToLast { end.hasRoute = lanner_curl_has_route() != 0 }
+        return end
     }
 
     /// Gives up all that has to do with the last transfer, after its end; whether the handle is as good as new.

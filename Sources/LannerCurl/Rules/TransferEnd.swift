@@ -14,8 +14,10 @@ struct TransferEnd: Sendable {
     var code: Int32
     /// What it said.
     var text: String
-    /// The `errno` of the connection that failed, or 0.
+    /// The `errno` of the last address that was tried, or 0.
     var systemError: Int32 = 0
+    /// Whether there is a way out by IPv4 or IPv6. Of interest only where there is none to that address.
+    var hasRoute = false
     /// What a proxy answered to CONNECT, or 0.
     var proxyStatus = 0
     /// Whether the response announced its length.
@@ -26,13 +28,19 @@ extension TransferEnd {
     /// What that is for the manager.
     var fault: TransportFault {
         switch code {
-        case 7 where [ENETUNREACH, ENETDOWN].contains(systemError): .notConnected
+        case 7 where hasNoRouteToLast && !hasRoute: .notConnected
         case 18: hasLength ? .lengthMismatch : .connectionLost
         case 35: says(Self.brokenHandshakes) ? .connectionLost : .secureConnectionFailed
         case 56 where proxyStatus >= 300: .cannotConnect
         case 56: says(Self.badBytes) ? .malformedResponse : .connectionLost
         case _: Self.faults[code] ?? .other
         }
+    }
+
+    /// Whether the system knew no way to the last address. That need not be for want of a network: where there is only
+    /// IPv4, a host that refuses and has an IPv6 address, too, ends like that.
+    var hasNoRouteToLast: Bool {
+        code == 7 && [ENETUNREACH, ENETDOWN].contains(systemError)
     }
 
     /// `CURLE_OUT_OF_MEMORY`
