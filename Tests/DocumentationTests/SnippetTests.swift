@@ -31,6 +31,18 @@ import Testing
         #expect(task.status == .suspended && task.progress.completedUnitCount == 1000)
     }
 
+    /// A shell takes a `<` for a redirection; only Swift shows a range without quotation marks.
+    @Test(arguments: Repository.documents) func rangesInCommandsAreQuoted(document: String) throws {
+        let text = try Repository.text(document)
+        let swift = Set(Self.blocks(in: text, from: "```swift", to: "```").joined())
+        let lines = text.split(separator: "\n").map { $0.trimmingCharacters(in: .whitespaces) }
+        for line in lines where !swift.contains(line) {
+            for word in line.split(whereSeparator: { " `".contains($0) }) where word.contains("..<") {
+                #expect(word.hasPrefix("'") && word.hasSuffix("'"), "not quoted: \(line)")
+            }
+        }
+    }
+
     @Test func theReadmeIsShort() throws {
         let readme = try Repository.text("README.md")
         #expect(readme.split(separator: "\n", omittingEmptySubsequences: false).count <= 121)

@@ -136,6 +136,36 @@ import Testing
         #expect(throws: UsageError("there is no URL in the list")) { try GetPlan(GetOptions(inputFile: "list"), []) }
     }
 
+    @Test func namesThePlaceOfATwin() {
+        func list(_ one: String, _ other: String) -> [InputFile.Entry] {
+            [InputFile.Entry(url: one, place: "list:1"), InputFile.Entry(url: other, place: "list:4")]
+        }
+        let names =
+            "list:4: http://a/x and http://b/x would both be saved as “x”; name one by out=NAME in a list (-i), "
+            + "or by -o in a call of its own"
+        #expect(throws: UsageError(names)) {
+            try GetPlan(GetOptions(inputFile: "list"), list("http://a/x", "http://b/x"))
+        }
+        #expect(throws: UsageError("list:4: http://a/x is given twice")) {
+            try GetPlan(GetOptions(inputFile: "list"), list("http://a/x", "http://a/x"))
+        }
+        #expect(throws: UsageError("list:1: http://a/x is given twice")) {
+            try GetPlan(GetOptions(urls: ["http://a/x"], inputFile: "list"), list("http://a/x", "http://a/y"))
+        }
+    }
+
+    /// Characters that a URL may not have are encoded, and what is encoded by then is not once more.
+    @Test func keepsEscapes() throws {
+        let (given, url) = ("http://a/a%20b[1].txt?t=%2B|", "http://a/a%20b%5B1%5D.txt?t=%2B%7C")
+        let options = GetOptions(urls: [given], mirrors: ["http://b/%20{x}"])
+        let list = [InputFile.Entry(url: "http://a/%C3%A4ö", place: "list:1", mirrors: ["http://b/%C3%A4^"])]
+        let items = try GetPlan(options, list).items
+        #expect(items.map(\.url.absoluteString) == [url, "http://a/%C3%A4%C3%B6"])
+        #expect(items.map(\.shownURL) == items.map(\.url.absoluteString))
+        #expect(items.map(\.name) == ["a b[1].txt", "äö"])
+        #expect(items.flatMap(\.mirrors).map(\.absoluteString) == ["http://b/%20%7Bx%7D", "http://b/%C3%A4%5E"])
+    }
+
     @Test func showsNoPasswords() throws {
         let plan = try GetPlan(GetOptions(urls: ["http://me:secret@a/x"]))
         #expect(plan.items.map(\.shownURL) == ["http://a/x"])

@@ -31,7 +31,7 @@ struct Plan {
             UInt64($0.drop { $0 == "<" })
         }
         guard bounds.count == 2, let first = bounds[0], let end = bounds[1], first < end else {
-            throw Misuse(description: "lanner-sim: --seeds wants a range such as 0..<1000")
+            throw Misuse(description: "lanner-sim: --seeds wants a range such as '0..<1000'")
         }
         return first..<end
     }

@@ -1,6 +1,6 @@
 // Runs simulated worlds and says which of them broke a rule.
 //
-//     lanner-sim [--seeds A..<B] [--steps N] [--coverage] [--until-failure]
+//     lanner-sim [--seeds 'A..<B'] [--steps N] [--coverage] [--until-failure]
 //     lanner-sim --replay SEED [--steps N] [--trace]
 
 import Foundation

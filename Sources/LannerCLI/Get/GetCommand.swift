@@ -130,10 +130,33 @@ struct GetCommand {
     }
 
     private func obstacle(_ item: GetPlan.Item) -> Trouble? {
-        var status = stat()
-        guard stat(item.path, &status) == 0, status.st_mode & S_IFMT == S_IFDIR else { return nil }
+        guard let kind = Self.irreplaceable(at: item.path) else { return nil }
         return Trouble(
-            code: "disk.inTheWay", reason: "\(item.path) is a directory", advice: "choose another name", exitCode: .disk
-        )
+            code: "disk.inTheWay", reason: "\(item.path) is \(kind)", advice: "choose another name", exitCode: .disk)
+    }
+
+    /// What is in a place, where no file may take that: a device or a pipe would be gone for all who use it.
+    private static func irreplaceable(at path: String) -> String? {
+        var status = stat()
+        guard lstat(path, &status) == 0 else { return nil }
+        let isLink = status.st_mode & S_IFMT == S_IFLNK
+        if isLink, stat(path, &status) != 0 { return specialLink(at: path) }
+        switch status.st_mode & S_IFMT {
+        case S_IFREG: return isLink ? specialLink(at: path) : nil
+        case S_IFDIR: return "a directory"
+        case S_IFIFO: return "a pipe, not a file"
+        case S_IFSOCK: return "a socket, not a file"
+        case _: return "a device, not a file"
+        }
+    }
+
+    /// The same for a link into what the system keeps: `/dev/stdout` is one, and may lead to a file at the moment.
+    private static func specialLink(at path: String) -> String? {
+        guard let link = try? FileManager.default.destinationOfSymbolicLink(atPath: path) else { return nil }
+        var target = link.isAbsolutePath ? link : TargetName.path(link, in: path.directory)
+        if !target.isAbsolutePath { target = FileManager.default.currentDirectoryPath + "/" + target }
+        target = URIReference.removingDotSegments(target.plainPath)
+        guard ["/dev/", "/proc/"].contains(where: { target.utf8.starts(with: $0.utf8) }) else { return nil }
+        return "a link to \(target.printable), not a file"
     }
 }

@@ -37,7 +37,7 @@ struct GetPlan: Sendable, Equatable {
             }
         }
         if items.isEmpty { throw UsageError("there is no URL in the list") }
-        try checkTwins()
+        try checkTwins(list)
     }
 
     private mutating func add(
@@ -69,7 +69,9 @@ struct GetPlan: Sendable, Equatable {
     }
 
     private static func url(_ text: String) throws(UsageError) -> (URL, WebAddress) {
-        guard let url = URL(string: text) else { throw UsageError("\(Destination.redacted(text).quoted) is no URL") }
+        guard let url = URL(string: WebAddress.escaped(text)) else {
+            throw UsageError("\(Destination.redacted(text).quoted) is no URL")
+        }
         do throws(WebAddress.Refusal) {
             return (url, try WebAddress(url.absoluteString))
         } catch {
@@ -88,20 +90,22 @@ struct GetPlan: Sendable, Equatable {
         return (TargetName.path(output.directory, in: base), name)
     }
 
-    /// Two downloads cannot have one name, nor one URL.
-    private func checkTwins() throws(UsageError) {
+    /// Two downloads cannot have one name, nor one URL. The list's are the last.
+    private func checkTwins(_ list: [InputFile.Entry]) throws(UsageError) {
+        let given = items.count - list.count
+        func place(_ index: Int) -> String { index < given ? "" : list[index - given].place + ": " }
         var names: [PathKey: Int] = [:]
         var urls: Set<String> = []
         names.reserveCapacity(items.count)
         urls.reserveCapacity(items.count)
         for (index, item) in items.enumerated() {
             guard urls.insert(item.url.absoluteString).inserted else {
-                throw UsageError("\(item.shownURL) is given twice")
+                throw UsageError(place(index) + "\(item.shownURL) is given twice")
             }
             if let other = names.updateValue(index, forKey: PathKey(item.name)) {
                 throw UsageError(
-                    "\(items[other].shownURL) and \(item.shownURL) would both be saved as \(item.name.quoted); "
-                        + "name one by out=NAME in a list (-i), or by -o in a call of its own")
+                    place(index) + "\(items[other].shownURL) and \(item.shownURL) would both be saved as "
+                        + "\(item.name.quoted); name one by out=NAME in a list (-i), or by -o in a call of its own")
             }
         }
     }

@@ -73,7 +73,7 @@ public final class DownloadTask: Sendable {
     /// nothing for long; the task goes on over another.
     ///
     /// A transport that hands over files (``TransportTraits/Delivery/file``) cannot be held back: with such, limits
-    /// do not hold.
+    /// do not hold. Nor do they with one that cannot pause, as `URLSessionTransport`, where a server has no ranges.
     public var maximumBytesPerSecond: Int64? {
         get { state.withLock { $0.maximumBytesPerSecond } }
         set {

@@ -28,7 +28,8 @@ public struct SessionConfiguration: Sendable, Hashable {
     public var maxConcurrentTasksPerHost: Int?
     /// How many bytes a second all tasks together may take, at least 1; nil, the default, for no limit. Tasks that want
     /// more than there is have about equal shares; what one does not use is the others'. See
-    /// ``DownloadTask/maximumBytesPerSecond`` for the limit of one task, and for how limits are kept.
+    /// ``DownloadTask/maximumBytesPerSecond`` for the limit of one task, and for how limits are kept. With
+    /// `URLSessionTransport` none holds where the server serves no ranges.
     public var maximumBytesPerSecond: Int64?
     /// How many connections may be used for one file at once, from 1 to 16; what is less or more counts as the nearest of
     /// them. With transports that can be paused, as `CurlTransport`; others use as many as suits them.

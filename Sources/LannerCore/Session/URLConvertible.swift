@@ -9,9 +9,9 @@ public protocol URLConvertible: Sendable {
 }
 
 extension String: URLConvertible {
-    /// The URL that this string spells.
+    /// The URL that this string spells. What may not stand in one is percent-encoded; what is so already stays.
     public func asURL() throws -> URL {
-        guard let url = URL(string: self) else { throw LannerError.invalidURL(url: self) }
+        guard let url = URL(string: WebAddress.escaped(self)) else { throw LannerError.invalidURL(url: self) }
         return url
     }
 }

@@ -94,10 +94,7 @@ extension WebAddress {
         }
         if parts.path.first != slash { bytes.append(slash) }
         encode(parts.path, into: &bytes)
-        if let query = parts.query {
-            bytes.append(UInt8(ascii: "?"))
-            encode(query, into: &bytes)
-        }
+        encode(parts.query, after: UInt8(ascii: "?"), into: &bytes)
         guard bytes.count <= longest else { throw tooLong }
         return String(decoding: bytes, as: UTF8.self)
     }
@@ -143,6 +140,12 @@ extension WebAddress {
         }
     }
 
+    private static func encode(_ part: (some ByteSlice)?, after mark: UInt8, into result: inout [UInt8]) {
+        guard let part else { return }
+        result.append(mark)
+        encode(part, into: &result)
+    }
+
     private static func isEscape(_ bytes: some ByteSlice) -> Bool {
         bytes.count >= 3 && bytes.dropFirst().prefix(2).allSatisfy(isHexDigit)
     }
@@ -161,6 +164,29 @@ extension WebAddress {
 
     fileprivate static func isHexDigit(_ byte: UInt8) -> Bool {
         FieldText.isDigit(byte) || (UInt8(ascii: "a")...UInt8(ascii: "f")).contains(FieldText.lowercased(byte))
+    }
+}
+
+extension WebAddress {
+    /// The text of a URL, with what may not stand in path, query or fragment percent-encoded; what is so by then stays.
+    ///
+    /// Foundation encodes each of these as a whole for one such character: of `%20[` it makes `%2520%5B`. Scheme and
+    /// authority are left to it, since it knows how names of hosts are spelled in ASCII, and so are texts without them.
+    package static func escaped(_ text: String) -> String {
+        // As nearly every text is.
+        if text.utf8.allSatisfy(isAllowed) { return text }
+        var text = text
+        return text.withUTF8 { encoded($0[...]) } ?? text
+    }
+
+    private static func encoded(_ text: Slice<UnsafeBufferPointer<UInt8>>) -> String? {
+        let parts = URIReference.Parts(text)
+        guard parts.scheme != nil, parts.authority != nil else { return nil }
+        var bytes = Array(text[..<parts.path.startIndex])
+        encode(parts.path, into: &bytes)
+        encode(parts.query, after: UInt8(ascii: "?"), into: &bytes)
+        encode(parts.fragment, after: UInt8(ascii: "#"), into: &bytes)
+        return String(decoding: bytes, as: UTF8.self)
     }
 }
 

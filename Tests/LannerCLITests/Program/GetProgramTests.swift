@@ -335,6 +335,51 @@ import Testing
         #expect(place.names == ["file", "small.bin"])
     }
 
+    @Test func replacesNoPipe() async throws {
+        let pipe = place.url.appendingPathComponent("small.bin").path
+        #expect(mkfifo(pipe, 0o600) == 0)
+        let list = (0..<40).map { url($0 == 20 ? "small.bin" : "\($0)") + "\n" }.joined()
+        let calls = [
+            try await Program.run(["get", url("small.bin")], in: place),
+            try await Program.run(["get", "-o", "small.bin", url("other")], in: place),
+            try await Program.run(["get", "-i", "-"], in: place, input: list),
+        ]
+        for get in calls {
+            #expect(get.code == 4)
+            #expect(get.errors == ["lanner: small.bin is a pipe, not a file; choose another name"])
+        }
+        #expect(server.requests.isEmpty)
+        #expect(place.names == ["small.bin"])
+        var status = stat()
+        let isThere = lstat(pipe, &status) == 0
+        #expect(isThere && status.st_mode & S_IFMT == S_IFIFO)
+    }
+
+    @Test(arguments: [
+        ("/dev/null", "a device"), ("/dev/none", "a link to /dev/none"),
+        (String(repeating: "../", count: 40) + "proc/none/fd/1", "a link to /proc/none/fd/1"),
+    ])
+    func replacesNoLinkToADevice(_ target: String, _ kind: String) async throws {
+        let link = place.url.appendingPathComponent("small.bin").path
+        try FileManager.default.createSymbolicLink(atPath: link, withDestinationPath: target)
+        let get = try await Program.run(["get", url("small.bin")], in: place)
+        #expect(get.code == 4)
+        #expect(get.errors == ["lanner: small.bin is \(kind), not a file; choose another name"])
+        #expect(server.requests.isEmpty)
+        #expect(place.names == ["small.bin"])
+        #expect(try FileManager.default.destinationOfSymbolicLink(atPath: link) == target)
+    }
+
+    @Test func replacesALinkToAFile() async throws {
+        try place.write([1], to: "file")
+        let link = place.url.appendingPathComponent("small.bin").path
+        try FileManager.default.createSymbolicLink(atPath: link, withDestinationPath: "file")
+        let get = try await Program.run(["get", "-q", url("small.bin")], in: place)
+        #expect(get.code == 0)
+        #expect(place.bytes("small.bin") == small.bytes)
+        #expect(place.bytes("file") == [1])
+    }
+
     @Test(arguments: [
         [], ["get"], ["get", "-x"], ["get", "ftp://a/b"], ["get", "http://"],
         ["get", "http://a/b", "--header", "A: b\nC: d"],
