@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <sys/utsname.h>
 #include <sys/vfs.h>
 #include <unistd.h>
@@ -84,6 +85,18 @@ int lanner_disk_allocate(int file, int64_t size) {
 #else
     (void)file, (void)size;
     errno = EOPNOTSUPP;
+    return -1;
+#endif
+}
+
+int lanner_disk_rename_if_free(const char *path, const char *target) {
+#if defined(__linux__) && defined(SYS_renameat2)
+    // Not every C library has a function for it.
+    const unsigned no_replace = 1;
+    return (int)syscall(SYS_renameat2, AT_FDCWD, path, AT_FDCWD, target, no_replace);
+#else
+    (void)path, (void)target;
+    errno = ENOSYS;
     return -1;
 #endif
 }

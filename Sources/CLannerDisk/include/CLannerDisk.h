@@ -40,6 +40,9 @@ int lanner_disk_allocate(int file, int64_t size);
 /// (Linux 5.17). 0 when not.
 int lanner_disk_may_sync_all(int file);
 
+/// Renames a file, unless something has the name. 0, or -1 and EEXIST; EINVAL or ENOSYS where no kernel or file system can.
+int lanner_disk_rename_if_free(const char *path, const char *target);
+
 /// How many bytes all programs together have written that no device has yet; -1 where that cannot be told. The kernel
 /// writes a text for each look: many times what it takes to ask about one file.
 int64_t lanner_disk_unwritten(void);

@@ -26,17 +26,21 @@ extension PosixFileSystem {
         guard members.count > 1, members.count == files.count, let first = members.first,
             members.allSatisfy({ $0.device == first.device }), DeviceSyncs.mayShare(first.descriptor)
         else { return nil }
+        // Of a sync of its own the device tells once: it is not made again.
+        var own = Result<Void, FileError>.success(())
         do throws(FileError) {
             try LanePool.shared.block { () throws(FileError) in
                 let (file, path) = (first.descriptor, first.file.path)
                 try DeviceSyncs.shareAll(file, path, first.device, for: members.count) { () throws(FileError) in
-                    try first.file.syncNow(file)
+                    own = Result { () throws(FileError) in try first.file.syncNow(file) }
+                    try own.get()
                 }
             }
-            return try members.map { member throws(FileError) in try member.loss() }
         } catch {
+            if case .failure = own { return members.map { _ in own } }
             return nil
         }
+        return members.map { $0.outcome() }
     }
 
     private static func syncNow(_ directory: Descriptor, _ path: String) throws(FileError) {
@@ -58,14 +62,15 @@ private struct Member {
     let descriptor: Descriptor
     let device: dev_t
 
-    /// What of it was lost; throws when that cannot be found out.
-    func loss() throws(FileError) -> Result<Void, FileError> {
-        do throws(FileError) {
-            try DeviceSyncs.check(descriptor, file.path)
-            return .success(())
-        } catch {
-            if DeviceSyncs.refusals.contains(error.code) { throw error }
-            return .failure(error)
+    /// What the sync of all has done for it; where that cannot be found out, a sync of its own.
+    func outcome() -> Result<Void, FileError> {
+        Result { () throws(FileError) in
+            do throws(FileError) {
+                try DeviceSyncs.check(descriptor, file.path)
+            } catch {
+                guard DeviceSyncs.refusals.contains(error.code) else { throw error }
+                try LanePool.shared.block { () throws(FileError) in try file.syncNow(descriptor) }
+            }
         }
     }
 }

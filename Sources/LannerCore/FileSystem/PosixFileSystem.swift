@@ -1,3 +1,4 @@
+import CLannerDisk
 import LannerMachine
 
 #if canImport(Darwin)
@@ -69,6 +70,14 @@ package struct PosixFileSystem: FileSystem {
         } catch {
             if error.code == EEXIST { return false }
             guard error.code == ENOTSUP else { throw error }
+        }
+        #else
+        do throws(FileError) {
+            try systemCall("rename", path) { lanner_disk_rename_if_free(path, target) }
+            return true
+        } catch {
+            // What is there may be the file itself, from two steps that were cut off.
+            guard [EEXIST, EINVAL, ENOSYS].contains(error.code) else { throw error }
         }
         #endif
         return try linkIfFree(path, to: target)
@@ -142,7 +151,7 @@ extension PosixFileSystem {
         return names
     }
 
-    /// Gives a file a second name, which fails when somebody has it, and takes the first.
+    /// In two steps, where one does not do: gives a file a second name, which fails when somebody has it, and takes the first.
     private func linkIfFree(_ path: String, to target: String) throws(FileError) -> Bool {
         do throws(FileError) {
             try systemCall("rename", path) { linkat(AT_FDCWD, path, AT_FDCWD, target, 0) }

@@ -120,7 +120,7 @@ extension PartialFile {
     /// what was there.
     private func check(_ size: Int64, for operation: String) throws(FileError) {
         let isCut = state.withLock { state in
-            defer { if size < state.written.end { state.clip(to: size) } }
+            defer { if size < state.written.end { state.wasCut(to: size) } }
             return size < state.written.end
         }
         if isCut { throw contradiction(operation) }
@@ -284,7 +284,7 @@ extension PartialFile {
     /// The same for a file in a group, on the group's lane or the file's own.
     func syncOfGroup() {
         guard let (file, ranges) = beginSyncOfGroup() else { return }
-        settleSyncOfGroup(Result { () throws(FileError) in try syncNow(file) }, of: file, ranges)
+        settleSyncOfGroup(Result { () throws(FileError) in try file.sync() }, of: file, ranges, withName: false)
     }
 
     /// What a sync of the whole group covers of this file; nil when nobody waits for it any more.
@@ -296,22 +296,19 @@ extension PartialFile {
         }
     }
 
-    /// What has become of it.
-    func settleSyncOfGroup(_ outcome: Result<Void, FileError>, of file: any OpenFile, _ ranges: ByteRanges) {
-        let whole = Result { () throws(FileError) in
+    /// What has become of it, the file's name having been synced as well or not.
+    func settleSyncOfGroup(
+        _ outcome: Result<Void, FileError>, of file: any OpenFile, _ ranges: ByteRanges, withName isNamed: Bool
+    ) {
+        if isNamed { state.withLock { $0.isNameSynced = true } }
+        let isSynced = settleSync(of: ranges) { () throws(FileError) in
             try outcome.get()
             try file.checkWhole()
-            state.withLock { $0.takeFinished() }?.close()
         }
+        if isSynced { state.withLock { $0.takeFinished() }?.close() }
         update { state in
             state.isInGroup = false
-            switch whole {
-            case .success:
-                state.isNameSynced = true
-                state.didSync(ranges)
-                state.finishPart()
-            case .failure(let error): state.failSync(error)
-            }
+            if isSynced { state.finishPart() }
         }
     }
 
@@ -319,11 +316,6 @@ extension PartialFile {
         if isWanted, let (file, ranges) = state.withLock({ $0.beginLastSync() }) { _ = sync(file, ranges) }
         state.withLock { $0.file }?.close()
         update { $0.didClose() }
-    }
-
-    private func syncNow(_ file: any OpenFile) throws(FileError) {
-        try file.sync()
-        try syncName()
     }
 
     /// Once: without it another file could have the name after the death of the machine, one that was removed before.
@@ -335,15 +327,28 @@ extension PartialFile {
 
     /// Syncs what was written before; false after a failure.
     private func sync(_ file: any OpenFile, _ ranges: ByteRanges, isWhole: Bool = false) -> Bool {
-        do throws(FileError) {
-            try syncNow(file)
+        settleSync(of: ranges) { () throws(FileError) in
+            try file.sync()
             if isWhole { try file.checkWhole() }
-            state.withLock { $0.didSync(ranges) }
-            return true
+        }
+    }
+
+    /// Has bytes synced, and then the file's name; false after a failure. One of the name says nothing about the bytes.
+    private func settleSync(of ranges: ByteRanges, _ syncBytes: () throws(FileError) -> Void) -> Bool {
+        do throws(FileError) {
+            try syncBytes()
         } catch {
             update { $0.failSync(error) }
             return false
         }
+        do throws(FileError) {
+            try syncName()
+        } catch {
+            update { $0.fail(error) }
+            return false
+        }
+        state.withLock { $0.didSync(ranges) }
+        return true
     }
 }
 

@@ -101,6 +101,12 @@ extension PartialFileState {
         if synced.isEmpty { isNameSynced = false }
     }
 
+    /// Somebody has cut the file: what was behind the cut does not count, also when a sync that has begun before says so.
+    mutating func wasCut(to size: Int64) {
+        unreadable = min(unreadable, size)
+        clip(to: size)
+    }
+
     /// A chunk to be written.
     mutating func accept(_ chunk: Chunk, at offset: Int64) {
         outstanding += chunk.count

@@ -69,7 +69,7 @@ package final class SyncGroup: Sendable {
         let begun = files.compactMap { file in file.beginSyncOfGroup().map { (file, open: $0.file, $0.ranges) } }
         guard let outcomes = fileSystem.syncAll(begun.map(\.open)) else { return false }
         for ((file, open, ranges), outcome) in zip(begun, outcomes) {
-            file.settleSyncOfGroup(outcome, of: open, ranges)
+            file.settleSyncOfGroup(outcome, of: open, ranges, withName: true)
         }
         return true
     }

@@ -268,4 +268,39 @@ import Testing
         let events = closing(PartialFileBench(hasher: nil), sync: sync)
         #expect(events.last == .closed(written: [0..<20], synced: [0..<20]))
     }
+
+    /// That says nothing about the bytes.
+    @Test func aNameThatCannotBeSyncedLosesNoByte() {
+        let bench = PartialFileBench(hasher: nil)
+        bench.file.open(total: nil)
+        bench.write(0..<100)
+        bench.disk.fail(.syncDirectory, with: .tooManyFiles)
+        bench.file.checkpoint()
+        let error = FileError(fault: .tooManyFiles, operation: "syncDirectory", path: "/Tmp")
+        #expect(bench.events().last == .failed(error))
+        bench.file.close(sync: false)
+        #expect(bench.events() == [.closed(written: [0..<100], synced: [])])
+    }
+
+    /// Somebody cuts the file while it is synced.
+    @Test func aSyncDoesNotVouchForWhatWasCutMeanwhile() throws {
+        let bench = PartialFileBench(hasher: nil)
+        bench.file.open(total: nil)
+        bench.write(0..<300)
+        bench.file.checkpoint()
+        while bench.lanes.runNext("file.write") {}
+        let other = try bench.disk.open(PartialFileBench.path, .readWrite)
+        bench.disk.state.withLock { state in
+            state.whileSyncing = { [file = bench.file, lanes = bench.lanes] _ in
+                try? other.truncate(to: 150)
+                file.write(Sample.chunk(300..<400), at: 300)
+                while lanes.runNext("file.write") {}
+            }
+        }
+        #expect(bench.lanes.runNext("file.sync"))
+        bench.disk.state.withLock { $0.whileSyncing = nil }
+        bench.file.close(sync: false)
+        #expect(bench.events().last == .closed(written: [0..<150], synced: [0..<150]))
+        other.close()
+    }
 }

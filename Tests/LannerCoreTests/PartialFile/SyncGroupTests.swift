@@ -56,6 +56,16 @@ import Testing
         for number in 0..<3 { #expect(files.disk.hasDurably([0..<100], of: "/Tmp/\(number).part")) }
     }
 
+    @Test func aNameThatCannotBeSyncedLosesNoByte() {
+        let files = Files(1)
+        files.disk.fail(.syncDirectory, with: .tooManyFiles)
+        files.finish()
+        let error = FileError(fault: .tooManyFiles, operation: "syncDirectory", path: "/Tmp")
+        #expect(files.last == [.failed(error)])
+        files.files[0].close(sync: false)
+        #expect(files.last == [.closed(written: [0..<100], synced: [])])
+    }
+
     @Test func oneByItselfIsSyncedByItself() throws {
         let files = Files(1)
         let other = try files.disk.open("/Tmp/other", .create)
