@@ -47,8 +47,10 @@ extension Engine {
 
     /// Drops all leftovers of the present context.
     func dropLeftovers() {
+        // It may be another by the time of the rest.
+        let context = state.withLock { $0.context }
         inOrder { [self] in
-            if !isOver { drop(state.withLock { $0.takeLeftovers() }) }
+            if !isOver { drop(state.withLock { $0.takeLeftovers(of: context) }) }
         }
     }
 }
@@ -83,7 +85,7 @@ extension EngineState {
         leftovers.isEmpty ? nil : leftovers.removeValue(forKey: identity)
     }
 
-    fileprivate mutating func takeLeftovers() -> [Leftover] {
+    fileprivate mutating func takeLeftovers(of context: String?) -> [Leftover] {
         let taken = leftovers.filter { $0.key.context == context }
         for identity in taken.keys { leftovers[identity] = nil }
         return taken.values.sorted { $0.id < $1.id }

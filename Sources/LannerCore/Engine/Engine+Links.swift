@@ -127,7 +127,7 @@ extension Job {
             state.withLock { state in
                 state.destination = destination
                 // One for a URL that the download has no longer serves this attempt only.
-                guard state.address == address else { return }
+                guard state.address == address, state.coming.isEmpty else { return }
                 (state.link, state.linkExpirationDate) = (kept, link.expirationDate)
             }
             task.state.withLock { $0.currentURL = destination.url }

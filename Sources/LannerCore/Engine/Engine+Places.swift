@@ -64,7 +64,7 @@ extension Engine {
                     events.append(.file(move.job.id, move.attempt, .placeTaken))
                 }
             } catch {
-                events.append(.file(move.job.id, move.attempt, .failed(DownloadFailure(error))))
+                events.append(failed(move, error))
             }
         }
         events += confirm(moved)
@@ -79,11 +79,18 @@ extension Engine {
             errors[PathKey(directory)] = syncError(directory)
         }
         return zip(moved, directories).map { file, directory in
-            let (job, attempt) = (file.move.job, file.move.attempt)
-            guard let error = errors[PathKey(directory)] else { return .file(job.id, attempt, .published) }
+            let move = file.move
+            guard let error = errors[PathKey(directory)] else { return .file(move.job.id, move.attempt, .published) }
             distrust(file)
-            return .file(job.id, attempt, .failed(DownloadFailure(error)))
+            return failed(move, error)
         }
+    }
+
+    /// The file may be in its place all the same, as far as is known.
+    private func failed(_ move: FileMove, _ error: FileError) -> Event {
+        let failure = DownloadFailure(error)
+        let isThere = move.job.state.withLock { $0.isInPlace } && isGone(move.source)
+        return .file(move.job.id, move.attempt, isThere ? .unconfirmed(failure) : .failed(failure))
     }
 
     private func syncError(_ directory: String) -> FileError? {
@@ -209,17 +216,23 @@ extension Engine {
 
     /// Removes the partial file and, if asked, the finished one; not one that is somebody else's.
     func discard(_ job: Job, _ attempt: Attempt, finished: Bool) {
-        let (generation, mayBeAt) = job.state.withLock { ($0.fileGeneration, $0.mayBeAt) }
-        fileLane.run { [self] in
-            // The process may have died while it copied the file to another device.
-            let target = mayBeAt.flatMap { isReachable($0) ? cache.path(of: $0) : nil }
-            if let path = generation.map({ partialPath(job, $0) }) {
-                removeNow(path)
-                if let target { removeNow(Publisher.copyPath(of: path, beside: target)) }
-            }
-            if finished, hasItsFile(job) { removeNow(job.task.filePath) }
-            handle(.file(job.id, attempt, .discarded))
+        let (id, generation, mayBeAt) = job.state.withLock { (job.id, $0.fileGeneration, $0.mayBeAt) }
+        fileLane.run { [self, weak job] in
+            // Not held any more when it may be forgotten: with it may go the last to hold the manager, whose end would wait
+            // for this lane.
+            if let job { discardNow(job, generation, mayBeAt, finished: finished) }
+            handle(.file(id, attempt, .discarded))
         }
+    }
+
+    private func discardNow(_ job: Job, _ generation: UInt32?, _ mayBeAt: FilePlace?, finished: Bool) {
+        // The process may have died while it copied the file to another device.
+        let target = mayBeAt.flatMap { isReachable($0) ? cache.path(of: $0) : nil }
+        if let path = generation.map({ partialPath(job, $0) }) {
+            removeNow(path)
+            if let target { removeNow(Publisher.copyPath(of: path, beside: target)) }
+        }
+        if finished, hasItsFile(job) { removeNow(job.task.filePath) }
     }
 
     /// Whether the file in the place of a download is the one that it has put there.
@@ -252,15 +265,17 @@ extension EngineState {
     }
 
     /// Whether a request may have its destination: not while another download that has yet to succeed wants it, too, and
-    /// one would replace the other.
-    mutating func checkDestination(of request: CheckedRequest, for job: Job?) throws(LannerError) {
+    /// one would replace the other; of those that are being added as well.
+    mutating func checkDestination(
+        of request: CheckedRequest, for job: Job?, besides added: [NewDownload]
+    ) throws(LannerError) {
         guard let place = request.destination else { return }
         let own = request.conflictPolicy ?? job?.state.withLock { $0.conflictPolicy }
         guard own ?? conflictPolicy == .replace else { return }
-        let (machine, jobs) = (machine, jobs)
+        let machine = machine
         let isTaken = places.isClaimed(place, besides: job?.id) { id in
             // The machine learns of a batch when all of it is here.
-            machine[id].map { $0.state != .succeeded } ?? (jobs[id] != nil)
+            machine[id]?.phase.mayTakePlace ?? added.contains { $0.id == id }
         }
         if isTaken { throw .destinationTaken(place.description) }
     }
@@ -268,6 +283,16 @@ extension EngineState {
     /// Gives a place back to who had it before, if that is still here.
     fileprivate mutating func giveBack(_ place: FilePlace, from id: DownloadID, to other: DownloadID?) {
         places.leave(place, id, to: other.flatMap { jobs[$0]?.id })
+    }
+}
+
+extension Phase {
+    /// Whether a download has yet to move a file to its place.
+    fileprivate var mayTakePlace: Bool {
+        switch self {
+        case .waiting, .running, .willSuspend, .suspended, .failed: true
+        case .succeeded, .willCancel, .willRemove, .canceled, .removed: false
+        }
     }
 }
 

@@ -14,8 +14,8 @@ extension Engine {
         case .readdress:
             job.state.withLock { state in
                 if !state.coming.isEmpty { state.address = state.coming.removeFirst() }
-                // Links led to the old one.
-                (state.link, state.linkExpirationDate) = (nil, nil)
+                // It led to the old one.
+                state.link = nil
             }
         case .flush: for sink in job.state.withLock({ $0.sinks.values }) { sink.flush() }
         case .remirror: job.state.withLock { $0.mirrors = $0.askedMirrors }

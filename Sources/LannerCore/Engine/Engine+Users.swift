@@ -118,7 +118,7 @@ extension Engine {
         let known = state.livingJob(identity)
         do throws(LannerError) {
             if !intake.seen.insert(identity).inserted { throw request.duplicate }
-            try state.checkDestination(of: request, for: known)
+            try state.checkDestination(of: request, for: known, besides: intake.new)
         } catch {
             return intake.refusals.append(error)
         }
@@ -145,8 +145,8 @@ extension Engine {
         user(.start, ids, behind: records, isPatient: true, done)
     }
 
-    /// A download whose finished file is gone begins again, in the place that was asked for; one that has its file keeps
-    /// its place.
+    /// A download whose finished file is gone begins again, or is only added anew, in the place that was asked for; one that
+    /// has its file keeps its place.
     private func settlePlace(_ job: Job, _ request: CheckedRequest) {
         let place = request.place(instead: job.task.place)
         if job.task.status == .succeeded, !fileExists(job.task.filePath) {
@@ -156,7 +156,7 @@ extension Engine {
                 isAgain = state.machine[job.id]?.state == .succeeded
                 guard isAgain else { return [] }
                 state.move(job, request, to: place ?? job.task.place)
-                return [.user(.downloadAgain, [job.id], nil)]
+                return [.user(.downloadAgain(starts: request.starts), [job.id], nil)]
             }
             if isAgain { return }
         }
@@ -382,6 +382,8 @@ extension JobState {
         } else {
             let kept = Destination.fields(asked.fields, givenFor: old, goingTo: request.url)
             coming.append(Address(url: request.url, fields: fields ?? kept))
+            // That of a link to the old one.
+            linkExpirationDate = nil
         }
     }
 }

@@ -203,6 +203,8 @@ final class Sink: Sendable {
                     state.phase = .closed
                     return [ending]
                 }
+                // A file that could not be read has ended it, whatever the transport says of the rest.
+                if early.ending != nil { return [] }
                 early.ending = ending
                 state.phase = .undecided(early)
                 return []

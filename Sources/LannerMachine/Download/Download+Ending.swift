@@ -49,15 +49,13 @@ extension Download {
         }
     }
 
-    /// Bytes from more than one attempt may be of two versions: once more from zero. Else the file is wrong, and fetched
-    /// again as often as is wanted.
+    /// Bytes from more than one attempt may be of two versions: once more from zero, and in one piece, so that this
+    /// ends. Else the file is wrong, which is no fault of ranges, and fetched again as often as is wanted.
     mutating func mismatched(_ detail: String, _ context: inout Context) {
         if wasResumed { return startOver(.wrongDigest, plain: true, &context) }
-        if leaveWrongFile(context.settings) { return startOver(.wrongDigest, plain: true, &context) }
+        if leaveWrongFile(context.settings) { return startOver(.wrongDigest, &context) }
         mismatches += 1
-        if mismatches <= context.settings.retry.maximumChecksumRetries {
-            return startOver(.wrongDigest, plain: true, &context)
-        }
+        if mismatches <= context.settings.retry.maximumChecksumRetries { return startOver(.wrongDigest, &context) }
         close(for: .fail(DownloadFailure(.checksumMismatch, detail)), [], &context)
     }
 
@@ -216,6 +214,16 @@ extension Download {
         case .waiting, .pausing, .publishing, .suspended, .failed, .succeeded:
             ignore(.late("fileFailed"), &context)
         }
+    }
+
+    /// The file is in its place, and only its name may not outlive the machine: what follows goes on from there.
+    mutating func unconfirmed(_ failure: DownloadFailure, _ context: inout Context) {
+        guard case .publishing(let publishing) = state, publishing.step == .moving else {
+            return ignore(.late("unconfirmed"), &context)
+        }
+        isPublished = true
+        hasFile = false
+        notMoved(failure, publishing, &context)
     }
 
     /// Whether somebody has removed the partial file.

@@ -47,7 +47,8 @@ extension Download {
         guard isAsking(in: from), case .opening(let opening) = state else { return ignore(.late("link"), &context) }
         switch event {
         case .given(let isOther, let expires): given(isOther, expires, opening, &context)
-        case .none(let failure): close(for: .fail(failure), [], &context)
+        case .none(let failure):
+            if !leaveURL(after: failure, &context) { close(for: .fail(failure), [], &context) }
         case .failed(let failure): retryOrFail(failure, retryAfter: nil, &context)
         }
     }

@@ -57,8 +57,15 @@ extension Download {
     mutating func beginAnew(
         after failure: DownloadFailure, over: ExchangeNumber?, _ context: inout Context
     ) -> Bool {
-        guard mayGoElsewhere(context.settings), failure.reason.isOfPlace, !failure.reason.isWorthRetrying
-        else { return false }
+        guard failure.reason.isOfPlace, !failure.reason.isWorthRetrying else { return false }
+        return giveUpPlace(after: failure, over: over, &context)
+    }
+
+    /// The same, whatever the failure was.
+    private mutating func giveUpPlace(
+        after failure: DownloadFailure, over: ExchangeNumber?, _ context: inout Context
+    ) -> Bool {
+        guard mayGoElsewhere(context.settings) else { return false }
         let others = mirrors.others
         guard let next = (others + mirrors.usable).first(where: { $0 != mirrors.main }) else { return false }
         mirrors.beginAnew(at: next)
@@ -72,13 +79,32 @@ extension Download {
         return true
     }
 
-    /// Goes to another place, of which nothing bad is known, after the whole file of the present one was wrong; false when
-    /// there is none.
+    /// Leaves the download's own URL when nobody has a link to it any more: at once, and with what is held where a
+    /// mirror can go on with that. Not often, since the URL is dropped. False when there is no mirror of use.
+    mutating func leaveURL(after failure: DownloadFailure, _ context: inout Context) -> Bool {
+        guard mayGoElsewhere(context.settings) else { return false }
+        mirrors.drop(0)
+        if !beginElsewhere(context.settings) {
+            // What the mirrors failed at may have passed, and they are all there is.
+            mirrors.forgetFailures()
+            guard beginElsewhere(context.settings) else { return giveUpPlace(after: failure, over: nil, &context) }
+        }
+        tell(.retrying(failure, at: context.now), &context)
+        close(for: .restart, [], &context)
+        return true
+    }
+
+    /// Goes to another place after the whole file of the present one was wrong: one of which nothing bad is known, else
+    /// one that only had another version than the wrong one, else one that has failed and may do better by now. Not
+    /// often: each time a place is dropped. False when there is none.
     mutating func leaveWrongFile(_ settings: Settings) -> Bool {
         guard mayGoElsewhere(settings) else { return false }
         mirrors.drop(mirrors.main)
-        guard let other = mirrors.usable.first else { return false }
-        mirrors.begin(at: other)
+        if mirrors.usable.isEmpty, mirrors.others.isEmpty { mirrors.forgetFailures() }
+        guard let other = mirrors.usable.first ?? mirrors.others.first else { return false }
+        mirrors.beginAnew(at: other)
+        // Whether ranges work was found out at another server.
+        isPlain = false
         return true
     }
 
@@ -97,6 +123,8 @@ extension Download {
 
     private mutating func beginElsewhere(_ settings: Settings) -> Bool {
         guard let next = mirrors.usable.first(where: { mayAsk($0, settings) }) else { return false }
+        // As after a wrong file.
+        if next != mirrors.main { isPlain = false }
         mirrors.begin(at: next)
         return true
     }

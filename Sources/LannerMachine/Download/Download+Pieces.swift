@@ -31,6 +31,8 @@ extension Download {
         synced.remove(piece)
         tell(.restarted(.wrongPiece), &context)
         tell(.progress(completed: completed, total: total), &context)
+        // What comes in their place is a gain: else failures would add up all through a long repair.
+        highMark = min(highMark, written.count)
         // Before other bytes come to where the record still claims some.
         record(.status, &context)
     }

@@ -6,7 +6,7 @@ extension Download {
         switch verb {
         case .start: start(ticket, &context)
         case .startAdded: if isUnstarted { start(ticket, &context) } else { answer(ticket, &context) }
-        case .downloadAgain: downloadAgain(ticket, &context)
+        case .downloadAgain(let starts): downloadAgain(starts: starts, ticket, &context)
         case .suspend: pause(for: .suspend, ticket, &context)
         case .cancel: pause(for: .cancel(keepsBytes: context.settings.cancelKeepsBytes), ticket, &context)
         case .remove(let completely): pause(for: .remove(finished: completely), ticket, &context)
@@ -87,10 +87,14 @@ extension Download {
         }
     }
 
-    private mutating func downloadAgain(_ ticket: Ticket?, _ context: inout Context) {
+    private mutating func downloadAgain(starts: Bool, _ ticket: Ticket?, _ context: inout Context) {
         if state == .succeeded {
             forgive()
             wait(&context)
+            if !starts {
+                isUnstarted = true
+                go(to: .suspended, &context)
+            }
             giveUpBytes(.bytesLost, &context)
             // Another download of the same: it gains from its first byte on.
             highMark = 0
@@ -203,7 +207,8 @@ extension Verb {
     /// Whether it fills slots that were kept empty.
     var startsSomething: Bool {
         switch self {
-        case .start, .startAdded, .downloadAgain, .unshelve: true
+        case .start, .startAdded, .unshelve: true
+        case .downloadAgain(let starts): starts
         case .suspend, .cancel, .remove, .shelve: false
         }
     }

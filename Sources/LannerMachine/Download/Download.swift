@@ -58,7 +58,7 @@ package struct Download: Sendable {
     var carried = Carried()
     /// Failures since bytes last advanced.
     var failures = 0
-    /// The most bytes that were ever held: only more than that is a gain.
+    /// The most bytes that were ever held, those of wrong pieces apart: only more than that is a gain.
     var highMark: Int64
     /// Which ways to resume have been tried without a gain.
     var ladder = RungLadder()

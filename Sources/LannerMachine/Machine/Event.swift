@@ -62,6 +62,8 @@ package enum FileEvent: Sendable, Equatable {
     case published
     /// The file was not moved: its place was taken, and it has been given another name.
     case placeTaken
+    /// The file was moved, but its name may not be kept by the device: to be looked at when the download goes on.
+    case unconfirmed(DownloadFailure)
     /// A file operation of the attempt failed; the file takes no more bytes.
     case failed(DownloadFailure)
     /// The file is closed and nothing more comes from it.
@@ -117,8 +119,9 @@ package enum Verb: Sendable, Hashable {
     case start
     /// The same, if the download was added without being started and nothing was asked of it since. Else nothing.
     case startAdded
-    /// Run from the beginning though it has succeeded: its file is gone. Else nothing.
-    case downloadAgain
+    /// Run from the beginning though it has succeeded: its file is gone. Else nothing. Unless it `starts`, it is as if it
+    /// had been added without being started.
+    case downloadAgain(starts: Bool)
     /// Stop and keep the bytes.
     case suspend
     /// Stop, forget the download and its bytes, or keep these where that is set; a finished download is left alone.

@@ -1,9 +1,9 @@
 /// When a download that failed is tried again.
 ///
-/// Failures count in a row: the count starts again at 0 as soon as more bytes are held than ever before. The n-th retry
-/// waits `baseDelay` × 2ⁿ⁻¹, at most `maximumDelay`; the later half of that is random, so that many clients which failed
-/// at once do not come back at once. Values that make no sense (negative, or the base above the maximum) are moved to
-/// the nearest that do.
+/// Failures count in a row: the count starts again at 0 as soon as more bytes are held than ever before; those of a
+/// piece that was wrong never were. The n-th retry waits `baseDelay` × 2ⁿ⁻¹, at most `maximumDelay`; the later half of
+/// that is random, so that many clients which failed at once do not come back at once. Values that make no sense
+/// (negative, or the base above the maximum) are moved to the nearest that do.
 public struct RetryPolicy: Sendable, Hashable {
     /// How many retries may follow each other without more bytes than ever before; nil for any number, 0 for none.
     public var maximumRetries: Int?
@@ -91,7 +91,7 @@ extension DownloadFailure.Reason {
     package var isWorthRetrying: Bool {
         switch self {
         case .transport(let fault): fault.isWorthRetrying
-        case .status(let code): Self.passingStatuses.contains(code)
+        case .status(let code): Self.passingStatuses.contains(code) || Self.isUnknown(code)
         // The one fresh start that such an answer gets has been made already.
         case .unusableResponse: false
         // The same chain of redirects would be walked again.
@@ -123,6 +123,10 @@ extension DownloadFailure.Reason {
         503,  // Service Unavailable: overload or maintenance, by definition temporary (RFC 9110, 15.6.4).
         504,  // Gateway Timeout: the server behind it was too slow this time.
     ]
+
+    /// Statuses that are not registered stand for 500 (RFC 9110, 15): delivery networks say by many of them that the
+    /// server behind cannot be reached now. The others up to 511 are registered, and do not speak of the moment.
+    private static func isUnknown(_ code: Int) -> Bool { code == 509 || (512...599).contains(code) }
 }
 
 extension TransportFault {

@@ -111,3 +111,25 @@ extension TestBench {
         contents.values.compactMap { DownloadRecord($0) }.sorted { $0.id < $1.id }
     }
 }
+
+/// Calls back the first time it is given a line.
+final class LogThatCalls: Logable {
+    let identifier = "calls"
+    var option: LogOption {
+        get { .default }
+        set {}
+    }
+    private let call: Locked<(@Sendable () -> Void)?>
+
+    init(_ call: @escaping @Sendable () -> Void) {
+        self.call = Locked(call)
+    }
+
+    func log(_ type: LogType) {
+        let first = call.withLock { call in
+            defer { call = nil }
+            return call
+        }
+        first?()
+    }
+}

@@ -213,11 +213,29 @@ import Testing
     let transport = EndTellingTransport()
     let queue = DispatchQueue(label: "callbacks")
 
-    private func manager(_ transport: any Transport, logger: any Logable = RecordingLog()) -> SessionManager {
+    private func manager(
+        _ transport: any Transport, logger: any Logable = RecordingLog(), lanes: any LaneFactory = PooledLanes()
+    ) -> SessionManager {
         SessionManager(
             "threads", configuration: SessionConfiguration(), transport: transport, store: nil, logger: logger,
             cache: Cache("threads", downloadPath: "/downloads"), operationQueue: queue,
-            environment: Environment(fileSystem: disk, mainLane: DispatchLane(queue)))
+            environment: Environment(fileSystem: disk, lanes: lanes, mainLane: DispatchLane(queue)))
+    }
+
+    /// With the task may go the last to hold the manager, whose end waits for this lane.
+    @Test func theLaneOfFilesDoesNotHoldATaskThatIsForgotten() {
+        let lanes = KeepingLanes()
+        let manager = manager(transport, lanes: lanes)
+        weak let task = manager.download(address)
+        transport.delivered.wait()
+        let (kept, released) = (Latch(), Latch())
+        lanes.keep(kept, until: released)
+        manager.remove(address)
+        kept.wait()
+        let end = ContinuousClock.now + .seconds(60)
+        while task != nil, ContinuousClock.now < end { usleep(1000) }
+        #expect(task == nil)
+        released.open()
     }
 
     @Test func everyCallReturnsWhenAllIsDone() throws {
@@ -288,6 +306,47 @@ import Testing
         released.open()
         #expect(ended.wait(timeout: .now() + 60) == .success)
         #expect(self.manager(ScriptedTransport()).unavailable == nil)
+    }
+}
+
+/// The lane of files keeps the next work that has run on it until it may let go.
+private struct KeepingLanes: LaneFactory {
+    private typealias Gates = (kept: Latch, released: Latch)
+
+    private struct KeepingLane: Lane {
+        let lane: any Lane
+        let next: Locked<Gates?>
+
+        func run(_ work: @escaping @Sendable () -> Void) {
+            lane.run {
+                work()
+                let gates = next.withLock { next in
+                    defer { next = nil }
+                    return next
+                }
+                gates?.kept.open()
+                gates?.released.wait()
+                withExtendedLifetime(work) {}
+            }
+        }
+    }
+
+    private let lanes = PooledLanes()
+    private let next = Locked<Gates?>(nil)
+
+    func keep(_ kept: Latch, until released: Latch) {
+        next.withLock { $0 = (kept, released) }
+    }
+
+    func makeLane(_ label: String) -> any Lane { lanes.makeLane(label) }
+
+    func makeGatheringLane(_ label: String) -> any Lane {
+        let lane = lanes.makeGatheringLane(label)
+        return label == "files" ? KeepingLane(lane: lane, next: next) : lane
+    }
+
+    func wait(for latch: Latch) {
+        lanes.wait(for: latch)
     }
 }
 

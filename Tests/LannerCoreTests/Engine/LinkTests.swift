@@ -120,6 +120,32 @@ import Testing
         #expect(task.linkExpirationDate == nil, "the new link has no end")
     }
 
+    /// A new URL and its time, while the manager is busy.
+    @Test func aTimeThatIsSetForANewURLStays() throws {
+        let bench = TestBench()
+        for path in ["/1", "/2", "/other"] { bench.transport.serve(.init([1, 2, 3]), at: path) }
+        for path in ["/1", "/other"] { bench.transport.script(path, .hold) }
+        let task = try #require(bench.manager.download(DownloadRequest("https://example.com/1", key: "key")))
+        let other = try #require(bench.manager.download("https://example.com/other"))
+        bench.settle()
+        bench.manager.suspend(task)
+        bench.settle()
+        task.linkExpirationDate = bench.clock.date + 10
+        let date = bench.clock.date + 60
+        bench.manager.logger = LogThatCalls { [bench] in
+            bench.manager.download(
+                DownloadRequest("https://example.com/2", key: "key", startsImmediately: false))
+            task.linkExpirationDate = date
+        }
+        bench.manager.suspend(other)
+        bench.settle()
+        #expect(task.url.path == "/2" && task.linkExpirationDate == date)
+        #expect(bench.relaunch().fetchTask("key")?.linkExpirationDate == date)
+        bench.manager.download(DownloadRequest("https://example.com/1", key: "key", startsImmediately: false))
+        bench.settle()
+        #expect(bench.manager.fetchTask("key")?.linkExpirationDate == nil, "that was of the other URL")
+    }
+
     @Test func isRememberedWithItsTime() throws {
         let links = ManualLinks { request in
             DownloadLink(

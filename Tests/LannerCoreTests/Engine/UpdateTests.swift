@@ -84,26 +84,18 @@ import Testing
         #expect(bench.runToRest())
         #expect(task.status == .succeeded && bench.transport.requests.map(\.url.path).last == "/3")
     }
-}
 
-/// Calls back the first time it is given a line.
-private final class LogThatCalls: Logable {
-    let identifier = "calls"
-    var option: LogOption {
-        get { .default }
-        set {}
-    }
-    private let call: Locked<(@Sendable () -> Void)?>
-
-    init(_ call: @escaping @Sendable () -> Void) {
-        self.call = Locked(call)
-    }
-
-    func log(_ type: LogType) {
-        let first = call.withLock { call in
-            defer { call = nil }
-            return call
-        }
-        first?()
+    @Test func aFileThatIsGoneIsOnlyAddedAgainWhereNothingIsToStart() throws {
+        let (bench, task) = try Moment.succeeded.bench()
+        try bench.disk.remove(task.filePath)
+        let asked = bench.transport.requests.count
+        #expect(bench.manager.download(DownloadRequest(address, startsImmediately: false)) === task)
+        bench.settle()
+        #expect(task.status == .suspended && bench.transport.requests.count == asked)
+        bench.relaunch()
+        bench.manager.startWaiting()
+        #expect(bench.runToRest())
+        let again = try #require(bench.manager.fetchTask(address))
+        #expect(again.status == .succeeded && bench.holds(large, in: again) == true)
     }
 }

@@ -111,6 +111,19 @@ import Testing
         #expect(one.filePath == two.filePath && bench.contents(of: two) == [2, 2, 2])
     }
 
+    @Test(arguments: [false, true], ["/one", "/two"])
+    func whoIsOnItsWayOutHasNoPlace(cancels: Bool, path: String) throws {
+        let bench = bench()
+        bench.transport.script("/one", .stall(afterBytes: 1))
+        let one = try #require(bench.manager.download(request("/one", "x/a")))
+        bench.settle()
+        if cancels { bench.manager.cancel(one) } else { bench.manager.remove(one) }
+        let next = try #require(bench.manager.download(request(path, "x/a")))
+        bench.settle()
+        #expect(next !== one && next.status == .succeeded)
+        #expect(bench.contents(of: next) == (path == "/one" ? [1, 1] : [2, 2, 2]))
+    }
+
     /// A directory among the finished files may be allowed by itself.
     @Test func aFileHasOnePlaceHoweverItIsGiven() throws {
         let bench = TestBench()

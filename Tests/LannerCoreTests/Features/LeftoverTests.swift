@@ -44,6 +44,35 @@ import Testing
         #expect(parts(bench).isEmpty && first.status == .canceled)
     }
 
+    /// Each context has one; all are removed of the first, and the second is chosen, while the manager is busy.
+    @Test func goWithTheContextThatIsEmptied() throws {
+        let bench = TestBench.serving(large, configuration: Self.keeping)
+        for context in ["a", "b"] {
+            bench.manager.context = context
+            let task = try bench.download(.stall(afterBytes: 1 << 20))
+            bench.settle()
+            bench.manager.cancel(task)
+            bench.settle()
+        }
+        bench.manager.context = "a"
+        bench.transport.serve(.init([1]), at: "/other")
+        bench.transport.script("/other", .hold)
+        let other = try #require(bench.manager.download("https://example.com/other"))
+        bench.settle()
+        bench.manager.logger = LogThatCalls { [bench] in
+            bench.manager.totalRemove()
+            bench.manager.context = "b"
+        }
+        bench.manager.suspend(other)
+        bench.settle()
+        for (context, range) in [("b", "bytes=1048576-"), ("a", "whole")] {
+            bench.manager.context = context
+            _ = try bench.download()
+            bench.settle()
+            #expect(bench.ranges.last == range, "in \(context)")
+        }
+    }
+
     @Test func theDefaultDeletes() throws {
         let bench = TestBench.serving(large)
         let task = try bench.download(.stall(afterBytes: 1 << 20))

@@ -346,6 +346,61 @@ import Testing
         #expect(bench.phase == .failed(DownloadFailure(.checksumMismatch, "")))
     }
 
+    /// A connection that was lost says nothing of the file.
+    @Test func afterAWrongFileAPlaceThatHadFailedIsAskedAgain() {
+        var bench = Bench.requesting(hasDigest: true, mirrors: 1)
+        bench.feed(.exchange(bench.id, 1, .failed(lost)))
+        #expect(bench.reopened(2).map(\.source) == [1])
+        bench.feed(.exchange(bench.id, 2, .head(.file())))
+        bench.feed(.file(bench.id, 2, .wrote(0..<1000)))
+        bench.feed(.exchange(bench.id, 2, .ended(received: 1000)))
+        #expect(bench.feed(.file(bench.id, 2, .verified(.mismatch("")))).restarts == [.wrongDigest])
+        #expect(bench.opened(3).asks.map(\.source) == [0])
+        // Once: then both have had a wrong file.
+        bench.feed(.exchange(bench.id, 3, .head(.file())))
+        bench.feed(.file(bench.id, 3, .wrote(0..<1000)))
+        bench.feed(.exchange(bench.id, 3, .ended(received: 1000)))
+        bench.feed(.file(bench.id, 3, .verified(.mismatch(""))))
+        bench.closed(3)
+        #expect(bench.phase == .failed(DownloadFailure(.checksumMismatch, "")))
+    }
+
+    /// What it differed from was wrong.
+    @Test func afterAWrongFileAPlaceWithAnotherIsAskedAgain() {
+        var (bench, _) = asking(hasDigest: true)
+        bench.feed(.exchange(bench.id, 2, .head(.part(half, of: 200 << 20))))
+        bench.feed(.file(bench.id, 1, .wrote(0..<Self.total)))
+        bench.feed(.exchange(bench.id, 1, .ended(received: Self.total)))
+        #expect(bench.feed(.file(bench.id, 1, .verified(.mismatch("")))).restarts == [.wrongDigest])
+        #expect(bench.opened(2).asks == [.whole.at(1)])
+    }
+
+    @Test func afterAWrongFileRangesAreAskedForAllTheSame() {
+        var bench = Bench.transferring(hasDigest: true, mirrors: 1)
+        bench.feed(.file(bench.id, 1, .wrote(0..<1000)))
+        bench.feed(.exchange(bench.id, 1, .ended(received: 1000)))
+        bench.feed(.file(bench.id, 1, .verified(.mismatch(""))))
+        bench.opened(2)
+        bench.feed(.exchange(bench.id, 2, .head(.file())))
+        bench.feed(.file(bench.id, 2, .wrote(0..<400)))
+        bench.feed(.exchange(bench.id, 2, .failed(lost)))
+        bench.closed(2, 0..<400)
+        #expect(bench.pass(.seconds(100)).restarts == [])
+        #expect(bench.opened(3, 0..<400).asks.map(\.range) == [400..<1000])
+    }
+
+    /// That ranges do not work is known of the server that showed it.
+    @Test func whatOneServerDoesWithRangesSaysNothingOfTheNext() {
+        var bench = Bench.requesting(mirrors: 1, saved: .holding(0..<500))
+        bench.feed(.exchange(bench.id, 1, .head(ResponseHead(status: 206))))
+        #expect(bench.opened(2).asks == [.whole])
+        bench.feed(.exchange(bench.id, 2, .head(.file())))
+        bench.feed(.file(bench.id, 2, .wrote(0..<400)))
+        bench.feed(.exchange(bench.id, 2, .failed(lost)))
+        let asks = bench.reopened(3, 0..<400)
+        #expect(asks.map(\.source) == [1] && asks.map(\.range) == [400..<1000])
+    }
+
     /// What is found of it after a death counts as an answer of the URL.
     @Test func whatOutlivesTheProcessIsNotAskedOfAMirror() {
         let settings = Settings().with {

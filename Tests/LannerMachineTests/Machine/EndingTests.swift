@@ -176,6 +176,19 @@ import Testing
             bench.feed(.file(bench.id, 2, .verified(.mismatch("")))).contains(.file(bench.id, 2, .close(sync: false))))
     }
 
+    /// A wrong file says nothing of ranges.
+    @Test func aFileThatIsFetchedAgainGoesOnWhereItEnded() {
+        var bench = Bench.verifying(Settings().with { $0.retry.maximumChecksumRetries = 1 }, hasDigest: true)
+        #expect(bench.feed(.file(bench.id, 1, .verified(.mismatch("")))).restarts == [.wrongDigest])
+        bench.opened(2)
+        bench.feed(.exchange(bench.id, 2, .head(.file())))
+        bench.feed(.file(bench.id, 2, .wrote(0..<400)))
+        bench.feed(.exchange(bench.id, 2, .failed(DownloadFailure(.transport(.connectionLost), ""))))
+        bench.closed(2, 0..<400)
+        #expect(bench.pass(.seconds(100)).restarts == [])
+        #expect(bench.opened(3, 0..<400).asks.map(\.range) == [400..<1000])
+    }
+
     @Test func bytesThatOnlyADigestTiesAreNotPublishedWithoutOne() {
         var bench = Bench.transferring(
             hasDigest: true, saved: .holding(0..<500, tag: nil), head: .part(500..<1000, of: 1000, tag: nil))

@@ -140,6 +140,57 @@ import Testing
         #expect(bench.machine[bench.id]?.saved.written == ByteRanges([0..<500]))
     }
 
+    /// Mirrors need no link.
+    @Test func withoutALinkTheMirrorIsAsked() {
+        let lost = DownloadFailure(.transport(.connectionLost), "")
+        var bench = Bench.requesting(Self.settings().with { $0.retry = RetryPolicy(maximumRetries: 1) }, mirrors: 1)
+        bench.feed(.exchange(bench.id, 1, Self.refusal()))
+        bench.closed()
+        #expect(bench.opened(2).links == [.ask(.refused(status: 403))])
+        #expect(bench.feed(.link(bench.id, 2, .none(DownloadFailure(.link, "none")))).retry?.time == bench.now)
+        bench.closed(2)
+        #expect(bench.opened(3).asks.map(\.source) == [1])
+        // The URL is of no use any more: nobody is asked for a link to it again.
+        #expect(bench.feed(.exchange(bench.id, 2, .failed(lost))).retry?.failure == lost)
+        bench.closed(3)
+        bench.pass(.seconds(100))
+        let opened = bench.opened(4)
+        #expect(opened.links.isEmpty && opened.asks.map(\.source) == [1])
+        bench.feed(.exchange(bench.id, 3, .failed(lost)))
+        #expect(bench.closed(4).phases == [.failed(lost)])
+    }
+
+    /// What it failed at was another connection.
+    @Test func soIsOneThatHasFailed() {
+        let settings = Self.settings().with { ($0.connections, $0.firstConnections) = (2, 2) }
+        let held: Range<Int64> = 0..<1 << 20
+        var bench = Bench.requesting(settings, mirrors: 1)
+        bench.feed(.exchange(bench.id, 1, .head(.large())))
+        bench.feed(.exchange(bench.id, 2, .failed(DownloadFailure(.transport(.connectionLost), ""))))
+        bench.feed(.file(bench.id, 1, .wrote(held)))
+        bench.feed(.network(available: false))
+        bench.closed(1, held)
+        bench.feed(.network(available: true))
+        #expect(bench.opened(2, held).asks.map(\.source) == [0])
+        bench.feed(.exchange(bench.id, 4, Self.refusal()))
+        bench.closed(2, held)
+        bench.opened(3, held)
+        bench.feed(.link(bench.id, 3, .none(DownloadFailure(.link, "none"))))
+        bench.closed(3, held)
+        let asks = bench.opened(4, held).asks
+        #expect(asks.map(\.source) == [1] && asks.map(\.range) == [1 << 20..<100 << 20])
+    }
+
+    /// A weak tag says nothing at another place: better another version than none.
+    @Test func whatTheMirrorCannotGoOnWithIsGivenUp() {
+        var bench = Bench.requesting(Self.settings(), mirrors: 1, saved: .holding(0..<500, tag: "W/\"a\""))
+        bench.feed(.exchange(bench.id, 1, Self.refusal()))
+        bench.closed(1, 0..<500)
+        bench.opened(2, 0..<500)
+        #expect(bench.feed(.link(bench.id, 2, .none(DownloadFailure(.link, "none")))).restarts == [.cannotResume])
+        #expect(bench.opened(3).asks == [.whole.at(1)])
+    }
+
     @Test func anErrorIsTriedAgainAsThePolicySays() {
         var bench = Bench.requesting(Self.settings().with { $0.retry = RetryPolicy(maximumRetries: 1) })
         bench.feed(.exchange(bench.id, 1, Self.refusal()))

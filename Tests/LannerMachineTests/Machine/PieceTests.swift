@@ -87,6 +87,26 @@ import Testing
         #expect(damaged(&bench, 2, 0..<100).restarts == [.wrongPiece])
     }
 
+    /// A long repair may be interrupted again and again, as a download may.
+    @Test func whatIsFetchedAgainIsAGain() {
+        let lost = DownloadFailure(.transport(.connectionLost), "")
+        let settings = Settings().with { $0.retry = RetryPolicy(maximumRetries: 1) }
+        var bench = Bench.opening(settings, hasDigest: true, saved: .holding(0..<1000))
+        bench.opened(1, 0..<1000)
+        for start in [Int64(0), 100, 200] { damaged(&bench, 1, start..<start + 100) }
+        bench.feed(.exchange(bench.id, 1, .head(.part(0..<100, of: 1000))))
+        bench.feed(.file(bench.id, 1, .wrote(0..<100)))
+        #expect(bench.feed(.exchange(bench.id, 1, .ended(received: 100))).asks.map(\.range) == [100..<300])
+        #expect(bench.feed(.exchange(bench.id, 2, .failed(lost))).retry != nil)
+        bench.closed(1, 0..<100, 300..<1000)
+        bench.pass(.seconds(100))
+        #expect(bench.opened(2, 0..<100, 300..<1000).asks.map(\.range) == [100..<300])
+        bench.feed(.exchange(bench.id, 3, .head(.part(100..<300, of: 1000))))
+        bench.feed(.exchange(bench.id, 3, .received(100)))
+        bench.feed(.file(bench.id, 2, .wrote(100..<200)))
+        #expect(bench.feed(.exchange(bench.id, 3, .failed(lost))).retry != nil)
+    }
+
     @Test func aServerThatSendsTheWholeOnlyIsAskedForThat() {
         var bench = Bench.verifying(Settings().with { $0.retry.maximumChecksumRetries = 1 }, hasDigest: true)
         damaged(&bench)

@@ -193,7 +193,7 @@ import Testing
 
     @Test func aFileThatIsGoneIsDownloadedAgain() {
         var bench = Bench.succeeded()
-        let actions = bench.verb(.downloadAgain, 7)
+        let actions = bench.verb(.downloadAgain(starts: true), 7)
         #expect(actions.restarts == [.bytesLost])
         #expect(actions.records.map(\.status) == [.active])
         #expect(actions.answers == [7])
@@ -202,7 +202,7 @@ import Testing
 
     @Test func downloadingAgainIsForWhatHasSucceeded() {
         for var bench in [Bench.resting(), .opening(), .transferring(), .verifying(), .moving(), .failed()] {
-            #expect(bench.verb(.downloadAgain, 7) == [.answer(7)])
+            #expect(bench.verb(.downloadAgain(starts: true), 7) == [.answer(7)])
         }
     }
 

@@ -38,7 +38,7 @@ extension World {
             openTickets.insert(ticket)
         }
         let verb = self.verb
-        if verb == .downloadAgain { loseFinished(ids) }
+        if case .downloadAgain = verb { loseFinished(ids) }
         if random.chance(10) {
             isWithheld = true
             try feed(.withhold(ids))
@@ -63,7 +63,7 @@ extension World {
         case 56..<80: .suspend
         case 80..<83: .shelve
         case 83..<88: .unshelve
-        case 88..<92: .downloadAgain
+        case 88..<92: .downloadAgain(starts: true)
         case 92..<95: .cancel
         default: .remove(completely: random.chance(50))
         }
@@ -255,7 +255,7 @@ extension World {
             let lost = places.filter { $0.isKnown && $0.phase == .succeeded && $0.finished == nil }.map(\.id)
             if !resting.isEmpty || !lost.isEmpty {
                 try feed(.user(.start, resting, nil))
-                try feed(.user(.downloadAgain, lost, nil))
+                try feed(.user(.downloadAgain(starts: true), lost, nil))
             } else if try !wakeNext() {
                 return
             }
