@@ -74,6 +74,31 @@ import FoundationNetworking
         #expect(await heard(reports, upTo: ["delivered"]) == [["survivors"], ["delivered"]])
     }
 
+    /// One that leaves before it was told anything is not told later, in the place of others.
+    @Test func whoLeavesBeforeItsTurnDoesNotListen() async {
+        let session = session()
+        let gate = Turnstile()
+        defer { gate.open() }
+        let (told, leaving) = (Locked(0), Turnstile())
+        let (owner, other) = (ObjectIdentifier(gate), ObjectIdentifier(leaving))
+        await withCheckedContinuation { (continuation: CheckedContinuation<Void, Never>) in
+            session.recover(for: owner) { recovery in
+                guard case .survivors = recovery else { return }
+                continuation.resume()
+                gate.pass()
+            }
+        }
+        session.stopListening(owner)
+        session.recover(for: other) { _ in told.withLock { $0 += 1 } }
+        await pass(session)
+        session.stopListening(other)
+        session.finished()
+        gate.open()
+        let reports = reports(of: session)
+        #expect(await heard(reports, upTo: ["delivered"]) == [["survivors"], ["delivered"]])
+        #expect(told.withLock { $0 } == 0)
+    }
+
     @Test func whatHasEndedUnattendedIsReportedBeforeAllIsDelivered() async throws {
         defer { try? FileManager.default.removeItem(at: directory) }
         let session = session()

@@ -18,6 +18,8 @@ final class BackgroundSession: @unchecked Sendable {
         var exchanges: [String: BackgroundExchange] = [:]
         /// A task that is being ended may still say so.
         var discarded: Set<String> = []
+        /// Who is to be told what has survived, and to listen from then on.
+        var coming: [ObjectIdentifier] = []
         /// Who is told of what comes by itself; the latest.
         var listener: (owner: ObjectIdentifier, report: Listener)?
         /// Whether all was told while nobody listened.
@@ -58,15 +60,11 @@ final class BackgroundSession: @unchecked Sendable {
 
     /// Tells a listener of what has survived, in the place of the last one.
     func recover(for owner: ObjectIdentifier, _ report: @escaping Listener) {
+        state.withLock { $0.coming.append(owner) }
         afterListing { [self] in
             // A listener from its first report on: whatever comes to it by itself comes behind that.
             reports.async { [self] in
-                let (survivors, isDelivered) = state.withLock { state in
-                    state.listener = (owner, report)
-                    defer { state.isDelivered = false }
-                    let survivors = state.exchanges.sorted { $0.key < $1.key }
-                    return (survivors.map { TransportSurvivor($0.key, $0.value.progress) }, state.isDelivered)
-                }
+                guard let (survivors, isDelivered) = state.withLock({ $0.begin(owner, report) }) else { return }
                 report(.survivors(survivors))
                 if isDelivered { report(.delivered) }
             }
@@ -110,6 +108,7 @@ final class BackgroundSession: @unchecked Sendable {
 
     func stopListening(_ owner: ObjectIdentifier) {
         state.withLock { state in
+            state.coming.removeAll { $0 == owner }
             if state.listener?.owner == owner { state.listener = nil }
         }
     }
@@ -214,6 +213,18 @@ final class BackgroundSession: @unchecked Sendable {
 }
 
 extension BackgroundSession.State {
+    /// Makes somebody who still wants it the listener; what has survived, and whether all was told while nobody listened.
+    fileprivate mutating func begin(
+        _ owner: ObjectIdentifier, _ report: @escaping BackgroundSession.Listener
+    ) -> (survivors: [TransportSurvivor], isDelivered: Bool)? {
+        guard let index = coming.firstIndex(of: owner) else { return nil }
+        coming.remove(at: index)
+        listener = (owner, report)
+        defer { isDelivered = false }
+        let survivors = exchanges.sorted { $0.key < $1.key }
+        return (survivors.map { TransportSurvivor($0.key, $0.value.progress) }, isDelivered)
+    }
+
     /// Not those that were interrupted: whoever adopted one as running learns that when it is taken up, and stops.
     fileprivate var endedUnattended: [TransportSurvivor] {
         let ended = exchanges.filter { $0.value.progress == .ended && !$0.value.isAttended }
