@@ -186,7 +186,11 @@ func report(
             ),
             (.progress, Standing(bytes: 500), "x: 500 B, 0 B/s"),
             (.done(isVerified: true), Standing(bytes: 7), "x: done, 7 B, checksum right"),
-            (.skipped(isVerified: false), Standing(bytes: 7), "x: is there already"),
+            (.skipped(isVerified: true), Standing(bytes: 7), "x: is there already, checksum right"),
+            (
+                .skipped(isVerified: false), Standing(bytes: 7),
+                "x: is there already, from a call that is not all done; remove it to have it anew"
+            ),
             (
                 .restarted(.rangesNotServed), Standing(),
                 "x: starts over: the server sends the file only as a whole, or no usable part"

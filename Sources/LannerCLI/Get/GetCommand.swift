@@ -55,10 +55,12 @@ struct GetCommand {
     private func run(over transport: any Transport) async -> ExitCode {
         let interruption = Interruption()
         let state = StateDirectory(in: plan.directory)
+        let log = LaunchLog()
         let manager = SessionManager(
-            "lanner", configuration: configuration, transport: transport, network: UnwatchedNetwork(),
-            logger: ConsoleLogger(identifier: "lanner", option: .none), cache: state.cache(filesIn: plan.directory))
+            "lanner", configuration: configuration, transport: transport, network: UnwatchedNetwork(), logger: log,
+            cache: state.cache(filesIn: plan.directory))
         if let trouble = obstacle(manager) { return fail(trouble) }
+        for loss in log.end() { Console.error("\(loss) What was not finished may begin anew.") }
         let reporter = reporter(interruption)
         let session = GetSession(
             plan: plan, headers: headers, priority: options.priority, manager: manager, reporter: reporter,

@@ -10,7 +10,9 @@ enum Wording {
         case .start: return "\(name): " + (standing.bytes > 0 ? "goes on at \(bytes(standing.bytes))" : "begins")
         case .progress: return "\(name): \(progress(standing))"
         case .done(let isVerified): return "\(name): done, \(bytes(standing.bytes))\(verified(isVerified))"
-        case .skipped(let isVerified): return "\(name): is there already\(verified(isVerified))"
+        case .skipped(isVerified: true): return "\(name): is there already\(verified(true))"
+        case .skipped(isVerified: false):
+            return "\(name): is there already, from a call that is not all done; remove it to have it anew"
         case .restarted(let reason): return "\(name): starts over: \(words(reason))"
         case .retrying(let trouble, let delay):
             return "\(name): tries again in \(seconds(delay)): \(trouble.reason)"

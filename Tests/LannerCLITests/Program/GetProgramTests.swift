@@ -186,6 +186,27 @@ import Testing
         #expect(place.names == ["large.bin"])
     }
 
+    @Test func saysWhatWasDamagedOfItsRecords() async throws {
+        let large = putLarge(sending: 16, over: "curl")
+        let words = ["get", "-q", "--transport", "curl", url("large.bin")]
+        let stopped = try Program(words + Self.patient, in: place)
+        try await server.waitForStalls(1)
+        stopped.send(SIGINT)
+        #expect(await stopped.result().code == 130)
+
+        let state = try FileManager.default.contentsOfDirectory(atPath: place.url.path + "/.lanner")
+        let journal = try #require(state.first { $0.hasPrefix("journal-") })
+        var bytes = try #require(place.bytes(".lanner/" + journal))
+        for index in stride(from: 40, to: bytes.count, by: 17) { bytes[index] ^= 0xFF }
+        try place.write(bytes, to: ".lanner/" + journal)
+        server.always("large.bin", nil)
+        let get = try await Program.run(words, in: place)
+        #expect(get.code == 0)
+        #expect(get.errors.allSatisfy { $0.hasSuffix(" What was not finished may begin anew.") })
+        #expect(get.errors.contains { $0.contains("\(journal) in ") && $0.contains("corrupt-1.bin") })
+        #expect(place.bytes("large.bin") == large.bytes)
+    }
+
     @Test func leavesNoPartOfAFileThatIsRight() async throws {
         let large = putLarge(sending: 16, over: "curl")
         let words = ["get", "--json", "--transport", "curl", "--checksum", try checksum(large), url("large.bin")]
