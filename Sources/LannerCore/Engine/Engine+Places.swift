@@ -64,7 +64,7 @@ extension Engine {
                     events.append(.file(move.job.id, move.attempt, .placeTaken))
                 }
             } catch {
-                events.append(failed(move, error))
+                events.append(.file(move.job.id, move.attempt, .failed(DownloadFailure(error))))
             }
         }
         events += confirm(moved)
@@ -79,18 +79,11 @@ extension Engine {
             errors[PathKey(directory)] = syncError(directory)
         }
         return zip(moved, directories).map { file, directory in
-            let move = file.move
-            guard let error = errors[PathKey(directory)] else { return .file(move.job.id, move.attempt, .published) }
+            let (job, attempt) = (file.move.job, file.move.attempt)
+            guard let error = errors[PathKey(directory)] else { return .file(job.id, attempt, .published) }
             distrust(file)
-            return failed(move, error)
+            return .file(job.id, attempt, .failed(DownloadFailure(error)))
         }
-    }
-
-    /// The file may be in its place all the same, as far as is known.
-    private func failed(_ move: FileMove, _ error: FileError) -> Event {
-        let failure = DownloadFailure(error)
-        let isThere = move.job.state.withLock { $0.isInPlace } && isGone(move.source)
-        return .file(move.job.id, move.attempt, isThere ? .unconfirmed(failure) : .failed(failure))
     }
 
     private func syncError(_ directory: String) -> FileError? {

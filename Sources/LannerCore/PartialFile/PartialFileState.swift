@@ -320,7 +320,7 @@ extension PartialFileState {
 
     /// Written bytes could not be read back: none from there on counts, so that they are fetched again.
     mutating func failRead(_ error: FileError, at position: Int64) {
-        unreadable = position
+        unreadable = min(unreadable, position)
         clip(to: position)
         fail(error)
     }

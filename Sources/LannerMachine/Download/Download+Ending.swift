@@ -216,16 +216,6 @@ extension Download {
         }
     }
 
-    /// The file is in its place, and only its name may not outlive the machine: what follows goes on from there.
-    mutating func unconfirmed(_ failure: DownloadFailure, _ context: inout Context) {
-        guard case .publishing(let publishing) = state, publishing.step == .moving else {
-            return ignore(.late("unconfirmed"), &context)
-        }
-        isPublished = true
-        hasFile = false
-        notMoved(failure, publishing, &context)
-    }
-
     /// Whether somebody has removed the partial file.
     private func isMissing(_ failure: DownloadFailure) -> Bool {
         failure.reason == .disk(.notFound) && !written.isEmpty

@@ -125,7 +125,7 @@ extension Coverage.Kind {
             case .verified: .verified
             case .published: .published
             case .placeTaken: .placeTaken
-            case .unconfirmed, .failed: .fileFailed
+            case .failed: .fileFailed
             case .closed: .closed
             case .discarded: .discarded
             }

@@ -62,8 +62,6 @@ package enum FileEvent: Sendable, Equatable {
     case published
     /// The file was not moved: its place was taken, and it has been given another name.
     case placeTaken
-    /// The file was moved, but its name may not be kept by the device: to be looked at when the download goes on.
-    case unconfirmed(DownloadFailure)
     /// A file operation of the attempt failed; the file takes no more bytes.
     case failed(DownloadFailure)
     /// The file is closed and nothing more comes from it.

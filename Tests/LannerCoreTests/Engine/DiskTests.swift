@@ -78,35 +78,6 @@ import Testing
         #expect(bench.holds(bytes, in: task) == true)
     }
 
-    /// A bench whose file is in its place, the name of which could not be synced.
-    private func unconfirmed(_ configuration: SessionConfiguration = SessionConfiguration()) throws -> TestBench {
-        let bench = TestBench.serving(large, configuration: configuration)
-        bench.disk.fail(.syncDirectory, with: .tooManyFiles, path: "/downloads/File")
-        let task = try bench.download()
-        bench.settle()
-        #expect(task.status == .failed && bench.holds(large, in: task) == true)
-        return bench
-    }
-
-    @Test(arguments: [false, true]) func whatIsInItsPlaceIsNotFetchedAgain(relaunches: Bool) throws {
-        var configuration = SessionConfiguration()
-        configuration.fileConflictPolicy = .fail
-        let bench = try unconfirmed(configuration)
-        if relaunches { bench.relaunch() }
-        let task = try #require(bench.manager.fetchTask(address))
-        bench.manager.start(task)
-        #expect(bench.runToRest())
-        #expect(task.status == .succeeded && bench.holds(large, in: task) == true)
-        #expect(bench.transport.requests.count == 1)
-    }
-
-    @Test func aCancelLeavesNoFileWhoseSuccessWasNotTold() throws {
-        let bench = try unconfirmed()
-        bench.manager.cancel(address)
-        bench.settle()
-        #expect(bench.files.filter { $0.hasPrefix("/downloads/File") } == [])
-    }
-
     @Test(arguments: [MemoryDisk.Operation.open, .write, .sync, .rename, .syncDirectory, .makeDirectory])
     func failsTypedAndCanBeStartedAgain(operation: MemoryDisk.Operation) throws {
         let bench = TestBench.serving(bytes)
