@@ -49,7 +49,7 @@ final class Launch: Sendable {
             patience: parts.patience, seed: parts.seed, notesCoverage: parts.notesCoverage)
         manager = SessionManager(
             parts.log.identifier, configuration: configuration, transport: network, store: records, logger: parts.log,
-            cache: Cache(parts.log.identifier, downloadPath: "/downloads"), operationQueue: .global(),
+            cache: Cache(parts.log.identifier, downloadPath: "/downloads", on: parts.disk), operationQueue: .global(),
             environment: environment)
     }
 

@@ -35,8 +35,8 @@ public struct DownloadLink: Sendable, Hashable {
     /// refusal once: when the server refuses what was given, too, without a byte in between, the task fails with that
     /// status. The task holds its slot meanwhile.
     ///
-    /// Return nil where there is no other link: then only the mirrors of the task are asked, and without one that is of
-    /// use it fails (``DownloadFailure/Reason-swift.enum/link``). After an error, and after no answer for
+    /// Return nil where there is no other link: then only the mirrors of the task are asked, and without any it fails
+    /// (``DownloadFailure/Reason-swift.enum/link``). After an error, and after no answer for
     /// ``SessionConfiguration/timeoutIntervalForRequest``, the retry policy decides. When the answer is not wanted any
     /// more, the Swift task is canceled and whatever comes is left aside; the manager waits for it only to ask for the
     /// same task again.

@@ -39,20 +39,22 @@ extension Cache {
     }
 
     private func clear() throws(LannerError) {
-        let disk = PosixFileSystem()
         var problem: LannerError?
         // Nobody else gets the directory meanwhile, neither a manager nor a store.
         let lock = try? disk.lock(lockPath)
-        let tokens = lock == nil ? [] : recordedTokens(disk)
-        let isOwnTmp = downloadTmpPath == Self.defaultTmpPath(in: downloadPath)
+        let tokens = lock == nil ? [] : recordedTokens()
+        let ownTmp = Self.defaultTmpPath(in: downloadPath)
         let locks = [lock, try? disk.lock(downloadPath + "/" + StoreFileName.lock)]
         defer { locks.forEach { $0?.release() } }
-        var doomed = filesInside(downloadFilePath, disk) { _ in true }
+        var doomed = filesInside(downloadFilePath) { !FileName.isOwn($0) }
         if locks.allSatisfy({ $0 != nil }) {
-            doomed += filesInside(downloadTmpPath, disk) { name in
-                PartialName(name).map { tokens?.contains($0.token) ?? isOwnTmp } ?? false
+            // What is copied from another device is among the finished ones.
+            for directory in Set([downloadTmpPath, downloadFilePath]) {
+                doomed += filesInside(directory) { name in
+                    PartialName(name).map { tokens?.contains($0.token) ?? (directory == ownTmp) } ?? false
+                }
             }
-            doomed += files(in: downloadPath, disk, where: StoreFileName.isOfRecords)
+            doomed += files(in: downloadPath, where: StoreFileName.isOfRecords)
         }
         for path in doomed {
             do throws(FileError) {
@@ -65,7 +67,7 @@ extension Cache {
     }
 
     /// What the unfinished files of this cache are known by; nil when its records cannot be read.
-    private func recordedTokens(_ disk: any FileSystem) -> Set<UInt64>? {
+    private func recordedTokens() -> Set<UInt64>? {
         let store = FileStore(directory: downloadPath, disk: disk, lanes: PooledLanes())
         defer { store.close() }
         guard let values = try? store.load().values else { return nil }
@@ -75,14 +77,15 @@ extension Cache {
         return Set(tokens)
     }
 
-    /// The files of a directory that lies in `downloadPath`.
-    private func filesInside(
-        _ directory: String, _ disk: any FileSystem, where isWanted: (String) -> Bool
-    ) -> [String] {
-        directory.path(below: downloadPath) == nil ? [] : files(in: directory, disk, where: isWanted)
+    /// The files of a directory that lies in `downloadPath`, and does not only lead elsewhere from there.
+    private func filesInside(_ directory: String, where isWanted: (String) -> Bool) -> [String] {
+        guard directory.path(below: downloadPath) != nil, !disk.hasLink(in: directory, below: downloadPath) else {
+            return []
+        }
+        return files(in: directory, where: isWanted)
     }
 
-    private func files(in directory: String, _ disk: any FileSystem, where isWanted: (String) -> Bool) -> [String] {
+    private func files(in directory: String, where isWanted: (String) -> Bool) -> [String] {
         let names = (try? disk.list(directory)) ?? []
         return names.filter(isWanted).map { directory + "/" + $0 }.filter { (try? disk.size(of: $0)) != nil }
     }

@@ -14,6 +14,9 @@ public final class Cache: Sendable {
     /// Where finished files may be put besides, by ``DownloadRequest/destination``.
     public let allowedDirectories: [String]
 
+    /// Where the directories are.
+    let disk: any FileSystem
+
     /// The file in `downloadPath` whose lock a manager has while it lives. A ``FileStore`` has another one, so that they
     /// get along in one directory.
     package static let lockName = "manager.lock"
@@ -28,10 +31,21 @@ public final class Cache: Sendable {
     ///
     /// `allowedDirectories` are absolute paths of directories in which, and below which, tasks may have their files;
     /// they may lead through symbolic links themselves. What is not absolute, as an empty path, allows nothing.
-    public init(
+    public convenience init(
         _ identifier: String, downloadPath: String? = nil, downloadTmpPath: String? = nil,
         downloadFilePath: String? = nil, allowedDirectories: [String] = []
     ) {
+        self.init(
+            identifier, downloadPath: downloadPath, downloadTmpPath: downloadTmpPath,
+            downloadFilePath: downloadFilePath, allowedDirectories: allowedDirectories, on: PosixFileSystem())
+    }
+
+    /// The same on a disk that is given.
+    package init(
+        _ identifier: String, downloadPath: String? = nil, downloadTmpPath: String? = nil,
+        downloadFilePath: String? = nil, allowedDirectories: [String] = [], on disk: any FileSystem
+    ) {
+        self.disk = disk
         self.identifier = identifier
         let base = (downloadPath ?? Self.defaultPath(identifier)).plainPath
         self.downloadPath = base
@@ -49,14 +63,14 @@ public final class Cache: Sendable {
         let name = identifier.unicodeScalars.map { escapes[$0] ?? String($0) }.joined()
         let directories = FileManager.default.urls(for: .cachesDirectory, in: .userDomainMask)
         let base = directories.first?.path ?? NSTemporaryDirectory()
-        return base + "/Lanner/" + (name == "." || name == ".." || name.isEmpty ? "_" + name : name)
+        return base + "/Lanner/" + (["": "%", ".": "%2E", "..": "%2E%2E"][name] ?? name)
     }
 
     /// The path of a finished file; nil when it is not there.
     public func filePath(fileName: String) -> String? {
         guard FileName.isName(fileName) else { return nil }
         let path = downloadFilePath + "/" + fileName
-        return FileManager.default.fileExists(atPath: path) ? path : nil
+        return (try? disk.isTaken(path)) == true ? path : nil
     }
 
     /// The URL of a finished file; nil when it is not there.

@@ -89,7 +89,7 @@ extension FileName {
 
     /// Whether the library has files of that name, which may lie in the same directory. Some file systems see no
     /// difference between capitals and small letters.
-    private static func isOwn(_ name: String) -> Bool {
+    static func isOwn(_ name: String) -> Bool {
         let name = name.lowercased()
         return name == StoreFileName.lock || name == Cache.lockName || StoreFileName.isOfRecords(name)
             || PartialName(name) != nil

@@ -23,7 +23,8 @@ public enum LannerError: Error, Sendable {
     case codesMatchFailed
     /// A file name that would not be one name inside the download directory.
     case invalidFileName(String)
-    /// A destination that is not the path of a file: empty, or with a part that is empty or leads back.
+    /// A destination that is not the path of a file: empty, or with a part that is empty or leads back. Or one that the
+    /// library's own files may have.
     case invalidDestination(String)
     /// A destination outside the directories in which the cache lets files be.
     case destinationNotAllowed(String)

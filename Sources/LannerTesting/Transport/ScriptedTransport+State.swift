@@ -52,9 +52,16 @@ extension ScriptedTransport {
 }
 
 extension ScriptedTransport.State {
-    /// A place as it is compared: a whole URL as it is, a path with the slash at its beginning.
+    /// A place as it is compared: a whole URL as it is asked for, a path with the slash at its beginning.
     static func normalized(_ place: String) -> String {
-        place.hasPrefix("/") || place.contains("://") ? place : "/" + place
+        if place.hasPrefix("/") { return place }
+        return place.contains("://") ? (try? WebAddress(WebAddress.escaped(place)))?.text ?? place : "/" + place
+    }
+
+    /// The path of a URL, with the slash at its end, decoded where it is text.
+    private static func path(of url: URL) -> String {
+        let path = url.path(percentEncoded: true)
+        return normalized(path.removingPercentEncoding ?? path)
     }
 
     /// The first request that was not handed out yet.
@@ -86,7 +93,7 @@ extension ScriptedTransport.State {
         if !isInvalidated { requests.append(request) }
         let known = request.resumeData.map { kept[$0] }
         let url = known??.request.url ?? request.url
-        let places = [url.absoluteString, Self.normalized(url.path)]
+        let places = [Self.normalized(url.absoluteString), Self.path(of: url)]
         if isInvalidated { return (lastNumber, places, .failure(.unavailable)) }
         if let outage { return (lastNumber, places, .failure(outage)) }
         if case .some(nil) = known { return (lastNumber, places, .failure(.other)) }

@@ -121,6 +121,74 @@ import Testing
         #expect(!FileManager.default.fileExists(atPath: partial), "nothing would ever tell whose it is")
     }
 
+    /// As where the finished files have been moved to a larger disk.
+    @Test func leavesAloneWhereItsDirectoryOnlyLeads() async throws {
+        let elsewhere = directory.path + "/elsewhere"
+        for path in [elsewhere, cache.downloadPath] {
+            try FileManager.default.createDirectory(atPath: path, withIntermediateDirectories: true)
+        }
+        try Data("mine".utf8).write(to: URL(fileURLWithPath: elsewhere + "/mine"))
+        try FileManager.default.createSymbolicLink(
+            atPath: cache.downloadFilePath, withDestinationPath: elsewhere)
+        try await cache.clearDiskCache()
+        #expect(FileManager.default.fileExists(atPath: elsewhere + "/mine"))
+    }
+
+    @Test func leavesALiveManagerItsUnfinishedFilesAmongTheFinishedOnes() async throws {
+        let files = directory.path + "/cache/All"
+        let cache = Cache(
+            "together", downloadPath: directory.path + "/cache", downloadTmpPath: files, downloadFilePath: files)
+        let transport = ScriptedTransport()
+        transport.serve(.init(Sample.bytes(3 << 20)), at: "/part")
+        transport.script("/part", .stall(afterBytes: 2 << 20))
+        let manager = SessionManager("together", configuration: patient, transport: transport, cache: cache)
+        let part = try #require(manager.download("http://a.example/part", fileName: "part"))
+        await begin(part)
+        await withCheckedContinuation { done in manager.suspend(part, onMainQueue: false) { _ in done.resume() } }
+        try Data([1]).write(to: URL(fileURLWithPath: files + "/whole"))
+        func names() throws -> [String] { try FileManager.default.contentsOfDirectory(atPath: files) }
+        try await cache.clearDiskCache()
+        #expect(try names().count == 1 && names().allSatisfy { $0.hasSuffix(".part") })
+        manager.invalidate()
+        try await cache.clearDiskCache()
+        #expect(try names().isEmpty)
+    }
+
+    /// A bench's cache is on its disk.
+    @Test func aBenchHasNothingReal() async throws {
+        let bench = TestBench.serving([1, 2, 3])
+        let task = try bench.download()
+        bench.settle()
+        #expect(bench.manager.cache.fileExists(url: task.url))
+        try await bench.manager.cache.clearDiskCache()
+        #expect(bench.contents(of: task) == nil && !bench.manager.cache.fileExists(url: task.url))
+    }
+
+    /// The library's own files are in the way there, not in the default directories.
+    @Test func aFileDoesNotTakeTheNameOfTheLibrarysOwn() throws {
+        let cache = Cache("flat", downloadPath: "/flat", downloadFilePath: "/flat")
+        for name in ["manager.lock", "journal-1", PartialName(token: 1, id: DownloadID(1), generation: 1).text] {
+            let named = DownloadRequest(address, fileName: name)
+            #expect {
+                try CheckedRequest(named, cache, starts: true)
+            } throws: {
+                if case LannerError.invalidFileName(name) = $0 { true } else { false }
+            }
+            _ = try CheckedRequest(named, Cache("usual", downloadPath: "/usual"), starts: true)
+            let placed = DownloadRequest(address, destination: name)
+            #expect {
+                try CheckedRequest(placed, cache, starts: true)
+            } throws: {
+                if case LannerError.invalidDestination(name) = $0 { true } else { false }
+            }
+        }
+    }
+
+    @Test func identifiersHaveDirectoriesOfTheirOwn() {
+        let identifiers = ["", "_", ".", "_.", "..", "_..", "%", "%2E", "a/b", "a%2Fb"]
+        #expect(Set(identifiers.map { Cache($0).downloadPath }).count == identifiers.count)
+    }
+
     @Test func leavesDirectoriesElsewhereAlone() async throws {
         let elsewhere = directory.path + "/elsewhere"
         try FileManager.default.createDirectory(atPath: elsewhere, withIntermediateDirectories: true)

@@ -23,6 +23,13 @@ import Testing
         return tally
     }
 
+    @Test func aSlashAtTheEndMakesAnotherPlace() throws {
+        transport.serve(.init([1]), at: "/a")
+        transport.serve(.init([2]), at: "/a/")
+        #expect(try begin("https://a.example/a").all == ["[1]", "end"])
+        #expect(try begin("https://a.example/a/").all == ["[2]", "end"])
+    }
+
     @Test func aChangeIsOfWhatIsServed() throws {
         transport.serve(.init([1]), at: "https://a.example/f")
         transport.serve(.init([2]), at: "/f")
@@ -35,7 +42,10 @@ import Testing
 
     @Test(arguments: [
         ("/a/b", "https://a.example/a/b"), ("a/b", "https://a.example/a/b"), ("/", "https://a.example"),
-        ("https://a.example/f", "https://a.example/f"),
+        ("https://a.example/f", "https://a.example/f"), ("/a/", "https://a.example/a/"),
+        ("/a b", "https://a.example/a%20b"),
+        ("/%FF", "https://a.example/%FF"), ("https://A.example:443/f#x", "https://a.example/f"),
+        ("https://a.example", "https://a.example/"), ("https://a.example/a b", "https://a.example/a%20b"),
     ])
     func aPlaceIsTheSameInEveryCall(place: String, address: String) throws {
         transport.serve(.init([1]), at: place)
