@@ -53,11 +53,8 @@ import FoundationNetworking
         return heard
     }
 
-    @Test func whatHasSurvivedIsToldBeforeAllIsDelivered() async {
-        let session = session()
-        let gate = Turnstile()
-        defer { gate.open() }
-        // The listener before holds up whatever is told, and leaves meanwhile.
+    /// A listener holds up whatever is told, and leaves meanwhile.
+    private func holdUp(_ session: BackgroundSession, until gate: Turnstile) async {
         let owner = ObjectIdentifier(gate)
         await withCheckedContinuation { (continuation: CheckedContinuation<Void, Never>) in
             session.recover(for: owner) { recovery in
@@ -67,6 +64,13 @@ import FoundationNetworking
             }
         }
         session.stopListening(owner)
+    }
+
+    @Test func whatHasSurvivedIsToldBeforeAllIsDelivered() async {
+        let session = session()
+        let gate = Turnstile()
+        defer { gate.open() }
+        await holdUp(session, until: gate)
         session.finished()
         let reports = reports(of: session)
         await pass(session)
@@ -79,19 +83,11 @@ import FoundationNetworking
         let session = session()
         let gate = Turnstile()
         defer { gate.open() }
+        await holdUp(session, until: gate)
         let (told, leaving) = (Locked(0), Turnstile())
-        let (owner, other) = (ObjectIdentifier(gate), ObjectIdentifier(leaving))
-        await withCheckedContinuation { (continuation: CheckedContinuation<Void, Never>) in
-            session.recover(for: owner) { recovery in
-                guard case .survivors = recovery else { return }
-                continuation.resume()
-                gate.pass()
-            }
-        }
-        session.stopListening(owner)
-        session.recover(for: other) { _ in told.withLock { $0 += 1 } }
+        session.recover(for: ObjectIdentifier(leaving)) { _ in told.withLock { $0 += 1 } }
         await pass(session)
-        session.stopListening(other)
+        session.stopListening(ObjectIdentifier(leaving))
         session.finished()
         gate.open()
         let reports = reports(of: session)

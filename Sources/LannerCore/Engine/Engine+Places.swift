@@ -268,7 +268,8 @@ extension EngineState {
         let machine = machine
         let isTaken = places.isClaimed(place, besides: job?.id) { id in
             // The machine learns of a batch when all of it is here.
-            machine[id]?.phase.mayTakePlace ?? added.contains { $0.id == id }
+            guard let phase = machine[id]?.phase else { return added.contains { $0.id == id } }
+            return phase != .succeeded && !phase.isOnItsWayOut
         }
         if isTaken { throw .destinationTaken(place.description) }
     }
@@ -276,16 +277,6 @@ extension EngineState {
     /// Gives a place back to who had it before, if that is still here.
     fileprivate mutating func giveBack(_ place: FilePlace, from id: DownloadID, to other: DownloadID?) {
         places.leave(place, id, to: other.flatMap { jobs[$0]?.id })
-    }
-}
-
-extension Phase {
-    /// Whether a download has yet to move a file to its place.
-    fileprivate var mayTakePlace: Bool {
-        switch self {
-        case .waiting, .running, .willSuspend, .suspended, .failed: true
-        case .succeeded, .willCancel, .willRemove, .canceled, .removed: false
-        }
     }
 }
 

@@ -286,11 +286,8 @@ extension EngineState {
 
     /// A download, unless it is on its way out.
     func livingJob(_ id: DownloadID) -> Job? {
-        guard let job = jobs[id] else { return nil }
-        switch machine[id]?.phase {
-        case .willCancel, .willRemove, .canceled, .removed, nil: return nil
-        case .waiting, .running, .willSuspend, .suspended, .failed, .succeeded: return job
-        }
+        guard let job = jobs[id], let phase = machine[id]?.phase, !phase.isOnItsWayOut else { return nil }
+        return job
     }
 
     /// What of an update the machine has to know.
@@ -333,6 +330,16 @@ extension EngineState {
     /// Whether the file of a download has yet to be moved to its place, so that it can go to another.
     fileprivate func mayRename(_ id: DownloadID) -> Bool {
         machine[id]?.hasPlace == false
+    }
+}
+
+extension Phase {
+    /// Whether the download goes, or is gone.
+    var isOnItsWayOut: Bool {
+        switch self {
+        case .willCancel, .willRemove, .canceled, .removed: true
+        case .waiting, .running, .willSuspend, .suspended, .failed, .succeeded: false
+        }
     }
 }
 

@@ -300,10 +300,10 @@ extension PartialFile {
     func settleSyncOfGroup(
         _ outcome: Result<Void, FileError>, of file: any OpenFile, _ ranges: ByteRanges, withName isNamed: Bool
     ) {
-        if isNamed { state.withLock { $0.isNameSynced = true } }
         let isSynced = settleSync(of: ranges) { () throws(FileError) in
             try outcome.get()
             try file.checkWhole()
+            if isNamed { state.withLock { $0.isNameSynced = true } }
         }
         if isSynced { state.withLock { $0.takeFinished() }?.close() }
         update { state in

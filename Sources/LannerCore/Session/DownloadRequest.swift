@@ -117,8 +117,8 @@ struct CheckedRequest {
         destination = try request.destination.map { path throws(LannerError) in
             try FilePlace(destination: path, in: cache)
         }
-        if let place = destination ?? fileName.map({ FilePlace($0) }), FileName.isOwn(place.name),
-            [cache.downloadPath, cache.downloadTmpPath].contains(cache.directory(of: place))
+        if let place = destination ?? fileName.map({ FilePlace($0) }),
+            [cache.downloadPath, cache.downloadTmpPath].contains(cache.directory(of: place)), FileName.isOwn(place.name)
         {
             throw request.destination.map { .invalidDestination($0) } ?? LannerError.invalidFileName(place.name)
         }

@@ -55,7 +55,7 @@ extension ScriptedTransport.State {
     /// A place as it is compared: a whole URL as it is asked for, a path with the slash at its beginning.
     static func normalized(_ place: String) -> String {
         if place.hasPrefix("/") { return place }
-        return place.contains("://") ? (try? WebAddress(WebAddress.escaped(place)))?.text ?? place : "/" + place
+        return place.contains("://") ? (try? WebAddress(place))?.text ?? place : "/" + place
     }
 
     /// The path of a URL, with the slash at its end, decoded where it is text.
