@@ -42,6 +42,8 @@ extension OpenFile {
         guard count < 1 << 34, let size = Int(exactly: count) else {
             throw FileError(fault: .tooLarge, operation: "read", path: "")
         }
+        // All threads share one empty array, and the initializer would write to it.
+        guard size > 0 else { return [] }
         var failure: FileError?
         let bytes = [UInt8](unsafeUninitializedCapacity: size) { buffer, count in
             do throws(FileError) {

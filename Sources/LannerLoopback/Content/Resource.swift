@@ -77,6 +77,8 @@ extension LoopbackServer.Resource {
     /// The bytes of a range, to compare with; the part of it that the resource has.
     public func bytes(in range: Range<Int64>) -> [UInt8] {
         let range = range.clamped(to: 0..<length)
+        // All threads share one empty array, and the initializer would write to it.
+        guard !range.isEmpty else { return [] }
         return Array(unsafeUninitializedCapacity: Int(range.upperBound - range.lowerBound)) { buffer, count in
             count = range.count
             let bytes = UnsafeMutableRawBufferPointer(buffer)

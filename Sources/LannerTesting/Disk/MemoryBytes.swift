@@ -103,7 +103,9 @@ extension MemoryBytes {
 
     /// All bytes, holes as zeros.
     var contents: [UInt8] {
-        [UInt8](unsafeUninitializedCapacity: Int(size)) { buffer, count in
+        // All threads share one empty array, and the initializer would write to it.
+        guard size > 0 else { return [] }
+        return [UInt8](unsafeUninitializedCapacity: Int(size)) { buffer, count in
             let bytes = UnsafeMutableRawBufferPointer(buffer)
             for piece in Self.pieces(of: Int(size), at: 0) {
                 let part = bytes[piece.start..<(piece.start + piece.count)]

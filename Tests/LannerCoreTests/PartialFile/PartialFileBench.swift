@@ -32,7 +32,9 @@ enum Sample {
     }
 
     static func bytes(_ range: Range<Int64>) -> [UInt8] {
-        [UInt8](unsafeUninitializedCapacity: range.count) { bytes, count in
+        // All threads share one empty array, and the initializer would write to it.
+        guard !range.isEmpty else { return [] }
+        return [UInt8](unsafeUninitializedCapacity: range.count) { bytes, count in
             while count < range.count {
                 let place = Int((range.lowerBound + Int64(count)) % Int64(pattern.count))
                 let piece = pattern[place...].prefix(range.count - count)
