@@ -90,8 +90,9 @@ extension Engine {
         record.place = FilePlace(record.place, in: cache)
         var saved = record.saved(in: boot)
         let digest = record.digest.flatMap { try? Checksum.Digest(parsing: $0) }
-        let serverDigest = saved.version?.digest.flatMap { Checksum.Digest($0) }
-        if saved.status == .publishing, isPublished(record, digest ?? serverDigest) { saved.status = .succeeded }
+        let mayBePublished = saved.status == .publishing || saved.isPublished
+        if mayBePublished, isPublished(record, digest ?? saved.serverDigest) { saved.status = .succeeded }
+        saved.isPublished = false
         var taskState = TaskState(engine: self, status: saved.status.restored, url: url, place: record.place)
         (taskState.list, taskState.metadata, taskState.priority) = (record.list, record.metadata, record.priority)
         taskState.maximumBytesPerSecond = record.maximumBytesPerSecond
@@ -112,7 +113,7 @@ extension Engine {
         state.isInPlace = saved.status == .succeeded
         (state.conflictPolicy, state.hasDestination) = (record.conflictPolicy, record.hasDestination)
         (state.exchange, state.lastSerial) = (leftExchange(record), record.lastSerial)
-        state.mayBeAt = saved.status == .publishing ? record.place : nil
+        state.mayBeAt = mayBePublished && saved.status != .succeeded ? record.place : nil
         return Job(id: record.id, token: record.token, task: task, state: state)
     }
 
@@ -191,6 +192,9 @@ extension NewDownload {
 extension Saved {
     /// How many bytes there are.
     var held: Int64 { max(written.count, resumeData?.held ?? 0) }
+
+    /// What the server has told the file's digest to be.
+    var serverDigest: Checksum.Digest? { version?.digest.flatMap { Checksum.Digest($0) } }
 }
 
 extension DownloadRecord {

@@ -82,7 +82,8 @@ extension Engine {
             let (job, attempt) = (file.move.job, file.move.attempt)
             guard let error = errors[PathKey(directory)] else { return .file(job.id, attempt, .published) }
             distrust(file)
-            return .file(job.id, attempt, .failed(DownloadFailure(error)))
+            let (isThere, failure) = (job.state.withLock { $0.isInPlace }, DownloadFailure(error))
+            return .file(job.id, attempt, isThere ? .unconfirmed(failure) : .failed(failure))
         }
     }
 
@@ -116,10 +117,12 @@ extension Engine {
         }
     }
 
-    /// Whether the file was moved before, and is still there.
+    /// Whether the file was moved before, is still there, and is what is asked for now. Reads it when there is a digest.
     private func isMoved(_ move: FileMove, to place: FilePlace) throws(FileError) -> Bool {
-        guard hasItsFile(move.job), try environment.fileSystem.size(of: move.source) == nil else { return false }
-        return try environment.fileSystem.size(of: cache.path(of: place)) != nil
+        guard hasItsFile(move.job) else { return false }
+        let (size, digest) = move.job.state.withLock { ($0.saved.total, $0.digest ?? $0.saved.serverDigest) }
+        return try environment.publisher.isMoved(
+            move.source, to: cache.path(of: place), size: size, digest: digest)
     }
 
     /// Makes the directory of a place, and sees to it that it is where it seems to be.

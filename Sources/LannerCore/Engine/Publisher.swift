@@ -49,19 +49,26 @@ struct Publisher {
         return true
     }
 
-    /// Whether a move that the death of the process may have interrupted was made: the source is gone, and in the place
-    /// is a file of that size and, where one is known, with that digest. Without a digest another file of the same size,
-    /// put there by somebody else, is taken for it.
+    /// Whether a move was made: the source is gone, and in the place is a file of that size and, where one is known, with
+    /// that digest. Without a digest another file of the same size, put there by somebody else, is taken for it.
     ///
     /// Reads the file when there is a digest.
+    func isMoved(
+        _ source: String, to target: String, size: Int64?, digest: Checksum.Digest?
+    ) throws(FileError) -> Bool {
+        guard try fileSystem.size(of: source) == nil, let found = try fileSystem.size(of: target), found == size
+        else { return false }
+        guard let digest else { return true }
+        return try fileSystem.digest(of: target, digest.algorithm, by: makeHasher) == digest
+    }
+
+    /// The same for a move that the death of the process may have interrupted: that of the machine cannot take it back
+    /// any more.
     func hasMoved(_ source: String, to target: String, size: Int64?, digest: Checksum.Digest?) -> Bool {
         do throws(FileError) {
-            guard try fileSystem.size(of: source) == nil, let found = try fileSystem.size(of: target), found == size
-            else { return false }
-            // Or the death of the machine could still take the move back.
+            guard try isMoved(source, to: target, size: size, digest: digest) else { return false }
             try fileSystem.syncDirectory(target.directory)
-            guard let digest else { return true }
-            return try fileSystem.digest(of: target, digest.algorithm, by: makeHasher) == digest
+            return true
         } catch {
             return false
         }

@@ -114,6 +114,7 @@ extension DownloadRecord {
         static let lastSerial: UInt8 = 72
         static let exchangeGeneration: UInt8 = 73
         static let isExchangeResumed: UInt8 = 74
+        static let isPublished: UInt8 = 75
     }
 
     /// The record as the store keeps it.
@@ -200,6 +201,7 @@ extension DownloadRecord {
         if saved.isUnstarted { writer.put(Tag.isUnstarted, 1) }
         if saved.isOfOtherURL { writer.put(Tag.isOfOtherURL, 1) }
         if saved.isLeftover { writer.put(Tag.isLeftover, 1) }
+        if saved.isPublished { writer.put(Tag.isPublished, 1) }
         writer.put(Tag.generation, Int64(saved.generation))
         writer.put(Tag.written, saved.written.ranges)
         writer.put(Tag.synced, saved.synced.ranges)
@@ -286,6 +288,7 @@ extension DownloadRecord {
         saved.isUnstarted = reader.number(Tag.isUnstarted) == 1
         saved.isOfOtherURL = reader.number(Tag.isOfOtherURL) == 1
         saved.isLeftover = reader.number(Tag.isLeftover) == 1
+        saved.isPublished = reader.number(Tag.isPublished) == 1
         saved.total = reader.number(Tag.total).flatMap { numbers.contains($0) && $0 < numbers.upperBound ? $0 : nil }
         if let data = reader.data(Tag.resumeData), let held = reader.number(Tag.resumeDataHeld), numbers.contains(held)
         {

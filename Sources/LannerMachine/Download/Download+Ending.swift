@@ -111,7 +111,14 @@ extension Download {
         perform(.publish, &context)
     }
 
-    /// The file that was moved is not in its place any more: it is fetched again.
+    /// Something else is asked for than what was moved to its place and is not told as succeeded yet: it is fetched again.
+    mutating func leavePublished(_ reason: RestartReason, _ context: inout Context) {
+        guard isPublished else { return }
+        isPublished = false
+        giveUpBytes(reason, &context)
+    }
+
+    /// The file that was moved is not in its place any more, or not what is asked for: it is fetched again.
     private mutating func losePublished(_ publishing: Publishing, _ context: inout Context) {
         isPublished = false
         wait(&context)
@@ -216,15 +223,32 @@ extension Download {
         }
     }
 
+    /// Another attempt has nothing to fetch: only its name is still to be kept by the device.
+    mutating func unconfirmed(_ failure: DownloadFailure, _ context: inout Context) {
+        guard case .publishing(let publishing) = state, publishing.step == .moving else {
+            return ignore(.late("unconfirmed"), &context)
+        }
+        isPublished = true
+        hasFile = false
+        waitOrFail(failure, publishing, &context)
+    }
+
     /// Whether somebody has removed the partial file.
     private func isMissing(_ failure: DownloadFailure) -> Bool {
         failure.reason == .disk(.notFound) && !written.isEmpty
     }
 
     private mutating func notMoved(_ failure: DownloadFailure, _ publishing: Publishing, _ context: inout Context) {
-        guard publishing.afterwards == nil else { return settleFailed(failure, publishing, &context) }
-        if isPublished, failure.reason == .disk(.notFound) { return losePublished(publishing, &context) }
-        guard let time = diskWait(failure, context) else { return settleFailed(failure, publishing, &context) }
+        if publishing.afterwards == nil, isPublished, failure.reason == .disk(.notFound) {
+            return losePublished(publishing, &context)
+        }
+        waitOrFail(failure, publishing, &context)
+    }
+
+    private mutating func waitOrFail(_ failure: DownloadFailure, _ publishing: Publishing, _ context: inout Context) {
+        guard publishing.afterwards == nil, let time = diskWait(failure, context) else {
+            return settleFailed(failure, publishing, &context)
+        }
         go(to: .waiting(.disk(until: time)), &context)
         record(.status, &context)
         if publishing.isToRest { pauseAtRest(for: .suspend, nil, &context) }

@@ -11,6 +11,7 @@ extension Download {
         case .verified(let result): verified(result, &context)
         case .published: published(&context)
         case .placeTaken: placeTaken(&context)
+        case .unconfirmed(let failure): unconfirmed(failure, &context)
         case .failed(let failure): fileFailed(failure, &context)
         case .closed(let written, let synced): closed(written: written, synced: synced, &context)
         case .discarded: discarded(&context)

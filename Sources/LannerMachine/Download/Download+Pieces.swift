@@ -59,7 +59,8 @@ extension Download {
         isOlderThanPieces = isOlderThanPieces || !written.isEmpty
         switch state {
         case .opening, .transferring, .verifying: close(for: .restart, [], &context)
-        case .waiting, .pausing, .publishing, .suspended, .failed, .succeeded: break
+        case .waiting, .suspended, .failed: leavePublished(.bytesLost, &context)
+        case .pausing, .publishing, .succeeded: break
         }
     }
 }

@@ -60,7 +60,9 @@ extension Download {
         // Whether it was given for this attempt still counts.
         (link.expires, link.refusal) = (nil, nil)
         switch state {
-        case .waiting, .suspended, .failed: isOfOtherURL = isOfOtherURL || completed > 0 || version != nil
+        case .waiting, .suspended, .failed:
+            if !hasDigest { leavePublished(.otherURL, &context) }
+            isOfOtherURL = isOfOtherURL || completed > 0 || version != nil
         case .opening, .transferring, .verifying, .pausing: (isOfOtherURL, goesOnWithOldURL) = (true, true)
         case .publishing, .succeeded: break
         }

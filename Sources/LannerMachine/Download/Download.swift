@@ -31,7 +31,7 @@ package struct Download: Sendable {
     var hasDigest: Bool
     /// Whether there may be a partial file on the disk.
     var hasFile: Bool
-    /// Whether the file was moved to its place though the record of it failed.
+    /// Whether the file was moved to its place, and only its name or the record of it could not be kept.
     var isPublished = false
     /// Whether bytes of an earlier attempt are part of the file.
     var wasResumed = false
@@ -202,6 +202,7 @@ extension Download {
         // Nobody remembers which mirror it was.
         saved.isOfOtherURL = isOfOtherURL || isOfMirror
         saved.isLeftover = isBeingKept
+        saved.isPublished = isPublished && saved.status != .succeeded
         return saved
     }
 
@@ -220,8 +221,6 @@ extension Download {
 
     private var savedStatus: Saved.Status {
         switch state {
-        // The file is in its place: whoever finds this at launch has only to look.
-        case .waiting where isPublished, .suspended where isPublished, .failed where isPublished: .publishing
         case .waiting, .opening, .transferring, .verifying: .active
         case .pausing(let pausing):
             switch pausing.intent {

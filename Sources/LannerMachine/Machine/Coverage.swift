@@ -125,7 +125,7 @@ extension Coverage.Kind {
             case .verified: .verified
             case .published: .published
             case .placeTaken: .placeTaken
-            case .failed: .fileFailed
+            case .unconfirmed, .failed: .fileFailed
             case .closed: .closed
             case .discarded: .discarded
             }

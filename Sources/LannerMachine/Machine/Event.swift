@@ -62,6 +62,8 @@ package enum FileEvent: Sendable, Equatable {
     case published
     /// The file was not moved: its place was taken, and it has been given another name.
     case placeTaken
+    /// The file is in its final place, but its name may not outlive the machine.
+    case unconfirmed(DownloadFailure)
     /// A file operation of the attempt failed; the file takes no more bytes.
     case failed(DownloadFailure)
     /// The file is closed and nothing more comes from it.
@@ -210,6 +212,8 @@ package struct Saved: Sendable, Hashable {
     package var isOfOtherURL = false
     /// Whether the download was canceled, and only its bytes are kept, for the next one of the same.
     package var isLeftover = false
+    /// Whether the file was moved to its place and that has yet to be told: who finds this looks for it there.
+    package var isPublished = false
 
     package init(
         status: Status, version: Version? = nil, generation: UInt32 = 0, written: ByteRanges = ByteRanges(),

@@ -78,6 +78,116 @@ import Testing
         #expect(bench.holds(bytes, in: task) == true)
     }
 
+    /// A bench whose file is in its place, the name of which could not be synced.
+    private func unconfirmed(checksum: Checksum.Digest? = nil) throws -> TestBench {
+        var configuration = SessionConfiguration()
+        configuration.fileConflictPolicy = .fail
+        let bench = TestBench.serving(large, configuration: configuration)
+        bench.disk.fail(.syncDirectory, with: .tooManyFiles, path: "/downloads/File")
+        let task = try bench.download(checksum: checksum)
+        bench.settle()
+        #expect(task.reason == .disk(.tooManyFiles) && bench.holds(large, in: task) == true)
+        return bench
+    }
+
+    private func digest(of bytes: [UInt8]) throws -> Checksum.Digest {
+        try Checksum.Digest(algorithm: .sha256, bytes: bytes[...].digest(.sha256))
+    }
+
+    @Test(arguments: [false, true]) func whatIsInItsPlaceIsNotFetchedAgain(hasDigest: Bool) throws {
+        let bench = try unconfirmed(checksum: hasDigest ? digest(of: large) : nil)
+        let task = try #require(bench.manager.fetchTask(address))
+        bench.manager.start(task)
+        bench.settle()
+        #expect(task.status == .succeeded && bench.holds(large, in: task) == true)
+        #expect(bench.transport.requests.count == 1)
+    }
+
+    @Test func whatIsInItsPlaceIsFoundAtLaunch() throws {
+        let bench = try unconfirmed()
+        bench.relaunch()
+        let task = try #require(bench.manager.fetchTask(address))
+        #expect(task.status == .succeeded && bench.holds(large, in: task) == true)
+    }
+
+    @Test func whatWasInItsPlaceAndIsGoneStaysAFailureAtLaunch() throws {
+        let bench = try unconfirmed()
+        let path = try #require(bench.manager.fetchTask(address)).filePath
+        bench.relaunch { #expect(throws: Never.self) { try bench.disk.remove(path) } }
+        let task = try #require(bench.manager.fetchTask(address))
+        bench.settle()
+        #expect(task.reason == .disk(.tooManyFiles))
+        bench.manager.start(task)
+        #expect(bench.runToRest())
+        #expect(bench.holds(large, in: task) == true)
+    }
+
+    /// The name cannot be synced the second time, either: no byte is lost by that.
+    @Test func whatIsInItsPlaceStaysThereWhileItCannotBeConfirmed() throws {
+        let bench = try unconfirmed()
+        let task = try #require(bench.manager.fetchTask(address))
+        bench.disk.fail(.syncDirectory, with: .notFound, path: "/downloads/File", times: 3)
+        for _ in 0..<3 {
+            bench.manager.start(task)
+            bench.settle()
+            #expect(task.reason == .disk(.notFound) && bench.holds(large, in: task) == true)
+        }
+        bench.manager.start(task)
+        bench.settle()
+        #expect(task.status == .succeeded && bench.transport.requests.count == 1)
+    }
+
+    @Test func aCancelLeavesNoFileWhoseSuccessWasNotTold() throws {
+        let bench = try unconfirmed()
+        bench.manager.cancel(address)
+        bench.settle()
+        #expect(bench.files == [])
+    }
+
+    /// What is in its place is not what is asked for any more. It is not removed, either: nobody knows whose it is by now.
+    @Test func whatIsInItsPlaceIsComparedWithAnotherDigest() throws {
+        let bench = try unconfirmed()
+        let other = Array(large.reversed())
+        bench.transport.serve(.init(other), at: place)
+        let task = try #require(bench.manager.download(address, checksum: digest(of: other)))
+        #expect(bench.runToRest())
+        #expect(task.reason == .disk(.inTheWay) && bench.holds(large, in: task) == true)
+        try bench.disk.remove(task.filePath)
+        bench.manager.start(task)
+        #expect(bench.runToRest())
+        #expect(task.status == .succeeded && bench.holds(other, in: task) == true)
+    }
+
+    @Test(arguments: [false, true]) func whatIsInItsPlaceIsNotThatOfAnotherURL(relaunches: Bool) throws {
+        let bench = try unconfirmed()
+        let other = Array(large.reversed())
+        bench.transport.serve(.init(other), at: "/other")
+        let request = DownloadRequest("https://example.com/other", key: address, startsImmediately: false)
+        var task = try #require(bench.manager.download(request))
+        bench.settle()
+        #expect(task.completedBytes == 0)
+        if relaunches {
+            bench.relaunch()
+            task = try #require(bench.manager.fetchTask(address))
+            #expect(task.status == .failed)
+        }
+        try bench.disk.remove(task.filePath)
+        bench.manager.start(task)
+        #expect(bench.runToRest())
+        #expect(bench.holds(other, in: task) == true)
+    }
+
+    @Test func whatIsInItsPlaceHasNotTheOtherPieces() throws {
+        let bench = try unconfirmed()
+        let other = Array(large.reversed())
+        bench.transport.serve(.init(other), at: place)
+        let task = try #require(
+            bench.manager.download(DownloadRequest(address, pieces: .of(other, length: 1 << 20, .sha256))))
+        try bench.disk.remove(task.filePath)
+        #expect(bench.runToRest())
+        #expect(bench.holds(other, in: task) == true)
+    }
+
     @Test(arguments: [MemoryDisk.Operation.open, .write, .sync, .rename, .syncDirectory, .makeDirectory])
     func failsTypedAndCanBeStartedAgain(operation: MemoryDisk.Operation) throws {
         let bench = TestBench.serving(bytes)

@@ -20,7 +20,7 @@ import Testing
             entityTag: EntityTag("W/\"a\""), lastModified: "Sun, 06 Nov 1994 08:49:37 GMT", isLastModifiedStrong: true,
             total: 100, digest: ServerDigest(.sha1, (0..<20).map { $0 }))
         saved.resumeData = ResumeData([0, 255], held: 7)
-        (saved.isUnstarted, saved.isOfOtherURL) = (true, true)
+        (saved.isUnstarted, saved.isOfOtherURL, saved.isPublished) = (true, true, true)
         return DownloadRecord(
             id: DownloadID(1 << 62), token: .max, url: "https://example.com/ä?q",
             fields: ["A": "b", "A": "", "C": "d"],

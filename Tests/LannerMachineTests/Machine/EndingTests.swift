@@ -51,8 +51,62 @@ import Testing
         let end = bench.feed(.store(bench.id, 1, .failed(store)))
         #expect(end.phases == [.failed(store)])
         // The file is in its place: a launch after this finds it.
-        #expect(end.records.map(\.status) == [.publishing])
+        #expect(end.records.map(\.status) == [.failed(store)])
+        #expect(end.records.map(\.isPublished) == [true])
         #expect(bench.machine.running.isEmpty)
+    }
+
+    /// A failed download whose file is in its place.
+    private func unconfirmed(hasDigest: Bool = false, _ failure: DownloadFailure = .disk) -> Bench {
+        var bench = Bench.moving()
+        if hasDigest { bench.feed(.expectDigest(bench.id, true)) }
+        let end = bench.feed(.file(bench.id, 1, .unconfirmed(failure)))
+        #expect(end.phases == [.failed(failure)])
+        #expect(end.records.map(\.status) == [.failed(failure)] && end.records.map(\.isPublished) == [true])
+        return bench
+    }
+
+    /// The directory may be gone, or seem so: fetching the file again would not help.
+    @Test(arguments: [DiskFault.inputOutput, .notFound])
+    func aNameThatCannotBeKeptIsTriedAgainWithoutAnotherTransfer(fault: DiskFault) {
+        var bench = unconfirmed(DownloadFailure(.disk(fault), ""))
+        let actions = bench.verb(.start)
+        #expect(actions.contains(.file(bench.id, 2, .publish)))
+        #expect(!actions.contains { if case .file(_, _, .open) = $0 { true } else { false } })
+        #expect(bench.feed(.file(bench.id, 2, .published)).records.map(\.isPublished) == [false])
+        #expect(bench.feed(.store(bench.id, 2, .recorded)).phases == [.succeeded])
+    }
+
+    @Test func aNameThatCannotBeKeptWaitsForSpace() {
+        var bench = Bench.moving(Settings().with { $0.waitsForDiskSpace = true })
+        let end = bench.feed(.file(bench.id, 1, .unconfirmed(DownloadFailure(.disk(.noSpace), ""))))
+        #expect(end.records.map(\.isPublished) == [true] && end.records.map(\.status) == [.active])
+        #expect(bench.pass(Pace.diskWait).contains(.file(bench.id, 2, .publish)))
+    }
+
+    @Test func whatIsCanceledMeanwhileLeavesNoFileInItsPlace() {
+        var bench = Bench.moving()
+        bench.verb(.cancel)
+        bench.feed(.file(bench.id, 1, .unconfirmed(.disk)))
+        #expect(bench.feed(.store(bench.id, 1, .recorded)).contains(.file(bench.id, 1, .discard(finished: true))))
+    }
+
+    @Test func whatIsInItsPlaceIsNotTakenForThatOfAnotherURL() {
+        var bench = unconfirmed()
+        let actions = bench.feed(.readdress(bench.id, HostID(2)))
+        #expect(actions.notices.contains(.restarted(.otherURL)))
+        #expect(actions.records.map(\.isPublished) == [false])
+        #expect(bench.verb(.start).contains { if case .file(_, _, .open) = $0 { true } else { false } })
+        // A digest tells: it is compared where the file is.
+        var other = unconfirmed(hasDigest: true)
+        other.feed(.readdress(other.id, HostID(2)))
+        #expect(other.verb(.start).contains(.file(other.id, 2, .publish)))
+    }
+
+    @Test func whatIsInItsPlaceIsNotTakenForOtherPieces() {
+        var bench = unconfirmed()
+        #expect(bench.feed(.expectPieces(bench.id)).records.map(\.isPublished) == [false])
+        #expect(bench.verb(.start).contains { if case .file(_, _, .open) = $0 { true } else { false } })
     }
 
     @Test func aChangeThatComesBehindTheLastRecordIsRecorded() {

@@ -94,6 +94,8 @@ struct WorkingFile {
     let attempt: Attempt
     let generation: UInt32
     var work: [Work]
+    /// Whether the caller's digest was there when it was opened: one that comes later is not compared.
+    var hasDigest = false
     var isOpen = false
     var hasFailed = false
     var isClosing = false

@@ -71,7 +71,8 @@ extension World {
         places[index].attempt = attempt
         places[index].isLinkFresh = false
         _ = places[index].generation(generation)
-        places[index].file = WorkingFile(attempt: attempt, generation: generation, work: [.open(claimed)])
+        places[index].file = WorkingFile(
+            attempt: attempt, generation: generation, work: [.open(claimed)], hasDigest: places[index].hasDigest)
     }
 
     private func startOver(_ index: Int, _ attempt: Attempt, _ generation: UInt32) throws {
@@ -84,7 +85,8 @@ extension World {
         if random.chance(10) { places[index].stray.append(.file(id, old.attempt, .failed(.disk))) }
         places[index].attempt = attempt
         _ = places[index].generation(generation)
-        places[index].file = WorkingFile(attempt: attempt, generation: generation, work: [.open(ByteRanges())])
+        places[index].file = WorkingFile(
+            attempt: attempt, generation: generation, work: [.open(ByteRanges())], hasDigest: places[index].hasDigest)
     }
 
     /// Adds work to the open file of an attempt.

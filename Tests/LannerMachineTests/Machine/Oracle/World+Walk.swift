@@ -95,7 +95,9 @@ extension World {
             try takeOver(index)
         case 13: try feed(.prioritize(places[index].id, priority))
         case 14: try limit(index)
-        case 15: try feed(.expectPieces(places[index].id))
+        case 15:
+            try feed(.expectPieces(places[index].id))
+            leaveFinished(index)
         default: try advance(to: now + .seconds(random.below(40)))
         }
     }
@@ -144,6 +146,12 @@ extension World {
     private func readdress(_ index: Int) throws {
         places[index].host = host
         try feed(.readdress(places[index].id, places[index].host))
+        leaveFinished(index)
+    }
+
+    /// Something else may be asked for than the file that is in its place and is not told.
+    private func leaveFinished(_ index: Int) {
+        if machine[places[index].id]?.hasPlace == false { places[index].finished = nil }
     }
 
     private func changeSettings() throws {
@@ -212,7 +220,10 @@ extension World {
         place.isTampered = place.wasTampered
         if isMachine, let synced = place.kept?.synced { place.kept?.written = synced }
         // The move was done, only its record was lost.
-        if place.kept?.status == .publishing, place.finished != nil { place.kept?.status = .succeeded }
+        if let kept = place.kept, kept.status == .publishing || kept.isPublished, place.finished != nil {
+            place.kept?.status = .succeeded
+        }
+        place.kept?.isPublished = false
         guard place.isKnown, let kept = place.kept else { return nil }
         // Files that no record knows are swept away.
         place.generations.removeAll { $0.number > kept.generation }

@@ -142,7 +142,8 @@ extension World {
         }
         synced(index)
         let remote = places[index].remote
-        let expected = places[index].hasDigest ? remote.version : file.expected
+        let callers = file.hasDigest ? remote.version : nil
+        let expected = places[index].hasDigest ? callers : file.expected
         let verification =
             expected.map { version -> Verification in
                 let isRight = content(index, file).isSubset(of: [version]) && total == remote.totals[version]
@@ -185,13 +186,20 @@ extension World {
         places[index].finished = version
         places[index].generations.removeAll { $0.number == file.generation }
         places[index].file = nil
-        try feed(.file(places[index].id, file.attempt, .published))
+        try told(index, file)
+    }
+
+    /// The name of a file in its place is kept, or cannot be.
+    private func told(_ index: Int, _ file: WorkingFile) throws {
+        let isKept = !random.chance(faults.disk)
+        let failure = random.chance(50) ? DownloadFailure(.disk(.noSpace), "") : .disk
+        try feed(.file(places[index].id, file.attempt, isKept ? .published : .unconfirmed(failure)))
     }
 
     /// Another file may have come in the place of one that was moved and not recorded.
     private func looked(_ index: Int, _ file: WorkingFile) throws {
         places[index].file = nil
-        guard random.chance(faults.disk) else { return try feed(.file(places[index].id, file.attempt, .published)) }
+        guard random.chance(faults.disk) else { return try told(index, file) }
         places[index].finished = nil
         try feed(.file(places[index].id, file.attempt, .failed(DownloadFailure(.disk(.notFound), ""))))
     }
