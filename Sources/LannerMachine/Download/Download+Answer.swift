@@ -244,7 +244,7 @@ extension Download {
     private mutating func refused(
         _ exchange: Exchange, _ status: Int, _ retryAfter: Duration?, _ context: inout Context
     ) {
-        if exchange.ask.source == 0, wantsLink(after: status, context.settings) {
+        if exchange.ask.source == 0, !goesOnWithOldURL, wantsLink(after: status, context.settings) {
             link.refusal = status
             return close(for: .restart, [], &context)
         }

@@ -52,6 +52,7 @@ extension Download {
     /// Bytes from more than one attempt may be of two versions: once more from zero, and in one piece, so that this
     /// ends. Else the file is wrong, which is no fault of ranges, and fetched again as often as is wanted.
     mutating func mismatched(_ detail: String, _ context: inout Context) {
+        if mirrors.main == 0, goToNewURL(after: DownloadFailure(.checksumMismatch, detail), &context) { return }
         if wasResumed { return startOver(.wrongDigest, plain: true, &context) }
         if leaveWrongFile(context.settings) { return startOver(.wrongDigest, &context) }
         mismatches += 1
@@ -194,6 +195,7 @@ extension Download {
             return close(for: .wait(.network), [], over: over, &context)
         }
         let source = source ?? mirrors.main
+        if source == 0, goToNewURL(after: failure, over: over, &context) { return }
         guard let failure = goElsewhere(after: failure, at: source, over: over, &context) else { return }
         failures += 1
         let decision = context.settings.retry.decide(
@@ -207,6 +209,17 @@ extension Download {
             if beginAnew(after: failure, over: over, &context) { return }
             close(for: .fail(failure), [], over: over, &context)
         }
+    }
+
+    /// What an attempt with the old URL comes to says nothing of the new one, which is turned to at once. False when there is
+    /// none.
+    mutating func goToNewURL(
+        after failure: DownloadFailure, over: ExchangeNumber? = nil, _ context: inout Context
+    ) -> Bool {
+        guard goesOnWithOldURL else { return false }
+        tell(.retrying(failure, at: context.now), &context)
+        close(for: .restart, [], over: over, &context)
+        return true
     }
 
     mutating func fileFailed(_ failure: DownloadFailure, _ context: inout Context) {

@@ -48,7 +48,8 @@ extension Download {
         switch event {
         case .given(let isOther, let expires): given(isOther, expires, opening, &context)
         case .none(let failure):
-            if !leaveURL(after: failure, &context) { close(for: .fail(failure), [], &context) }
+            if goToNewURL(after: failure, &context) || leaveURL(after: failure, &context) { return }
+            close(for: .fail(failure), [], &context)
         case .failed(let failure): retryOrFail(failure, retryAfter: nil, &context)
         }
     }

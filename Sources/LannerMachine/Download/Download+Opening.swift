@@ -6,7 +6,10 @@ extension Download {
         guard case .waiting(.slot) = state else { return }
         attempt += 1
         link.isFresh = false
-        goesOnWithOldURL = false
+        if goesOnWithOldURL {
+            goesOnWithOldURL = false
+            mirrors.renewURL()
+        }
         if isPublished { return publishAgain(Publishing(step: .moving, total: total ?? 0), &context) }
         renewMirrors(&context)
         if isOfOtherURL { tieToURL(&context) }

@@ -61,6 +61,7 @@ extension Download {
         (link.expires, link.refusal) = (nil, nil)
         switch state {
         case .waiting, .suspended, .failed:
+            mirrors.renewURL()
             if !hasDigest { leavePublished(.otherURL, &context) }
             isOfOtherURL = isOfOtherURL || completed > 0 || version != nil
         case .opening, .transferring, .verifying, .pausing: (isOfOtherURL, goesOnWithOldURL) = (true, true)

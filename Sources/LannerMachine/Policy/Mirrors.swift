@@ -55,6 +55,13 @@ package struct Mirrors: Sendable, Hashable {
         main = source
     }
 
+    /// The download's own URL is another one: nothing is known of it yet, and the next attempt begins there.
+    package mutating func renewURL() {
+        let others = ~Source(0).bit
+        (dropped, failed, different) = (dropped & others, failed & others, different & others)
+        main = 0
+    }
+
     /// The version in hand is the one that was told there.
     package mutating func learn(from source: Source) { ofVersion = source }
 

@@ -429,6 +429,19 @@ import Testing
         #expect(bench.reopened(3).map(\.source) == [1])
     }
 
+    /// The old one was dropped: that says nothing of the new one.
+    @Test(arguments: [false, true]) func anotherURLIsAskedBeforeTheMirrors(isUnderWay: Bool) {
+        var bench = Bench.requesting(mirrors: 1)
+        bench.feed(.exchange(bench.id, 1, .head(ResponseHead(status: 404))))
+        #expect(bench.reopened(2).map(\.source) == [1])
+        if isUnderWay { bench.feed(.readdress(bench.id, HostID(1))) }
+        bench.verb(.shelve)
+        bench.closed(2)
+        if !isUnderWay { bench.feed(.readdress(bench.id, HostID(1))) }
+        bench.verb(.unshelve)
+        #expect(bench.opened(3).asks.map(\.source) == [0])
+    }
+
     @Test func moreThanMayBeAreNotAsked() {
         #expect(Mirrors(count: 1000).usable.count == Mirrors.most + 1)
         #expect(Mirrors(count: -1).usable == [0])

@@ -160,6 +160,29 @@ import Testing
         #expect(bench.closed(4).phases == [.failed(lost)])
     }
 
+    /// Another URL was given while a link to the old one was asked for, which there is none.
+    @Test(arguments: [0, 1]) func withoutALinkToTheOldURLTheNewOneIsAsked(mirrors: Int) {
+        var bench = Bench.requesting(Self.settings(), mirrors: mirrors)
+        bench.feed(.exchange(bench.id, 1, Self.refusal()))
+        bench.closed()
+        #expect(bench.opened(2).links == [.ask(.refused(status: 403))])
+        bench.feed(.readdress(bench.id, HostID(1)))
+        bench.feed(.link(bench.id, 2, .none(DownloadFailure(.link, "none"))))
+        bench.closed(2)
+        let opened = bench.opened(3)
+        #expect(opened.links.isEmpty && opened.asks.map(\.source) == [0])
+    }
+
+    /// The refusal is the old URL's.
+    @Test func aRefusalOfTheOldURLAsksForNoLinkToTheNewOne() {
+        var bench = Bench.requesting(Self.settings())
+        bench.feed(.readdress(bench.id, HostID(1)))
+        bench.feed(.exchange(bench.id, 1, Self.refusal()))
+        bench.closed()
+        let opened = bench.opened(2)
+        #expect(opened.links.isEmpty && opened.asks == [.whole])
+    }
+
     /// What it failed at was another connection.
     @Test func soIsOneThatHasFailed() {
         let settings = Self.settings().with { ($0.connections, $0.firstConnections) = (2, 2) }

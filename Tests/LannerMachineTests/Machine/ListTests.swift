@@ -292,6 +292,36 @@ private struct Lists {
         #expect(bench.verb(.start).restarts == [.otherURL])
     }
 
+    private static let ends: [ExchangeEvent] = [
+        .head(ResponseHead(status: 404)), .failed(DownloadFailure(.transport(.connectionLost), "")),
+    ]
+
+    /// Not even by a retry that counts, and whether or not there are mirrors.
+    @Test("N-05: what the old URL comes to says nothing of the new one", arguments: ends, [0, 1])
+    func anotherURLAfterTheOldOneFails(end: ExchangeEvent, mirrors: Int) {
+        var bench = Bench.requesting(Settings().with { $0.retry = .never }, mirrors: mirrors)
+        bench.feed(.readdress(bench.id, HostID(1)))
+        #expect(bench.feed(.exchange(bench.id, 1, end)).retry?.time == bench.now)
+        bench.closed(1)
+        #expect(bench.opened(2).asks == [.whole])
+        // The new one has no more chances than any.
+        let actions = bench.feed(.exchange(bench.id, 2, end))
+        #expect((actions.retry == nil) == (mirrors == 0))
+        #expect((bench.closed(2).phases == [.running]) == (mirrors == 1))
+    }
+
+    @Test("N-05: a wrong file of the old URL says nothing of the new one") func anotherURLAfterAWrongFile() {
+        let settings = Settings().with { $0.retry.maximumChecksumRetries = 0 }
+        var bench = Bench.verifying(settings, hasDigest: true)
+        bench.feed(.readdress(bench.id, HostID(1)))
+        #expect(bench.feed(.file(bench.id, 1, .verified(.mismatch("")))).retry?.time == bench.now)
+        bench.closed(1, 0..<1000)
+        // Nobody remembers that they are wrong.
+        bench.feed(.file(bench.id, 2, .opened(held: ByteRanges([0..<1000]))))
+        #expect(bench.feed(.file(bench.id, 2, .verified(.mismatch("")))).restarts == [.wrongDigest])
+        #expect(bench.opened(3).asks == [.whole])
+    }
+
     /// It may start over meanwhile, and so give up the bytes that it had: those that follow are of the old URL as well.
     @Test("N-05: an attempt that starts over goes on with the old URL") func anotherURLBeforeItStartsOver() {
         var bench = Bench.requesting(saved: .holding(0..<100))
