@@ -15,6 +15,7 @@ extension Engine {
         case .verify(let total): verify(job, attempt, total)
         case .publish: publish(job, attempt)
         case .close(let sync): close(job, sync: sync)
+        case .withdraw: withdraw(job)
         case .discard(let finished): discard(job, attempt, finished: finished)
         }
     }

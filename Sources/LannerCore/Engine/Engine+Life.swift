@@ -53,8 +53,9 @@ extension Engine {
         var published: [Job] = []
         jobs.reserveCapacity(records.count)
         new.reserveCapacity(records.count)
+        let told = placesOfTold(records)
         for record in records where !record.saved.isLeftover {
-            guard let job = restoredJob(record) else { continue }
+            guard let job = restoredJob(record, told) else { continue }
             jobs.append(job)
             let download = job.new(isShelved: record.context != configuration.contextAtLaunch)
             new.append(download)
@@ -84,15 +85,22 @@ extension Engine {
         commit(pending)
     }
 
-    private func restoredJob(_ record: DownloadRecord) -> Job? {
+    /// Where the files are that were told as succeeded, if that matters to any record: none of them is another's.
+    private func placesOfTold(_ records: [DownloadRecord]) -> Set<FilePlace> {
+        guard records.contains(where: \.saved.mayBePublished) else { return [] }
+        return Set(records.filter { $0.saved.status == .succeeded }.map { FilePlace($0.place, in: cache) })
+    }
+
+    private func restoredJob(_ record: DownloadRecord, _ told: Set<FilePlace>) -> Job? {
         guard let url = URL(string: record.url) else { return nil }
         var record = record
         record.place = FilePlace(record.place, in: cache)
         var saved = record.saved(in: boot)
         let digest = record.digest.flatMap { try? Checksum.Digest(parsing: $0) }
-        let mayBePublished = saved.status == .publishing || saved.isPublished
-        if mayBePublished, isPublished(record, digest ?? saved.serverDigest) { saved.status = .succeeded }
-        saved.isPublished = false
+        let mayBePublished = saved.mayBePublished && !told.contains(record.place)
+        let found = mayBePublished ? find(record, digest ?? saved.serverDigest) : .nothing
+        saved.isPublished = found == .unconfirmed
+        if found == .confirmed { saved.status = .succeeded }
         var taskState = TaskState(engine: self, status: saved.status.restored, url: url, place: record.place)
         (taskState.list, taskState.metadata, taskState.priority) = (record.list, record.metadata, record.priority)
         taskState.maximumBytesPerSecond = record.maximumBytesPerSecond
@@ -110,10 +118,10 @@ extension Engine {
         state.mirrors = record.mirrors
         (state.link, state.linkExpirationDate) = (record.link, record.linkExpirationDate)
         state.pieces = record.pieces
-        state.isInPlace = saved.status == .succeeded
+        state.isInPlace = saved.status == .succeeded || saved.isPublished
         (state.conflictPolicy, state.hasDestination) = (record.conflictPolicy, record.hasDestination)
         (state.exchange, state.lastSerial) = (leftExchange(record), record.lastSerial)
-        state.mayBeAt = mayBePublished && saved.status != .succeeded ? record.place : nil
+        state.mayBeAt = mayBePublished && found != .confirmed ? record.place : nil
         return Job(id: record.id, token: record.token, task: task, state: state)
     }
 
@@ -127,12 +135,12 @@ extension Engine {
         return KeptExchange(mark: mark, phase: .left, isWanted: isWanted, isInherited: true)
     }
 
-    /// Whether the process ended between the move of the file and the record of it.
-    private func isPublished(_ record: DownloadRecord, _ digest: Checksum.Digest?) -> Bool {
-        isReachable(record.place)
-            && environment.publisher.hasMoved(
-                cache.path(of: record.partialName), to: cache.path(of: record.place),
-                size: record.saved.total, digest: digest)
+    /// Looks for the finished file of a download that may have been moved without a record of its success.
+    private func find(_ record: DownloadRecord, _ digest: Checksum.Digest?) -> Publisher.Found {
+        guard isReachable(record.place) else { return .nothing }
+        return environment.publisher.find(
+            cache.path(of: record.partialName), at: cache.path(of: record.place), size: record.saved.total,
+            digest: digest)
     }
 }
 
@@ -192,6 +200,9 @@ extension NewDownload {
 extension Saved {
     /// How many bytes there are.
     var held: Int64 { max(written.count, resumeData?.held ?? 0) }
+
+    /// Whether the file may have been moved to its place, though nobody was told.
+    var mayBePublished: Bool { status == .publishing || isPublished }
 
     /// What the server has told the file's digest to be.
     var serverDigest: Checksum.Digest? { version?.digest.flatMap { Checksum.Digest($0) } }

@@ -117,10 +117,14 @@ extension Engine {
         }
     }
 
-    /// Whether the file was moved before, is still there, and is what is asked for now. Reads it when there is a digest.
+    /// Whether the file was moved before, is still there, and is what is asked for now. Reads it when there is a digest that
+    /// it was not compared with.
     private func isMoved(_ move: FileMove, to place: FilePlace) throws(FileError) -> Bool {
         guard hasItsFile(move.job) else { return false }
-        let (size, digest) = move.job.state.withLock { ($0.saved.total, $0.digest ?? $0.saved.serverDigest) }
+        let (size, digest) = move.job.state.withLock { state in
+            let digest = state.digest ?? state.saved.serverDigest
+            return (state.saved.total, digest == state.followed ? nil : digest)
+        }
         return try environment.publisher.isMoved(
             move.source, to: cache.path(of: place), size: size, digest: digest)
     }
@@ -212,23 +216,45 @@ extension Engine {
 
     /// Removes the partial file and, if asked, the finished one; not one that is somebody else's.
     func discard(_ job: Job, _ attempt: Attempt, finished: Bool) {
-        let (id, generation, mayBeAt) = job.state.withLock { (job.id, $0.fileGeneration, $0.mayBeAt) }
+        let (id, generation, mayBeAt, size) =
+            job.state.withLock { (job.id, $0.fileGeneration, $0.mayBeAt, $0.sizeOfUntold) }
         fileLane.run { [self, weak job] in
             // Not held any more when it may be forgotten: with it may go the last to hold the manager, whose end would wait
             // for this lane.
-            if let job { discardNow(job, generation, mayBeAt, finished: finished) }
+            if let job {
+                removePartial(job, generation, mayBeAt)
+                if finished { removeFinished(job, ofSize: size) }
+            }
             handle(.file(id, attempt, .discarded))
         }
     }
 
-    private func discardNow(_ job: Job, _ generation: UInt32?, _ mayBeAt: FilePlace?, finished: Bool) {
+    /// Removes the file of a download that is to be another one.
+    func withdraw(_ job: Job) {
+        let size = job.state.withLock { $0.sizeOfUntold }
+        fileLane.run { [self, weak job] in
+            guard let job, hasItsFile(job) else { return }
+            removeFinished(job, ofSize: size)
+            job.state.withLock { ($0.isInPlace, $0.mayBeAt) = (false, nil) }
+            state.withLock { $0.places.leave(job.task.place, job.id) }
+        }
+    }
+
+    private func removePartial(_ job: Job, _ generation: UInt32?, _ mayBeAt: FilePlace?) {
         // The process may have died while it copied the file to another device.
         let target = mayBeAt.flatMap { isReachable($0) ? cache.path(of: $0) : nil }
         if let path = generation.map({ partialPath(job, $0) }) {
             removeNow(path)
             if let target { removeNow(Publisher.copyPath(of: path, beside: target)) }
         }
-        if finished, hasItsFile(job) { removeNow(job.task.filePath) }
+    }
+
+    /// Removes the finished file, if it is the one that the download has put there: one of another size than is given is
+    /// somebody else's.
+    private func removeFinished(_ job: Job, ofSize size: Int64?) {
+        let path = job.task.filePath
+        guard hasItsFile(job), size == nil || (try? environment.fileSystem.size(of: path)) == size else { return }
+        removeNow(path)
     }
 
     /// Whether the file in the place of a download is the one that it has put there.
@@ -236,6 +262,12 @@ extension Engine {
         let (isInPlace, place) = (job.state.withLock { $0.isInPlace }, job.task.place)
         return isInPlace && state.withLock { $0.places.owner(of: place) } == job.id && isReachable(place)
     }
+}
+
+extension JobState {
+    /// What tells the finished file from another that has come in its place, while nobody was told of it; nil afterwards, when
+    /// it is its user's.
+    fileprivate var sizeOfUntold: Int64? { saved.status == .succeeded ? nil : saved.total }
 }
 
 extension EngineState {

@@ -62,15 +62,26 @@ struct Publisher {
         return try fileSystem.digest(of: target, digest.algorithm, by: makeHasher) == digest
     }
 
-    /// The same for a move that the death of the process may have interrupted: that of the machine cannot take it back
-    /// any more.
-    func hasMoved(_ source: String, to target: String, size: Int64?, digest: Checksum.Digest?) -> Bool {
+    /// What is found of a move that the death of the process may have interrupted.
+    enum Found {
+        case nothing
+        /// The file is in its place, and its name may not outlive the machine.
+        case unconfirmed
+        case confirmed
+    }
+
+    /// Looks whether a move was made, and has the file's name kept by the device.
+    func find(_ source: String, at target: String, size: Int64?, digest: Checksum.Digest?) -> Found {
         do throws(FileError) {
-            guard try isMoved(source, to: target, size: size, digest: digest) else { return false }
-            try fileSystem.syncDirectory(target.directory)
-            return true
+            guard try isMoved(source, to: target, size: size, digest: digest) else { return .nothing }
         } catch {
-            return false
+            return .nothing
+        }
+        do throws(FileError) {
+            try fileSystem.syncDirectory(target.directory)
+            return .confirmed
+        } catch {
+            return .unconfirmed
         }
     }
 

@@ -52,7 +52,10 @@ extension Download {
     /// Bytes from more than one attempt may be of two versions: once more from zero, and in one piece, so that this
     /// ends. Else the file is wrong, which is no fault of ranges, and fetched again as often as is wanted.
     mutating func mismatched(_ detail: String, _ context: inout Context) {
-        if mirrors.main == 0, goToNewURL(after: DownloadFailure(.checksumMismatch, detail), &context) { return }
+        if goesOnWithOldURL {
+            startOver(.wrongDigest, &context)
+            return goToNewURL(after: DownloadFailure(.checksumMismatch, detail), &context)
+        }
         if wasResumed { return startOver(.wrongDigest, plain: true, &context) }
         if leaveWrongFile(context.settings) { return startOver(.wrongDigest, &context) }
         mismatches += 1
@@ -112,11 +115,15 @@ extension Download {
         perform(.publish, &context)
     }
 
-    /// Something else is asked for than what was moved to its place and is not told as succeeded yet: it is fetched again.
-    mutating func leavePublished(_ reason: RestartReason, _ context: inout Context) {
-        guard isPublished else { return }
+    /// Whether what was moved to its place is what is asked for now, as far as is known here: a digest is compared with
+    /// the file.
+    var isPublishedAsAsked: Bool { isPublished && !isOlderThanPieces && (hasDigest || !isOfOtherURL) }
+
+    /// It is not, and nobody was told of it: it is taken away, and what is asked for fetched.
+    mutating func leavePublished(_ context: inout Context) {
         isPublished = false
-        giveUpBytes(reason, &context)
+        perform(.withdraw, &context)
+        giveUpBytes(isOfOtherURL ? .otherURL : .bytesLost, &context)
     }
 
     /// The file that was moved is not in its place any more, or not what is asked for: it is fetched again.
@@ -194,8 +201,8 @@ extension Download {
             tell(.retrying(failure, at: context.now + Pace.networkWait), &context)
             return close(for: .wait(.network), [], over: over, &context)
         }
+        if goesOnWithOldURL { return goToNewURL(after: failure, over: over, &context) }
         let source = source ?? mirrors.main
-        if source == 0, goToNewURL(after: failure, over: over, &context) { return }
         guard let failure = goElsewhere(after: failure, at: source, over: over, &context) else { return }
         failures += 1
         let decision = context.settings.retry.decide(
@@ -211,15 +218,12 @@ extension Download {
         }
     }
 
-    /// What an attempt with the old URL comes to says nothing of the new one, which is turned to at once. False when there is
-    /// none.
+    /// Another URL was given meanwhile. What an attempt without it comes to says nothing of that, which is turned to at once.
     mutating func goToNewURL(
         after failure: DownloadFailure, over: ExchangeNumber? = nil, _ context: inout Context
-    ) -> Bool {
-        guard goesOnWithOldURL else { return false }
+    ) {
         tell(.retrying(failure, at: context.now), &context)
         close(for: .restart, [], over: over, &context)
-        return true
     }
 
     mutating func fileFailed(_ failure: DownloadFailure, _ context: inout Context) {

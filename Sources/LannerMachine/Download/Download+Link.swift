@@ -48,14 +48,15 @@ extension Download {
         switch event {
         case .given(let isOther, let expires): given(isOther, expires, opening, &context)
         case .none(let failure):
-            if goToNewURL(after: failure, &context) || leaveURL(after: failure, &context) { return }
-            close(for: .fail(failure), [], &context)
+            if goesOnWithOldURL { return goToNewURL(after: failure, &context) }
+            if !leaveURL(after: failure, &context) { close(for: .fail(failure), [], &context) }
         case .failed(let failure): retryOrFail(failure, retryAfter: nil, &context)
         }
     }
 
     private mutating func given(_ isOther: Bool, _ expires: Int64?, _ opening: Opening, _ context: inout Context) {
-        link = HeldLink(expires: expires, isFresh: true)
+        // That of a link to the old URL says nothing of the new one.
+        link = HeldLink(expires: goesOnWithOldURL ? link.expires : expires, isFresh: true)
         record(.status, &context)
         // Resume data lead where they were left, and to nowhere else.
         if isOther, carried.data != nil { return startOver(.cannotResume, &context) }

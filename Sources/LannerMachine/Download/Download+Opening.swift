@@ -8,9 +8,12 @@ extension Download {
         link.isFresh = false
         if goesOnWithOldURL {
             goesOnWithOldURL = false
-            mirrors.renewURL()
+            renewURL()
         }
-        if isPublished { return publishAgain(Publishing(step: .moving, total: total ?? 0), &context) }
+        if isPublished {
+            if isPublishedAsAsked { return publishAgain(Publishing(step: .moving, total: total ?? 0), &context) }
+            leavePublished(&context)
+        }
         renewMirrors(&context)
         if isOfOtherURL { tieToURL(&context) }
         if !context.settings.takesServerDigests { version = version?.withoutDigest }
@@ -22,6 +25,16 @@ extension Download {
         go(to: .opening(Opening(step: .file, since: context.now)), &context)
         perform(.open(generation: generation, claimed: written, total: total), &context)
         if let digest = version?.digest { perform(.expect(digest), &context) }
+    }
+
+    /// The URL is another one: what the old one came to does not count.
+    mutating func renewURL() {
+        failures = 0
+        mismatches = 0
+        pieceFailures = [:]
+        // Only a digest keeps what is held.
+        highMark = hasDigest ? written.count : 0
+        mirrors.renewURL()
     }
 
     /// Validators say nothing of what another URL leads to: only a digest can tell whether it is the same file.

@@ -59,7 +59,7 @@ extension Download {
         isOlderThanPieces = isOlderThanPieces || !written.isEmpty
         switch state {
         case .opening, .transferring, .verifying: close(for: .restart, [], &context)
-        case .waiting, .suspended, .failed: leavePublished(.bytesLost, &context)
+        case .waiting, .suspended, .failed: if isPublished { record(.status, &context) }
         case .pausing, .publishing, .succeeded: break
         }
     }

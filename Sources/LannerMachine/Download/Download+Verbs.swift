@@ -61,11 +61,10 @@ extension Download {
         (link.expires, link.refusal) = (nil, nil)
         switch state {
         case .waiting, .suspended, .failed:
-            mirrors.renewURL()
-            if !hasDigest { leavePublished(.otherURL, &context) }
+            renewURL()
             isOfOtherURL = isOfOtherURL || completed > 0 || version != nil
-        case .opening, .transferring, .verifying, .pausing: (isOfOtherURL, goesOnWithOldURL) = (true, true)
-        case .publishing, .succeeded: break
+        case .opening, .transferring, .verifying, .publishing, .pausing: (isOfOtherURL, goesOnWithOldURL) = (true, true)
+        case .succeeded: break
         }
     }
 

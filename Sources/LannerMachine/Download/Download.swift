@@ -93,6 +93,7 @@ package struct Download: Sendable {
         if written.isEmpty, let data = new.saved.resumeData, data.held >= 0 { carried = Carried(data) }
         highMark = max(written.count, carried.held)
         hasFile = new.saved.generation > 0
+        isPublished = new.saved.isPublished && new.saved.status != .succeeded
         switch new.saved.status {
         case .active, .suspended, .publishing: state = .suspended
         case .failed(let failure): state = .failed(failure)
@@ -202,7 +203,7 @@ extension Download {
         // Nobody remembers which mirror it was.
         saved.isOfOtherURL = isOfOtherURL || isOfMirror
         saved.isLeftover = isBeingKept
-        saved.isPublished = isPublished && saved.status != .succeeded
+        saved.isPublished = isPublishedAsAsked && saved.status != .succeeded
         return saved
     }
 

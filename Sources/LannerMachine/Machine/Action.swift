@@ -41,6 +41,8 @@ package enum FileAction: Sendable, Equatable {
     case publish
     /// Close the partial file; unless it is synced nobody wants what is yet to be written. → closed
     case close(sync: Bool)
+    /// Remove the file that was moved to its place, if it is still there.
+    case withdraw
     /// Remove the partial files, and the finished one if asked. → discarded
     case discard(finished: Bool)
 }

@@ -55,11 +55,13 @@ package struct Mirrors: Sendable, Hashable {
         main = source
     }
 
-    /// The download's own URL is another one: nothing is known of it yet, and the next attempt begins there.
+    /// The download's own URL is another one: nothing is known of it yet, and the next attempt begins there. What is held
+    /// is of no place's version any more.
     package mutating func renewURL() {
         let others = ~Source(0).bit
         (dropped, failed, different) = (dropped & others, failed & others, different & others)
-        main = 0
+        if failed == 0 { passing = nil }
+        (main, ofVersion) = (0, 0)
     }
 
     /// The version in hand is the one that was told there.

@@ -158,6 +158,7 @@ import Testing
         #expect(task.status == .succeeded && bench.holds(other, in: task) == true)
     }
 
+    /// It was never told: it makes room, whatever is done about the files of others.
     @Test(arguments: [false, true]) func whatIsInItsPlaceIsNotThatOfAnotherURL(relaunches: Bool) throws {
         let bench = try unconfirmed()
         let other = Array(large.reversed())
@@ -165,27 +166,68 @@ import Testing
         let request = DownloadRequest("https://example.com/other", key: address, startsImmediately: false)
         var task = try #require(bench.manager.download(request))
         bench.settle()
-        #expect(task.completedBytes == 0)
         if relaunches {
             bench.relaunch()
             task = try #require(bench.manager.fetchTask(address))
             #expect(task.status == .failed)
+            // Nobody knows any more whose it is.
+            try bench.disk.remove(task.filePath)
         }
-        try bench.disk.remove(task.filePath)
         bench.manager.start(task)
         #expect(bench.runToRest())
         #expect(bench.holds(other, in: task) == true)
+        #expect(bench.files == [task.filePath])
     }
 
     @Test func whatIsInItsPlaceHasNotTheOtherPieces() throws {
         let bench = try unconfirmed()
         let other = Array(large.reversed())
         bench.transport.serve(.init(other), at: place)
-        let task = try #require(
-            bench.manager.download(DownloadRequest(address, pieces: .of(other, length: 1 << 20, .sha256))))
-        try bench.disk.remove(task.filePath)
+        let request = DownloadRequest(address, pieces: .of(other, length: 1 << 20, .sha256))
+        let task = try #require(bench.manager.download(request))
         #expect(bench.runToRest())
         #expect(bench.holds(other, in: task) == true)
+        #expect(bench.files == [task.filePath])
+    }
+
+    @Test(arguments: [false, true]) func aFileOfAnotherSizeIsSomebodyElses(cancels: Bool) throws {
+        let bench = try unconfirmed()
+        let task = try #require(bench.manager.fetchTask(address))
+        bench.disk.place([1, 2, 3], at: task.filePath)
+        if cancels { bench.manager.cancel(task) } else { bench.manager.start(task) }
+        bench.settle()
+        #expect(bench.disk.contents(of: task.filePath) == [1, 2, 3])
+        #expect(cancels || task.reason == .disk(.inTheWay))
+    }
+
+    /// As little as before: what is in its place stays known.
+    @Test func whatIsInItsPlaceIsKnownAfterALaunchThatCannotConfirmIt() throws {
+        let bench = try unconfirmed()
+        bench.disk.fail(.syncDirectory, with: .tooManyFiles, path: "/downloads/File")
+        bench.relaunch()
+        let task = try #require(bench.manager.fetchTask(address))
+        #expect(task.reason == .disk(.tooManyFiles))
+        bench.manager.start(task)
+        bench.settle()
+        #expect(task.status == .succeeded && bench.holds(large, in: task) == true)
+        #expect(bench.transport.requests.count == 1)
+    }
+
+    /// Another download has replaced it since, with a file of the same size.
+    @Test func whatIsInItsPlaceIsNotThatOfAnotherDownload() throws {
+        let bench = TestBench.serving(large)
+        bench.transport.serve(.init(Array(large.reversed())), at: "/other")
+        bench.disk.fail(.syncDirectory, with: .tooManyFiles, path: "/downloads/File")
+        let first = try #require(bench.manager.download(DownloadRequest(address, fileName: "one")))
+        bench.settle()
+        #expect(first.status == .failed)
+        let second = try #require(
+            bench.manager.download(DownloadRequest("https://example.com/other", fileName: "one")))
+        bench.settle()
+        #expect(second.status == .succeeded)
+        bench.relaunch()
+        #expect(bench.manager.fetchTask(address)?.status == .failed)
+        #expect(bench.manager.fetchTask("https://example.com/other")?.status == .succeeded)
     }
 
     @Test(arguments: [MemoryDisk.Operation.open, .write, .sync, .rename, .syncDirectory, .makeDirectory])

@@ -442,6 +442,40 @@ import Testing
         #expect(bench.opened(3).asks.map(\.source) == [0])
     }
 
+    /// Whether it was given while the mirror was asked, which is the last there is, or afterwards.
+    @Test(arguments: [false, true]) func anotherURLIsAskedWhenTheMirrorsFail(isUnderWay: Bool) {
+        let gone = ExchangeEvent.head(ResponseHead(status: 404))
+        var bench = Bench.requesting(mirrors: 1)
+        bench.feed(.exchange(bench.id, 1, gone))
+        #expect(bench.reopened(2).map(\.source) == [1])
+        if isUnderWay {
+            bench.feed(.readdress(bench.id, HostID(1)))
+            bench.feed(.exchange(bench.id, 2, gone))
+            bench.closed(2)
+        } else {
+            bench.feed(.exchange(bench.id, 2, gone))
+            bench.closed(2)
+            bench.feed(.readdress(bench.id, HostID(1)))
+            bench.verb(.start)
+        }
+        #expect(bench.opened(3).asks.map(\.source) == [0])
+    }
+
+    /// Also where the bytes that are held came from a mirror.
+    @Test(arguments: [false, true]) func anotherURLIsAskedThoughAMirrorToldTheVersion(hasDigest: Bool) {
+        var bench = Bench.requesting(hasDigest: hasDigest, mirrors: 1)
+        bench.feed(.exchange(bench.id, 1, .head(ResponseHead(status: 404))))
+        #expect(bench.reopened(2).map(\.source) == [1])
+        bench.feed(.exchange(bench.id, 2, .head(.file())))
+        bench.feed(.file(bench.id, 2, .wrote(0..<400)))
+        bench.verb(.suspend)
+        bench.closed(2, 0..<400)
+        bench.feed(.readdress(bench.id, HostID(1)))
+        #expect(bench.verb(.start).restarts == (hasDigest ? [] : [.otherURL]))
+        let asks = hasDigest ? bench.opened(3, 0..<400).asks : bench.opened(3).asks
+        #expect(asks.map(\.source) == [0] && asks.map(\.range) == [hasDigest ? 400..<1000 : nil])
+    }
+
     @Test func moreThanMayBeAreNotAsked() {
         #expect(Mirrors(count: 1000).usable.count == Mirrors.most + 1)
         #expect(Mirrors(count: -1).usable == [0])

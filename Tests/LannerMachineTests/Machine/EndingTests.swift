@@ -91,22 +91,48 @@ import Testing
         #expect(bench.feed(.store(bench.id, 1, .recorded)).contains(.file(bench.id, 1, .discard(finished: true))))
     }
 
+    private func isFetchedAgain(_ actions: [Action], _ reason: RestartReason) -> Bool {
+        let opens = actions.contains { if case .file(_, _, .open(_, ByteRanges(), _)) = $0 { true } else { false } }
+        let withdraws = actions.contains { if case .file(_, _, .withdraw) = $0 { true } else { false } }
+        return opens && withdraws && actions.restarts == [reason]
+    }
+
     @Test func whatIsInItsPlaceIsNotTakenForThatOfAnotherURL() {
         var bench = unconfirmed()
-        let actions = bench.feed(.readdress(bench.id, HostID(2)))
-        #expect(actions.notices.contains(.restarted(.otherURL)))
-        #expect(actions.records.map(\.isPublished) == [false])
-        #expect(bench.verb(.start).contains { if case .file(_, _, .open) = $0 { true } else { false } })
+        bench.feed(.readdress(bench.id, HostID(2)))
+        #expect(bench.feed(.expectDigest(bench.id, false)).records.map(\.isPublished) == [false])
+        #expect(isFetchedAgain(bench.verb(.start), .otherURL))
         // A digest tells: it is compared where the file is.
-        var other = unconfirmed(hasDigest: true)
+        var other = unconfirmed()
         other.feed(.readdress(other.id, HostID(2)))
+        #expect(other.feed(.expectDigest(other.id, true)).records.map(\.isPublished) == [true])
         #expect(other.verb(.start).contains(.file(other.id, 2, .publish)))
     }
 
     @Test func whatIsInItsPlaceIsNotTakenForOtherPieces() {
         var bench = unconfirmed()
         #expect(bench.feed(.expectPieces(bench.id)).records.map(\.isPublished) == [false])
-        #expect(bench.verb(.start).contains { if case .file(_, _, .open) = $0 { true } else { false } })
+        #expect(isFetchedAgain(bench.verb(.start), .bytesLost))
+    }
+
+    /// The file is what was asked for when its attempt began; another attempt is for what is asked for now.
+    @Test func whatIsAskedForWhileItIsMovedCountsWhenItsNameCannotBeKept() {
+        var bench = Bench.moving()
+        bench.feed(.readdress(bench.id, HostID(2)))
+        #expect(bench.feed(.file(bench.id, 1, .unconfirmed(.disk))).records.map(\.isPublished) == [false])
+        #expect(isFetchedAgain(bench.verb(.start), .otherURL))
+        var other = Bench.moving()
+        other.feed(.expectPieces(other.id))
+        #expect(other.feed(.file(other.id, 1, .unconfirmed(.disk))).records.map(\.isPublished) == [false])
+        #expect(isFetchedAgain(other.verb(.start), .bytesLost))
+    }
+
+    @Test func aRecordOfAFileInItsPlaceOnlyLooksAndRecords() {
+        var saved = Saved.holding(0..<1000)
+        (saved.status, saved.isPublished) = (.failed(.disk), true)
+        var bench = Bench.resting(saved: saved)
+        #expect(bench.verb(.start).contains(.file(bench.id, 1, .publish)))
+        #expect(bench.feed(.file(bench.id, 1, .published)).records.map(\.status) == [.succeeded])
     }
 
     @Test func aChangeThatComesBehindTheLastRecordIsRecorded() {

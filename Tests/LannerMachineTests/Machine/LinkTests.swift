@@ -183,6 +183,18 @@ import Testing
         #expect(opened.links.isEmpty && opened.asks == [.whole])
     }
 
+    @Test func theTimeOfALinkToTheOldURLSaysNothingOfTheNewOne() {
+        var bench = Bench.requesting(Self.settings())
+        bench.feed(.exchange(bench.id, 1, Self.refusal()))
+        bench.closed()
+        bench.opened(2)
+        bench.feed(.readdress(bench.id, HostID(1)))
+        bench.feed(.link(bench.id, 2, .given(isOther: true, expires: 0)))
+        bench.feed(.exchange(bench.id, 2, .failed(DownloadFailure(.transport(.connectionLost), ""))))
+        bench.closed(2)
+        #expect(bench.opened(3).links.isEmpty)
+    }
+
     /// What it failed at was another connection.
     @Test func soIsOneThatHasFailed() {
         let settings = Self.settings().with { ($0.connections, $0.firstConnections) = (2, 2) }

@@ -315,11 +315,36 @@ private struct Lists {
         var bench = Bench.verifying(settings, hasDigest: true)
         bench.feed(.readdress(bench.id, HostID(1)))
         #expect(bench.feed(.file(bench.id, 1, .verified(.mismatch("")))).retry?.time == bench.now)
-        bench.closed(1, 0..<1000)
-        // Nobody remembers that they are wrong.
-        bench.feed(.file(bench.id, 2, .opened(held: ByteRanges([0..<1000]))))
-        #expect(bench.feed(.file(bench.id, 2, .verified(.mismatch("")))).restarts == [.wrongDigest])
+        bench.closed(2)
         #expect(bench.opened(3).asks == [.whole])
+        // What the old server did with ranges says nothing, either.
+        bench.feed(.exchange(bench.id, 2, .head(.file())))
+        bench.feed(.file(bench.id, 3, .wrote(0..<400)))
+        bench.feed(.exchange(bench.id, 2, .failed(DownloadFailure(.transport(.connectionLost), ""))))
+        bench.closed(3, 0..<400)
+        bench.pass(.seconds(100))
+        #expect(bench.opened(4, 0..<400).asks.map(\.range) == [400..<1000])
+    }
+
+    /// The old one had as many as there may be.
+    @Test("N-05: another URL has all its retries", arguments: [false, true])
+    func anotherURLHasAllItsRetries(isUnderWay: Bool) {
+        let lost = DownloadFailure(.transport(.connectionLost), "")
+        var bench = Bench.requesting(Settings().with { $0.retry = RetryPolicy(maximumRetries: 1) })
+        bench.feed(.exchange(bench.id, 1, .failed(lost)))
+        bench.closed(1)
+        if !isUnderWay { bench.feed(.readdress(bench.id, HostID(1))) }
+        bench.pass(.seconds(100))
+        bench.opened(2)
+        if isUnderWay {
+            bench.feed(.readdress(bench.id, HostID(1)))
+            bench.feed(.exchange(bench.id, 2, .failed(lost)))
+            bench.closed(2)
+            bench.opened(3)
+        }
+        let (last, attempt): (ExchangeNumber, Attempt) = isUnderWay ? (3, 3) : (2, 2)
+        #expect(bench.feed(.exchange(bench.id, last, .failed(lost))).retry?.failure == lost)
+        #expect(bench.closed(attempt).phases.isEmpty)
     }
 
     /// It may start over meanwhile, and so give up the bytes that it had: those that follow are of the old URL as well.

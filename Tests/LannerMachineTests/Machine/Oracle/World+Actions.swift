@@ -35,6 +35,7 @@ extension World {
         case .verify(let total): try verify(index, attempt, total)
         case .publish: try publish(index, attempt)
         case .close: try close(index, attempt)
+        case .withdraw: try withdraw(index)
         case .discard(let finished): try discard(index, attempt, finished)
         }
     }
@@ -129,6 +130,13 @@ extension World {
         guard places[index].call == nil else { throw Nonsense("closed with a call for a link out") }
         try queue(.close, index, attempt)
         places[index].file?.isClosing = true
+    }
+
+    private func withdraw(_ index: Int) throws {
+        guard places[index].file == nil, places[index].phase != .succeeded else {
+            throw Nonsense("takes away what was told, or is being made")
+        }
+        places[index].finished = nil
     }
 
     private func discard(_ index: Int, _ attempt: Attempt, _ finished: Bool) throws {

@@ -95,9 +95,7 @@ extension World {
             try takeOver(index)
         case 13: try feed(.prioritize(places[index].id, priority))
         case 14: try limit(index)
-        case 15:
-            try feed(.expectPieces(places[index].id))
-            leaveFinished(index)
+        case 15: try feed(.expectPieces(places[index].id))
         default: try advance(to: now + .seconds(random.below(40)))
         }
     }
@@ -146,12 +144,6 @@ extension World {
     private func readdress(_ index: Int) throws {
         places[index].host = host
         try feed(.readdress(places[index].id, places[index].host))
-        leaveFinished(index)
-    }
-
-    /// Something else may be asked for than the file that is in its place and is not told.
-    private func leaveFinished(_ index: Int) {
-        if machine[places[index].id]?.hasPlace == false { places[index].finished = nil }
     }
 
     private func changeSettings() throws {
@@ -220,10 +212,9 @@ extension World {
         place.isTampered = place.wasTampered
         if isMachine, let synced = place.kept?.synced { place.kept?.written = synced }
         // The move was done, only its record was lost.
-        if let kept = place.kept, kept.status == .publishing || kept.isPublished, place.finished != nil {
-            place.kept?.status = .succeeded
-        }
-        place.kept?.isPublished = false
+        let isFound = place.kept.map { $0.status == .publishing || $0.isPublished } == true && place.finished != nil
+        place.kept?.isPublished = isFound && random.chance(faults.disk)
+        if isFound, place.kept?.isPublished == false { place.kept?.status = .succeeded }
         guard place.isKnown, let kept = place.kept else { return nil }
         // Files that no record knows are swept away.
         place.generations.removeAll { $0.number > kept.generation }
