@@ -53,9 +53,9 @@ extension Engine {
         var published: [Job] = []
         jobs.reserveCapacity(records.count)
         new.reserveCapacity(records.count)
-        let told = placesOfTold(records)
+        let lastMoves = lastMoves(records)
         for record in records where !record.saved.isLeftover {
-            guard let job = restoredJob(record, told) else { continue }
+            guard let job = restoredJob(record, lastMoves) else { continue }
             jobs.append(job)
             let download = job.new(isShelved: record.context != configuration.contextAtLaunch)
             new.append(download)
@@ -85,21 +85,26 @@ extension Engine {
         commit(pending)
     }
 
-    /// Where the files are that were told as succeeded, if that matters to any record: none of them is another's.
-    private func placesOfTold(_ records: [DownloadRecord]) -> Set<FilePlace> {
-        guard records.contains(where: \.saved.mayBePublished) else { return [] }
-        return Set(records.filter { $0.saved.status == .succeeded }.map { FilePlace($0.place, in: cache) })
+    /// When a file was last moved to each place, as far as is known, if that matters to any record.
+    private func lastMoves(_ records: [DownloadRecord]) -> [FilePlace: Double] {
+        guard records.contains(where: \.saved.isPublished) else { return [:] }
+        let moved = records.lazy.filter { $0.saved.status == .succeeded || $0.saved.isPublished }
+        return Dictionary(moved.map { [cache] in (FilePlace($0.place, in: cache), $0.moved) }, uniquingKeysWith: max)
     }
 
-    private func restoredJob(_ record: DownloadRecord, _ told: Set<FilePlace>) -> Job? {
+    private func restoredJob(_ record: DownloadRecord, _ lastMoves: [FilePlace: Double]) -> Job? {
         guard let url = URL(string: record.url) else { return nil }
         var record = record
         record.place = FilePlace(record.place, in: cache)
         var saved = record.saved(in: boot)
         let digest = record.digest.flatMap { try? Checksum.Digest(parsing: $0) }
-        let mayBePublished = saved.mayBePublished && !told.contains(record.place)
-        let found = mayBePublished ? find(record, digest ?? saved.serverDigest) : .nothing
+        // Else another file has come in its place; while it was being moved none had.
+        let isLast = saved.status == .publishing || lastMoves[record.place] == record.moved
+        let mayBePublished = saved.status == .publishing || saved.isPublished
+        let found = mayBePublished && isLast ? find(record, digest ?? saved.serverDigest) : .nothing
         saved.isPublished = found == .unconfirmed
+        // It is what is asked for, wherever it came from.
+        if saved.isPublished { saved.isOfOtherURL = false }
         if found == .confirmed { saved.status = .succeeded }
         var taskState = TaskState(engine: self, status: saved.status.restored, url: url, place: record.place)
         (taskState.list, taskState.metadata, taskState.priority) = (record.list, record.metadata, record.priority)
@@ -201,14 +206,14 @@ extension Saved {
     /// How many bytes there are.
     var held: Int64 { max(written.count, resumeData?.held ?? 0) }
 
-    /// Whether the file may have been moved to its place, though nobody was told.
-    var mayBePublished: Bool { status == .publishing || isPublished }
-
     /// What the server has told the file's digest to be.
     var serverDigest: Checksum.Digest? { version?.digest.flatMap { Checksum.Digest($0) } }
 }
 
 extension DownloadRecord {
+    /// When its file was moved: that is when it ended, unless it goes on.
+    var moved: Double { endDate > 0 ? endDate : startDate }
+
     /// What is still so in this boot of the machine: after another one only what was synced is sure to be there.
     func saved(in boot: String?) -> Saved {
         var saved = saved

@@ -223,20 +223,28 @@ extension Engine {
             // for this lane.
             if let job {
                 removePartial(job, generation, mayBeAt)
-                if finished { removeFinished(job, ofSize: size) }
+                if finished, hasItsFile(job) { removeFinished(job.task.filePath, ofSize: size) }
             }
             handle(.file(id, attempt, .discarded))
         }
     }
 
-    /// Removes the file of a download that is to be another one.
+    /// Removes the file of a download that is to be another one. Its place is free at once, and may be somebody's when the
+    /// lane gets there.
     func withdraw(_ job: Job) {
-        let size = job.state.withLock { $0.sizeOfUntold }
-        fileLane.run { [self, weak job] in
-            guard let job, hasItsFile(job) else { return }
-            removeFinished(job, ofSize: size)
-            job.state.withLock { ($0.isInPlace, $0.mayBeAt) = (false, nil) }
-            state.withLock { $0.places.leave(job.task.place, job.id) }
+        let place = job.task.place
+        let (size, isInPlace) = job.state.withLock { state in
+            defer { (state.isInPlace, state.mayBeAt) = (false, nil) }
+            return (state.sizeOfUntold, state.isInPlace)
+        }
+        let isOwner = state.withLock { state in
+            defer { state.places.leave(place, job.id) }
+            return state.places.owner(of: place) == job.id
+        }
+        guard isInPlace, isOwner else { return }
+        fileLane.run { [self] in
+            guard state.withLock({ $0.places.owner(of: place) }) == nil, isReachable(place) else { return }
+            removeFinished(cache.path(of: place), ofSize: size)
         }
     }
 
@@ -249,11 +257,9 @@ extension Engine {
         }
     }
 
-    /// Removes the finished file, if it is the one that the download has put there: one of another size than is given is
-    /// somebody else's.
-    private func removeFinished(_ job: Job, ofSize size: Int64?) {
-        let path = job.task.filePath
-        guard hasItsFile(job), size == nil || (try? environment.fileSystem.size(of: path)) == size else { return }
+    /// Removes a finished file: one of another size than is given is somebody else's.
+    private func removeFinished(_ path: String, ofSize size: Int64?) {
+        guard size == nil || (try? environment.fileSystem.size(of: path)) == size else { return }
         removeNow(path)
     }
 

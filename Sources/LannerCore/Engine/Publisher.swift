@@ -65,7 +65,7 @@ struct Publisher {
     /// What is found of a move that the death of the process may have interrupted.
     enum Found {
         case nothing
-        /// The file is in its place, and its name may not outlive the machine.
+        /// The file may be in its place: that could not be looked at, or its name may not outlive the machine.
         case unconfirmed
         case confirmed
     }
@@ -74,10 +74,6 @@ struct Publisher {
     func find(_ source: String, at target: String, size: Int64?, digest: Checksum.Digest?) -> Found {
         do throws(FileError) {
             guard try isMoved(source, to: target, size: size, digest: digest) else { return .nothing }
-        } catch {
-            return .nothing
-        }
-        do throws(FileError) {
             try fileSystem.syncDirectory(target.directory)
             return .confirmed
         } catch {

@@ -42,6 +42,7 @@ extension Download {
             startOver(.cannotResume, plain: true, &context)
         case .sizeOnly, .correct:
             synced = written
+            hasOtherPieces = false
             go(to: .publishing(Publishing(step: .announcing, total: total)), &context)
             record(.confirmed, &context)
         case .mismatch(let detail):
@@ -117,13 +118,20 @@ extension Download {
 
     /// Whether what was moved to its place is what is asked for now, as far as is known here: a digest is compared with
     /// the file.
-    var isPublishedAsAsked: Bool { isPublished && !isOlderThanPieces && (hasDigest || !isOfOtherURL) }
+    var isPublishedAsAsked: Bool { isPublished && !hasOtherPieces && (hasDigest || !isOfOtherURL) }
 
     /// It is not, and nobody was told of it: it is taken away, and what is asked for fetched.
     mutating func leavePublished(_ context: inout Context) {
         isPublished = false
         perform(.withdraw, &context)
         giveUpBytes(isOfOtherURL ? .otherURL : .bytesLost, &context)
+        gainAnew()
+    }
+
+    /// What follows may be another file: it gains from its first byte on.
+    mutating func gainAnew() {
+        highMark = 0
+        ladder = RungLadder()
     }
 
     /// The file that was moved is not in its place any more, or not what is asked for: it is fetched again.
@@ -131,6 +139,7 @@ extension Download {
         isPublished = false
         wait(&context)
         giveUpBytes(.bytesLost, &context)
+        gainAnew()
         if publishing.isToRest { pauseAtRest(for: .suspend, nil, &context) }
         answer(publishing.tickets, &context)
     }

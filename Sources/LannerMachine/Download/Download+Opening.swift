@@ -32,6 +32,8 @@ extension Download {
         failures = 0
         mismatches = 0
         pieceFailures = [:]
+        isPlain = false
+        ladder = RungLadder()
         // Only a digest keeps what is held.
         highMark = hasDigest ? written.count : 0
         mirrors.renewURL()
@@ -74,6 +76,7 @@ extension Download {
     mutating func leaveFile() {
         generation = generation == .max ? 1 : generation + 1
         isOlderThanPieces = false
+        hasOtherPieces = false
     }
 
     /// Begins from zero, in another partial file.

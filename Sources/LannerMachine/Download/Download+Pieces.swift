@@ -59,8 +59,11 @@ extension Download {
         isOlderThanPieces = isOlderThanPieces || !written.isEmpty
         switch state {
         case .opening, .transferring, .verifying: close(for: .restart, [], &context)
-        case .waiting, .suspended, .failed: if isPublished { record(.status, &context) }
-        case .pausing, .publishing, .succeeded: break
+        case .publishing: hasOtherPieces = true
+        case .waiting, .suspended, .failed:
+            hasOtherPieces = isPublished
+            if isPublished { record(.status, &context) }
+        case .pausing, .succeeded: break
         }
     }
 }

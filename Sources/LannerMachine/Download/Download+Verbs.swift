@@ -98,9 +98,7 @@ extension Download {
                 go(to: .suspended, &context)
             }
             giveUpBytes(.bytesLost, &context)
-            // Another download of the same: it gains from its first byte on.
-            highMark = 0
-            ladder = RungLadder()
+            gainAnew()
         }
         answer(ticket, &context)
     }

@@ -50,6 +50,8 @@ package struct Download: Sendable {
     var pieceFailures: [Range<Int64>: Int] = [:]
     /// Whether bytes in hand were on record before the pieces they are compared with were.
     var isOlderThanPieces = false
+    /// Whether other pieces were given since the file was verified.
+    var hasOtherPieces = false
     var link: HeldLink
     /// Where the file may be asked for, and how many mirrors there are from the next attempt on when that was changed.
     package internal(set) var mirrors: Mirrors

@@ -59,7 +59,7 @@ package struct Mirrors: Sendable, Hashable {
     /// is of no place's version any more.
     package mutating func renewURL() {
         let others = ~Source(0).bit
-        (dropped, failed, different) = (dropped & others, failed & others, different & others)
+        (dropped, failed, different) = (dropped & others, failed & others, 0)
         if failed == 0 { passing = nil }
         (main, ofVersion) = (0, 0)
     }

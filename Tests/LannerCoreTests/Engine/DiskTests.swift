@@ -201,9 +201,11 @@ import Testing
     }
 
     /// As little as before: what is in its place stays known.
-    @Test func whatIsInItsPlaceIsKnownAfterALaunchThatCannotConfirmIt() throws {
-        let bench = try unconfirmed()
-        bench.disk.fail(.syncDirectory, with: .tooManyFiles, path: "/downloads/File")
+    @Test(arguments: [MemoryDisk.Operation.syncDirectory, .open])
+    func whatIsInItsPlaceIsKnownAfterALaunchThatCannotConfirmIt(fails: MemoryDisk.Operation) throws {
+        let bench = try unconfirmed(checksum: digest(of: large))
+        let path = try #require(bench.manager.fetchTask(address)).filePath
+        bench.disk.fail(fails, with: .tooManyFiles, path: fails == .open ? path : "/downloads/File")
         bench.relaunch()
         let task = try #require(bench.manager.fetchTask(address))
         #expect(task.reason == .disk(.tooManyFiles))
@@ -221,6 +223,7 @@ import Testing
         let first = try #require(bench.manager.download(DownloadRequest(address, fileName: "one")))
         bench.settle()
         #expect(first.status == .failed)
+        bench.clock.advance(by: .seconds(1))
         let second = try #require(
             bench.manager.download(DownloadRequest("https://example.com/other", fileName: "one")))
         bench.settle()
@@ -228,6 +231,22 @@ import Testing
         bench.relaunch()
         #expect(bench.manager.fetchTask(address)?.status == .failed)
         #expect(bench.manager.fetchTask("https://example.com/other")?.status == .succeeded)
+    }
+
+    /// The other one was there before.
+    @Test func whatIsInItsPlaceHasReplacedThatOfAnotherDownload() throws {
+        let bench = TestBench.serving(large)
+        bench.transport.serve(.init(Array(large.reversed())), at: "/other")
+        bench.manager.download(DownloadRequest("https://example.com/other", fileName: "one"))
+        bench.settle()
+        bench.clock.advance(by: .seconds(1))
+        bench.disk.fail(.syncDirectory, with: .tooManyFiles, path: "/downloads/File")
+        bench.manager.download(DownloadRequest(address, fileName: "one"))
+        bench.settle()
+        #expect(bench.manager.fetchTask(address)?.status == .failed)
+        bench.relaunch()
+        let task = try #require(bench.manager.fetchTask(address))
+        #expect(task.status == .succeeded && bench.holds(large, in: task) == true)
     }
 
     @Test(arguments: [MemoryDisk.Operation.open, .write, .sync, .rename, .syncDirectory, .makeDirectory])

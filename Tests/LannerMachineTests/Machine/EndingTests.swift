@@ -127,6 +127,45 @@ import Testing
         #expect(isFetchedAgain(other.verb(.start), .bytesLost))
     }
 
+    /// Pieces that were there before are those it was compared with, though bytes are older than they are.
+    @Test func whatIsInItsPlaceHasThePiecesItWasComparedWith() {
+        var bench = Bench.resting(hasDigest: true, saved: .holding(0..<500))
+        bench.feed(.expectPieces(bench.id))
+        bench.verb(.start)
+        bench.opened(1, 0..<500)
+        bench.feed(.exchange(bench.id, 1, .head(.part(500..<1000, of: 1000))))
+        bench.feed(.file(bench.id, 1, .wrote(500..<1000)))
+        bench.feed(.exchange(bench.id, 1, .ended(received: 500)))
+        bench.feed(.file(bench.id, 1, .verified(.correct)))
+        bench.feed(.store(bench.id, 1, .recorded))
+        #expect(bench.feed(.file(bench.id, 1, .unconfirmed(.disk))).records.map(\.isPublished) == [true])
+        #expect(bench.verb(.start).contains(.file(bench.id, 2, .publish)))
+    }
+
+    /// Else failures would add up although it comes farther each time.
+    @Test func whatFollowsAnotherFileGainsFromItsFirstByteOn() {
+        let lost = DownloadFailure(.transport(.connectionLost), "")
+        var bench = Bench.moving(Settings().with { $0.retry = RetryPolicy(maximumRetries: 1) })
+        bench.feed(.file(bench.id, 1, .unconfirmed(.disk)))
+        bench.feed(.expectDigest(bench.id, true))
+        bench.verb(.start)
+        // It does not have the digest.
+        bench.feed(.file(bench.id, 2, .failed(gone)))
+        for (number, end) in [(2, 100), (3, 200), (4, 300)] as [(UInt64, Int64)] {
+            let attempt = Attempt(number + 1)
+            let held = end == 100 ? [] : [0..<end - 100]
+            let opened = bench.feed(.file(bench.id, attempt, .opened(held: ByteRanges(held))))
+            #expect(opened.asks.count == 1)
+            let head = end == 100 ? ResponseHead.file() : .part(end - 100..<1000, of: 1000)
+            bench.feed(.exchange(bench.id, number, .head(head)))
+            bench.feed(.exchange(bench.id, number, .received(100)))
+            bench.feed(.file(bench.id, attempt, .wrote(end - 100..<end)))
+            #expect(bench.feed(.exchange(bench.id, number, .failed(lost))).retry != nil)
+            bench.closed(attempt, 0..<end)
+            bench.pass(.seconds(100))
+        }
+    }
+
     @Test func aRecordOfAFileInItsPlaceOnlyLooksAndRecords() {
         var saved = Saved.holding(0..<1000)
         (saved.status, saved.isPublished) = (.failed(.disk), true)

@@ -326,6 +326,25 @@ private struct Lists {
         #expect(bench.opened(4, 0..<400).asks.map(\.range) == [400..<1000])
     }
 
+    @Test("N-05: what the old server did with ranges says nothing of the new one")
+    func anotherURLIsAskedForRanges() {
+        let lost = DownloadFailure(.transport(.connectionLost), "")
+        var bench = Bench.requesting(saved: .holding(0..<500))
+        bench.feed(.exchange(bench.id, 1, .head(ResponseHead(status: 206))))
+        #expect(bench.opened(2).asks == [.whole])
+        bench.feed(.exchange(bench.id, 2, .failed(lost)))
+        bench.closed(2)
+        bench.feed(.readdress(bench.id, HostID(1)))
+        bench.pass(.seconds(100))
+        bench.opened(3)
+        bench.feed(.exchange(bench.id, 3, .head(.file())))
+        bench.feed(.file(bench.id, 3, .wrote(0..<400)))
+        bench.feed(.exchange(bench.id, 3, .failed(lost)))
+        bench.closed(3, 0..<400)
+        bench.pass(.seconds(100))
+        #expect(bench.opened(4, 0..<400).asks.map(\.range) == [400..<1000])
+    }
+
     /// The old one had as many as there may be.
     @Test("N-05: another URL has all its retries", arguments: [false, true])
     func anotherURLHasAllItsRetries(isUnderWay: Bool) {

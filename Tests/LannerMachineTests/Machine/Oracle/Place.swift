@@ -21,6 +21,8 @@ final class Place {
     var file: WorkingFile?
     /// The version that was moved to its place.
     var finished: Int?
+    /// Whether another URL or other pieces were given since the file was opened.
+    var isOtherAsked = false
     /// Whether somebody has cut or removed the partial file since it was last opened.
     var isTampered = false {
         didSet { wasTampered = wasTampered || isTampered }

@@ -70,6 +70,7 @@ extension World {
             throw Nonsense("claims \(claimed), the disk has \(held)")
         }
         places[index].attempt = attempt
+        places[index].isOtherAsked = false
         places[index].isLinkFresh = false
         _ = places[index].generation(generation)
         places[index].file = WorkingFile(
@@ -133,8 +134,8 @@ extension World {
     }
 
     private func withdraw(_ index: Int) throws {
-        guard places[index].file == nil, places[index].phase != .succeeded else {
-            throw Nonsense("takes away what was told, or is being made")
+        guard places[index].file == nil, places[index].phase != .succeeded, places[index].isOtherAsked else {
+            throw Nonsense("takes away what was told, is being made, or is what is asked for")
         }
         places[index].finished = nil
     }

@@ -95,7 +95,9 @@ extension World {
             try takeOver(index)
         case 13: try feed(.prioritize(places[index].id, priority))
         case 14: try limit(index)
-        case 15: try feed(.expectPieces(places[index].id))
+        case 15:
+            places[index].isOtherAsked = true
+            try feed(.expectPieces(places[index].id))
         default: try advance(to: now + .seconds(random.below(40)))
         }
     }
@@ -143,6 +145,7 @@ extension World {
 
     private func readdress(_ index: Int) throws {
         places[index].host = host
+        places[index].isOtherAsked = true
         try feed(.readdress(places[index].id, places[index].host))
     }
 
@@ -215,6 +218,7 @@ extension World {
         let isFound = place.kept.map { $0.status == .publishing || $0.isPublished } == true && place.finished != nil
         place.kept?.isPublished = isFound && random.chance(faults.disk)
         if isFound, place.kept?.isPublished == false { place.kept?.status = .succeeded }
+        if place.kept?.isPublished == true { place.kept?.isOfOtherURL = false }
         guard place.isKnown, let kept = place.kept else { return nil }
         // Files that no record knows are swept away.
         place.generations.removeAll { $0.number > kept.generation }
