@@ -88,8 +88,8 @@ extension Engine {
     /// When a file was last moved to each place, as far as is known, if that matters to any record.
     private func lastMoves(_ records: [DownloadRecord]) -> [FilePlace: Double] {
         guard records.contains(where: \.saved.isPublished) else { return [:] }
-        let moved = records.lazy.filter { $0.saved.status == .succeeded || $0.saved.isPublished }
-        return Dictionary(moved.map { [cache] in (FilePlace($0.place, in: cache), $0.moved) }, uniquingKeysWith: max)
+        let moves = records.compactMap { record in record.moved.map { (FilePlace(record.place, in: cache), $0) } }
+        return Dictionary(moves, uniquingKeysWith: max)
     }
 
     private func restoredJob(_ record: DownloadRecord, _ lastMoves: [FilePlace: Double]) -> Job? {
@@ -98,7 +98,7 @@ extension Engine {
         record.place = FilePlace(record.place, in: cache)
         var saved = record.saved(in: boot)
         let digest = record.digest.flatMap { try? Checksum.Digest(parsing: $0) }
-        // Else another file has come in its place; while it was being moved none had.
+        // Else another file has come in its place since.
         let isLast = saved.status == .publishing || lastMoves[record.place] == record.moved
         let mayBePublished = saved.status == .publishing || saved.isPublished
         let found = mayBePublished && isLast ? find(record, digest ?? saved.serverDigest) : .nothing
@@ -113,7 +113,9 @@ extension Engine {
         taskState.isNameOpen = record.isNameOpen
         taskState.validation = record.validation
         taskState.startDate = record.startDate
-        taskState.endDate = record.endDate
+        // One that was found has ended by now, and later than any other file of its place.
+        taskState.endDate =
+            found != .nothing && record.endDate == 0 ? environment.clock.date.timeIntervalSince1970 : record.endDate
         let completed = saved.status == .succeeded ? saved.total ?? 0 : saved.held
         taskState.setProgress(completed: completed, total: saved.total)
         let task = DownloadTask(id: record.id, identity: record.identity, cache: cache, state: taskState)
@@ -211,8 +213,14 @@ extension Saved {
 }
 
 extension DownloadRecord {
-    /// When its file was moved: that is when it ended, unless it goes on.
-    var moved: Double { endDate > 0 ? endDate : startDate }
+    /// When its file was moved to its place, if it may have been; of one that went on afterwards only when it began is known.
+    var moved: Double? {
+        switch saved.status {
+        case .publishing: .infinity
+        case .succeeded: endDate
+        case .active, .suspended, .failed: saved.isPublished ? (endDate > 0 ? endDate : startDate) : nil
+        }
+    }
 
     /// What is still so in this boot of the machine: after another one only what was synced is sure to be there.
     func saved(in boot: String?) -> Saved {

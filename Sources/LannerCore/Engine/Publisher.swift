@@ -59,13 +59,19 @@ struct Publisher {
         guard try fileSystem.size(of: source) == nil, let found = try fileSystem.size(of: target), found == size
         else { return false }
         guard let digest else { return true }
-        return try fileSystem.digest(of: target, digest.algorithm, by: makeHasher) == digest
+        do throws(FileError) {
+            return try fileSystem.digest(of: target, digest.algorithm, by: makeHasher) == digest
+        } catch {
+            // What cannot be read is not the file, unless that may pass.
+            guard error.fault == .tooManyFiles else { return false }
+            throw error
+        }
     }
 
     /// What is found of a move that the death of the process may have interrupted.
     enum Found {
         case nothing
-        /// The file may be in its place: that could not be looked at, or its name may not outlive the machine.
+        /// The file is in its place, and only its digest could not be read, or its name may not outlive the machine.
         case unconfirmed
         case confirmed
     }
@@ -74,6 +80,11 @@ struct Publisher {
     func find(_ source: String, at target: String, size: Int64?, digest: Checksum.Digest?) -> Found {
         do throws(FileError) {
             guard try isMoved(source, to: target, size: size, digest: digest) else { return .nothing }
+        } catch {
+            // Then all but its digest was compared.
+            return error.fault == .tooManyFiles ? .unconfirmed : .nothing
+        }
+        do throws(FileError) {
             try fileSystem.syncDirectory(target.directory)
             return .confirmed
         } catch {

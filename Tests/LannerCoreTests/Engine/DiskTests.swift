@@ -233,6 +233,27 @@ import Testing
         #expect(bench.manager.fetchTask("https://example.com/other")?.status == .succeeded)
     }
 
+    /// Its process ended between the move and the record of it: it is the one that is there, and ended last.
+    @Test func whatWasMovedLastHasThePlaceAfterALaunch() throws {
+        let bench = TestBench.serving(large)
+        bench.transport.serve(.init(Array(large.reversed())), at: "/other")
+        bench.manager.download(DownloadRequest("https://example.com/other", fileName: "one"))
+        bench.settle()
+        bench.clock.advance(by: .seconds(1))
+        // What is left on record is that it is being moved.
+        bench.store.fail(.commit, skipping: 2, times: .max)
+        bench.manager.download(DownloadRequest(address, fileName: "one"))
+        bench.settle()
+        bench.relaunch()
+        let task = try #require(bench.manager.fetchTask(address))
+        let other = try #require(bench.manager.fetchTask("https://example.com/other"))
+        #expect(task.status == .succeeded && other.status == .succeeded)
+        #expect(task.endDate > other.endDate)
+        bench.manager.remove(other, completely: true)
+        bench.settle()
+        #expect(bench.holds(large, in: task) == true)
+    }
+
     /// The other one was there before.
     @Test func whatIsInItsPlaceHasReplacedThatOfAnotherDownload() throws {
         let bench = TestBench.serving(large)
