@@ -98,10 +98,8 @@ extension Engine {
         record.place = FilePlace(record.place, in: cache)
         var saved = record.saved(in: boot)
         let digest = record.digest.flatMap { try? Checksum.Digest(parsing: $0) }
-        // Else another file has come in its place since.
-        let isLast = saved.status == .publishing || lastMoves[record.place] == record.moved
         let mayBePublished = saved.status == .publishing || saved.isPublished
-        let found = mayBePublished && isLast ? find(record, digest ?? saved.serverDigest) : .nothing
+        let found = mayBePublished ? find(record, digest ?? saved.serverDigest, lastMoves) : .nothing
         saved.isPublished = found == .unconfirmed
         // It is what is asked for, wherever it came from.
         if saved.isPublished { saved.isOfOtherURL = false }
@@ -143,8 +141,12 @@ extension Engine {
     }
 
     /// Looks for the finished file of a download that may have been moved without a record of its success.
-    private func find(_ record: DownloadRecord, _ digest: Checksum.Digest?) -> Publisher.Found {
-        guard isReachable(record.place) else { return .nothing }
+    private func find(
+        _ record: DownloadRecord, _ digest: Checksum.Digest?, _ lastMoves: [FilePlace: Double]
+    ) -> Publisher.Found {
+        // Else another file has come in its place since.
+        let isLast = record.saved.status == .publishing || lastMoves[record.place] == record.moved
+        guard isLast, isReachable(record.place) else { return .nothing }
         return environment.publisher.find(
             cache.path(of: record.partialName), at: cache.path(of: record.place), size: record.saved.total,
             digest: digest)

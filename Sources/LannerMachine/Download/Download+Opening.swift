@@ -29,10 +29,7 @@ extension Download {
 
     /// The URL is another one: what the old one came to does not count.
     mutating func renewURL() {
-        failures = 0
-        mismatches = 0
-        pieceFailures = [:]
-        isPlain = false
+        forgetFailures()
         ladder = RungLadder()
         // Only a digest keeps what is held.
         highMark = hasDigest ? written.count : 0

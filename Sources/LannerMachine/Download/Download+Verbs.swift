@@ -45,11 +45,15 @@ extension Download {
 
     /// The user wants another try, whatever has failed before.
     private mutating func forgive() {
+        forgetFailures()
+        mirrors = Mirrors(count: mirrors.count, ofVersion: mirrors.ofVersion)
+    }
+
+    /// What has failed does not count any more; a server that could not be trusted with ranges may have been mended.
+    mutating func forgetFailures() {
         failures = 0
         mismatches = 0
         pieceFailures = [:]
-        mirrors = Mirrors(count: mirrors.count, ofVersion: mirrors.ofVersion)
-        // A server that could not be trusted with ranges may have been mended.
         isPlain = false
     }
 

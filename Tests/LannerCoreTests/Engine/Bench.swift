@@ -11,6 +11,11 @@ let address = "https://example.com/file.bin"
 /// Three chunks, made once.
 let large = Sample.bytes(3 << 20)
 
+/// The SHA-256 of bytes, to be expected.
+func digest(of bytes: [UInt8]) throws -> Checksum.Digest {
+    try Checksum.Digest(algorithm: .sha256, bytes: bytes[...].digest(.sha256))
+}
+
 extension TestBench {
     /// Whether a task's file is this. Compare the answer (`== true`): an expectation prints what it calls with, and
     /// millions of bytes keep it busy for minutes.

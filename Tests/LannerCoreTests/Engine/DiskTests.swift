@@ -90,10 +90,6 @@ import Testing
         return bench
     }
 
-    private func digest(of bytes: [UInt8]) throws -> Checksum.Digest {
-        try Checksum.Digest(algorithm: .sha256, bytes: bytes[...].digest(.sha256))
-    }
-
     @Test(arguments: [false, true]) func whatIsInItsPlaceIsNotFetchedAgain(hasDigest: Bool) throws {
         let bench = try unconfirmed(checksum: hasDigest ? digest(of: large) : nil)
         let task = try #require(bench.manager.fetchTask(address))
@@ -233,13 +229,19 @@ import Testing
         #expect(bench.manager.fetchTask("https://example.com/other")?.status == .succeeded)
     }
 
-    /// Its process ended between the move and the record of it: it is the one that is there, and ended last.
-    @Test func whatWasMovedLastHasThePlaceAfterALaunch() throws {
+    /// A bench where another file has had the name "one" for a second.
+    private func holdingAnother() -> TestBench {
         let bench = TestBench.serving(large)
         bench.transport.serve(.init(Array(large.reversed())), at: "/other")
         bench.manager.download(DownloadRequest("https://example.com/other", fileName: "one"))
         bench.settle()
         bench.clock.advance(by: .seconds(1))
+        return bench
+    }
+
+    /// Its process ended between the move and the record of it: it is the one that is there, and ended last.
+    @Test func whatWasMovedLastHasThePlaceAfterALaunch() throws {
+        let bench = holdingAnother()
         // What is left on record is that it is being moved.
         bench.store.fail(.commit, skipping: 2, times: .max)
         bench.manager.download(DownloadRequest(address, fileName: "one"))
@@ -256,11 +258,7 @@ import Testing
 
     /// The other one was there before.
     @Test func whatIsInItsPlaceHasReplacedThatOfAnotherDownload() throws {
-        let bench = TestBench.serving(large)
-        bench.transport.serve(.init(Array(large.reversed())), at: "/other")
-        bench.manager.download(DownloadRequest("https://example.com/other", fileName: "one"))
-        bench.settle()
-        bench.clock.advance(by: .seconds(1))
+        let bench = holdingAnother()
         bench.disk.fail(.syncDirectory, with: .tooManyFiles, path: "/downloads/File")
         bench.manager.download(DownloadRequest(address, fileName: "one"))
         bench.settle()

@@ -9,12 +9,6 @@ import Testing
 @Suite struct MidTransferTests {
     private static let sliced = TransportTraits(delivery: .sliced(1 << 20...1 << 20, inFlight: 2))
 
-    private func digest(of bytes: [UInt8]) throws -> Checksum.Digest {
-        var hasher = Checksum.Algorithm.sha256.makeHasher()
-        bytes.withUnsafeBytes { hasher.update($0) }
-        return try Checksum.Digest(algorithm: .sha256, bytes: hasher.digest())
-    }
-
     @Test(arguments: [true, false]) func heedsAChecksumThatIsGivenWhileItRuns(isRight: Bool) throws {
         let bench = TestBench.serving(large)
         let task = try bench.download(.hold)

@@ -10,12 +10,6 @@ import Testing
         try #require(bench.manager.fetchTask(address))
     }
 
-    private func digest(_ bytes: [UInt8]) throws -> Checksum.Digest {
-        var hasher = Checksum.Algorithm.sha256.makeHasher()
-        bytes.withUnsafeBytes { hasher.update($0) }
-        return try Checksum.Digest(algorithm: .sha256, bytes: hasher.digest())
-    }
-
     @Test func resumesWhatWasSuspendedAt40Percent() throws {
         let bench = TestBench.serving(Sample.bytes(1000))
         let first = try bench.download(.stall(afterBytes: 400))
@@ -139,7 +133,7 @@ import Testing
     /// The process ended before the move, and somebody else has put a file of the same size there.
     @Test func doesNotTakeAnotherFileForThePublishedOne() throws {
         let bench = TestBench.serving(large)
-        let first = try bench.download(checksum: digest(large))
+        let first = try bench.download(checksum: digest(of: large))
         try bench.step { bench.records.first?.saved.status == .publishing }
         bench.files.forEach { try? bench.disk.remove($0) }
         bench.disk.place(large.map { ~$0 }, at: first.filePath)
@@ -170,7 +164,7 @@ import Testing
     @Test(arguments: [false, true])
     func recognizesAFileThatWasPublishedButNotRecorded(hasDigest: Bool) throws {
         let bench = TestBench.serving(large)
-        let first = try bench.download(checksum: hasDigest ? digest(large) : nil)
+        let first = try bench.download(checksum: hasDigest ? digest(of: large) : nil)
         try bench.step { bench.records.first?.saved.status == .publishing }
         let contents = bench.contents
         try bench.step { bench.disk.files.contains(first.filePath) }

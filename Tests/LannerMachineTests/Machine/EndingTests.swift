@@ -57,9 +57,8 @@ import Testing
     }
 
     /// A failed download whose file is in its place.
-    private func unconfirmed(hasDigest: Bool = false, _ failure: DownloadFailure = .disk) -> Bench {
+    private func unconfirmed(_ failure: DownloadFailure = .disk) -> Bench {
         var bench = Bench.moving()
-        if hasDigest { bench.feed(.expectDigest(bench.id, true)) }
         let end = bench.feed(.file(bench.id, 1, .unconfirmed(failure)))
         #expect(end.phases == [.failed(failure)])
         #expect(end.records.map(\.status) == [.failed(failure)] && end.records.map(\.isPublished) == [true])

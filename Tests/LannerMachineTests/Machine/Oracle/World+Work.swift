@@ -94,9 +94,11 @@ extension World {
         // What could not be synced is not trusted any more.
         if work == .sync, let synced = places[index].file?.synced { places[index].file?.written = synced }
         if work == .publish || work == .find { places[index].file = nil }
-        let failure = random.chance(50) ? DownloadFailure(.disk(.noSpace), "") : .disk
-        try feed(.file(places[index].id, attempt, .failed(failure)))
+        try feed(.file(places[index].id, attempt, .failed(diskFailure())))
     }
+
+    /// One that is waited for, or another.
+    private func diskFailure() -> DownloadFailure { random.chance(50) ? DownloadFailure(.disk(.noSpace), "") : .disk }
 
     private func opened(_ index: Int, _ claimed: ByteRanges) throws {
         guard let file = places[index].file else { return }
@@ -192,7 +194,7 @@ extension World {
     /// The name of a file in its place is kept, or cannot be.
     private func told(_ index: Int, _ file: WorkingFile) throws {
         let isKept = !random.chance(faults.disk)
-        let failure = random.chance(50) ? DownloadFailure(.disk(.noSpace), "") : .disk
+        let failure = diskFailure()
         try feed(.file(places[index].id, file.attempt, isKept ? .published : .unconfirmed(failure)))
     }
 
