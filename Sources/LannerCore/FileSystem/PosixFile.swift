@@ -12,6 +12,7 @@ import Musl
 /// A file of the operating system.
 package final class PosixFile: OpenFile {
     let path: String
+    let device: dev_t
     private let returns: BlockReturns
     let descriptors: Locked<Descriptors>
 
@@ -37,8 +38,8 @@ package final class PosixFile: OpenFile {
         var direct = Direct.untried
     }
 
-    init(_ descriptor: Descriptor, path: String, _ returns: BlockReturns) {
-        self.path = path
+    init(_ descriptor: Descriptor, path: String, device: dev_t, _ returns: BlockReturns) {
+        (self.path, self.device) = (path, device)
         self.returns = returns
         descriptors = Locked(Descriptors(file: descriptor))
     }

@@ -24,14 +24,16 @@ extension PosixFileSystem {
     package func syncAll(_ files: [any OpenFile]) -> [Result<Void, FileError>]? {
         let members = files.compactMap { ($0 as? PosixFile)?.member }
         guard members.count > 1, members.count == files.count, let first = members.first,
-            members.allSatisfy({ $0.device == first.device }), DeviceSyncs.mayShare(first.descriptor)
+            members.allSatisfy({ $0.file.device == first.file.device })
         else { return nil }
+        if lanner_disk_is_memory(first.descriptor.number) != 0 { return members.map { _ in .success(()) } }
+        guard DeviceSyncs.mayShare(first.descriptor) else { return nil }
         // Of a sync of its own the device tells once: it is not made again.
         var own = Result<Void, FileError>.success(())
         do throws(FileError) {
             try LanePool.shared.block { () throws(FileError) in
                 let (file, path) = (first.descriptor, first.file.path)
-                try DeviceSyncs.shareAll(file, path, first.device, for: members.count) { () throws(FileError) in
+                try DeviceSyncs.shareAll(file, path, first.file.device, for: members.count) { () throws(FileError) in
                     own = Result { () throws(FileError) in try first.file.syncNow(file) }
                     try own.get()
                 }
@@ -60,7 +62,6 @@ extension PosixFileSystem {
 private struct Member {
     let file: PosixFile
     let descriptor: Descriptor
-    let device: dev_t
 
     /// What the sync of all has done for it; where that cannot be found out, a sync of its own.
     func outcome() -> Result<Void, FileError> {
@@ -78,7 +79,6 @@ private struct Member {
 extension PosixFile {
     /// Nil when it is closed.
     fileprivate var member: Member? {
-        guard let open = try? current("sync"), let status = try? open.status("sync", path) else { return nil }
-        return Member(file: self, descriptor: open, device: status.st_dev)
+        (try? current("sync")).map { Member(file: self, descriptor: $0) }
     }
 }

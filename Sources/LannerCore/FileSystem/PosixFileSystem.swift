@@ -24,10 +24,9 @@ package struct PosixFileSystem: FileSystem {
     package func open(_ path: String, _ mode: FileMode) throws(FileError) -> any OpenFile {
         // O_NONBLOCK means nothing for a file, and keeps a pipe in the place from holding us up.
         let file = try Descriptor(opening: path, mode.flags | O_NOFOLLOW | O_NONBLOCK, permissions: mode.permissions)
-        guard try file.status("open", path).isRegular else {
-            throw FileError(fault: .inTheWay, operation: "open", path: path)
-        }
-        return PosixFile(file, path: path, returns)
+        let status = try file.status("open", path)
+        guard status.isRegular else { throw FileError(fault: .inTheWay, operation: "open", path: path) }
+        return PosixFile(file, path: path, device: status.st_dev, returns)
     }
 
     package func size(of path: String) throws(FileError) -> Int64? {
