@@ -1,6 +1,13 @@
 // swift-tools-version: 6.1
 import PackageDescription
 
+// What the library asks of the system, for the stores of Apple's platforms; elsewhere it would be a directory beside programs.
+#if os(macOS)
+let (privacyManifest, excluded): ([Resource], [String]) = ([.copy("PrivacyInfo.xcprivacy")], [])
+#else
+let (privacyManifest, excluded): ([Resource], [String]) = ([], ["PrivacyInfo.xcprivacy"])
+#endif
+
 let package = Package(
     name: "Lanner",
     platforms: [.macOS(.v13), .iOS(.v16), .tvOS(.v16), .watchOS(.v9)],
@@ -19,7 +26,9 @@ let package = Package(
         // Calls to the system's disks, which Swift does not reach.
         .target(name: "CLannerDisk"),
         // Carries out what the machine decided; Foundation, never FoundationNetworking.
-        .target(name: "LannerCore", dependencies: ["CLannerDisk", "CLannerSHA", "LannerMachine"]),
+        .target(
+            name: "LannerCore", dependencies: ["CLannerDisk", "CLannerSHA", "LannerMachine"], exclude: excluded,
+            resources: privacyManifest),
         // The default transport; the only target that imports FoundationNetworking.
         .target(name: "LannerURLSession", dependencies: ["LannerCore"]),
         // A transport over libcurl, which is loaded at run time: no header of it, no linker flag.

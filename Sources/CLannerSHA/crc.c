@@ -21,11 +21,16 @@ int lanner_has_crc32c(void) {
 
 #if defined(__linux__)
 #include <sys/auxv.h>
+#elif defined(__APPLE__)
+#include <sys/sysctl.h>
 #endif
 
 int lanner_has_crc32c(void) {
 #if defined(__APPLE__)
-    return 1;
+    // Not before A10.
+    int has = 0;
+    size_t size = sizeof has;
+    return sysctlbyname("hw.optional.armv8_crc32", &has, &size, NULL, 0) == 0 && has;
 #elif defined(__linux__)
     // HWCAP_CRC32 of Linux's <asm/hwcap.h>.
     return (getauxval(AT_HWCAP) & 1ul << 7) != 0;

@@ -45,6 +45,20 @@ import FoundationNetworking
         let log = await end(withFileAt: file, try response(["Content-Length": "4"]))
         #expect(log.failure?.fault == .lengthMismatch && !log.isComplete && log.file == nil)
     }
+
+    /// What resume data lead to may be gone, and URLSession says no more than that a file could not be opened.
+    @Test(arguments: [
+        (true, false, TransportFault.other), (true, true, .diskFull), (false, false, .diskFull), (false, true, .diskFull),
+    ])
+    func aFileThatCannotBeGoneOnWithIsNoFullDisk(isResumed: Bool, isAnswered: Bool, fault: TransportFault) async throws {
+        let control = SessionControl(relay: SessionRelay(), connectionsPerHost: 1)
+        let recorder = Recorder()
+        let exchange = DownloadExchange(
+            URLRequest(url: url), resumeData: isResumed ? Data([1]) : nil, control: control, receive: recorder.receive)
+        if isAnswered { exchange.took(response: try response()) }
+        exchange.ended(NSError(domain: NSURLErrorDomain, code: NSURLErrorCannotWriteToFile), response: nil)
+        #expect(await recorder.end().failure?.fault == fault)
+    }
 }
 
 /// Holds the control queue up.

@@ -103,4 +103,9 @@ struct FaultTableTests {
         #expect(fault(Self.full) == .diskFull)
         #expect(fault(Self.refused) == .other)
     }
+
+    @Test func aFullDiskIsOneForResumeDataToo() {
+        let error = Self.error(NSURLErrorDomain, NSURLErrorCannotOpenFile, Self.full)
+        #expect(TransportFailure(error, for: nil, resumes: true).fault == .diskFull)
+    }
 }

@@ -42,3 +42,18 @@ final class Descriptor: Sendable {
         return mine.st_dev == other.st_dev && mine.st_ino == other.st_ino
     }
 }
+
+#if canImport(Darwin)
+extension Descriptor {
+    /// fsync leaves the bytes in the drive's cache there. Not every file system knows the stronger call; but when that says
+    /// that bytes are lost, the weaker one might not know it any more.
+    func syncFully(_ operation: String, _ path: String) throws(FileError) {
+        do throws(FileError) {
+            try systemCall(operation, path) { fcntl(number, F_FULLFSYNC) }
+        } catch {
+            if DeviceSyncs.losses.contains(error.code) { throw error }
+            try systemCall(operation, path) { fsync(number) }
+        }
+    }
+}
+#endif

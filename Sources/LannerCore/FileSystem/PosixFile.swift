@@ -60,7 +60,7 @@ package final class PosixFile: OpenFile {
         var done = 0
         while done < total {
             let position = try position(offset, plus: done, "write")
-            let length = min(total - done, size - Int(position) % size)
+            let length = min(total - done, size - Int(position % off_t(size)))
             let vectors = buffers.part(done..<(done + length)).prefix(Self.largestVector).map(iovec.init)
             let count = try returns.makingRoom { () throws(FileError) in
                 try systemCall("write", path) { pwritev(file.number, vectors, Int32(vectors.count), position) }
@@ -105,9 +105,7 @@ package final class PosixFile: OpenFile {
 
     func syncNow(_ file: Descriptor) throws(FileError) {
         #if canImport(Darwin)
-        // fsync leaves the bytes in the drive's cache there; not every file system knows the stronger call.
-        if fcntl(file.number, F_FULLFSYNC) == 0 { return }
-        try systemCall("sync", path) { fsync(file.number) }
+        try file.syncFully("sync", path)
         #else
         try systemCall("sync", path) { fdatasync(file.number) }
         #endif

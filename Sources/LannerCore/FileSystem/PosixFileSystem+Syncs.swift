@@ -48,9 +48,10 @@ extension PosixFileSystem {
     private static func syncNow(_ directory: Descriptor, _ path: String) throws(FileError) {
         do throws(FileError) {
             #if canImport(Darwin)
-            if fcntl(directory.number, F_FULLFSYNC) == 0 { return }
-            #endif
+            try directory.syncFully("sync directory", path)
+            #else
             try systemCall("sync directory", path) { fsync(directory.number) }
+            #endif
         } catch {
             // EINVAL: a file system that has nothing to sync for a directory.
             if error.code != EINVAL { throw error }

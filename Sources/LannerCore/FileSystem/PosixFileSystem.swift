@@ -104,10 +104,19 @@ package struct PosixFileSystem: FileSystem {
     }
 
     private static func freeSpace(_ directory: String) -> Int64? {
+        #if canImport(Darwin)
+        // The other call counts in 32 bits there.
+        var status = statfs()
+        let isKnown = statfs(directory, &status) == 0
+        let unit = UInt64(status.f_bsize)
+        #else
         var status = statvfs()
+        let isKnown = statvfs(directory, &status) == 0
+        let unit = UInt64(status.f_frsize)
+        #endif
         // Some file systems count nothing.
-        guard statvfs(directory, &status) == 0, status.f_blocks > 0 else { return nil }
-        let (bytes, overflow) = UInt64(status.f_bavail).multipliedReportingOverflow(by: UInt64(status.f_frsize))
+        guard isKnown, status.f_blocks > 0 else { return nil }
+        let (bytes, overflow) = UInt64(status.f_bavail).multipliedReportingOverflow(by: unit)
         return overflow ? .max : Int64(clamping: bytes)
     }
 

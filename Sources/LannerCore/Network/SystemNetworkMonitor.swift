@@ -5,7 +5,8 @@ import Network
 /// The ``NetworkMonitor`` of Apple's systems, over `NWPathMonitor`.
 ///
 /// It knows the default way out of the machine. Downloads from the machine itself wait, too, while there is none: give
-/// their manager an ``UnwatchedNetwork``.
+/// their manager an ``UnwatchedNetwork``, which is also the default on watches: there the system tells most apps that no
+/// network is available, whatever there is, and everything would wait.
 public struct SystemNetworkMonitor: NetworkMonitor {
     /// Unchecked for older SDKs, in which `NWPathMonitor` does not say that it guards itself.
     private final class Watch: NetworkWatch, @unchecked Sendable {

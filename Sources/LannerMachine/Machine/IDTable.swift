@@ -50,7 +50,8 @@
     /// The first place for a number. Eight that follow each other are together, since what is done with one is soon done
     /// with the next, and the processor then fetches less memory. Eights are far apart.
     @inlinable func home(_ number: UInt64) -> Int {
-        let spread = (number &>> 3 &* 0x9E37_79B9_7F4A_7C15) &>> UInt64(numbers.count.leadingZeroBitCount &+ 1)
+        // Not by the leading zeros of an `Int`, which has 32 bits on some watches.
+        let spread = (number &>> 3 &* 0x9E37_79B9_7F4A_7C15) &>> UInt64(64 &- numbers.count.trailingZeroBitCount)
         return Int(truncatingIfNeeded: spread & ~7 | number & 7)
     }
 

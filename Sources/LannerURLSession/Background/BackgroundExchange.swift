@@ -13,6 +13,8 @@ final class BackgroundExchange: TaskFollower {
         var outcome: OutcomeShelf.Outcome?
         var head: ResponseHead?
         var received: Int64 = 0
+        /// Whether it was given resume data, by this process.
+        var isResumed = false
         var isDiscarded = false
         var attendance: Attendance?
         /// Who was told the end last. It is handed over a little later.
@@ -40,6 +42,12 @@ final class BackgroundExchange: TaskFollower {
     var isAttended: Bool { state.withLock { $0.attendance != nil || $0.told != nil } }
 
     // MARK: On the control queue
+
+    /// Takes the task that was made for it.
+    func adopt(_ task: URLSessionDownloadTask, isResumed: Bool) {
+        state.withLock { $0.isResumed = isResumed }
+        adopt(task)
+    }
 
     /// Takes the task that brings it; another one with its name is not its own.
     func own(_ task: URLSessionDownloadTask) {
@@ -150,7 +158,8 @@ final class BackgroundExchange: TaskFollower {
         guard let error else { return complete(response) }
         if let response { took(response: response) }
         let data = (error as NSError).userInfo[NSURLSessionDownloadTaskResumeData] as? Data
-        var failure = TransportFailure(error, for: response?.url, resumeData: data)
+        let resumes = state.withLock { $0.isResumed && $0.head == nil }
+        var failure = TransportFailure(error, for: response?.url, resumeData: data, resumes: resumes)
         // By the owner, or by the system for a user who wants no more of it.
         if (error as NSError).code == NSURLErrorCancelled { failure.fault = .canceled }
         finish(failure)

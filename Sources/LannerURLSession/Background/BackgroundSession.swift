@@ -80,7 +80,7 @@ final class BackgroundSession: @unchecked Sendable {
                 resumeData.map { session.downloadTask(withResumeData: $0) } ?? session.downloadTask(with: request)
             task.taskDescription = name
             let exchange = BackgroundExchange(name, shelf)
-            exchange.adopt(task)
+            exchange.adopt(task, isResumed: resumeData != nil)
             exchange.take(attendance)
             state.withLock { state in
                 state.exchanges[name] = exchange

@@ -67,8 +67,13 @@ final class DownloadExchange: TransportExchange, SessionExchange {
             return
         }
         guard let task = task as? URLSessionDownloadTask else { return abandon(failure, with: resumeData) }
+        // Of one that has ended meanwhile the system may say nothing, and there is nothing to go on with.
+        if task.state == .completed { return abandon(failure, with: nil) }
         task.cancel(byProducingResumeData: { self.abandon(failure, with: $0) })
     }
+
+    /// Whether it was given resume data, and has not been answered.
+    private var isResuming: Bool { resumeData != nil && !state.withLock { $0.isHeadReported } }
 
     private func abandon(_ failure: TransportFailure, with resumeData: Data?) {
         mailbox.abandon(TransportFailure(failure.fault, failure.message, resumeData: resumeData))
@@ -121,7 +126,12 @@ final class DownloadExchange: TransportExchange, SessionExchange {
     func ended(_ error: (any Error)?, response: HTTPURLResponse?) {
         if let error {
             let data = (error as NSError).userInfo[NSURLSessionDownloadTaskResumeData] as? Data
-            mailbox.finish(.failure(TransportFailure(error, for: request.url, resumeData: data)))
+            var failure = TransportFailure(error, for: request.url, resumeData: data, resumes: isResuming)
+            #if canImport(Darwin)
+            // The data hold the request that they were made for, with all that this allowed.
+            if isResuming, failure.fault == .networkNotAllowed, request.allows(error) { failure.fault = .other }
+            #endif
+            mailbox.finish(.failure(failure))
         } else {
             finish(with: response)
         }
@@ -181,7 +191,19 @@ private final class FileKeeper: Sendable {
     }
 }
 
-#if !canImport(Darwin)
+#if canImport(Darwin)
+extension URLRequest {
+    /// Whether it allows the network that an error says was not allowed.
+    fileprivate func allows(_ error: any Error) -> Bool {
+        switch (error as? URLError)?.networkUnavailableReason {
+        case .cellular: allowsCellularAccess
+        case .expensive: allowsExpensiveNetworkAccess
+        case .constrained: allowsConstrainedNetworkAccess
+        default: false
+        }
+    }
+}
+#else
 /// Linux spells the key otherwise and never uses it.
 let NSURLSessionDownloadTaskResumeData = URLSessionDownloadTaskResumeData
 #endif

@@ -154,14 +154,14 @@ enum FaultTable {
 }
 
 extension TransportFailure {
-    /// What URLSession said when it ended a task.
-    init(_ error: any Error, for url: URL?, resumeData: Data? = nil) {
+    /// What URLSession said when it ended a task; one that `resumes` was given resume data, and has not been answered.
+    init(_ error: any Error, for url: URL?, resumeData: Data? = nil, resumes: Bool = false) {
         let error = error as NSError
         let cause = error.userInfo[NSUnderlyingErrorKey] as? NSError
         let text = cause?.localizedDescription ?? error.localizedDescription
         var fault = Self.fault(of: error, text: text)
-        // Of a file that could not be written, when more is known than that.
-        if fault == .diskFull, cause != nil, !FaultTable.isOutOfSpace(error) { fault = .other }
+        // Of a file that could not be written, when more is known than that, or that is gone which was to be gone on with.
+        if fault == .diskFull, cause != nil || resumes, !FaultTable.isOutOfSpace(error) { fault = .other }
         self.init(fault, "\(url?.host ?? "The server"): \(text)", resumeData: resumeData)
     }
 
