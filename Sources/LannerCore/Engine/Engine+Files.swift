@@ -47,7 +47,10 @@ extension Engine {
     }
 
     private func startOver(_ job: Job, _ attempt: Attempt, _ generation: UInt32, _ total: Int64?) {
-        let old = job.state.withLock { $0.file }
+        let old = job.state.withLock { state in
+            state.leadBack()
+            return state.file
+        }
         old?.close(sync: false, dropping: true)
         // On the same lanes: what the old one is writing is written before its file is removed.
         let file = makeFile(
@@ -120,7 +123,12 @@ extension Engine {
     }
 
     private func verify(_ job: Job, _ attempt: Attempt, _ total: Int64) {
-        if let pieces = job.state.withLock({ $0.pieces }), !pieces.fileSizes.contains(total) {
+        let pieces = job.state.withLock { state in
+            // What turns out to be wrong is fetched again.
+            state.leadBack()
+            return state.pieces
+        }
+        if let pieces, !pieces.fileSizes.contains(total) {
             let detail =
                 "The file has \(total) bytes, but \(pieces.count) pieces of \(pieces.length) bytes have checksums; check the "
                 + "checksums, or download again."

@@ -131,10 +131,11 @@ extension Download {
         self.version = context.settings.takesServerDigests ? version : version.withoutDigest
         if let digest = self.version?.digest, digest != known { perform(.expect(digest), &context) }
         if !exchange.ask.isElsewhere { mirrors.learn(from: exchange.ask.source) }
-        guard total != version.total else { return }
+        let isNews = total != version.total
         total = version.total
-        if let total { perform(.setTotal(total), &context) }
-        tell(.progress(completed: completed, total: total), &context)
+        // The file was not told of one that was known before anything was held.
+        if let total, isNews || written.isEmpty { perform(.setTotal(total), &context) }
+        if isNews { tell(.progress(completed: completed, total: total), &context) }
     }
 
     private mutating func accept(_ exchange: Exchange, _ body: Range<Int64>, _ context: inout Context) {

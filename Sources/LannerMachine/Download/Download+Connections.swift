@@ -73,6 +73,8 @@ extension Download {
             state = .transferring(transfer)
             return askForMore(&context)
         }
+        // One that brings all would end for a few bytes, and what is behind them be asked for bit by bit.
+        if transfer.isWithin(body.upperBound, besides: exchange) { return refuse(exchange, nil, &context) }
         if let before = transfer.cut(at: body) { perform(.cut(before, at: body.lowerBound), &context) }
         state = .transferring(transfer)
         acceptPart(exchange, version, body, &context)
@@ -153,17 +155,21 @@ extension Download {
 
     // MARK: Time
 
+    /// Whether more has come than the disk keeps up with.
+    func isHeldUp(_ transfer: Transfer) -> Bool {
+        transfer.base.addingClamped(transfer.received) - written.count > Pace.backlog
+    }
+
     /// The regular look at what the connections bring.
     mutating func adapt(_ context: inout Context) {
         guard context.settings.delivery == .whole, case .transferring(var transfer) = state, transfer.running > 0,
             maySplit(transfer), let total
         else { return }
-        let waiting = transfer.base.addingClamped(transfer.received) - written.count
         transfer.connections.look(
             ConnectionRule.Look(
                 now: context.now, received: transfer.received, running: transfer.running,
                 left: max(0, total - written.count),
-                isHeldUp: waiting > Pace.backlog || transfer.isHeld(at: context.now),
+                isHeldUp: isHeldUp(transfer) || transfer.isHeld(at: context.now),
                 most: context.connections))
         dropUnwanted(&transfer, &context)
         let silent = transfer.exchanges.first { exchange in
@@ -203,6 +209,12 @@ extension Transfer {
     mutating func give(back number: ExchangeNumber) {
         for exchange in exchanges where exchange.number == number { exchange.rest.map { claimed.remove($0) } }
         exchanges.removeAll { $0.number == number }
+    }
+
+    /// Whether the end of a body that is shorter than was asked for is within what another exchange is still to bring.
+    func isWithin(_ end: Int64, besides exchange: Exchange) -> Bool {
+        guard let asked = exchange.ask.range, end < asked.upperBound else { return false }
+        return exchanges.contains { $0.rest?.contains(end) == true }
     }
 
     /// Lets the exchange that is on its way to a body end where that begins; says which one that is.

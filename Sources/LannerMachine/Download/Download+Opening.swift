@@ -23,7 +23,8 @@ extension Download {
         if generation == 0 { generation = 1 }
         hasFile = true
         go(to: .opening(Opening(step: .file, since: context.now)), &context)
-        perform(.open(generation: generation, claimed: written, total: total), &context)
+        // Of a file of which nothing is held the size may be another by now: no space is set aside for it.
+        perform(.open(generation: generation, claimed: written, total: written.isEmpty ? nil : total), &context)
         if let digest = version?.digest { perform(.expect(digest), &context) }
     }
 
@@ -80,6 +81,8 @@ extension Download {
     mutating func giveUpBytes(_ reason: RestartReason, _ context: inout Context) {
         let isLoss = completed > 0
         if isLoss { tell(.restarted(reason), &context) }
+        // What comes in their place is a gain: else failures would add up all through it. But not again and again.
+        if written.count > ladder.mark { highMark = 0 }
         ladder.startedOver(
             losing: written.count, askedOn: version?.rung(from: ladder.top, hasDigest: hasDigest) ?? .none)
         leaveFile()

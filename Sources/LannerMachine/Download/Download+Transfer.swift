@@ -240,7 +240,8 @@ extension Download {
             transfer.isSyncing = true
             perform(.sync, &context)
         }
-        if context.now - transfer.speedMark.time >= context.settings.watchdog.speedWindow {
+        // While much waits to be written the server is not heard, and cannot be called slow.
+        if context.now - transfer.speedMark.time >= context.settings.watchdog.speedWindow || isHeldUp(transfer) {
             transfer.speedMark = (context.now, transfer.arrived)
         }
         state = .transferring(transfer)

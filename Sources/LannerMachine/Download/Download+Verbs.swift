@@ -46,6 +46,7 @@ extension Download {
     /// The user wants another try, whatever has failed before.
     private mutating func forgive() {
         forgetFailures()
+        highMark = completed
         mirrors = Mirrors(count: mirrors.count, ofVersion: mirrors.ofVersion)
     }
 

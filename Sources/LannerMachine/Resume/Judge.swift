@@ -63,7 +63,7 @@ extension Judge {
         guard case .part(let range, let total?) = ContentRange(fields: head.fields), range == 0..<total else {
             return "status \(head.status) came with a Content-Range that is not the whole file"
         }
-        return nil
+        return lengthProblem(range)
     }
 }
 

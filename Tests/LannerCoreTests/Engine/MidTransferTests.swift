@@ -46,6 +46,16 @@ import Testing
         #expect(bench.holds(large, in: task) == true)
     }
 
+    @Test func fetchesWhatWasWrongFromTheFirstURLOnceTheLinkItLedToHasExpired() throws {
+        let bench = TestBench.serving(large, traits: Self.sliced)
+        bench.transport.always("/start", .redirect(to: "https://cdn.example/file.bin"))
+        bench.transport.script(place, .pass, .pass, .corrupt(at: 2 << 20))
+        let task = try #require(bench.manager.download("https://example.com/start", checksum: try digest(of: large)))
+        bench.runToRest()
+        #expect(task.status == .succeeded && bench.holds(large, in: task) == true)
+        #expect(bench.transport.requests.count { $0.url.path == "/start" } == 2)
+    }
+
     @Test func countsTheRedirectsOfEachRequestByThemselves() throws {
         let bytes = Sample.bytes(4 << 20)
         let small = TransportTraits(delivery: .sliced(1 << 17...1 << 17, inFlight: 1))

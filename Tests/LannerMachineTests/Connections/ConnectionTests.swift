@@ -165,6 +165,16 @@ import Testing
         for _ in 0..<15 { #expect(line.tick().asks.isEmpty) }
     }
 
+    /// It would end the first one, and what is behind it be asked for in many small parts.
+    @Test func anAnswerThatIsShorterThanWasAskedForIsOfNoUse() {
+        var line = Line()
+        let second = line.toSecond()
+        let head = ResponseHead.part(51 << 20..<(51 << 20) + 65_536, of: 100 << 20)
+        let actions = line.bench.feed(.exchange(line.bench.id, second, .head(head)))
+        #expect(actions == [.transport(line.bench.id, .stop(second, keepBytes: true))])
+        #expect(line.exchanges.map(\.body) == [0..<100 * megabyte])
+    }
+
     @Test func aServerThatAsksForPatienceGetsIt() {
         var line = Line()
         let second = line.toSecond()

@@ -383,7 +383,7 @@ import Testing
         #expect(bench.closed(1).restarts == [.bytesLost])
         #expect(
             bench.verb(.start).last
-                == .file(bench.id, 2, .open(generation: 2, claimed: ByteRanges(), total: 1000)))
+                == .file(bench.id, 2, .open(generation: 2, claimed: ByteRanges(), total: nil)))
     }
 
     /// Under another name: nobody knows whether the record of it is kept.

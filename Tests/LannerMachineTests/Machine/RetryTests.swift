@@ -110,7 +110,8 @@ import Testing
     }
 
     @Test func theSameBytesAgainAreNoGain() {
-        // From zero each time, and never farther than before: a server that always sends another file.
+        // From zero each time, and never farther than before: a server that always sends another file. What comes after the
+        // first is a gain once more.
         var bench = Bench.transferring(Settings().with { $0.retry.maximumRetries = 2 })
         var retries = 0
         for attempt in 1...Attempt(10) {
@@ -125,7 +126,49 @@ import Testing
             bench.closed(current, 0..<10)
             bench.pass(.seconds(100))
         }
-        #expect(retries == 2)
+        #expect(retries == 3)
+    }
+
+    /// Whether an attempt that has been answered, and each after it, may gain a hundred bytes before its connection is lost.
+    private func goesOn(
+        from attempt: Attempt, _ exchange: ExchangeNumber, tag: String, _ bench: inout Bench
+    ) -> Bool {
+        for step in 0..<9 {
+            let (attempt, exchange) = (attempt + Attempt(step), exchange + ExchangeNumber(step))
+            let held = Int64(step) * 100
+            if step > 0 {
+                bench.pass(.seconds(100))
+                bench.opened(attempt, 0..<held)
+                bench.feed(.exchange(bench.id, exchange, .head(.part(held..<1000, of: 1000, tag: tag))))
+            }
+            bench.feed(.file(bench.id, attempt, .wrote(held..<held + 100)))
+            if bench.feed(.exchange(bench.id, exchange, .failed(lost))).retry == nil { return false }
+            bench.closed(attempt, 0..<held + 100)
+        }
+        return true
+    }
+
+    @Test func whatComesOfAnotherVersionIsAGain() {
+        var bench = Bench.transferring(Settings().with { $0.retry.maximumRetries = 1 })
+        bench.feed(.file(bench.id, 1, .wrote(0..<900)))
+        bench.feed(.exchange(bench.id, 1, .failed(lost)))
+        bench.closed(1, 0..<900)
+        bench.pass(.seconds(100))
+        bench.opened(2, 0..<900)
+        #expect(bench.feed(.exchange(bench.id, 2, .head(.file(tag: "\"b\"")))).restarts == [.contentChanged])
+        bench.opened(3)
+        #expect(goesOn(from: 3, 2, tag: "\"b\"", &bench))
+    }
+
+    @Test func whatComesAfterAWrongFileIsAGainOnceTheUserWantsIt() {
+        let settings = Settings().with { ($0.retry.maximumRetries, $0.retry.maximumChecksumRetries) = (1, 0) }
+        var bench = Bench.verifying(settings, hasDigest: true)
+        bench.feed(.file(bench.id, 1, .verified(.mismatch(""))))
+        bench.closed(1, 0..<1000)
+        bench.verb(.start)
+        bench.opened(2)
+        bench.feed(.exchange(bench.id, 2, .head(.file())))
+        #expect(goesOn(from: 2, 2, tag: "\"a\"", &bench))
     }
 
     @Test func partsThatAreOfNoUseAreWhyItStartsOver() {

@@ -143,6 +143,10 @@ import Testing
         #expect(isUnusable(.whole, Heads.whole(more)))
     }
 
+    @Test func aWholeFileIsAsLongAsItsRangeSays() {
+        #expect(isUnusable(.whole, Heads.whole(length: 500, ["Content-Range": "bytes 0-999/1000"])))
+    }
+
     @Test func aRangeThatIsTheWholeFilePassesIn200() {
         let head = Heads.whole(["Content-Range": "bytes 0-999/1000"])
         #expect(verdict(.whole, head) == .whole(Version(head)))

@@ -107,6 +107,8 @@ struct WorkingFile {
     var expected: Int?
     var written = ByteRanges()
     var synced = ByteRanges()
+    /// What was written and was not right.
+    var wrong = ByteRanges()
 
     /// Whether once nothing more was wanted of the server, all that it sent being there or waiting to be written.
     var isSettled = false

@@ -162,7 +162,11 @@ extension World {
         }
         let others = places[index].flows.filter { $0.stage != .over && $0.stage != .redirected }
         guard others.count < inFlight else { throw Nonsense("more than \(inFlight) exchanges") }
-        if let range = ask.range, !others.allSatisfy({ $0.leaves(range) }) {
+        // A piece that was wrong is asked for once more, while the answer goes on that brought it.
+        let isPast = { (flow: Flow, range: Range<Int64>) in
+            file.wrong.contains(range) && flow.rest.map { !$0.overlaps(range) } ?? false
+        }
+        if let range = ask.range, !others.allSatisfy({ $0.leaves(range) || isPast($0, range) }) {
             throw Nonsense("asks for \(range) twice at once")
         }
         // What a redirect leads away from may come otherwise meanwhile.

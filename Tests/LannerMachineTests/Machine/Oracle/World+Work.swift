@@ -165,6 +165,7 @@ extension World {
         let piece = start..<min(range.upperBound, start + Int64(1 + random.below(scale)))
         places[index].file?.written.remove(piece)
         places[index].file?.synced.remove(piece)
+        places[index].file?.wrong.insert(piece)
         places[index].file?.verified = nil
         places[index].file?.work.removeAll { if case .verify = $0 { true } else { false } }
         let id = places[index].id
