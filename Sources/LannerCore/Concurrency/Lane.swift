@@ -15,10 +15,16 @@ package protocol LaneFactory: Sendable {
     /// Waits until a latch is opened by what runs on the lanes. Lanes without threads of their own run meanwhile, those
     /// apart that the caller is on; when nothing is left to run, nobody will open it, and the wait is over as well.
     func wait(for latch: Latch)
+    /// Whether the caller is on a lane that runs nothing but our own work, which cannot wait for itself: something of a user's
+    /// may be let go of there.
+    var isOnOwnLane: Bool { get }
 }
 
 extension LaneFactory {
     package func makeGatheringLane(_ label: String) -> any Lane { makeLane(label) }
+
+    /// For lanes on which nobody waits for others.
+    package var isOnOwnLane: Bool { false }
 }
 
 /// A serial dispatch queue as a lane.

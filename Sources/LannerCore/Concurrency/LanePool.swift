@@ -26,6 +26,8 @@ package final class LanePool: Sendable {
         var standstill = 0
         /// Whether it waits for a device.
         var isBlocked = false
+        /// Whether the lane that it is at is ours alone.
+        var isOnOwnLane = false
     }
 
     /// Whom to fetch.
@@ -117,6 +119,7 @@ package final class LanePool: Sendable {
                 working -= 1
                 return nil
             }
+            hand.isOnOwnLane = lane.isOwn
             lastTaken = DispatchTime.now().uptimeNanoseconds
             taken &+= 1
             return (lane, callWatcher())
@@ -193,6 +196,9 @@ package final class LanePool: Sendable {
     /// How many threads there are, and how many of them work and do not wait for a device.
     var threads: Int { state.withLock { $0.threads } }
     var working: Int { state.withLock { $0.working } }
+
+    /// Whether the caller is at work on a lane that is nobody else's.
+    var isOnOwnLane: Bool { state.withLock { $0.hands[.current]?.isOnOwnLane ?? false } }
 
     fileprivate func add(_ lane: PooledLane) {
         fetch(state.withLock { $0.add(lane, processors: processors) })
@@ -311,6 +317,8 @@ package final class PooledLane: Lane {
     /// For debuggers.
     private let label: String
     private let queue: DispatchQueue?
+    /// Whether it runs nothing of a user's: what is handed over to one has a queue.
+    fileprivate var isOwn: Bool { queue == nil }
     /// Whether its work is for all that has come until then.
     fileprivate let gathers: Bool
     private let pool: LanePool
@@ -363,6 +371,8 @@ package struct PooledLanes: LaneFactory {
     package func wait(for latch: Latch) {
         latch.wait()
     }
+
+    package var isOnOwnLane: Bool { LanePool.shared.isOnOwnLane }
 }
 
 /// On Apple platforms work may leave objects behind that go with their pool.

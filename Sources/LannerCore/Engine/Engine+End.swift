@@ -54,7 +54,8 @@ extension Engine {
             return (latch, becomeDrainer(&state), isInside)
         }
         if isDrainer { drain(.caller(until: nil)) }
-        guard let latch, !isInside, !logging.withLock({ $0.threads.contains(.current) }) else { return }
+        guard let latch, !isInside, !environment.lanes.isOnOwnLane, !logging.withLock({ $0.threads.contains(.current) })
+        else { return }
         environment.lanes.wait(for: latch)
         // Done, or given up with its lanes.
         state.withLock { $0.ending?.engine = nil }

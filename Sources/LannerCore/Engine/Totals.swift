@@ -9,6 +9,8 @@ struct TaskFigures: Equatable {
 /// Sums over tasks, kept as they change.
 struct Totals {
     private(set) var completed: Int64 = 0
+    /// Of these the bytes of tasks whose sizes are known, and those sizes.
+    private(set) var completedOfTotal: Int64 = 0
     private(set) var total: Int64 = 0
     /// How many tasks have a size that is known.
     private(set) var knownSizes = 0
@@ -33,6 +35,7 @@ struct Totals {
         guard !figures.status.isGone else { return }
         completed &+= sign &* figures.completed
         guard let size = figures.total else { return }
+        completedOfTotal &+= sign &* figures.completed
         total &+= sign &* size
         knownSizes += Int(sign)
     }

@@ -15,7 +15,7 @@ public enum SessionEvent: Sendable {
 
 /// Where several tasks stand as a whole. Canceled and removed tasks count as such, but not their bytes.
 public struct AggregateProgress: Sendable, Hashable {
-    /// Bytes that are there.
+    /// Bytes that are there, those of tasks whose sizes are not known included.
     public let completedBytes: Int64
     /// The sum of the sizes that are known.
     public let totalBytes: Int64
@@ -23,18 +23,19 @@ public struct AggregateProgress: Sendable, Hashable {
     public let knownSizes: Int
     /// How many tasks have which status.
     public let counts: TaskCounts
+    private let completedOfTotal: Int64
 
     init(_ totals: Totals) {
         (completedBytes, totalBytes) = (totals.completed, totals.total)
-        (knownSizes, counts) = (totals.knownSizes, totals.counts)
+        (knownSizes, counts, completedOfTotal) = (totals.knownSizes, totals.counts, totals.completedOfTotal)
     }
 
     /// Whether ``totalBytes`` is the size of all that is here.
     public var isTotalKnown: Bool { knownSizes == counts.all - counts[.canceled] - counts[.removed] }
 
-    /// How much is there, between 0 and 1, of the sizes that are known; 0 while none is.
+    /// How much is there, between 0 and 1, of the tasks whose sizes are known; 0 while none is.
     public var fractionCompleted: Double {
         if totalBytes <= 0 { return counts.all > 0 && counts[.succeeded] == counts.all ? 1 : 0 }
-        return min(1, max(0, Double(completedBytes) / Double(totalBytes)))
+        return min(1, max(0, Double(completedOfTotal) / Double(totalBytes)))
     }
 }

@@ -113,13 +113,14 @@ public final class SessionManager: Sendable {
     /// The tasks of the present context whose file is there, in order. O(n log n) in the number of these.
     public var succeededTasks: [DownloadTask] { engine.tasks { $0.scope.roll.ids([.succeeded]) } }
 
-    /// The progress of all tasks in bytes, as far as sizes are known. The same object every time.
+    /// The progress in bytes of all tasks whose sizes are known. The same object every time; it is brought up to date when it
+    /// is asked for here, so that who shows it asks now and then, as with each ``SessionEvent/progress(_:)``.
     public var progress: Progress {
         let (progress, isMine) = state.withLock { ($0.progress, $0.beginProgress()) }
         guard isMine else { return progress }
         repeat {
             let totals = engine.state.withLock { $0.scope.totals }
-            progress.set(completed: totals.completed, total: totals.total)
+            progress.set(completed: totals.completedOfTotal, total: totals.total)
         } while state.withLock { $0.isProgressOld() }
         return progress
     }
@@ -132,7 +133,7 @@ public final class SessionManager: Sendable {
         let totals = engine.state.withLock { $0.scope.totals }
         let speed = speed
         // Sizes are what servers say: their sum may be too much.
-        let (rest, isTooMuch) = totals.total.subtractingReportingOverflow(totals.completed)
+        let (rest, isTooMuch) = totals.total.subtractingReportingOverflow(totals.completedOfTotal)
         return speed > 0 && !isTooMuch ? max(0, rest) / speed : 0
     }
 

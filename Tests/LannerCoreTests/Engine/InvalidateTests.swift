@@ -238,6 +238,22 @@ import Testing
         released.open()
     }
 
+    /// Work of ours may hold the last task whose closure holds the manager, though not for long.
+    @Test func aManagerThatIsLetGoOfOnItsOwnLaneDoesNotWaitForItself() {
+        let held = Latch()
+        do {
+            let manager = manager(transport)
+            manager.engine.fileLane.run {
+                held.wait()
+                withExtendedLifetime(manager) {}
+            }
+        }
+        held.open()
+        let end = ContinuousClock.now + .seconds(60)
+        while self.manager(ScriptedTransport()).unavailable != nil, ContinuousClock.now < end { usleep(1000) }
+        #expect(self.manager(ScriptedTransport()).unavailable == nil)
+    }
+
     @Test func everyCallReturnsWhenAllIsDone() throws {
         let manager = manager(transport)
         let slow = disk.hold(.write)

@@ -112,6 +112,20 @@ import Testing
         #expect(task.status == .succeeded && task.progress.fractionCompleted == 1)
     }
 
+    @Test("an unknown length is no part of what the others have left") func anUnknownLengthCompletesNobodyElse() throws {
+        let bench = TestBench()
+        bench.transport.serve(.init(Sample.bytes(300_000), framing: .chunked), at: place)
+        bench.transport.serve(.init(Sample.bytes(100_000)), at: "/b")
+        bench.transport.script("/b", .stall(afterBytes: 25_000))
+        let unknown = try bench.download(.stall(afterBytes: 200_000))
+        let known = try #require(bench.manager.download("https://example.com/b"))
+        let group = [unknown, known].group
+        bench.run(for: .seconds(2))
+        #expect(unknown.completedBytes == 200_000 && known.completedBytes == 25_000)
+        #expect(bench.manager.progress.fractionCompleted == 0.25 && !bench.manager.progress.isFinished)
+        #expect(group.progress.fractionCompleted == 0.25 && group.progress.completedBytes == 225_000)
+    }
+
     @Test("a verdict over an old file does not outlive it") func anOldVerdictIsVoid() throws {
         let bytes: [UInt8] = [1, 2, 3]
         let bench = TestBench.serving(bytes)
