@@ -2,6 +2,7 @@
 
 #include <arpa/inet.h>
 #include <dlfcn.h>
+#include <fcntl.h>
 #include <netinet/in.h>
 #include <signal.h>
 #include <stdint.h>
@@ -173,6 +174,17 @@ int lanner_curl_set_list(easy_t *easy, enum lanner_curl_option option, list_t *v
 
 int lanner_curl_set_receiver(easy_t *easy, enum lanner_curl_option option, lanner_curl_receiver value) {
     return curl.easy_setopt(easy, (int)option, value);
+}
+
+// A `curl_sockopt_callback`; what cannot be set is no reason to go without a connection.
+static int close_in_children(void *context, int descriptor, int purpose) {
+    (void)context, (void)purpose;
+    fcntl(descriptor, F_SETFD, FD_CLOEXEC);
+    return 0;
+}
+
+int lanner_curl_close_in_children(easy_t *easy) {
+    return curl.easy_setopt(easy, LANNER_CURL_SOCKET_FUNCTION, close_in_children);
 }
 
 long lanner_curl_number(easy_t *easy, enum lanner_curl_info info) {

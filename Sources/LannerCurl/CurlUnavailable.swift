@@ -6,6 +6,8 @@ public struct CurlUnavailable: Error, Sendable, Hashable, CustomStringConvertibl
         case notLoaded(String)
         /// It is older than ``CurlUnavailable/minimumVersion``; its own version.
         case tooOld(String)
+        /// It is one that cannot be relied upon, whatever it is used for; its own version.
+        case faulty(String)
     }
 
     /// The oldest libcurl that will do, of January 2020: the first whose wait can be interrupted from another thread.
@@ -26,6 +28,8 @@ public struct CurlUnavailable: Error, Sendable, Hashable, CustomStringConvertibl
             "libcurl cannot be loaded (\(words)). Install libcurl \(Self.minimumVersion) or later: \(Self.packages)."
         case .tooOld(let version):
             "libcurl \(version) is too old. Install libcurl \(Self.minimumVersion) or later: \(Self.packages)."
+        case .faulty(let version):
+            "libcurl \(version) breaks transfers off that have to pause. Install a later one: \(Self.packages)."
         }
     }
 

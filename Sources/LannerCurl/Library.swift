@@ -19,10 +19,10 @@ enum Library {
     static let mayPauseHTTP2 = (try? outcome.get()).map(mayPauseHTTP2) ?? false
 
     /// By the version: before 7.76 it keeps without bound what comes meanwhile, or takes a broken connection for the end of a
-    /// body; 7.84, 8.3, 8.10 to 8.13 and 8.16 lose what they hold back, or never go on.
+    /// body; 7.84, 8.3 and 8.10 to 8.13 lose what they hold back, or never go on.
     static func mayPauseHTTP2(_ version: UInt32) -> Bool {
         switch version >> 8 {
-        case ..<0x07_4C, 0x07_54, 0x08_03, 0x08_0A...0x08_0D, 0x08_10: false
+        case ..<0x07_4C, 0x07_54, 0x08_03, 0x08_0A...0x08_0D: false
         case _: true
         }
     }
@@ -47,6 +47,8 @@ enum Library {
         _ loading: lanner_curl_loading, version: UInt32, words: String
     ) -> Result<UInt32, CurlUnavailable> {
         switch loading {
+        case LANNER_CURL_LOADED where faulty.contains(version >> 8):
+            .failure(CurlUnavailable(.faulty(text(of: version))))
         case LANNER_CURL_LOADED where version >= minimum: .success(version)
         case LANNER_CURL_LOADED: .failure(CurlUnavailable(.tooOld(text(of: version))))
         case LANNER_CURL_INCOMPLETE where version > 0 && version < minimum:
@@ -54,6 +56,9 @@ enum Library {
         case _: .failure(CurlUnavailable(.notLoaded(words)))
         }
     }
+
+    /// Without the last part: 8.16 breaks a transfer off that pauses twice while it goes on with what it holds back.
+    private static let faulty: Set<UInt32> = [0x08_10]
 
     /// ``CurlUnavailable/minimumVersion`` as libcurl writes it: one byte for each part.
     private static let minimum: UInt32 = 0x07_44_00

@@ -29,7 +29,17 @@ struct FailureTests {
 
     @Test(arguments: [0, 1, 100_000] as [Int64])
     func aShortBodyHasAnotherLength(bytes: Int64) async {
-        #expect(await fault(after: .cut(afterBytes: bytes)) == (bytes == 0 ? .connectionLost : .lengthMismatch))
+        #expect(await fault(after: .cut(afterBytes: bytes)) == .lengthMismatch)
+    }
+
+    /// It may say where to go on, or that there is nothing: the body that never came would not have told more.
+    @Test func theHeadOfAnAnswerWithoutItsBodyIsTold() async throws {
+        let answer = "HTTP/1.1 302 Found\r\nLocation: /other\r\nContent-Length: 154\r\n\r\n"
+        guard let server = OneAnswerServer(answer) else { return }
+        let url = try #require(URL(string: "http://[::1]:\(server.port)/file"))
+        let log = await transport.fetch(url)
+        #expect(log.head?.status == 302 && log.head?.fields["Location"] == "/other")
+        #expect(log.failure?.fault == .lengthMismatch && log.breaches == [])
     }
 
     /// As when memory or descriptors have run out, for the moment.

@@ -12,6 +12,7 @@ import Testing
         (6, "", .cannotFindHost), (7, "", .cannotConnect), (28, "", .timedOut), (52, "", .connectionLost),
         (35, "SSL routines::wrong version number", .secureConnectionFailed),
         (35, "OpenSSL SSL_connect: SSL_ERROR_SYSCALL in connection to host:443", .connectionLost),
+        (35, "TLS connect error: error:00000000:lib(0)::reason(0)", .connectionLost),
         (35, "Recv failure: Connection reset by peer", .connectionLost),
         (56, "Recv failure: Connection reset by peer", .connectionLost),
         (56, "Illegal or missing hexadecimal sequence in chunked-encoding", .malformedResponse),
@@ -58,7 +59,7 @@ import Testing
     @Test(arguments: [
         (0x07_44_00, false), (0x07_4B_00, false), (0x07_4C_00, true), (0x07_54_00, false), (0x07_58_01, true),
         (0x08_03_00, false), (0x08_05_00, true), (0x08_0A_01, false), (0x08_0D_00, false), (0x08_0E_01, true),
-        (0x08_10_00, false), (0x08_11_00, true),
+        (0x08_11_00, true),
     ])
     func anHTTP2ThatDoesNotPauseIsNotOffered(version: UInt32, isOffered: Bool) {
         #expect(Library.mayPauseHTTP2(version) == isOffered)
@@ -67,6 +68,13 @@ import Testing
     @Test(arguments: [(0x07_44_00, false), (0x07_4A_00, false), (0x07_4B_00, true), (0x08_00_00, true)])
     func whoCountsPausesDoesNotTimeSilence(version: UInt32, mayTime: Bool) {
         #expect(Library.mayTimeSilence(version) == mayTime)
+    }
+
+    @Test func oneThatCannotPauseIsRefused() {
+        let outcome = Library.judge(LANNER_CURL_LOADED, version: 0x08_10_00, words: "")
+        #expect(throws: CurlUnavailable(.faulty("8.16.0"))) { try outcome.get() }
+        #expect(CurlUnavailable(.faulty("8.16.0")).description.hasPrefix("libcurl 8.16.0 breaks"))
+        #expect(Library.judge(LANNER_CURL_LOADED, version: 0x08_11_00, words: "") == .success(0x08_11_00))
     }
 
     @Test func whatIsNoLibcurlIsRefused() {

@@ -36,6 +36,7 @@ enum lanner_curl_option {
     LANNER_CURL_LOW_SPEED_TIME = 20,
     LANNER_CURL_NETRC = 51,
     LANNER_CURL_FOLLOW_LOCATION = 52,
+    LANNER_CURL_FORBID_REUSE = 75,
     LANNER_CURL_HTTP_GET = 80,
     LANNER_CURL_HTTP_VERSION = 84,
     LANNER_CURL_BUFFER_SIZE = 98,
@@ -69,6 +70,7 @@ enum lanner_curl_option {
     LANNER_CURL_PROTOCOLS_TEXT = 10318,
     LANNER_CURL_WRITE_FUNCTION = 20011,
     LANNER_CURL_HEADER_FUNCTION = 20079,
+    LANNER_CURL_SOCKET_FUNCTION = 20148,
 };
 
 /// Options of the handle of many (`CURLMoption`).
@@ -121,6 +123,8 @@ int lanner_curl_set_text(lanner_curl_easy *easy, enum lanner_curl_option option,
 int lanner_curl_set_pointer(lanner_curl_easy *easy, enum lanner_curl_option option, void *_Nullable value);
 int lanner_curl_set_list(lanner_curl_easy *easy, enum lanner_curl_option option, lanner_curl_list *_Nullable value);
 int lanner_curl_set_receiver(lanner_curl_easy *easy, enum lanner_curl_option option, lanner_curl_receiver value);
+/// Has the sockets of a transfer closed in programs that the process starts.
+int lanner_curl_close_in_children(lanner_curl_easy *easy);
 /// 0 where it is not known.
 long lanner_curl_number(lanner_curl_easy *easy, enum lanner_curl_info info);
 /// Lets a held transfer go on; it may call its receiver at once.

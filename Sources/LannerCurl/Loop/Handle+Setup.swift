@@ -10,6 +10,7 @@ extension Handle {
         set(LANNER_CURL_BUFFER_SIZE, isLimited ? Mailbox.least : Slab.size)
         // Signals and their handlers belong to the program.
         set(LANNER_CURL_NO_SIGNAL, 1)
+        keepFromChildren()
         decideNothing()
         secure(options)
         route(options.proxy)
@@ -71,9 +72,11 @@ extension Handle {
     func aim(at address: WebAddress, within seconds: Int) {
         set(LANNER_CURL_URL, address.text)
         set(LANNER_CURL_CONNECT_TIMEOUT_MS, seconds * 1000)
-        // Else a long pause would be the end of it. The manager watches for silence, too, and knows what is paused.
+        // Else a long pause would be the end of it.
         guard Library.mayTimeSilence else { return }
         set(LANNER_CURL_LOW_SPEED_LIMIT, 1)
-        set(LANNER_CURL_LOW_SPEED_TIME, seconds)
+        // The manager watches for silence, too, and knows what is paused: it comes first, for libcurl would keep a connection
+        // over which nothing comes for others.
+        set(LANNER_CURL_LOW_SPEED_TIME, seconds + 1)
     }
 }

@@ -74,6 +74,11 @@ final class Handle {
         note(context, lanner_curl_set_pointer(easy, context, value))
     }
 
+    /// Programs that are started meanwhile do not inherit the connections.
+    func keepFromChildren() {
+        note(LANNER_CURL_SOCKET_FUNCTION, lanner_curl_close_in_children(easy))
+    }
+
     /// Throws when an option was not taken: a key that is not pinned is not what was asked for.
     func check() throws(TransportFailure) {
         guard let refusal else { return }

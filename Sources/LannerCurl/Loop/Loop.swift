@@ -166,7 +166,7 @@ final class Loop: @unchecked Sendable {
         switch call {
         case .begin(let exchange): begin(exchange, multi)
         case .drop(let exchange):
-            if let easy = exchange.handle { _ = remove(easy, multi) }
+            if let easy = exchange.handle { drop(easy, multi) }
             forget(exchange)
         case .go(let exchange):
             if let easy = exchange.handle { lanner_curl_go(easy) }
@@ -196,6 +196,13 @@ final class Loop: @unchecked Sendable {
     /// At the end of this round somebody is to hand over what waits for an exchange's receiver.
     func drain(_ exchange: CurlExchange) {
         told.append(exchange)
+    }
+
+    /// Of a transfer that others share a connection with, as over HTTP/2, libcurl gives up the stream alone. Where nothing
+    /// comes any more, the next one would wait on the same connection, and so would all that follow.
+    private func drop(_ easy: OpaquePointer, _ multi: OpaquePointer) {
+        if transfers[easy]?.isSilent == true { lanner_curl_set_number(easy, LANNER_CURL_FORBID_REUSE, 1) }
+        _ = remove(easy, multi)
     }
 
     private func remove(_ easy: OpaquePointer, _ multi: OpaquePointer) -> Transfer? {

@@ -1,4 +1,5 @@
 import CLannerCurl
+import Dispatch
 import Foundation
 import LannerCore
 
@@ -13,6 +14,8 @@ final class Transfer {
     private var hasLength = false
     /// Whether libcurl still has bytes that were not taken.
     private var isHolding = false
+    /// When it began, or bytes of the body last came.
+    private var lastHeard = DispatchTime.now()
     /// Why the transfer was given up from inside; libcurl only says that it was.
     private var refusal: TransportFailure?
 
@@ -60,6 +63,7 @@ final class Transfer {
 
     /// Returns how many were taken: all, none, which ends the transfer, or that they have to come again.
     func take(_ bytes: UnsafeRawBufferPointer) -> Int {
+        lastHeard = .now()
         do {
             try reportHead()
         } catch {
@@ -105,10 +109,17 @@ final class Transfer {
         if let piece = gatherer.take() { exchange.post(.bytes(piece)) }
     }
 
+    /// Whether nothing has come for a while, though it might: the connection may be dead, and nobody has said so.
+    var isSilent: Bool { !isHolding && lastHeard + Self.silence < .now() }
+
+    private static let silence = DispatchTimeInterval.seconds(2)
+
     /// libcurl is through with it.
     func finish(_ code: Int32) {
         if let refusal { return exchange.finish(.failure(refusal)) }
         guard code == 0 else {
+            // What came before it broke off may say more than that it did: where to go on, or that there is nothing.
+            try? reportHead()
             flush()
             return exchange.finish(.failure(failure(code)))
         }

@@ -70,9 +70,11 @@ extension TransferEnd {
         return words.contains { text.contains($0) }
     }
 
-    /// `CURLE_SSL_CONNECT_ERROR` is also a connection that broke below TLS, in the words of OpenSSL and GnuTLS.
+    /// `CURLE_SSL_CONNECT_ERROR` is also a connection that broke below TLS, in the words of OpenSSL and GnuTLS. An error of
+    /// OpenSSL that is none is one, too.
     private static let brokenHandshakes = [
         "reset by peer", "broken pipe", "ssl_error_syscall", "unexpected eof", "non-properly terminated",
+        "error:00000000:",
     ]
 
     /// `CURLE_RECV_ERROR` is also a chunk that is none, and a header that is too large.

@@ -228,6 +228,8 @@ extension Download {
             return exchangeOver(failure, at: transfer.onlySource, &context)
         }
         var transfer = transfer
+        // The server is not heard while much waits to be written.
+        if isHeldUp(transfer) { transfer.heldUntil = max(transfer.heldUntil, context.now) }
         perform(.flush, &context)
         tell(.progress(completed: completed, total: total), &context)
         if context.now - transfer.lastMark.time >= Pace.markTime, written.count != transfer.lastMark.written {

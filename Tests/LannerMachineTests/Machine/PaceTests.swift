@@ -108,6 +108,15 @@ import Testing
         #expect(second(99).retry?.failure.reason == .transport(.timedOut))
     }
 
+    @Test func aDiskThatStandsStillIsNoSilentServer() {
+        var bench = large()
+        bench.feed(.exchange(bench.id, 1, .received(Pace.backlog + 1)))
+        for _ in 0..<100 { #expect(bench.pass(.seconds(1)).retry == nil) }
+        bench.feed(.file(bench.id, 1, .wrote(0..<Pace.backlog + 1)))
+        for _ in 0..<59 { #expect(bench.pass(.seconds(1)).retry == nil) }
+        #expect(bench.pass(.seconds(1)).retry?.failure.reason == .transport(.timedOut))
+    }
+
     @Test func aDiskThatIsSlowIsNoSlowServer() {
         var bench = large(Settings().with { $0.watchdog.minimumSpeed = 100 })
         bench.feed(.exchange(bench.id, 1, .received(Pace.backlog + 1)))
