@@ -64,6 +64,12 @@ final class RealServer {
         try? FileManager.default.removeItem(at: directory)
     }
 
+    /// Has the program stand still, its connections open, until it is to go on.
+    func pause() { kill(process.processIdentifier, SIGSTOP) }
+
+    /// Lets the program go on.
+    func resume() { kill(process.processIdentifier, SIGCONT) }
+
     /// The URL of a file in the root.
     func url(_ name: String) -> URL {
         URL(fileURLWithPath: "/" + name).path.addingPercentEncoding(withAllowedCharacters: .urlPathAllowed)

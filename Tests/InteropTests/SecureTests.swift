@@ -86,6 +86,24 @@ struct SecureTests {
         withExtendedLifetime((waiting, exchanges)) { transport.invalidate() }
     }
 
+    /// Nobody says that a connection is dead: over HTTP/2 the next request would wait for it as well.
+    @Test func aSilentConnectionIsNotUsedAgain() async throws {
+        let server = try server()
+        let (transport, url) = (try transport(), server.url("file"))
+        expectFile(await transport.fetch(url))
+        server.pause()
+        let recorder = Recorder()
+        let exchange = transport.start(url, recorder)
+        // Silent for a while, as connections are that die.
+        try await Task.sleep(for: .seconds(3))
+        exchange.cancel()
+        #expect(await recorder.end().failure?.fault == .canceled)
+        server.resume()
+        expectFile(await transport.fetch(url))
+        let connections = try server.accessLog(atLeast: 2).filter { $0.status == 200 && $0.bodyBytes == 3_000_000 }
+        #expect(connections.first?.connection != connections.last?.connection)
+    }
+
     @Test func whoIsNotCertifiedIsNotAsked() async throws {
         let server = try server()
         expectRefusal(await (try CurlTransport()).fetch(server.url("file")))
