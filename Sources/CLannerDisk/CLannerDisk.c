@@ -158,6 +158,21 @@ int lanner_disk_check(int file) {
 #endif
 }
 
+int lanner_disk_hole(int file, int64_t from, int64_t *begin, int64_t *end) {
+#ifdef __linux__
+    struct stat status;
+    if (!lanner_disk_is_plain(file) || fstat(file, &status) != 0) return 0;
+    *begin = lseek(file, from, SEEK_HOLE);
+    if (*begin < 0 || *begin >= status.st_size) return 0;
+    *end = lseek(file, *begin, SEEK_DATA);
+    if (*end < 0) *end = status.st_size;
+    return 1;
+#else
+    (void)file, (void)from, (void)begin, (void)end;
+    return 0;
+#endif
+}
+
 int lanner_disk_is_whole(int file) {
 #ifdef __linux__
     struct stat status;

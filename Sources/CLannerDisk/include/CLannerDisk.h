@@ -61,6 +61,10 @@ int lanner_disk_check(int file);
 /// that cannot be told.
 int lanner_disk_is_whole(int file);
 
+/// The first part of a file from a position on that it has no bytes for, though it is within its size; 0 where there is none,
+/// or that cannot be told. Bytes that are only in the cache count as there.
+int lanner_disk_hole(int file, int64_t from, int64_t *begin, int64_t *end);
+
 #ifdef __cplusplus
 }
 #endif

@@ -126,6 +126,7 @@ struct Publisher {
             defer { to.close() }
             try copyBytes(from, to)
             try to.sync()
+            try to.checkWhole()
         } catch {
             try? fileSystem.remove(beside)
             throw error

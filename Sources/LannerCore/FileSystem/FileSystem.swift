@@ -60,6 +60,9 @@ package protocol OpenFile: AnyObject, Sendable {
     /// Of a file that was written from its beginning to its end, and synced: throws when bytes are missing all the same. File
     /// systems may lose some for which they find no place, and tell nobody. Where that cannot be told, does nothing.
     func checkWhole() throws(FileError)
+    /// Parts of ranges within the size that the file has no bytes for, though they were written: file systems may lose some, and
+    /// whoever copies a file may leave zeros out. Empty where that cannot be told.
+    func holes(in ranges: ByteRanges) -> ByteRanges
     /// The size now.
     func size() throws(FileError) -> Int64
     /// Whether its path still leads to it: somebody may have removed it, or put something else there. True when it cannot be
@@ -97,6 +100,7 @@ extension OpenFile {
 
     /// For file systems that tell.
     package func checkWhole() throws(FileError) {}
+    package func holes(in ranges: ByteRanges) -> ByteRanges { ByteRanges() }
 
     /// For file systems where nobody else does anything.
     package var isInPlace: Bool { true }

@@ -120,6 +120,19 @@ package final class PosixFile: OpenFile {
         throw FileError(operation: "sync", path: path, code: isFull ? ENOSPC : EIO)
     }
 
+    package func holes(in ranges: ByteRanges) -> ByteRanges {
+        guard let file = descriptors.withLock({ $0.file }) else { return ByteRanges() }
+        var holes = ByteRanges()
+        for range in ranges.ranges {
+            var (position, begin, end) = (range.lowerBound, Int64(0), Int64(0))
+            while position < range.upperBound, lanner_disk_hole(file.number, position, &begin, &end) != 0 {
+                holes.insert((begin..<end).clamped(to: range))
+                position = end
+            }
+        }
+        return holes
+    }
+
     package func syncShared() throws(FileError) {
         let file = try current("sync")
         if lanner_disk_is_memory(file.number) != 0 { return }

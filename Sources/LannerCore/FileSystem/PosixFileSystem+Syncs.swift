@@ -15,9 +15,20 @@ extension PosixFileSystem {
         if lanner_disk_leads_to_memory(path) != 0 { return }
         try LanePool.shared.block { () throws(FileError) in
             try Self.directories.perform(PathKey(path)) { (_) throws(FileError) in
-                let directory = try Descriptor(opening: path, O_RDONLY | O_DIRECTORY, operation: "sync directory")
+                guard let directory = try Self.directory(path) else { return sync() }
                 try DeviceSyncs.share(directory, path) { () throws(FileError) in try Self.syncNow(directory, path) }
             }
+        }
+    }
+
+    /// Nil for one that may be entered and written, but not opened, as where everybody may put something and nobody look: there
+    /// is only to sync all there is.
+    private static func directory(_ path: String) throws(FileError) -> Descriptor? {
+        do throws(FileError) {
+            return try Descriptor(opening: path, O_RDONLY | O_DIRECTORY, operation: "sync directory")
+        } catch {
+            if error.code == EACCES, access(path, X_OK) == 0 { return nil }
+            throw error
         }
     }
 

@@ -189,18 +189,9 @@ extension PosixFileSystem {
     private func makeOneDirectory(_ path: String) throws(FileError) {
         do throws(FileError) {
             try systemCall("make directory", path) { mkdir(path, mode_t(0o777)) }
-            try syncNames(Self.parent(of: path))
+            try syncDirectory(Self.parent(of: path))
         } catch {
             guard error.code == EEXIST || error.code == EISDIR, Self.isDirectory(path) else { throw error }
-        }
-    }
-
-    /// Syncs a directory as far as one that may be entered but not read allows.
-    private func syncNames(_ path: String) throws(FileError) {
-        do throws(FileError) {
-            try syncDirectory(path)
-        } catch {
-            if error.fault != .notPermitted { throw error }
         }
     }
 

@@ -16,7 +16,12 @@ extension PartialFile {
             state.withLock { $0.file = file }
             if !isNew {
                 let size = try file.size()
-                state.withLock { $0.clip(to: size) }
+                // Before space is set aside, in which a hole is seen no more.
+                let holes = file.holes(in: state.withLock { $0.written.clipped(to: size) })
+                state.withLock { state in
+                    state.clip(to: size)
+                    state.lose(holes)
+                }
             }
             if let total {
                 state.withLock { $0.setTotal(total) }

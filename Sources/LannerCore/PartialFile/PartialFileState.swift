@@ -101,6 +101,15 @@ extension PartialFileState {
         if synced.isEmpty { isNameSynced = false }
     }
 
+    /// These are not there, whatever a record claims.
+    mutating func lose(_ holes: ByteRanges) {
+        for hole in holes.ranges {
+            written.remove(hole)
+            synced.remove(hole)
+        }
+        if synced.isEmpty { isNameSynced = false }
+    }
+
     /// Somebody has cut the file: what was behind the cut does not count, also when a sync that has begun before says so.
     mutating func wasCut(to size: Int64) {
         unreadable = min(unreadable, size)

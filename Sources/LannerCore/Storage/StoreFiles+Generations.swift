@@ -58,6 +58,7 @@ extension StoreFiles {
             defer { file.close() }
             try writeFrames(to: file)
             try file.sync()
+            try file.checkWhole()
         } catch {
             // The space may be what the commits need.
             try? disk.remove(path)

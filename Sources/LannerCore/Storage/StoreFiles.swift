@@ -145,6 +145,7 @@ extension StoreFiles {
     private mutating func sync(_ journal: Journal) throws(FileError) {
         do throws(FileError) {
             try journal.file.syncShared()
+            try journal.file.checkWhole()
         } catch {
             // The kernel may have dropped what it could not write, and say yes the next time: this file is done with.
             cut(journal)

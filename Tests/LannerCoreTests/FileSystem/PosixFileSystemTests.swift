@@ -1,6 +1,7 @@
 import Foundation
 import LannerCore
 import LannerMachine
+import LannerTesting
 import Testing
 
 @Suite struct PosixFileSystemTests {
@@ -105,6 +106,47 @@ import Testing
         try write("end", to: file, at: 1 << 20)
         try file.sync()
         #expect(fault { try file.checkWhole() } == (try isPlain(place("a")) ? .inputOutput : nil))
+    }
+
+    @Test func holesAreWhereNothingWasWritten() throws {
+        let (file, block) = (try disk.open(place("a"), .create), Int64(1 << 16))
+        for number in [0, 2, 3, 6] as [Int64] {
+            try write(String(repeating: "x", count: 1 << 16), to: file, at: number * block)
+        }
+        #expect(file.holes(in: [0..<block, 2 * block..<4 * block, 6 * block..<7 * block]) == [])
+        let isPlain = try isPlain(place("a"))
+        #expect(file.holes(in: [10..<3 * block]) == (isPlain ? [block..<2 * block] : []))
+        #expect(file.holes(in: [0..<9 * block]) == (isPlain ? [block..<2 * block, 4 * block..<6 * block] : []))
+    }
+
+    /// Everybody may put something there, and nobody look.
+    @Test func aDirectoryThatMayNotBeReadIsSyncedWithAllElse() throws {
+        try disk.makeDirectory(place("drop"))
+        try make("drop/file", "hello")
+        #expect(chmod(place("drop"), 0o333) == 0)
+        defer { chmod(place("drop"), 0o777) }
+        try disk.syncDirectory(place("drop"))
+        try disk.makeDirectory(place("drop/inner"))
+        #expect(fault { try disk.syncDirectory(place("nowhere")) } == .notFound)
+    }
+
+    /// What is missing may have been lost by the file system, or left out by whoever copied the file.
+    @Test func whatAPartialFileHasNoBytesForIsNotHeld() throws {
+        let (path, block) = (place("part"), Int64(1 << 16))
+        let old = try disk.open(path, .create)
+        try write("begin", to: old)
+        try write(String(repeating: "x", count: 1 << 16), to: old, at: 2 * block)
+        try old.sync()
+        let (lanes, events) = (ManualLanes(), Locked<[PartialFileEvent]>([]))
+        let file = PartialFile(
+            path: path, fileSystem: disk, lanes: PartialFile.Lanes(lanes), hasher: nil, claimed: [0..<3 * block],
+            durable: [0..<3 * block]
+        ) { event in events.withLock { $0.append(event) } }
+        file.open(total: 4 * block)
+        file.close(sync: true)
+        lanes.runAll()
+        let held: ByteRanges = try isPlain(path) ? [0..<Int64(getpagesize()), 2 * block..<3 * block] : [0..<3 * block]
+        #expect(events.withLock { $0 } == [.opened(held: held), .closed(written: held, synced: held)])
     }
 
     @Test(arguments: [0, 1, 16_383, 16_384, 20_000] as [Int64])
