@@ -40,6 +40,8 @@ final class CrashDisk: FileSystem {
         var pendingNames: [NameEdit] = []
         var locks: Set<String> = []
         var log: [String] = []
+        /// The names of files that have lost bytes, whatever their syncs say.
+        var hollow: Set<String> = []
         var fault: @Sendable (_ operation: String, _ count: Int) -> DiskFault? = { _, _ in nil }
     }
 
@@ -215,6 +217,12 @@ private final class Opened: OpenFile {
             // After a failed sync the kernel calls the bytes clean; they never get to the device.
             if fault == nil { file.durable = file.bytes }
             file.pending = []
+        }
+    }
+
+    func checkWhole() throws(FileError) {
+        if disk.state.withLock({ $0.hollow.contains(CrashDisk.last(path)) }) {
+            throw FileError(fault: .inputOutput, operation: "check", path: path)
         }
     }
 

@@ -52,6 +52,29 @@ import Testing
         }
     }
 
+    /// A file system may lose what it has no place for, and say that all is well.
+    @Test func whatAJournalLosesIsWrittenAnew() throws {
+        let (stepped, _) = try SteppedStore.opened()
+        #expect(stepped.commitNow([.put("a", "1")]) == nil)
+        stepped.disk.state.withLock { $0.hollow = ["journal-1"] }
+        #expect(stepped.commitNow([.put("b", "2")], .machine) == .disk(.inputOutput))
+        #expect(stepped.commitNow([.put("c", "3")], .machine) == nil)
+        #expect(try Self.reopened(stepped.disk.afterProcessDeath()).values.texts == ["a": "1", "c": "3"])
+    }
+
+    @Test func aSnapshotThatLosesSomethingTakesNoPlace() throws {
+        let (stepped, _) = try SteppedStore.opened()
+        #expect(stepped.commitNow([.put("a", "1")]) == nil)
+        stepped.disk.fail { operation, _ in operation == "sync journal-1" ? .inputOutput : nil }
+        #expect(stepped.commitNow([.put("b", "2")], .machine) == .disk(.inputOutput))
+        stepped.disk.state.withLock { $0.hollow = ["snapshot-2.new"] }
+        #expect(stepped.commitNow([.put("c", "3")], .machine) == .disk(.inputOutput))
+        #expect(stepped.disk.files["snapshot-1"] != nil && stepped.disk.files["snapshot-2"] == nil)
+        stepped.disk.state.withLock { $0.hollow = [] }
+        #expect(stepped.commitNow([.put("d", "4")], .machine) == nil)
+        #expect(try Self.reopened(stepped.disk.afterProcessDeath()).values.texts == ["a": "1", "d": "4"])
+    }
+
     @Test func closingPaysTheDebtOfAFailedSync() throws {
         let (stepped, _) = try SteppedStore.opened()
         #expect(stepped.commitNow([.put("a", "1")]) == nil)
