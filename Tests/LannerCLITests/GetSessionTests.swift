@@ -104,7 +104,7 @@ import Testing
         let manager = SessionManager(
             "lanner", transport: transport ?? DefaultTransport.make(), store: store,
             logger: ConsoleLogger(identifier: "lanner", option: .none), cache: state.cache(filesIn: plan.directory))
-        return GetSession(plan: plan, headers: [:], manager: manager, reporter: record, interruption: interruption)
+        return GetSession(plan: plan, headers: nil, manager: manager, reporter: record, interruption: interruption)
     }
 }
 

@@ -5,8 +5,8 @@ final class Follower {
     let index: Int
     let item: GetPlan.Item
     let task: DownloadTask
-    /// Bytes that were there before the start.
-    let held: Int64
+    /// Bytes that were there before the start, and still were when it began.
+    private var held: Int64
     let reporter: any Reporter
     private var throttle: Throttle
     private var hasBegun = false
@@ -43,7 +43,10 @@ final class Follower {
                 reported = completed
                 report(.progress)
             }
-        case .restarted(let reason): report(.restarted(reason))
+        case .restarted(let reason):
+            // What it held before it was started is gone.
+            if !hasBegun { (held, reported) = (0, 0) }
+            report(.restarted(reason))
         case .retrying(let error, let delay): report(.retrying(Trouble(error), after: delay))
         case .response: break
         }

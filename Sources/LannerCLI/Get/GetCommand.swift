@@ -90,8 +90,11 @@ struct GetCommand {
         return configuration
     }
 
-    private var headers: [String: String] {
-        Dictionary(options.headers.fields.map { ($0.name, $0.value) }, uniquingKeysWith: { first, _ in first })
+    /// Nil for those of an earlier call.
+    private var headers: [String: String]? {
+        let fields = options.headers.fields
+        if fields.isEmpty { return nil }
+        return Dictionary(fields.map { ($0.name, $0.value) }, uniquingKeysWith: { first, _ in first })
     }
 
     private func reporter(_ interruption: Interruption) -> any Reporter {

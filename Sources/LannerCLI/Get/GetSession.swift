@@ -4,7 +4,7 @@ import Lanner
 /// The downloads of one call, from the first look at what is there to the last record.
 struct GetSession: Sendable {
     var plan: GetPlan
-    var headers: [String: String]
+    var headers: [String: String]?
     var priority: DownloadPriority?
     var manager: SessionManager
     var reporter: any Reporter

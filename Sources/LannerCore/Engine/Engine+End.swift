@@ -117,8 +117,13 @@ extension Engine {
         for observer in state.withLock({ $0.observers.end() }) { observer.end() }
         handlers.forEach { $0() }
         call(state.withLock { $0.delivery.takeHandler() })
-        // A handler may be the last to hold the manager, whose end waits for this latch.
-        withExtendedLifetime(handlers) {
+        // Nothing comes to them any more, and they may hold the manager or a task.
+        let callbacks = (
+            tasks: jobs.map { $0.task.state.withLock { $0.takeCallbacks() } },
+            manager: state.withLock { $0.manager }?.state.withLock { $0.takeCallbacks() }
+        )
+        // One of these may be the last to hold the manager, whose end waits for this latch.
+        withExtendedLifetime((handlers, callbacks)) {
             state.withLock { state in
                 state.ending?.engine = nil
                 return state.ending?.latch

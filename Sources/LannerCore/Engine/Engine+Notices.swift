@@ -86,6 +86,8 @@ extension Engine {
         if after.status.isAtRest { tellEnd(task, after.status) }
         postStatus(of: task, after.status, isDiskFull: phase.isDiskFull)
         count(task, before, after)
+        // Nothing can happen to it any more, and its closures may hold it.
+        if after.status.isGone { _ = task.state.withLock { $0.takeCallbacks() } }
     }
 
     private func tellEnd(_ task: DownloadTask, _ status: Status) {

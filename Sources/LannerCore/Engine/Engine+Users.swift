@@ -380,7 +380,7 @@ extension JobState {
 
     /// Header fields count at once, unless there is a new URL: then they go there only.
     fileprivate mutating func update(_ request: CheckedRequest, insteadOf old: URL) {
-        let fields = request.fields.fields.isEmpty ? nil : request.fields
+        let fields = request.hasFields ? request.fields : nil
         let asked = asked
         if old == request.url {
             let fields = fields ?? asked.fields

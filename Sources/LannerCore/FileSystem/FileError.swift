@@ -68,7 +68,7 @@ extension DiskFault {
         case .tooLarge: "too large for the file system"
         case .tooManyFiles: "too many open files"
         case .locked: "in use"
-        case .other: "failed"
+        case .other: "it is not as it was left; something else may have changed it"
         }
     }
 }

@@ -86,6 +86,8 @@ struct CheckedRequest {
     var url: URL
     var host: HostID
     var fields: HeaderFields
+    /// Whether a task that is there takes the fields over, be there none.
+    var hasFields: Bool
     var fileName: String?
     var checksum: Checksum.Digest?
     var pieces: Checksum.Pieces?
@@ -103,7 +105,7 @@ struct CheckedRequest {
     init(_ request: DownloadRequest, _ cache: Cache, starts: Bool) throws {
         // As it is remembered: one that is relative to another would not be known again.
         url = try request.url.asURL().absoluteURL
-        fields = HeaderFields(of: request.headers ?? [:])
+        (fields, hasFields) = (HeaderFields(of: request.headers ?? [:]), request.headers != nil)
         fileName = request.fileName
         (checksum, pieces) = (request.checksum, request.pieces)
         mirrors = try request.mirrors?.prefix(Mirrors.most).map { try $0.asURL().absoluteURL }

@@ -41,7 +41,7 @@ extension DownloadTask {
             // The old one is given out of the lock; see `Locked.replace`.
             let (isDueNow, _) = state.withLock { state -> (Bool, Callback<DownloadTask>?) in
                 let old = state.callbacks[keyPath: kind]
-                state.callbacks[keyPath: kind] = callback
+                if !state.status.isGone { state.callbacks[keyPath: kind] = callback }
                 let isReplaced = state.callbacks.completion != nil && kind != \.completion
                 return (isDue(state.status) && !isReplaced, old)
             }

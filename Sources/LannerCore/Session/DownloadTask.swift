@@ -219,6 +219,12 @@ struct TaskState {
         set { ownCallbacks = newValue }
     }
 
+    /// The closures, which are let go of outside the lock: they may hold anything.
+    mutating func takeCallbacks() -> Callbacks<DownloadTask>? {
+        defer { ownCallbacks = nil }
+        return ownCallbacks
+    }
+
     var timeRemaining: Int64 {
         guard let total, speed.value > 0 else { return 0 }
         return max(0, total - completed) / speed.value

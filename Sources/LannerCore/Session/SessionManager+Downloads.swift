@@ -13,7 +13,8 @@ extension SessionManager {
     /// - Parameters:
     ///   - url: What to download, http or https. It is what the task is known by.
     ///   - headers: Header fields for the server the URL names. Those but `Accept`, `Accept-Language` and `User-Agent`
-    ///     are not sent to any other.
+    ///     are not sent to any other. A task that is there keeps its own when nil; none, as an empty dictionary, are taken
+    ///     over as well.
     ///   - fileName: The name of the finished file; one by ``SessionConfiguration/fileNaming`` when nil.
     ///   - checksum: What the file has to be; a file with another digest is a failure.
     ///   - onMainQueue: Whether `handler` is called on the main queue, else on ``operationQueue``.

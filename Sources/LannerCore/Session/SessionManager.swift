@@ -174,6 +174,12 @@ struct ManagerState {
         self.configuration = configuration
     }
 
+    /// The closures, which are let go of outside the lock: they may hold anything.
+    mutating func takeCallbacks() -> [Any] {
+        defer { (callbacks, taskCompletion, networkActivityHandler) = (Callbacks(), nil, nil) }
+        return [callbacks, taskCompletion as Any, networkActivityHandler as Any]
+    }
+
     private enum Turn {
         case free
         case taken

@@ -29,7 +29,8 @@ extension Download {
         switch verdict {
         case .whole(let version):
             tellHead(head, &context)
-            acceptWhole(exchange, version, restarted: forgetOtherVersion(than: version, exchange), &context)
+            let reason = seeksAnother ? .contentChanged : forgetOtherVersion(than: version, exchange)
+            acceptWhole(exchange, version, restarted: reason, &context)
         case .resumed(let version, let joint):
             tellHead(head, &context)
             carried.join(at: joint)

@@ -8,18 +8,21 @@ extension Download {
         if source == mirrors.ofVersion { return true }
         if carried.data != nil { return false }
         guard !written.isEmpty, let gap = nextGap else { return true }
-        return ask(for: gap, settings.delivery, at: source) != nil
+        // Where nobody goes on with what is held, nothing is lost.
+        return isPlain || ask(for: gap, settings.delivery, at: source) != nil
+            || ask(for: gap, settings.delivery, at: mirrors.ofVersion) == nil
     }
 
     /// Settles where an attempt begins: where the last one did, as long as that can be asked.
     mutating func chooseSource(_ settings: Settings) {
-        if !mayAsk(mirrors.main, settings) { mirrors.begin(at: mirrors.ofVersion) }
+        if !seeksAnother, !mayAsk(mirrors.main, settings) { mirrors.begin(at: mirrors.ofVersion) }
     }
 
     /// Others were given in the place of the mirrors there were. Bytes that one of those began come from another URL.
     mutating func renewMirrors(_ context: inout Context) {
         guard let count = renewedMirrors else { return }
         isOfOtherURL = isOfOtherURL || isOfMirror
+        seeksAnother = false
         mirrors = Mirrors(count: count)
         renewedMirrors = nil
         perform(.remirror, &context)
@@ -52,13 +55,30 @@ extension Download {
     }
 
     /// Begins anew at another place when the present one is of no use any more, and the download would fail: where another version
-    /// is, or where the one in hand cannot be asked for. Not often: each time a place is dropped. False when there is none. What
-    /// may pass costs no bytes.
+    /// is, or where the one in hand cannot be asked for. Not often: each time a place is dropped. False when there is none.
     mutating func beginAnew(
         after failure: DownloadFailure, over: ExchangeNumber?, _ context: inout Context
     ) -> Bool {
-        guard failure.reason.isOfPlace, !failure.reason.isWorthRetrying else { return false }
-        return giveUpPlace(after: failure, over: over, &context)
+        guard failure.reason.isOfPlace else { return false }
+        return failure.reason.isWorthRetrying
+            ? seekAnother(after: failure, over: over, &context) : giveUpPlace(after: failure, over: over, &context)
+    }
+
+    /// What may pass costs no bytes: each other place is asked once for its file, whatever version that is, and what is held
+    /// given up when it comes.
+    private mutating func seekAnother(
+        after failure: DownloadFailure, over: ExchangeNumber?, _ context: inout Context
+    ) -> Bool {
+        let (others, main) = (mirrors.others, mirrors.main)
+        guard mayGoElsewhere(context.settings), completed > 0,
+            let next = (mirrors.usable + others).first(where: { $0 != main })
+        else { return false }
+        mirrors.beginAnew(at: next)
+        let isAlike = !others.contains(next) && nextGap.flatMap { ask(for: $0, context.settings.delivery, at: next) } != nil
+        seeksAnother = !isAlike
+        tell(.retrying(failure, at: context.now), &context)
+        close(for: .restart, [], over: over, &context)
+        return true
     }
 
     /// The same, whatever the failure was.

@@ -47,6 +47,7 @@ extension Download {
     private mutating func forgive() {
         forgetFailures()
         highMark = completed
+        seeksAnother = false
         mirrors = Mirrors(count: mirrors.count, ofVersion: mirrors.ofVersion)
     }
 

@@ -1,8 +1,9 @@
 /// When a download that failed is tried again.
 ///
-/// Failures count in a row: the count starts again at 0 as soon as more bytes are held than ever before; those of a
-/// piece that was wrong never were. The n-th retry waits `baseDelay` × 2ⁿ⁻¹, at most `maximumDelay`; the later half of
-/// that is random, so that many clients which failed at once do not come back at once. Values that make no sense
+/// Failures count in a row: the count starts again at 0 as soon as more bytes are held than ever before. Those of a
+/// piece that was wrong never were, nor those that were given up to begin anew; but who begins anew again and again and
+/// comes no farther gains nothing by that. The n-th retry waits `baseDelay` × 2ⁿ⁻¹, at most `maximumDelay`; the later
+/// half of that is random, so that many clients which failed at once do not come back at once. Values that make no sense
 /// (negative, or the base above the maximum) are moved to the nearest that do.
 public struct RetryPolicy: Sendable, Hashable {
     /// How many retries may follow each other without more bytes than ever before; nil for any number, 0 for none.

@@ -184,9 +184,9 @@ struct Watch {
         }
     }
 
-    /// What the manager says of all tasks is the sum of what they say.
+    /// What the manager says of all tasks is the sum of what those say that know their sizes.
     func compareTotals(of manager: SessionManager) {
-        let tasks = manager.tasks
+        let tasks = manager.tasks.filter { $0.totalBytes != nil }
         let completed = tasks.reduce(0) { $0 + $1.completedBytes }
         let total = tasks.reduce(0) { $0 + ($1.totalBytes ?? 0) }
         let progress = manager.progress

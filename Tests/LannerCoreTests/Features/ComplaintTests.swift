@@ -126,6 +126,37 @@ import Testing
         #expect(group.progress.fractionCompleted == 0.25 && group.progress.completedBytes == 225_000)
     }
 
+    @Test("closures hold nobody any more once nothing comes to them", arguments: [true, false])
+    func closuresAreLetGoOf(byRemoval: Bool) throws {
+        weak var task: DownloadTask?
+        weak var manager: SessionManager?
+        do {
+            let bench = TestBench.serving([1, 2, 3])
+            let (running, all) = (try bench.download(), bench.manager)
+            (task, manager) = (running, all)
+            running.completion { [running] _ in _ = (running, all) }
+            all.completion { [all] _ in _ = (all, running) }
+            bench.runToRest()
+            if byRemoval { all.remove(running) }
+            bench.settle()
+            running.failure { [running] _ in _ = running }
+            bench.settle()
+            all.invalidate()
+        }
+        #expect(task == nil && manager == nil)
+    }
+
+    @Test("a header field can be taken back") func noFieldsAreFields() throws {
+        let bench = TestBench.serving([1, 2, 3])
+        bench.transport.script(place, .failure(.connectionLost), .failure(.connectionLost))
+        for headers in [["Authorization": "secret"], nil, [:]] {
+            bench.manager.download(address, headers: headers)
+            bench.settle()
+        }
+        bench.runToRest()
+        #expect(bench.transport.requests.map { $0.fields["Authorization"] } == ["secret", "secret", nil])
+    }
+
     @Test("a verdict over an old file does not outlive it") func anOldVerdictIsVoid() throws {
         let bytes: [UInt8] = [1, 2, 3]
         let bench = TestBench.serving(bytes)

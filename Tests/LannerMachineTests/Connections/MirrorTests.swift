@@ -168,6 +168,54 @@ import Testing
 
     // MARK: Instead of the URL
 
+    /// A download that holds half of what only its own URL can go on with, where nobody answers any more: the attempt that asks
+    /// the mirror for its own file.
+    private func seeking() -> (bench: Bench, asks: [Ask]) {
+        let settings = Settings().with { $0.retry.maximumRetries = 1 }
+        var bench = Bench.opening(settings, mirrors: 1, saved: .holding(0..<500, tag: "W/\"a\""))
+        for number in 1...Attempt(2) {
+            #expect(bench.opened(number, 0..<500).asks.map(\.source) == [0])
+            #expect(bench.feed(.exchange(bench.id, ExchangeNumber(number), .failed(lost))).restarts == [])
+            bench.closed(number, 0..<500)
+            bench.pass(.seconds(100))
+        }
+        let asks = bench.opened(3, 0..<500).asks
+        return (bench, asks)
+    }
+
+    @Test func whereTheURLDoesNotComeBackAMirrorsOwnFileIsTaken() {
+        var (bench, asks) = seeking()
+        #expect(asks == [.whole.at(1)])
+        let actions = bench.feed(.exchange(bench.id, 3, .head(.file(900, tag: "\"b\""))))
+        #expect(actions.restarts == [.contentChanged])
+        bench.feed(.file(bench.id, 4, .wrote(0..<900)))
+        #expect(
+            bench.feed(.exchange(bench.id, 3, .ended(received: 900))).contains(.file(bench.id, 4, .verify(total: 900))))
+    }
+
+    @Test(arguments: [
+        ExchangeEvent.failed(DownloadFailure(.transport(.cannotConnect), "")), .head(ResponseHead(status: 503)),
+        .head(ResponseHead(status: 404)),
+    ])
+    func whatIsHeldStaysWhereNoMirrorAnswersEither(event: ExchangeEvent) {
+        var (bench, _) = seeking()
+        #expect(bench.feed(.exchange(bench.id, 3, event)).restarts == [])
+        let last = bench.closed(3, 0..<500)
+        #expect(last.restarts == [] && last.records.last?.written == ByteRanges([0..<500]))
+        if case .failed = bench.phase {} else { Issue.record("It goes on.") }
+        // Once more, from the beginning.
+        bench.verb(.start)
+        #expect(bench.opened(4, 0..<500).asks.map(\.source) == [0])
+    }
+
+    @Test func whereNothingCanBeGoneOnWithAMirrorIsAskedAtOnce() {
+        var bench = Bench.transferring(mirrors: 1, head: .file(tag: nil))
+        bench.feed(.file(bench.id, 1, .wrote(0..<500)))
+        bench.feed(.exchange(bench.id, 1, .failed(lost)))
+        #expect(bench.closed(1, 0..<500).restarts == [.cannotResume])
+        #expect(bench.opened(2).asks == [.whole.at(1)])
+    }
+
     @Test(arguments: [
         ExchangeEvent.failed(DownloadFailure(.transport(.cannotConnect), "")), .head(ResponseHead(status: 404)),
         .head(ResponseHead(status: 503)), .head(ResponseHead(status: 206)),
@@ -307,26 +355,28 @@ import Testing
         bench.feed(.exchange(bench.id, 2, .head(.file(tag: "\"b\""))))
         #expect(bench.reopened(3, 0..<400).map(\.source) == [0])
         #expect(bench.feed(.exchange(bench.id, 3, .failed(lost))).restarts == [])
-        bench.closed(3, 0..<400)
+        // Before it fails: if it answers, its version is taken.
+        #expect(bench.reopened(4, 0..<400) == [.whole.at(1)])
+        #expect(bench.feed(.exchange(bench.id, 4, .failed(lost))).restarts == [])
+        bench.closed(4, 0..<400)
         #expect(bench.phase == .failed(lost))
         #expect(bench.machine[bench.id]?.saved.written == ByteRanges([0..<400]))
     }
 
     /// A weak tag says nothing at another place.
-    @Test func whatCannotBeAskedForElsewhereIsGivenUpOnlyWhenItsPlaceIsGone() {
+    @Test func whatCannotBeAskedForElsewhereIsGivenUpAtOnceWhenItsPlaceIsGone() {
         let settings = Settings().with { $0.retry = .never }
-        for isGone in [false, true] {
-            var bench = Bench.transferring(settings, mirrors: 1, head: .file(tag: "W/\"a\""))
-            bench.feed(.file(bench.id, 1, .wrote(0..<400)))
-            bench.feed(.exchange(bench.id, 1, .failed(lost)))
-            bench.closed(1, 0..<400)
-            #expect(bench.phase == .failed(lost))
-            bench.verb(.start)
-            bench.opened(2, 0..<400)
-            let failure = isGone ? ExchangeEvent.head(ResponseHead(status: 410)) : .failed(lost)
-            #expect(bench.feed(.exchange(bench.id, 2, failure)).restarts == (isGone ? [.cannotResume] : []))
-            if isGone { #expect(bench.opened(3).asks == [.whole.at(1)]) }
-        }
+        var bench = Bench.transferring(settings, mirrors: 1, head: .file(tag: "W/\"a\""))
+        bench.feed(.file(bench.id, 1, .wrote(0..<400)))
+        bench.feed(.exchange(bench.id, 1, .failed(lost)))
+        #expect(bench.reopened(2, 0..<400) == [.whole.at(1)])
+        #expect(bench.feed(.exchange(bench.id, 2, .failed(lost))).restarts == [])
+        bench.closed(2, 0..<400)
+        #expect(bench.phase == .failed(lost))
+        bench.verb(.start)
+        #expect(bench.opened(3, 0..<400).asks.map(\.source) == [0])
+        #expect(bench.feed(.exchange(bench.id, 3, .head(ResponseHead(status: 410)))).restarts == [.cannotResume])
+        #expect(bench.opened(4).asks == [.whole.at(1)])
     }
 
     @Test func aMirrorOfWrongBytesIsLeftForAnother() {
