@@ -48,9 +48,11 @@ import FoundationNetworking
 
     /// What resume data lead to may be gone, and URLSession says no more than that a file could not be opened.
     @Test(arguments: [
-        (true, false, TransportFault.other), (true, true, .diskFull), (false, false, .diskFull), (false, true, .diskFull),
+        (true, false, TransportFault.other), (true, true, .diskFull), (false, false, .diskFull),
+        (false, true, .diskFull),
     ])
-    func aFileThatCannotBeGoneOnWithIsNoFullDisk(isResumed: Bool, isAnswered: Bool, fault: TransportFault) async throws {
+    func aFileThatCannotBeGoneOnWithIsNoFullDisk(isResumed: Bool, isAnswered: Bool, fault: TransportFault) async throws
+    {
         let control = SessionControl(relay: SessionRelay(), connectionsPerHost: 1)
         let recorder = Recorder()
         let exchange = DownloadExchange(

@@ -74,8 +74,8 @@ extension Download {
             let next = (mirrors.usable + others).first(where: { $0 != main })
         else { return false }
         mirrors.beginAnew(at: next)
-        let isAlike = !others.contains(next) && nextGap.flatMap { ask(for: $0, context.settings.delivery, at: next) } != nil
-        seeksAnother = !isAlike
+        let continued = nextGap.flatMap { ask(for: $0, context.settings.delivery, at: next) }
+        seeksAnother = others.contains(next) || continued == nil
         tell(.retrying(failure, at: context.now), &context)
         close(for: .restart, [], over: over, &context)
         return true

@@ -112,7 +112,8 @@ import Testing
         #expect(task.status == .succeeded && task.progress.fractionCompleted == 1)
     }
 
-    @Test("an unknown length is no part of what the others have left") func anUnknownLengthCompletesNobodyElse() throws {
+    @Test("an unknown length is no part of what the others have left")
+    func anUnknownLengthCompletesNobodyElse() throws {
         let bench = TestBench()
         bench.transport.serve(.init(Sample.bytes(300_000), framing: .chunked), at: place)
         bench.transport.serve(.init(Sample.bytes(100_000)), at: "/b")
