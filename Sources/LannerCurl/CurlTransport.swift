@@ -10,14 +10,14 @@ import LannerCore
 /// - Each transport has one thread, which does all that libcurl does, and connections of its own, which are kept for
 ///   the next exchanges. HTTP/2 is used over TLS where the server offers it; later exchanges with a host then share the
 ///   connection that is there. Not with a libcurl whose HTTP/2 loses bytes or stands still when it is paused: before 7.76,
-///   7.84, 8.3, 8.10 to 8.13, 8.16.
+///   7.84, 8.3, 8.10 to 8.13.
 /// - Events are delivered on threads of Dispatch. A receiver that blocks holds up its own exchange only: when 2 MiB wait
 ///   for it, its transfer is paused. `pause()` does the same. A cancellation is reported at once, in the place of what
 ///   still waits.
 /// - A head is reported with the first byte of its body, or at the end. Lines that go on in the next one are joined,
 ///   those whose name is none are left out, and what is not UTF-8 is read as Latin-1. Trailers are left out.
 /// - `TransportRequest.timeout` is for the connection, TLS included, and for the silence after that: it is over when
-///   less than a byte a second has come for so long. Whole seconds, from one to a day. With libcurl before 7.75, which
+///   less than a byte a second has come for so long and a second more. Whole seconds, from one to a day. With libcurl before 7.75, which
 ///   does not leave out pauses, it is for the connection alone, and silence is left to the manager.
 /// - Host names are looked up on threads of libcurl's. With libcurl before 7.87, or one built without threads, the
 ///   cancellation of an exchange whose name is being looked up holds the others up until the resolver has answered.
@@ -31,7 +31,7 @@ public final class CurlTransport: Transport {
 
     /// Makes a transport. Nothing is opened before the first exchange.
     ///
-    /// - Throws: ``CurlUnavailable`` when libcurl is not there or too old, with what to install.
+    /// - Throws: ``CurlUnavailable`` when libcurl is not there, too old or a faulty one, with what to install.
     public init(configuration: Options = Options()) throws(CurlUnavailable) {
         try Library.require()
         loop = Loop(configuration)

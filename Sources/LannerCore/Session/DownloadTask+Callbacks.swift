@@ -5,7 +5,12 @@ extension DownloadTask {
     /// Replaces an earlier closure of this kind. - Returns: The task.
     @discardableResult
     public func progress(onMainQueue: Bool = true, handler: @escaping Handler) -> Self {
-        state.replace(\.callbacks.progress, by: Callback(onMainQueue: onMainQueue, handler: handler))
+        let callback = Callback(onMainQueue: onMainQueue, handler: handler)
+        // The old one is given out of the lock; see `Locked.replace`.
+        _ = state.withLock { state -> Callback<DownloadTask>? in
+            defer { if !state.status.isGone { state.callbacks.progress = callback } }
+            return state.callbacks.progress
+        }
         return self
     }
 

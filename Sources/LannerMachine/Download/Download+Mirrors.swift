@@ -9,8 +9,14 @@ extension Download {
         if carried.data != nil { return false }
         guard !written.isEmpty, let gap = nextGap else { return true }
         // Where nobody goes on with what is held, nothing is lost.
-        return isPlain || ask(for: gap, settings.delivery, at: source) != nil
+        return isPlain || mayGoOn(at: source, settings)
             || ask(for: gap, settings.delivery, at: mirrors.ofVersion) == nil
+    }
+
+    /// Whether a place can be asked for the rest of what is held.
+    private func mayGoOn(at source: Source, _ settings: Settings) -> Bool {
+        guard carried.data == nil, let gap = nextGap else { return false }
+        return ask(for: gap, settings.delivery, at: source) != nil
     }
 
     /// Settles where an attempt begins: where the last one did, as long as that can be asked.
@@ -74,8 +80,9 @@ extension Download {
             let next = (mirrors.usable + others).first(where: { $0 != main })
         else { return false }
         mirrors.beginAnew(at: next)
-        let continued = nextGap.flatMap { ask(for: $0, context.settings.delivery, at: next) }
-        seeksAnother = others.contains(next) || continued == nil
+        // What counts where the others come to nothing.
+        mirrors.fail(main, failure)
+        seeksAnother = others.contains(next) || !mayGoOn(at: next, context.settings)
         tell(.retrying(failure, at: context.now), &context)
         close(for: .restart, [], over: over, &context)
         return true
@@ -143,8 +150,12 @@ extension Download {
 
     private mutating func beginElsewhere(_ settings: Settings) -> Bool {
         guard let next = mirrors.usable.first(where: { mayAsk($0, settings) }) else { return false }
-        // As after a wrong file.
-        if next != mirrors.main { isPlain = false }
+        if next != mirrors.main {
+            // A server without ranges would have sent all of it again: this one may as well, if it answers.
+            if isPlain, completed > 0, !mayGoOn(at: next, settings) { seeksAnother = true }
+            // As after a wrong file.
+            isPlain = false
+        }
         mirrors.begin(at: next)
         return true
     }

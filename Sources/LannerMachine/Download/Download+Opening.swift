@@ -83,9 +83,9 @@ extension Download {
         let isLoss = completed > 0
         if isLoss { tell(.restarted(reason), &context) }
         // What comes in their place is a gain: else failures would add up all through it. But not again and again.
-        if written.count > ladder.mark { highMark = 0 }
+        if completed > ladder.mark { highMark = 0 }
         ladder.startedOver(
-            losing: written.count, askedOn: version?.rung(from: ladder.top, hasDigest: hasDigest) ?? .none)
+            losing: completed, askedOn: version?.rung(from: ladder.top, hasDigest: hasDigest) ?? .none)
         leaveFile()
         written = ByteRanges()
         synced = ByteRanges()
@@ -146,6 +146,8 @@ extension Download {
         guard held != written else { return }
         written = held
         synced = held.intersection(synced)
+        // What comes in their place is a gain, as that of wrong pieces is.
+        highMark = min(highMark, written.count)
         tell(.restarted(.bytesLost), &context)
         tell(.progress(completed: completed, total: total), &context)
         // Before other bytes come to where the record still claims some.

@@ -244,7 +244,8 @@ extension Download {
         }
         // While much waits to be written the server is not heard, and cannot be called slow.
         if context.now - transfer.speedMark.time >= context.settings.watchdog.speedWindow || isHeldUp(transfer) {
-            transfer.speedMark = (context.now, transfer.arrived)
+            // It may lie ahead, where a limit on bandwidth keeps bytes away until then.
+            transfer.speedMark = (max(transfer.speedMark.time, context.now), transfer.arrived)
         }
         state = .transferring(transfer)
         adapt(&context)

@@ -30,7 +30,7 @@ extension Download {
         case .pausing(var pausing):
             switch pausing.intent {
             case .suspend, .wait, .fail:
-                failures = 0
+                if case .wait = pausing.intent { failures = 0 } else { forgive() }
                 pausing.intent = isShelved ? .wait(.shelved) : .restart
                 go(to: .pausing(pausing), &context)
             case .restart, .cancel, .remove: break

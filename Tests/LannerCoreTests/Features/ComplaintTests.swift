@@ -141,6 +141,7 @@ import Testing
             if byRemoval { all.remove(running) }
             bench.settle()
             running.failure { [running] _ in _ = running }
+            running.progress { [running] _ in _ = running }
             bench.settle()
             all.invalidate()
         }

@@ -208,6 +208,37 @@ import Testing
         #expect(bench.opened(4, 0..<500).asks.map(\.source) == [0])
     }
 
+    /// One after the other, though one of them says that it has nothing.
+    @Test func eachMirrorIsSoughtWhileWhatIsHeldStays() {
+        let settings = Settings().with { $0.retry = .never }
+        var bench = Bench.opening(settings, mirrors: 2, saved: .holding(0..<500, tag: "W/\"a\""))
+        #expect(bench.opened(1, 0..<500).asks.map(\.source) == [0])
+        bench.feed(.exchange(bench.id, 1, .failed(lost)))
+        #expect(bench.reopened(2, 0..<500) == [.whole.at(1)])
+        #expect(bench.feed(.exchange(bench.id, 2, .head(ResponseHead(status: 404)))).restarts == [])
+        #expect(bench.reopened(3, 0..<500) == [.whole.at(2)])
+        #expect(bench.feed(.exchange(bench.id, 3, .head(ResponseHead(status: 410)))).restarts == [])
+        #expect(bench.closed(3, 0..<500).restarts == [])
+        // What passes is what counts.
+        #expect(bench.phase == .failed(lost))
+        #expect(bench.machine[bench.id]?.saved.written == ByteRanges([0..<500]))
+    }
+
+    /// Resume data go where they lead; no mirror goes on with them.
+    @Test func resumeDataStayUntilAMirrorAnswers() {
+        let settings = Settings().with { ($0.retry, $0.takesResumeData) = (.never, true) }
+        var saved = Saved.holding(tag: "\"a\"")
+        saved.resumeData = ResumeData([1], held: 500)
+        var bench = Bench.opening(settings, mirrors: 1, saved: saved)
+        #expect(bench.opened(1).asks.map(\.resumeData) == [[1]])
+        bench.feed(.exchange(bench.id, 1, .failed(lost)))
+        #expect(bench.reopened(2) == [.whole.at(1)])
+        #expect(bench.feed(.exchange(bench.id, 2, .failed(lost))).restarts == [])
+        bench.closed(2)
+        #expect(bench.phase == .failed(lost))
+        #expect(bench.machine[bench.id]?.saved.resumeData == saved.resumeData)
+    }
+
     @Test func whereNothingCanBeGoneOnWithAMirrorIsAskedAtOnce() {
         var bench = Bench.transferring(mirrors: 1, head: .file(tag: nil))
         bench.feed(.file(bench.id, 1, .wrote(0..<500)))
