@@ -161,6 +161,7 @@ int lanner_disk_check(int file) {
 int lanner_disk_hole(int file, int64_t from, int64_t *begin, int64_t *end) {
 #ifdef __linux__
     struct stat status;
+    // Others may make holes of zeros.
     if (!lanner_disk_is_plain(file) || fstat(file, &status) != 0) return 0;
     *begin = lseek(file, from, SEEK_HOLE);
     if (*begin < 0 || *begin >= status.st_size) return 0;
@@ -174,14 +175,6 @@ int lanner_disk_hole(int file, int64_t from, int64_t *begin, int64_t *end) {
 }
 
 int lanner_disk_is_whole(int file) {
-#ifdef __linux__
-    struct stat status;
-    // Others may make holes of zeros.
-    if (!lanner_disk_is_plain(file) || fstat(file, &status) != 0 || status.st_size == 0) return 1;
-    off_t hole = lseek(file, 0, SEEK_HOLE);
-    return hole < 0 || hole >= status.st_size;
-#else
-    (void)file;
-    return 1;
-#endif
+    int64_t begin, end;
+    return !lanner_disk_hole(file, 0, &begin, &end);
 }

@@ -17,8 +17,8 @@ import LannerCore
 /// - A head is reported with the first byte of its body, or at the end. Lines that go on in the next one are joined,
 ///   those whose name is none are left out, and what is not UTF-8 is read as Latin-1. Trailers are left out.
 /// - `TransportRequest.timeout` is for the connection, TLS included, and for the silence after that: it is over when
-///   less than a byte a second has come for so long and a second more. Whole seconds, from one to a day. With libcurl before 7.75, which
-///   does not leave out pauses, it is for the connection alone, and silence is left to the manager.
+///   less than a byte a second has come for so long and a second more. Whole seconds, from one to a day. With libcurl
+///   before 7.75, which does not leave out pauses, it is for the connection alone, and silence is left to the manager.
 /// - Host names are looked up on threads of libcurl's. With libcurl before 7.87, or one built without threads, the
 ///   cancellation of an exchange whose name is being looked up holds the others up until the resolver has answered.
 /// - TLS is that of libcurl, with the system's authorities unless the options say otherwise.

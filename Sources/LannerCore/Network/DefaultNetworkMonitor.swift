@@ -13,10 +13,11 @@ package enum DefaultNetworkMonitor {
 
 /// A ``NetworkMonitor`` that tells nothing: every network counts as available.
 ///
-/// The default where the system has no monitor of its own, as on Linux, or none for every app, as on watches. On Linux the kernel's routes are all that could be
-/// asked, and they do not tell: a container may have nothing but its loopback device and reach servers over it, or over a
-/// proxy; another may have a route and reach nobody. So a download over a network that is gone fails there and is tried
-/// again by the ``SessionConfiguration/retryPolicy``; give it enough retries, or a monitor of your own.
+/// The default where the system has no monitor of its own, as on Linux, or none for every app, as on watches. On Linux the
+/// kernel's routes are all that could be asked, and they do not tell: a container may have nothing but its loopback device
+/// and reach servers over it, or over a proxy; another may have a route and reach nobody. So a download over a network that
+/// is gone fails there and is tried again by the ``SessionConfiguration/retryPolicy``; give it enough retries, or a monitor
+/// of your own.
 ///
 /// Also for programs that would rather fail than wait, and for those that download from the machine they run on.
 public struct UnwatchedNetwork: NetworkMonitor {

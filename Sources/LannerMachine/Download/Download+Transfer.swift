@@ -228,8 +228,9 @@ extension Download {
             return exchangeOver(failure, at: transfer.onlySource, &context)
         }
         var transfer = transfer
-        // The server is not heard while much waits to be written.
-        if isHeldUp(transfer) { transfer.heldUntil = max(transfer.heldUntil, context.now) }
+        // While much waits to be written the server is not heard, and can be called neither silent nor slow.
+        let isHeldUp = isHeldUp(transfer)
+        if isHeldUp { transfer.heldUntil = max(transfer.heldUntil, context.now) }
         perform(.flush, &context)
         tell(.progress(completed: completed, total: total), &context)
         if context.now - transfer.lastMark.time >= Pace.markTime, written.count != transfer.lastMark.written {
@@ -242,8 +243,7 @@ extension Download {
             transfer.isSyncing = true
             perform(.sync, &context)
         }
-        // While much waits to be written the server is not heard, and cannot be called slow.
-        if context.now - transfer.speedMark.time >= context.settings.watchdog.speedWindow || isHeldUp(transfer) {
+        if context.now - transfer.speedMark.time >= context.settings.watchdog.speedWindow || isHeldUp {
             // It may lie ahead, where a limit on bandwidth keeps bytes away until then.
             transfer.speedMark = (max(transfer.speedMark.time, context.now), transfer.arrived)
         }
