@@ -41,6 +41,7 @@ import Testing
         #expect(
             Trouble(LannerError.unacceptableStatusCode(code: 404)).detail
                 == "the server answered with status 404; check the URL")
+        #expect(Trouble(LannerError.unacceptableStatusCode(code: 407)).advice?.contains("http_proxy") == true)
         #expect(Trouble(LannerError.failed(DownloadFailure(.disk(.noSpace), "a; b."))).detail == "a; b")
         #expect(
             Trouble(LannerError.failed(DownloadFailure(.transport(.cannotConnect), "Two\nlines."))).detail

@@ -95,12 +95,19 @@ import Testing
         #expect(throws: UsageError(message)) { try GetPlan(GetOptions(urls: urls)) }
     }
 
+    @Test func saysHowToSaveInADirectory() {
+        let message = "“a/b/” is a directory, and -o needs the name of a file; save in a directory by -d a/b/"
+        #expect(throws: UsageError(message)) { try GetPlan(GetOptions(urls: ["http://a/x"], output: "a/b/")) }
+        #expect(throws: UsageError.self) { try GetPlan(GetOptions(urls: ["http://a/x"], output: "")) }
+    }
+
     @Test func refusesMirrorsAsItDoesURLs() throws {
         let (url, mirror) = ("http://a/x", "http://a%3Ab:c@host/x")
         let message = "http://host/x: The user name in the URL has a colon, which Basic authentication cannot carry"
         #expect(throws: UsageError(message)) { try GetPlan(GetOptions(urls: [url], mirrors: [mirror])) }
-        let list = [InputFile.Entry(url: url, place: "list:1", mirrors: ["http://b/x", mirror])]
-        #expect(throws: UsageError("list:1: " + message)) { try GetPlan(GetOptions(inputFile: "list"), list) }
+        #expect(throws: UsageError("list:3: " + message)) {
+            try InputFile.parse("\(url)\n  mirror=http://b/x\n  mirror=\(mirror)", file: "list")
+        }
     }
 
     @Test(arguments: [
@@ -158,7 +165,7 @@ import Testing
     @Test func keepsEscapes() throws {
         let (given, url) = ("http://a/a%20b[1].txt?t=%2B|", "http://a/a%20b%5B1%5D.txt?t=%2B%7C")
         let options = GetOptions(urls: [given], mirrors: ["http://b/%20{x}"])
-        let list = [InputFile.Entry(url: "http://a/%C3%A4ö", place: "list:1", mirrors: ["http://b/%C3%A4^"])]
+        let list = try InputFile.parse("http://a/%C3%A4ö\n  mirror=http://b/%C3%A4^", file: "list")
         let items = try GetPlan(options, list).items
         #expect(items.map(\.url.absoluteString) == [url, "http://a/%C3%A4%C3%B6"])
         #expect(items.map(\.shownURL) == items.map(\.url.absoluteString))

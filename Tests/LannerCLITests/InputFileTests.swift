@@ -1,3 +1,4 @@
+import Foundation
 import Lanner
 import Testing
 
@@ -25,7 +26,8 @@ import Testing
             try entries == [
                 .init(
                     url: "http://a/1", place: "list:3", name: "one.bin",
-                    checksum: Checksum.Digest(parsing: "md5:" + hex), mirrors: ["http://d/1", "http://e/1?f=g"]),
+                    checksum: Checksum.Digest(parsing: "md5:" + hex),
+                    mirrors: ["http://d/1", "http://e/1?f=g"].compactMap { URL(string: $0) }),
                 .init(url: "https://b/2?x=y", place: "list:10"),
                 .init(url: "http://c/3", place: "list:11", name: "a=b"),
             ])
@@ -52,6 +54,7 @@ import Testing
         ("http://a/1\n  out=a/b", "f:2: “a/b” is no file name; give one without a directory"),
         ("http://a/1\n  out=..", "f:2: “..” is no file name; give one without a directory"),
         ("http://a/1\n  out=.lanner", "f:2: “.lanner” is taken; choose another name"),
+        ("http://a/1\n  mirror=http://b/1\n  mirror=nope", "f:3: the URL “nope” has no scheme"),
         ("http://a/1\n  out=a\n  out=b", "f:3: out= is given twice"),
         (
             "http://a/1\n  checksum=md5:\(String(repeating: "0", count: 32))\n"

@@ -157,8 +157,8 @@ import Testing
         _ = mailbox.post(piece)
         let late = mailbox.holds(with: 0)
         #expect([early, late] == [false, true])
-        let frees = (0..<4).map { _ in mailbox.next()?.frees }
-        #expect(frees == [false, true, false, false])
+        let frees = (0..<5).map { _ in mailbox.next().frees }
+        #expect(frees == [false, false, true, false, false])
     }
 
     @Test func aTrickleFillsAMailboxAsWell() {
@@ -175,8 +175,19 @@ import Testing
         #expect(holds == [false, true])
         // The rest of it.
         _ = mailbox.post(.bytes(Data(count: Mailbox.least / 2)))
-        let frees = (0..<2).map { _ in mailbox.next()?.frees }
-        #expect(frees == [true, false])
+        let frees = (0..<3).map { _ in mailbox.next().frees }
+        #expect(frees == [false, true, false])
+    }
+
+    /// The receiver may say of the very bytes it has in hand that they are too many: until it comes back there is no room.
+    @Test func whatTheReceiverHasInHandCounts() {
+        var mailbox = Mailbox(isLimited: true) { _ in }
+        _ = mailbox.post(.bytes(Data(count: Mailbox.least)))
+        let isHandedOver = mailbox.next().step != nil
+        let holds = mailbox.holds(with: 0)
+        let rest = mailbox.next()
+        #expect(isHandedOver && holds)
+        #expect(rest.step == nil && rest.frees)
     }
 
     /// A limit is kept by pauses: who may take much at once gets much, and who has just been paused gets little.
@@ -194,7 +205,7 @@ import Testing
         var rooms: [Int] = []
         for _ in 0..<8 {
             _ = mailbox.post(.bytes(Data(count: room())))
-            while mailbox.next() != nil {}
+            while mailbox.next().step != nil {}
             rooms.append(room())
         }
         mailbox.pause()
@@ -221,7 +232,7 @@ import Testing
         let second = mailbox.close(with: .end, dropping: false)
         let late = mailbox.post(.bytes(Data([2])))
         #expect(first == (true, false) && second == (false, false) && !late)
-        let (event, rest) = (mailbox.next()?.event, mailbox.next())
+        let (event, rest) = (mailbox.next().step?.event, mailbox.next().step)
         guard case .failure? = event, rest == nil else { Issue.record("not one failure"); return }
     }
 

@@ -17,11 +17,12 @@ struct GetCommand {
 
     /// Each download would fail by it, in libcurl's words.
     private static func checkCertificates(_ file: String) throws(UsageError) {
-        do {
-            let handle = try FileHandle(forReadingFrom: URL(fileURLWithPath: file))
-            _ = try handle.read(upToCount: 1)
-        } catch {
+        guard let bytes = try? Data(contentsOf: URL(fileURLWithPath: file)) else {
             throw UsageError("the certificates \(file.quoted) cannot be read; check the file's name")
+        }
+        // What begins a certificate, of any kind that OpenSSL reads (RFC 7468, 5).
+        guard bytes.range(of: Data("CERTIFICATE-----".utf8)) != nil else {
+            throw UsageError("there is no certificate in \(file.quoted); give a file of certificates in PEM")
         }
     }
 

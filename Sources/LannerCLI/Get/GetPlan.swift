@@ -24,9 +24,10 @@ struct GetPlan: Sendable, Equatable {
         if options.directory == "" { throw UsageError("-d needs the name of a directory") }
         directory = options.directory ?? "."
         if let output = options.output { directory = try Self.split(output, in: options.directory).directory }
+        let mirrors = try options.mirrors.map { mirror throws(UsageError) in try Self.mirror(mirror) }
         for url in options.urls {
             let name = try options.output.map { output throws(UsageError) in try Self.split(output, in: nil).name }
-            try add(url, name, options.checksum, options.mirrors, options.headers)
+            try add(url, name, options.checksum, mirrors, options.headers)
         }
         items.reserveCapacity(items.count + list.count)
         for entry in list {
@@ -41,7 +42,7 @@ struct GetPlan: Sendable, Equatable {
     }
 
     private mutating func add(
-        _ text: String, _ name: String?, _ checksum: Checksum.Digest?, _ mirrors: [String], _ headers: HeaderFields
+        _ text: String, _ name: String?, _ checksum: Checksum.Digest?, _ mirrors: [URL], _ headers: HeaderFields
     ) throws(UsageError) {
         let (url, address) = try Self.url(text)
         let shown = address.text
@@ -49,11 +50,11 @@ struct GetPlan: Sendable, Equatable {
         if items.isEmpty || shown != url.absoluteString { try Self.check(address, url, headers) }
         let name = name ?? TargetName.suggested(by: url)
         let path = TargetName.path(name, in: directory)
-        let others = try mirrors.map { mirror throws(UsageError) in try Self.mirror(mirror) }
-        items.append(Item(url: url, shownURL: shown, name: name, path: path, checksum: checksum, mirrors: others))
+        items.append(Item(url: url, shownURL: shown, name: name, path: path, checksum: checksum, mirrors: mirrors))
     }
 
-    private static func mirror(_ text: String) throws(UsageError) -> URL {
+    /// Reads the URL of another place, and looks for what the library would refuse.
+    static func mirror(_ text: String) throws(UsageError) -> URL {
         let (url, address) = try url(text)
         try check(address, url, [:])
         return url
@@ -84,6 +85,10 @@ struct GetPlan: Sendable, Equatable {
         _ output: String, in base: String?
     ) throws(UsageError) -> (directory: String, name: String) {
         guard output != "-" else { throw UsageError("-o needs the name of a file; standard output cannot be resumed") }
+        guard output.isEmpty || !output.hasSuffix("/") else {
+            throw UsageError(
+                "\(output.quoted) is a directory, and -o needs the name of a file; save in a directory by -d \(output)")
+        }
         let name = try TargetName.argument(output.lastComponent)
         if output == name { return (base ?? ".", name) }
         guard let base, !output.isAbsolutePath else { return (output.directory, name) }

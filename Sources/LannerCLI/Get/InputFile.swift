@@ -10,7 +10,7 @@ enum InputFile {
         var place: String
         var name: String?
         var checksum: Checksum.Digest?
-        var mirrors: [String] = []
+        var mirrors: [URL] = []
     }
 
     /// Reads a list: a URL on each line, its options indented below it, blank lines, comments. Errors name the file.
@@ -66,7 +66,7 @@ enum InputFile {
         case "checksum" where parts.count > 1:
             guard entries[last].checksum == nil else { throw UsageError("checksum= is given twice") }
             entries[last].checksum = try .argument(value)
-        case "mirror" where parts.count > 1: entries[last].mirrors.append(try url(value))
+        case "mirror" where parts.count > 1: entries[last].mirrors.append(try GetPlan.mirror(url(value)))
         case _:
             throw UsageError("\(option.quoted) is none of out=NAME, checksum=ALGO:HEX and mirror=URL")
         }

@@ -61,6 +61,7 @@ extension DownloadFailure.Reason {
         case .status(401): "give credentials, or other ones, by --header 'Authorization: …'"
         case .status(403): "check the URL, and whether it needs credentials"
         case .status(404), .status(410): "check the URL"
+        case .status(407): "give the proxy's user name and password in its URL: http_proxy=http://USER:PASSWORD@HOST"
         case .status(408), .status(425), .status(429), .status(500...599): "try again later"
         case .status: "check the URL and the header fields"
         case .transport(let fault): fault.advice

@@ -15,6 +15,8 @@ private struct WholeNews {
     var status: Status?
     /// When to come back for what was withheld.
     var wake: Duration?
+    /// Whose `Progress` has to move, when somebody has it: it is not withheld.
+    var shown: SessionManager?
 }
 
 extension Engine {
@@ -64,6 +66,8 @@ extension Engine {
     }
 
     private func tell(_ news: WholeNews, isRunning: Bool, _ manager: SessionManager?) {
+        // Brought up to date by being asked for.
+        _ = news.shown?.progress
         if news.isProgressDue, isRunning || news.wasWithheld { manager?.tellProgress() }
         if let progress = news.progress {
             for observer in news.observers { observer.receive(.progress(progress)) }
@@ -116,7 +120,10 @@ extension EngineState {
     fileprivate mutating func wholeNews(at now: Duration, isMoved: Bool) -> WholeNews {
         let totals = totals
         var news = WholeNews(observers: observers.all, wasWithheld: pace.isWithheld)
-        if isMoved { news.take(pace.note(at: now, every: progressInterval, isLast: totals.isAtRest), totals) }
+        if isMoved {
+            news.take(pace.note(at: now, every: progressInterval, isLast: totals.isAtRest), totals)
+            if isProgressShown { news.shown = manager }
+        }
         if totals.status != toldStatus {
             toldStatus = totals.status
             news.status = toldStatus

@@ -420,6 +420,8 @@ struct EngineState {
     var toldStatus = Status.waiting
     var pace = ProgressPace()
     var progressInterval = Duration.zero
+    /// Whether somebody has the manager's `Progress`.
+    var isProgressShown = false
 
     init(machine: Machine, identity: StoreIdentity) {
         self.machine = machine

@@ -11,12 +11,12 @@ import Musl
 extension FileError: CustomStringConvertible {
     /// One sentence: what was done, to which path, and the platform's words for why it failed.
     package var description: String {
-        "\(phrase) \(path): \(code == 0 ? fault.words : Self.words(for: code))"
+        "\(phrase) \(path)\(target.map { " to \($0)" } ?? ""): \(code == 0 ? fault.words : Self.words(for: code))"
     }
 
     /// An error with the platform's `errno`, which decides the class.
-    package init(operation: String, path: String, code: Int32) {
-        self.init(fault: DiskFault(errno: code), operation: operation, path: path, code: code)
+    package init(operation: String, path: String, target: String? = nil, code: Int32) {
+        self.init(fault: DiskFault(errno: code), operation: operation, path: path, target: target, code: code)
     }
 
     /// Whether a rename failed because its two ends are on two file systems.
@@ -49,7 +49,8 @@ extension DiskFault {
         case EACCES, EPERM, EROFS: self = .notPermitted
         case ENOENT: self = .notFound
         // ELOOP: a symbolic link where a file is expected.
-        case EEXIST, EISDIR, ENOTDIR, ENOTEMPTY, ELOOP: self = .inTheWay
+        // EBUSY: one that something is mounted on.
+        case EEXIST, EISDIR, ENOTDIR, ENOTEMPTY, ELOOP, EBUSY: self = .inTheWay
         case EFBIG: self = .tooLarge
         case EMFILE, ENFILE: self = .tooManyFiles
         case EWOULDBLOCK: self = .locked
@@ -76,12 +77,12 @@ extension DiskFault {
 /// Makes a system call, again when a signal interrupted it, and turns its -1 into an error.
 @discardableResult
 func systemCall<Value: SignedInteger>(
-    _ operation: String, _ path: String, _ call: () -> Value
+    _ operation: String, _ path: String, to target: String? = nil, _ call: () -> Value
 ) throws(FileError) -> Value {
     while true {
         let result = call()
         if result >= 0 { return result }
         let code = errno
-        if code != EINTR { throw FileError(operation: operation, path: path, code: code) }
+        if code != EINTR { throw FileError(operation: operation, path: path, target: target, code: code) }
     }
 }

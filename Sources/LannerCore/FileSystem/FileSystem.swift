@@ -8,13 +8,16 @@ package struct FileError: Error, Sendable, Hashable {
     package var operation: String
     /// The path it was about.
     package var path: String
+    /// Where it was to be moved to.
+    package var target: String?
     /// The platform's `errno`; 0 where there is none.
     package var code: Int32
 
-    package init(fault: DiskFault, operation: String, path: String, code: Int32 = 0) {
+    package init(fault: DiskFault, operation: String, path: String, target: String? = nil, code: Int32 = 0) {
         self.fault = fault
         self.operation = operation
         self.path = path
+        self.target = target
         self.code = code
     }
 }

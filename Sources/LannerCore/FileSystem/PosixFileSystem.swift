@@ -53,18 +53,18 @@ package struct PosixFileSystem: FileSystem {
 
     package func rename(_ path: String, to target: String) throws(FileError) {
         #if canImport(Darwin)
-        try systemCall("rename", path) { Darwin.rename(path, target) }
+        try systemCall("rename", path, to: target) { Darwin.rename(path, target) }
         #elseif canImport(Glibc)
-        try systemCall("rename", path) { Glibc.rename(path, target) }
+        try systemCall("rename", path, to: target) { Glibc.rename(path, target) }
         #elseif canImport(Musl)
-        try systemCall("rename", path) { Musl.rename(path, target) }
+        try systemCall("rename", path, to: target) { Musl.rename(path, target) }
         #endif
     }
 
     package func renameIfFree(_ path: String, to target: String) throws(FileError) -> Bool {
         #if canImport(Darwin)
         do throws(FileError) {
-            try systemCall("rename", path) { renamex_np(path, target, UInt32(RENAME_EXCL)) }
+            try systemCall("rename", path, to: target) { renamex_np(path, target, UInt32(RENAME_EXCL)) }
             return true
         } catch {
             if error.code == EEXIST { return false }
@@ -72,7 +72,7 @@ package struct PosixFileSystem: FileSystem {
         }
         #else
         do throws(FileError) {
-            try systemCall("rename", path) { lanner_disk_rename_if_free(path, target) }
+            try systemCall("rename", path, to: target) { lanner_disk_rename_if_free(path, target) }
             return true
         } catch {
             // What is there may be the file itself, from two steps that were cut off.
@@ -162,7 +162,7 @@ extension PosixFileSystem {
     /// In two steps, where one does not do: gives a file a second name, which fails when somebody has it, and takes the first.
     private func linkIfFree(_ path: String, to target: String) throws(FileError) -> Bool {
         do throws(FileError) {
-            try systemCall("rename", path) { linkat(AT_FDCWD, path, AT_FDCWD, target, 0) }
+            try systemCall("rename", path, to: target) { linkat(AT_FDCWD, path, AT_FDCWD, target, 0) }
         } catch {
             switch error.code {
             // Both names may be those of the file: the process ended between the two steps.

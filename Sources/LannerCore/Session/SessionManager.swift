@@ -113,13 +113,16 @@ public final class SessionManager: Sendable {
     /// The tasks of the present context whose file is there, in order. O(n log n) in the number of these.
     public var succeededTasks: [DownloadTask] { engine.tasks { $0.scope.roll.ids([.succeeded]) } }
 
-    /// The progress in bytes of all tasks whose sizes are known. The same object every time; it is brought up to date when it
-    /// is asked for here, so that who shows it asks now and then, as with each ``SessionEvent/progress(_:)``.
+    /// The progress in bytes of all tasks whose sizes are known. The same object every time. Once it has been asked for it
+    /// moves by itself, on a queue of the manager's own; and whenever it is asked for here.
     public var progress: Progress {
         let (progress, isMine) = state.withLock { ($0.progress, $0.beginProgress()) }
         guard isMine else { return progress }
         repeat {
-            let totals = engine.state.withLock { $0.scope.totals }
+            let totals = engine.state.withLock { state in
+                state.isProgressShown = true
+                return state.scope.totals
+            }
             progress.set(completed: totals.completedOfTotal, total: totals.total)
         } while state.withLock { $0.isProgressOld() }
         return progress

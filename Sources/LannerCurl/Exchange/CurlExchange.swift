@@ -65,8 +65,10 @@ final class CurlExchange: TransportExchange {
     }
 
     private func drain() {
-        while let step = mailbox.withLock({ $0.next() }) {
-            if step.frees { loop.post(.go(self)) }
+        while true {
+            let (step, frees) = mailbox.withLock { $0.next() }
+            if frees { loop.post(.go(self)) }
+            guard let step else { return }
             step.receive(step.event)
         }
     }

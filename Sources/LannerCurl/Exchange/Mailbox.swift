@@ -16,8 +16,6 @@ struct Mailbox {
     struct Step {
         var event: TransportEvent
         var receive: Receiver
-        /// There is room again: the transfer is to go on.
-        var frees: Bool
     }
 
     /// Given up with the last event, so that what the receiver holds is freed.
@@ -26,7 +24,11 @@ struct Mailbox {
     private var waiting: [TransportEvent?] = []
     /// How many of `waiting` have been handed over.
     private var handed = 0
+    /// Of what waits, and of what the receiver has in hand.
     private var weight = 0
+    /// Of what the receiver has in hand. It is only then out of the way when the receiver comes back for more, for it may say
+    /// until then that it wants no more.
+    private var weightInHand = 0
     /// Bytes that may wait before the transfer is held; with half as many it goes on. Few after a pause, since a receiver that
     /// keeps a limit says only once it has too many that it wants no more; then as many more as it takes.
     private var capacity: Int
@@ -59,7 +61,7 @@ struct Mailbox {
     mutating func close(with event: TransportEvent, dropping: Bool) -> (closes: Bool, drains: Bool) {
         guard !isClosed else { return (false, false) }
         isClosed = true
-        if dropping { (waiting, handed, weight) = ([], 0, 0) }
+        if dropping { (waiting, handed, weight) = ([], 0, weightInHand) }
         waiting.append(event)
         return (true, takeOver())
     }
@@ -85,23 +87,29 @@ struct Mailbox {
 
     // MARK: The receiver's side
 
-    /// The next event to hand over; nil ends the handing over.
-    mutating func next() -> Step? {
+    /// The next event to hand over, nil ends the handing over; and whether there is room again: the transfer is to go on.
+    mutating func next() -> (step: Step?, frees: Bool) {
+        putAway()
         guard handed < waiting.count, let event = waiting[handed], let receive else {
             isDraining = false
-            return nil
+            return (nil, letGo())
         }
         waiting[handed] = nil
         handed += 1
-        weight -= event.weight
-        if !isPaused { capacity = min(capacity + event.weight, Self.most) }
+        weightInHand = event.weight
         // Amortized: what is handed over is cut off when it is the larger part.
         if handed * 2 >= waiting.count {
             waiting.removeFirst(handed)
             handed = 0
         }
         if isClosed, waiting.isEmpty { self.receive = nil }
-        return Step(event: event, receive: receive, frees: letGo())
+        return (Step(event: event, receive: receive), letGo())
+    }
+
+    private mutating func putAway() {
+        weight -= weightInHand
+        if !isPaused { capacity = min(capacity + weightInHand, Self.most) }
+        weightInHand = 0
     }
 
     private mutating func letGo() -> Bool {

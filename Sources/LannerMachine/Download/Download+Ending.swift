@@ -61,7 +61,13 @@ extension Download {
         if leaveWrongFile(context.settings) { return startOver(.wrongDigest, &context) }
         mismatches += 1
         if mismatches <= context.settings.retry.maximumChecksumRetries { return startOver(.wrongDigest, &context) }
-        close(for: .fail(DownloadFailure(.checksumMismatch, detail)), [], &context)
+        close(for: .fail(DownloadFailure(.checksumMismatch, detail + codingNote)), [], &context)
+    }
+
+    /// One transport keeps a body in its content coding, another undoes it: the digest may be of the other.
+    private var codingNote: String {
+        guard version?.isEncoded == true else { return "" }
+        return " The server sent it in a Content-Encoding that nobody asked for; the checksum may be of another form."
     }
 
     mutating func recorded(_ context: inout Context) {

@@ -406,6 +406,7 @@ import Testing
         ["get", "http://a/b", "--header", "A: b\nC: d"],
         ["get", "http://a/b", "--checksum", "sha256:00"], ["get", "-i", "missing.txt"], ["get", "-i", "-"],
         ["get", "http://a/b", "--ca-certificate", "missing.pem"], ["get", "http://a/b", "--ca-certificate=."],
+        ["get", "http://a/b", "--ca-certificate", "/dev/null"],
         ["get", "http://a/x", "http://b/x"], ["get", "http://a%3Ab:c@host/x"],
         ["get", "http://a/x", "--mirror", "http://a%3Ab:c@host/x"], ["--version", "x"], ["hash"],
         ["hash", "--algorithm", "x", "f"], ["verify", "md5:00", "f"],

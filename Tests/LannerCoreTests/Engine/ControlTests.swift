@@ -268,4 +268,18 @@ extension TestBench {
         bench.settle()
         #expect(bench.manager.progress.completedUnitCount == 2000)
     }
+
+    /// Who shows it binds it once.
+    @Test func progressMovesByItself() {
+        let bench = bench(2)
+        let progress = bench.manager.progress
+        bench.run(for: .seconds(1))
+        #expect(progress.totalUnitCount == 2000 && progress.completedUnitCount == 1000)
+        bench.transport.release()
+        bench.settle()
+        #expect(progress.completedUnitCount == 2000)
+        bench.manager.context = "another"
+        bench.settle()
+        #expect(progress.totalUnitCount == 0)
+    }
 }

@@ -301,6 +301,15 @@ import Testing
         #expect(try disk.size(of: place("x/two")) == nil)
     }
 
+    /// The target is the name that users know.
+    @Test func aFailedRenameNamesBothEnds() throws {
+        try make("one")
+        try disk.makeDirectory(place("two"))
+        let error = #expect(throws: FileError.self) { try disk.rename(place("one"), to: place("two")) }
+        #expect(error?.fault == .inTheWay)
+        #expect(error?.description.hasPrefix("rename \(place("one")) to \(place("two")): ") == true)
+    }
+
     @Test func somethingInTheWayOfADirectory() throws {
         try make("a")
         #expect(fault { try disk.makeDirectory(place("a")) } == .inTheWay)

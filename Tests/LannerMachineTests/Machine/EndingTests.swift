@@ -279,6 +279,21 @@ import Testing
         #expect(end.records.last?.generation == 2)
     }
 
+    /// One transport hands over the coded bytes, another what they stand for.
+    @Test func aWrongDigestOfACodedBodySaysSo() {
+        var head = ResponseHead.file()
+        head.fields["Content-Encoding"] = "gzip"
+        var bench = Bench.transferring(hasDigest: true, head: head)
+        bench.feed(.file(bench.id, 1, .wrote(0..<1000)))
+        bench.feed(.exchange(bench.id, 1, .ended(received: 1000)))
+        bench.feed(.file(bench.id, 1, .verified(.mismatch("a, not b."))))
+        guard case .failed(let failure)? = bench.closed(1, 0..<1000).phases.last else {
+            Issue.record("It did not fail.")
+            return
+        }
+        #expect(failure.detail.hasPrefix("a, not b. The server sent it in a Content-Encoding"))
+    }
+
     @Test func aWrongDigestOfSeveralAttemptsIsTriedOnceFromZero() {
         var bench = Bench.transferring(hasDigest: true, saved: .holding(0..<500), head: .part(500..<1000, of: 1000))
         bench.feed(.file(bench.id, 1, .wrote(500..<1000)))
