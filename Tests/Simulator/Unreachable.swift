@@ -31,7 +31,8 @@ struct Unreachable {
             kinds: [.tick], places: [.waiting, .asking, .requesting, .transferring, .waitingToRecord],
             reason: "The other states have no deadline."),
         Rule(
-            kinds: [.recorded, .recordFailed], places: [.keeping, .forgetting, .announcing, .readdressing, .recording],
+            kinds: [.recorded, .recordFailed],
+            places: [.keeping, .forgetting, .announcing, .readdressing, .recording, .disowning],
             reason: "Only these wait for the store, and none is left before it has answered."),
         Rule(kinds: [.discarded], places: [.discarding], reason: "Files are removed there, and waited for."),
         Rule(kinds: [.published, .placeTaken], places: [.moving], reason: "A file is moved there, and waited for."),

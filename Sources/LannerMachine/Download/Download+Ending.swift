@@ -89,6 +89,8 @@ extension Download {
             perform(.publish, &context)
         case .recording:
             succeed(publishing, &context)
+        case .disowning:
+            disown(publishing, &context)
         case .moving, .waitingToRecord:
             ignore(.late("recorded"), &context)
         }
@@ -126,12 +128,19 @@ extension Download {
     /// the file.
     var isPublishedAsAsked: Bool { isPublished && !hasOtherPieces && (hasDigest || !isOfOtherURL) }
 
-    /// It is not, and nobody was told of it: it is taken away, and what is asked for fetched.
-    mutating func leavePublished(_ context: inout Context) {
-        isPublished = false
+    /// It is not, and nobody was told of it: it is taken away, and what is asked for fetched. First that is recorded: an
+    /// earlier record, which tells of a success, may have come to the disk though the store could not say so.
+    mutating func leavePublished(_ publishing: Publishing, _ context: inout Context) {
+        go(to: .publishing(publishing), &context)
+        record(.confirmed, &context)
+    }
+
+    private mutating func disown(_ publishing: Publishing, _ context: inout Context) {
+        if let intent = publishing.afterwards {
+            return forget(for: intent, publishing.tickets, &context)
+        }
         perform(.withdraw, &context)
-        giveUpBytes(isOfOtherURL ? .otherURL : .bytesLost, &context)
-        gainAnew()
+        losePublished(publishing, isOfOtherURL ? .otherURL : .bytesLost, &context)
     }
 
     /// What follows may be another file: it gains from its first byte on.
@@ -141,10 +150,12 @@ extension Download {
     }
 
     /// The file that was moved is not in its place any more, or not what is asked for: it is fetched again.
-    private mutating func losePublished(_ publishing: Publishing, _ context: inout Context) {
+    private mutating func losePublished(
+        _ publishing: Publishing, _ reason: RestartReason, _ context: inout Context
+    ) {
         isPublished = false
         wait(&context)
-        giveUpBytes(.bytesLost, &context)
+        giveUpBytes(reason, &context)
         gainAnew()
         if publishing.isToRest { pauseAtRest(for: .suspend, nil, &context) }
         answer(publishing.tickets, &context)
@@ -174,7 +185,7 @@ extension Download {
         switch publishing.step {
         case .announcing:
             close(for: publishing.afterwards ?? .fail(failure), publishing.tickets, &context)
-        case .readdressing:
+        case .readdressing, .disowning:
             settleFailed(failure, publishing, &context)
         case .recording where publishing.recordFailures + 1 < Pace.recordTries:
             publishing.recordFailures += 1
@@ -272,7 +283,7 @@ extension Download {
 
     private mutating func notMoved(_ failure: DownloadFailure, _ publishing: Publishing, _ context: inout Context) {
         if publishing.afterwards == nil, isPublished, failure.reason == .disk(.notFound) {
-            return losePublished(publishing, &context)
+            return losePublished(publishing, .bytesLost, &context)
         }
         waitOrFail(failure, publishing, &context)
     }

@@ -11,8 +11,8 @@ extension Download {
             renewURL()
         }
         if isPublished {
-            if isPublishedAsAsked { return publishAgain(Publishing(step: .moving, total: total ?? 0), &context) }
-            leavePublished(&context)
+            let publishing = Publishing(step: isPublishedAsAsked ? .moving : .disowning, total: total ?? 0)
+            return isPublishedAsAsked ? publishAgain(publishing, &context) : leavePublished(publishing, &context)
         }
         renewMirrors(&context)
         if isOfOtherURL { tieToURL(&context) }

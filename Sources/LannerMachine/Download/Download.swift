@@ -161,7 +161,7 @@ extension Download {
         case .publishing(let publishing):
             switch publishing.step {
             case .waitingToRecord(let time): time
-            case .announcing, .moving, .readdressing, .recording: nil
+            case .announcing, .moving, .readdressing, .recording, .disowning: nil
             }
         case .waiting(.slot), .waiting(.shelved), .pausing, .verifying, .suspended, .failed, .succeeded: nil
         }
@@ -238,6 +238,7 @@ extension Download {
             switch publishing.step {
             case .announcing, .moving, .readdressing: .publishing
             case .recording, .waitingToRecord: .succeeded
+            case .disowning: .active
             }
         case .suspended: .suspended
         case .failed(let failure): .failed(failure)

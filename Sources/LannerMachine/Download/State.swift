@@ -233,6 +233,8 @@ package struct Publishing: Sendable, Equatable {
         case recording
         /// That failed and is tried again at a time.
         case waitingToRecord(until: Duration)
+        /// What was moved is not what is asked for now: that it is no longer the download's is being recorded.
+        case disowning
     }
 
     package var step: Step

@@ -4,7 +4,7 @@ package struct Coverage: Sendable, Hashable {
     package enum Place: Int, Sendable, CaseIterable {
         case none, waiting, openingFile, asking, requesting, transferring, closing, keeping, forgetting, discarding,
             verifying
-        case announcing, moving, readdressing, recording, waitingToRecord, suspended, failed, succeeded
+        case announcing, moving, readdressing, recording, waitingToRecord, disowning, suspended, failed, succeeded
     }
 
     /// An event, without what it brings; `late` is one that is of no interest any more, such as the last word of an
@@ -96,6 +96,7 @@ extension Coverage.Place {
             case .readdressing: .readdressing
             case .recording: .recording
             case .waitingToRecord: .waitingToRecord
+            case .disowning: .disowning
             }
     }
 }

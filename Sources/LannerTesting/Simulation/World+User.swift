@@ -294,7 +294,7 @@ extension Coverage.Place {
         case .none, .waiting, .requesting, .transferring, .closing, .suspended, .failed, .succeeded: 0
         case .openingFile, .asking, .forgetting, .discarding, .verifying: 1
         case .keeping, .announcing, .moving, .recording: 2
-        case .readdressing, .waitingToRecord: 3
+        case .readdressing, .waitingToRecord, .disowning: 3
         }
     }
 }

@@ -90,7 +90,12 @@ import Testing
         #expect(bench.feed(.store(bench.id, 1, .recorded)).contains(.file(bench.id, 1, .discard(finished: true))))
     }
 
-    private func isFetchedAgain(_ actions: [Action], _ reason: RestartReason) -> Bool {
+    /// Not before the store has it that the file in its place is another's: an earlier record of a success may be there.
+    private func isFetchedAgain(_ bench: inout Bench, _ reason: RestartReason) -> Bool {
+        let start = bench.verb(.start)
+        #expect(start.records.map(\.status).last == .active && start.records.map(\.isPublished).last == false)
+        #expect(!start.contains { if case .file = $0 { true } else { false } })
+        let actions = bench.feed(.store(bench.id, 2, .recorded))
         let opens = actions.contains { if case .file(_, _, .open(_, ByteRanges(), _)) = $0 { true } else { false } }
         let withdraws = actions.contains { if case .file(_, _, .withdraw) = $0 { true } else { false } }
         return opens && withdraws && actions.restarts == [reason]
@@ -100,7 +105,7 @@ import Testing
         var bench = unconfirmed()
         bench.feed(.readdress(bench.id, HostID(2)))
         #expect(bench.feed(.expectDigest(bench.id, false)).records.map(\.isPublished) == [false])
-        #expect(isFetchedAgain(bench.verb(.start), .otherURL))
+        #expect(isFetchedAgain(&bench, .otherURL))
         // A digest tells: it is compared where the file is.
         var other = unconfirmed()
         other.feed(.readdress(other.id, HostID(2)))
@@ -111,7 +116,30 @@ import Testing
     @Test func whatIsInItsPlaceIsNotTakenForOtherPieces() {
         var bench = unconfirmed()
         #expect(bench.feed(.expectPieces(bench.id)).records.map(\.isPublished) == [false])
-        #expect(isFetchedAgain(bench.verb(.start), .bytesLost))
+        #expect(isFetchedAgain(&bench, .bytesLost))
+    }
+
+    @Test func whatIsNotAskedForStaysInItsPlaceWhileThatCannotBeRecorded() {
+        var bench = unconfirmed()
+        bench.feed(.readdress(bench.id, HostID(2)))
+        bench.verb(.start)
+        let end = bench.feed(.store(bench.id, 2, .failed(store)))
+        #expect(end.phases == [.failed(store)])
+        #expect(!end.contains { if case .file = $0 { true } else { false } })
+        bench.verb(.start)
+        bench.verb(.suspend)
+        let rest = bench.feed(.store(bench.id, 3, .recorded))
+        #expect(rest.contains { if case .file(_, _, .withdraw) = $0 { true } else { false } })
+        #expect(bench.phase == .suspended)
+    }
+
+    @Test func whatIsCanceledWhileItIsGivenUpLeavesNoFileInItsPlace() {
+        var bench = unconfirmed()
+        bench.feed(.readdress(bench.id, HostID(2)))
+        bench.verb(.start)
+        bench.verb(.cancel)
+        #expect(bench.feed(.store(bench.id, 2, .recorded)).contains(.store(bench.id, 2, .unrecord)))
+        #expect(bench.feed(.store(bench.id, 2, .recorded)).contains(.file(bench.id, 2, .discard(finished: true))))
     }
 
     /// The file is what was asked for when its attempt began; another attempt is for what is asked for now.
@@ -119,11 +147,11 @@ import Testing
         var bench = Bench.moving()
         bench.feed(.readdress(bench.id, HostID(2)))
         #expect(bench.feed(.file(bench.id, 1, .unconfirmed(.disk))).records.map(\.isPublished) == [false])
-        #expect(isFetchedAgain(bench.verb(.start), .otherURL))
+        #expect(isFetchedAgain(&bench, .otherURL))
         var other = Bench.moving()
         other.feed(.expectPieces(other.id))
         #expect(other.feed(.file(other.id, 1, .unconfirmed(.disk))).records.map(\.isPublished) == [false])
-        #expect(isFetchedAgain(other.verb(.start), .bytesLost))
+        #expect(isFetchedAgain(&other, .bytesLost))
     }
 
     /// Pieces that were there before are those it was compared with, though bytes are older than they are.
