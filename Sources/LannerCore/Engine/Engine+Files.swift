@@ -102,6 +102,8 @@ extension Engine {
             relieve(job)
             job.state.withLock { $0.hasFileFailed = true }
             handle(.file(id, attempt, .failed(DownloadFailure(error))))
+        // That of a file that is moved is waited for by nobody.
+        case .closed where job.state.withLock { $0.movedIn == attempt }: break
         case .closed(let written, let synced):
             handle(.file(id, attempt, .closed(written: written, synced: synced)))
         }

@@ -38,7 +38,10 @@ private struct MovedFile {
 
 extension Engine {
     func publish(_ job: Job, _ attempt: Attempt) {
-        let generation = job.state.withLock { $0.saved.generation }
+        let generation = job.state.withLock { state in
+            state.movedIn = attempt
+            return state.saved.generation
+        }
         closeFile(of: job, sync: false)
         let move = FileMove(job: job, attempt: attempt, source: partialPath(job, generation))
         let isFirst = moves.withLock { moves in

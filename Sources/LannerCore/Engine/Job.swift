@@ -60,6 +60,8 @@ struct JobState {
     var file: PartialFile?
     /// Whether the disk has refused something of the last one that was opened.
     var hasFileFailed = false
+    /// The attempt whose file was moved, or was to be.
+    var movedIn: Attempt?
     var sinks = ExchangeList<Sink>()
     /// Requests that are held back to keep a limit.
     var heldBack = ExchangeList<Ask>()

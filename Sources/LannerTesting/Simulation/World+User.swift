@@ -13,7 +13,7 @@ extension World {
         case 5..<10: if let task = anyTask { userVerb()(task, manager) }
         case 10: everyVerb()
         case 11: configure()
-        case 12: checkFile()
+        case 12: if random.chance(1, in: 4) { checkFile() } else { askForAnother() }
         case 13: deleteFile()
         case 14:
             if random.chance(1, in: 2) {
@@ -67,6 +67,12 @@ extension World {
         case 6: if random.chance(1, in: 2) { prioritize(task) } else { limit(task) }
         default: userVerb()(task, manager)
         }
+    }
+
+    /// Gives another URL to a task that has failed, though its file is in its place.
+    private func askForAnother() {
+        let tasks = manager.tasks.filter { $0.status == .failed && disk.contents(of: $0.filePath) != nil }
+        if let task = tasks.first { readdress(task) }
     }
 
     /// Asks for a task again, by another URL.
