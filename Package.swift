@@ -1,7 +1,7 @@
 // swift-tools-version: 6.1
 import PackageDescription
 
-// What the library asks of the system, for the stores of Apple's platforms; elsewhere it would be a directory beside programs.
+// The privacy manifest, included only when building on macOS; elsewhere it would end up as a directory next to programs.
 #if os(macOS)
 let (privacyManifest, excluded): ([Resource], [String]) = ([.copy("PrivacyInfo.xcprivacy")], [])
 #else

@@ -4,8 +4,8 @@ import LannerCore
 ///
 /// The one to take on Linux: it can be paused, so that a file is one exchange whatever its size and memory stays small;
 /// nothing a server answers ends the process; bodies arrive as they were sent; exchanges do not hold each other up; and
-/// it costs a fraction of URLSession's time. Nothing is needed to build it. To run it, libcurl 7.68 or later: wherever
-/// FoundationNetworking runs, a libcurl is there.
+/// it costs a fraction of URLSession's time. Nothing is needed to build it. To run it, libcurl 7.68 or later, except
+/// 8.16: wherever FoundationNetworking runs, a libcurl is there.
 ///
 /// - Each transport has one thread, which does all that libcurl does, and connections of its own, which are kept for
 ///   the next exchanges. HTTP/2 is used over TLS where the server offers it; later exchanges with a host then share the
@@ -31,7 +31,7 @@ public final class CurlTransport: Transport {
 
     /// Makes a transport. Nothing is opened before the first exchange.
     ///
-    /// - Throws: ``CurlUnavailable`` when libcurl is not there, too old or a faulty one, with what to install.
+    /// - Throws: ``CurlUnavailable`` when libcurl is not there, too old, or 8.16, which is faulty; with what to install.
     public init(configuration: Options = Options()) throws(CurlUnavailable) {
         try Library.require()
         loop = Loop(configuration)

@@ -135,7 +135,7 @@ extension TestBench {
     /// was not synced to the disk only a part is left.
     ///
     /// - Parameters:
-    ///   - seed: Decides what is left: of each write nothing, a part or all, of the changes of names some.
+    ///   - seed: Decides what survives: of each unsynced write none, part or all; of unsynced renames and removals some.
     ///   - configuration: What the new manager works by; as the last one when nil.
     ///   - store: Keeps the new manager's records; a `MemoryStore` with all that the last launch's held when nil.
     ///     ``settle()`` does not wait for one with threads of its own.

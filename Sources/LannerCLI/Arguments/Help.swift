@@ -22,11 +22,12 @@ enum Help: String, Sendable, CaseIterable {
           verify ALGO:HEX FILE         compare a file with a checksum
           demo                         show it all, without a network
 
-          --help                       this page; lanner COMMAND --help: a command's
+          help [COMMAND]               this page, or that of a command
+          -h, --help                   the same; after a command, its page
           --version                    the version
 
-        Exit codes: 0 all well, 1 failed, 2 wrong usage, 3 checksum mismatch,
-        4 disk or file not usable, 130 and 143 stopped by SIGINT and SIGTERM.
+        Exit codes: 0 all well, 1 failed, 2 wrong usage, 3 checksum mismatch, 4 disk or
+        file not usable; stopped by 129 SIGHUP, 130 SIGINT, 141 SIGPIPE, 143 SIGTERM.
         """
 
     private static let getText = """
@@ -37,20 +38,20 @@ enum Help: String, Sendable, CaseIterable {
           -d DIR               save in DIR, made when missing; default: here
           -i FILE|-            read URLs, one a line; below each, indented, may follow
                                out=NAME, checksum=ALGO:HEX, mirror=URL; # is a comment
-          --checksum ALGO:HEX  what the file must be (md5, sha1, sha256, sha512)
+          --checksum ALGO:HEX  md5, sha1, sha256 or sha512 of the file (one URL only)
           --no-server-digests  ignore digests that servers give
-          --mirror URL         another place that has it; may be repeated
-          -j N, -x N           downloads at once, 4; connections for each at most, 4
+          --mirror URL         another place that has it (one URL only); may be repeated
+          -j N, -x|--connections N  downloads at once, 4; connections for each, up to 4
           --header 'K: V'      send a header field; may be repeated
           --retries N, --timeout S  tries without progress, 5; seconds of silence, 60
           --limit-rate N[k|m|g]  bytes a second at most, of all together
           --priority P         very-low, low, normal, high or very-high: who is next
           --transport T        curl, urlsession, or auto, the default: curl where it is
           --ca-certificate FILE  trust these authorities (PEM), not the system's
-          --json               events on stdout, one object a line, with event, url,
-                               file, bytes, total, speed; event is start, progress,
-                               done, skipped (both: verified), restarted, retrying
-                               (code, detail, delay), failed (code, detail), suspended
+          --json               events on stdout, one object a line: event, url, file,
+                               bytes, total, speed; event is start, progress, suspended,
+                               done or skipped (verified), restarted (code), retrying
+                               (code, detail, delay), failed (code, detail)
           -q                   say nothing but errors
         Exit codes: 0 done, 2 usage, 129 SIGHUP, 130 SIGINT, 141 SIGPIPE, 143 SIGTERM;
         of several failures the first of these: 4 disk, 3 checksum mismatch, 1 other.
@@ -81,7 +82,8 @@ enum Help: String, Sendable, CaseIterable {
         suspends and resumes a download, has the server cut a connection, and verifies
         every file by SHA-256. Takes a few seconds and leaves nothing behind.
 
-        Exit codes: 0 all was right, 1 something was not.
+        Exit codes: 0 all was right, 1 something was not, 2 usage, 129 SIGHUP,
+        130 SIGINT, 143 SIGTERM.
         """
 }
 

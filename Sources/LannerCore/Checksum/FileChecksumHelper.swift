@@ -28,8 +28,10 @@ public enum FileChecksumHelper {
     ///   - filePath: The file's path.
     ///   - code: The checksum the file should have, in hexadecimal digits of either case.
     ///   - type: The checksum's algorithm.
-    ///   - completion: Called once, on the background queue: with success (`true`) for the right file, with
-    ///     ``FileVerificationError/codeMismatch(code:)`` for another one.
+    ///   - completion: Called once, on the background queue: with success (`true`) for the right file, else with
+    ///     ``FileVerificationError/codeMismatch(code:)`` for another one, ``FileVerificationError/codeEmpty`` or
+    ///     ``FileVerificationError/codeInvalid(_:)`` for what is no checksum of the algorithm,
+    ///     ``FileVerificationError/fileDoesnotExist(path:)``, or ``FileVerificationError/readDataFailed(path:)``.
     public static func validateFile(
         _ filePath: String, code: String, type: FileVerificationType,
         completion: @escaping @Sendable (Result<Bool, FileVerificationError>) -> Void

@@ -2,8 +2,8 @@
 public enum DownloadEvent: Sendable {
     /// The task stands elsewhere now.
     case status(Status)
-    /// Bytes that are safe, and the size where it is known. At most every ``SessionConfiguration/progressInterval``; the
-    /// last before another event is always told.
+    /// ``DownloadTask/completedBytes``, and the size where it is known. At most every
+    /// ``SessionConfiguration/progressInterval``; the last before another event is always told.
     case progress(completed: Int64, total: Int64?)
     /// The bytes so far were given up, and why.
     case restarted(RestartReason)

@@ -11,8 +11,8 @@ public final class Observation: Sendable {
 
     deinit { cancel() }
 
-    /// Lets go of the closure. It is not called any more once this has returned, whatever is still to be told; only when
-    /// this is called on another queue than the closure's may a call that has begun there still be under way.
+    /// Stops the calls. None begins after this has returned. If `cancel()` is called on a different queue than the
+    /// closure's, a call already in progress may still be finishing.
     public func cancel() {
         let end = end.withLock { end in
             defer { end = nil }

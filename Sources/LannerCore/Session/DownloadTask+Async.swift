@@ -3,9 +3,11 @@ import Foundation
 extension DownloadTask {
     /// Waits for the finished file.
     ///
-    /// A task that is at rest is not started by this. Canceling the Swift task that waits suspends the download.
+    /// A task that is at rest is not started by this: it returns or throws at once. Canceling the Swift task that waits
+    /// suspends the download.
     ///
-    /// - Throws: The task's ``error`` when it fails; `CancellationError` when it is suspended, canceled or removed.
+    /// - Throws: The task's ``error`` when it fails; `CancellationError` when it is suspended, canceled or removed, or the
+    ///   manager is invalidated.
     public var file: URL {
         get async throws {
             try await withTaskCancellationHandler {

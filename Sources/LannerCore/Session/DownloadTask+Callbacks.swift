@@ -1,6 +1,6 @@
 extension DownloadTask {
     /// Calls `handler` while the task runs, at most four times a second, and when its last byte is there; a call that
-    /// is still to come is not doubled. On the main queue, or on the manager's operation queue.
+    /// is still pending is not repeated. On the main queue, or on the manager's operation queue.
     ///
     /// Replaces an earlier closure of this kind. - Returns: The task.
     @discardableResult
@@ -14,22 +14,30 @@ extension DownloadTask {
         return self
     }
 
-    /// Calls `handler` each time the task succeeds; once soon, when it has already. See ``progress(onMainQueue:handler:)``
-    /// for the queue. - Returns: The task.
+    /// Calls `handler` each time the task succeeds; once soon, when it has already. Never for a task whose manager is gone.
+    /// On the main queue, or on the manager's operation queue.
+    ///
+    /// Replaces an earlier closure of this kind. - Returns: The task.
     @discardableResult
     public func success(onMainQueue: Bool = true, handler: @escaping Handler) -> Self {
         set(Callback(onMainQueue: onMainQueue, handler: handler), at: \.success) { $0 == .succeeded }
     }
 
     /// Calls `handler` each time the task comes to rest without success (suspended, failed, canceled, removed); once
-    /// soon, when it has already. - Returns: The task.
+    /// soon, when it has already. Never for a task whose manager is gone. On the main queue, or on the manager's operation
+    /// queue.
+    ///
+    /// Replaces an earlier closure of this kind. - Returns: The task.
     @discardableResult
     public func failure(onMainQueue: Bool = true, handler: @escaping Handler) -> Self {
         set(Callback(onMainQueue: onMainQueue, handler: handler), at: \.failure) { $0.isAtRest && $0 != .succeeded }
     }
 
-    /// Calls `handler` each time the task comes to rest, however; the closures of ``success(onMainQueue:handler:)``
-    /// and ``failure(onMainQueue:handler:)`` are not called then. - Returns: The task.
+    /// Calls `handler` each time the task comes to rest, however; once soon, when it has already. The closures of
+    /// ``success(onMainQueue:handler:)`` and ``failure(onMainQueue:handler:)`` are not called then. Never for a task whose
+    /// manager is gone. On the main queue, or on the manager's operation queue.
+    ///
+    /// Replaces an earlier closure of this kind. - Returns: The task.
     @discardableResult
     public func completion(onMainQueue: Bool = true, handler: @escaping Handler) -> Self {
         set(Callback(onMainQueue: onMainQueue, handler: handler), at: \.completion, isDue: { $0.isAtRest })

@@ -9,10 +9,10 @@ extension DownloadTask {
     /// ``timeRemaining`` as text, for example "01:05".
     public var timeRemainingString: String { Figures.time(timeRemaining) }
 
-    /// ``startDate`` as text in the user's time zone; empty before the start.
+    /// ``startDate`` as text in the user's time zone; empty when that is 0.
     public var startDateString: String { Figures.date(startDate) }
 
-    /// ``endDate`` as text in the user's time zone; empty before the end.
+    /// ``endDate`` as text in the user's time zone; empty when that is 0.
     public var endDateString: String { Figures.date(endDate) }
 }
 

@@ -11,7 +11,7 @@ extension DownloadTask {
     ///     characters, is no file's digest: the result is ``Validation/incorrect``.
     ///   - type: The algorithm.
     ///   - onMainQueue: Whether `handler` is called on the main queue, else on the manager's
-    ///     ``SessionManager/operationQueue``.
+    ///     ``SessionManager/operationQueue``; on the main queue in any case when the manager is gone.
     ///   - handler: Called exactly once, with this task: when the file has been compared, the result being in
     ///     ``validation``; or when nothing will be compared, ``validation`` then being ``Validation/unknown`` unless an
     ///     earlier result stands. That is when the task fails, is canceled or removed (``status`` and ``error`` say

@@ -91,8 +91,8 @@ public final class DownloadTask: Sendable {
 
     /// Why the task waits; nil when it does not.
     ///
-    /// Nothing is under way then: it can be suspended, canceled and removed, and the handlers are called soon; in the
-    /// moment after it has stopped, when its file is closed.
+    /// A waiting task transfers nothing. It can be suspended, canceled or removed at once; if its file is still being closed,
+    /// handlers are called right after that.
     public var waitingReason: WaitingReason? {
         let (wait, engine) = state.withLock { ($0.wait, $0.engine) }
         guard let wait else { return nil }
@@ -104,8 +104,8 @@ public final class DownloadTask: Sendable {
     /// Why the task failed, or why its last attempt did; nil when all is well.
     public var error: (any Error)? { state.withLock { $0.error } }
 
-    /// The name of the finished file, in the manager's ``Cache/downloadFilePath`` unless it was given a destination. It may change until the task has
-    /// succeeded, by what the server says (``FileNaming/serverName``) or for one that is free
+    /// The name of the finished file, in the manager's ``Cache/downloadFilePath`` unless it was given a destination. It may
+    /// change until the task has succeeded, by what the server says (``FileNaming/serverName``) or for one that is free
     /// (``FileConflictPolicy/keepBoth``).
     public var fileName: String { place.name }
 
@@ -133,7 +133,7 @@ public final class DownloadTask: Sendable {
 
     // MARK: Figures
 
-    /// Bytes that are safely with the kernel.
+    /// Bytes that are written; with a transport that hands over files, the bytes that it holds.
     public var completedBytes: Int64 { state.withLock { $0.completed } }
 
     /// The size of the file; nil while it is not known.
@@ -158,10 +158,10 @@ public final class DownloadTask: Sendable {
     /// Seconds until the end at the present speed; 0 when that cannot be told.
     public var timeRemaining: Int64 { state.withLock { $0.timeRemaining } }
 
-    /// When the task was first started, in seconds since 1970; 0 before.
+    /// When the task first began to run, in seconds since 1970; 0 before.
     public var startDate: TimeInterval { state.withLock { $0.startDate } }
 
-    /// When the task ended, in seconds since 1970; 0 before.
+    /// When the task last succeeded or failed, in seconds since 1970; 0 before, and again from when it next runs.
     public var endDate: TimeInterval { state.withLock { $0.endDate } }
 }
 

@@ -10,24 +10,32 @@ extension DownloadTask {
     /// ``SessionManager/operationQueue``; the object is the task.
     public static let didCompleteNotification = Notification.Name("lanner.downloadTask.didComplete")
 
-    /// Posted by a task that was added to its manager, before any other. Not by those that are restored at launch.
+    /// Posted by a task that was added to its manager, before any other. Not by those that are restored at launch. Posted on
+    /// ``SessionManager/operationQueue``; the object is the task.
     public static let addedNotification = Notification.Name("lanner.downloadTask.added")
-    /// Posted by a task that begins to run, also when it does so again.
+    /// Posted by a task that begins to run, also when it does so again. Posted on
+    /// ``SessionManager/operationQueue``; the object is the task.
     public static let startedNotification = Notification.Name("lanner.downloadTask.started")
     /// Posted by a task that runs, while it advances; at most every ``SessionConfiguration/progressInterval``, and not
-    /// again before the last one was posted.
+    /// again before the last one was posted. Posted on ``SessionManager/operationQueue``; the object is the task.
     public static let progressNotification = Notification.Name("lanner.downloadTask.progress")
-    /// Posted by a task that wants to run and may not yet; ``waitingReason`` says why.
+    /// Posted by a task that wants to run and may not yet; ``waitingReason`` says why. Posted on
+    /// ``SessionManager/operationQueue``; the object is the task.
     public static let waitingNotification = Notification.Name("lanner.downloadTask.waiting")
-    /// Posted by a task that has succeeded, besides ``didCompleteNotification``, as those that follow.
+    /// Posted by a task that has succeeded, besides ``didCompleteNotification``. Posted on
+    /// ``SessionManager/operationQueue``; the object is the task.
     public static let succeededNotification = Notification.Name("lanner.downloadTask.succeeded")
-    /// Posted by a task that has failed; ``error`` says why.
+    /// Posted by a task that has failed, besides ``didCompleteNotification``; ``error`` says why. Posted on
+    /// ``SessionManager/operationQueue``; the object is the task.
     public static let failedNotification = Notification.Name("lanner.downloadTask.failed")
-    /// Posted by a task that was suspended.
+    /// Posted by a task that was suspended, besides ``didCompleteNotification``. Posted on
+    /// ``SessionManager/operationQueue``; the object is the task.
     public static let suspendedNotification = Notification.Name("lanner.downloadTask.suspended")
-    /// Posted by a task that was canceled or removed, and is its manager's no more.
+    /// Posted by a task that was canceled or removed, and is its manager's no more, besides ``didCompleteNotification``.
+    /// Posted on ``SessionManager/operationQueue``; the object is the task.
     public static let deletedNotification = Notification.Name("lanner.downloadTask.deleted")
-    /// Posted by a task that found no space on the disk, and has failed or waits for it.
+    /// Posted by a task that found no space on the disk, and has failed or waits for it. Posted on
+    /// ``SessionManager/operationQueue``; the object is the task.
     public static let fullSpaceNotification = Notification.Name("lanner.downloadTask.fullSpace")
 }
 

@@ -1,23 +1,25 @@
 import Foundation
 import LannerMachine
 
-/// What a ``SessionManager`` works by. A change applies at once to tasks that wait and run.
+/// What a ``SessionManager`` works by. A change applies at once to tasks that wait and run. Lower limits of tasks, lists and
+/// hosts hold for those that start from then on; what runs goes on.
 public struct SessionConfiguration: Sendable, Hashable {
-    /// How long a server may stay silent, before its answer and within it, in seconds. At least 1. One that sends a byte
-    /// now and then is not silent: see ``minimumSpeed`` and ``timeoutIntervalForResource``. With a transport that outlives
-    /// the process all three are left to it.
+    /// How long a server may stay silent, before its answer and within it, in seconds. From 1 to 86,400 (a day); 60 by
+    /// default. One that sends a byte now and then is not silent: see ``minimumSpeed`` and ``timeoutIntervalForResource``.
+    /// With a transport that outlives the process all three are left to it.
     public var timeoutIntervalForRequest: TimeInterval = 60
-    /// How many tasks run at once. At least 1.
+    /// How many tasks run at once. At least 1; 6 by default.
     ///
-    /// One whose bytes have all come (and are written, where there are more than 256 KiB), and are right where a digest
-    /// decides, makes room for the next one while it is written, synced, moved to its place and recorded, but not in its
-    /// list, nor for its host where that has a limit. With a limit of 1 it does not either; with one of n the next waits
-    /// while n · n are on that way, or 256 (128 on Apple platforms) where that is less, or n where that is more.
+    /// A task whose bytes have all arrived (and, above 256 KiB, are written; and whose digest, if there is one, is right)
+    /// lets the next one start while its file is synced, moved and recorded. It keeps its place in its list and, where
+    /// hosts have a limit, for its host. With a limit of 1 the next task waits until it has finished. With a limit
+    /// of n it waits while n · n files are on that way: at most 256, and at most a quarter of the files the process may
+    /// have open, but at least n.
     public var maxConcurrentTasksLimit = 6
-    /// How many tasks of one list run at once, by the name of the list; at least 1. Lists that are not here have
-    /// ``standardListLimit``, tasks without a list know no other limit than ``maxConcurrentTasksLimit``.
+    /// How many tasks of one list run at once, by the name of the list; at least 1. Empty by default. Lists that are not here
+    /// have ``standardListLimit``, tasks without a list know no other limit than ``maxConcurrentTasksLimit``.
     public var listLimits: [String: Int] = [:]
-    /// How many tasks run at once of each list that is not in ``listLimits``. At least 1.
+    /// How many tasks run at once of each list that is not in ``listLimits``. At least 1; 3 by default.
     public var standardListLimit = 3
     /// How many tasks of one host run at once, whatever their lists and contexts, at least 1; nil, the default, for no
     /// limit. Most programs load from one host, and for that ``maxConcurrentTasksLimit`` is the limit.
@@ -32,7 +34,7 @@ public struct SessionConfiguration: Sendable, Hashable {
     /// `URLSessionTransport` none holds where the server serves no ranges.
     public var maximumBytesPerSecond: Int64?
     /// How many connections may be used for one file at once, from 1 to 16; what is less or more counts as the nearest of
-    /// them. With transports that can be paused, as `CurlTransport`; others use as many as suits them.
+    /// them. 4 by default. With transports that can be paused, as `CurlTransport`; others use as many as suits them.
     ///
     /// Each file begins with one, and is asked for as a whole. Others follow while they make it come faster by more than a
     /// tenth; for large files only, and only where the server sends parts (`Accept-Ranges`, RFC 9110, 14.3) and a strong
@@ -47,17 +49,17 @@ public struct SessionConfiguration: Sendable, Hashable {
     package var firstConnections = 1
     package var smallestPiece = Pace.piece
 
-    /// Whether mobile data may be used. Where a ``NetworkMonitor`` tells of the kinds of networks, tasks that run stop and
-    /// keep their bytes when there is only one that may not be used, and all wait until there is another or this changes;
-    /// elsewhere it is up to the transport, and holds for requests from then on.
+    /// Whether mobile data may be used; false by default. Where a ``NetworkMonitor`` tells of the kinds of networks, tasks
+    /// that run stop and keep their bytes when there is only one that may not be used, and all wait until there is another or
+    /// this changes; elsewhere it is up to the transport, and holds for requests from then on.
     public var allowsCellularAccess = false
-    /// Whether networks the system calls expensive may be used; else as with ``allowsCellularAccess``.
+    /// Whether networks the system calls expensive may be used; true by default. Otherwise as ``allowsCellularAccess``.
     public var allowsExpensiveNetworkAccess = true
-    /// Whether networks in low-data mode may be used; else as with ``allowsCellularAccess``.
+    /// Whether networks in low-data mode may be used; true by default. Otherwise as ``allowsCellularAccess``.
     public var allowsConstrainedNetworkAccess = true
 
-    /// Whether the manager's ``DownloadLink/Provider`` is asked for a link before every attempt, and not only when the
-    /// link in hand has expired or is refused.
+    /// Whether the manager's ``DownloadLink/Provider`` is asked for a link before every attempt at the task's own URL (not at
+    /// mirrors), and not only when the link in hand has expired or is refused. False by default.
     public var refreshesLinksBeforeStart = false
 
     /// Whether a file is compared with the digest that its server gives, where the caller gives no checksum: in
@@ -70,31 +72,33 @@ public struct SessionConfiguration: Sendable, Hashable {
     /// send: whoever changes the file changes the digest. Set it to false where a server is known to tell wrong ones.
     public var checksServerDigests = true
 
-    /// When a failure is tried again.
+    /// When a failure is tried again; see ``RetryPolicy`` for the defaults.
     public var retryPolicy = RetryPolicy()
     /// Bytes a second, over 30 seconds, below which an attempt is given up (and tried again).
     ///
     /// 0, the default, sets no bound: a slow link is no fault, and a download over it ends when it ends. Set one where a
     /// server that trickles must not hold a task's turn.
     public var minimumSpeed: Int64 = 0
-    /// The longest one attempt may take, in seconds; nil, the default, for no bound.
+    /// The longest one attempt may take from its first answer that is used on, in seconds, from 1 to 86,400 (a day); nil,
+    /// the default, for no bound.
     public var timeoutIntervalForResource: TimeInterval?
-    /// Whether a task that finds no space on the disk waits for it; else it fails.
+    /// Whether a task that finds no space on the disk waits for it, and tries again every 30 seconds; else it fails. False
+    /// by default.
     public var waitsForDiskSpace = false
-    /// Whether a new download starts at once; else it is suspended until it is started.
+    /// Whether a new download starts at once; else it is suspended until it is started. True by default.
     public var startsImmediately = true
     /// Whether tasks that were waiting or running when the process ended start by themselves; else they come back
-    /// suspended. Those whose transfer has outlived the process go on with it in any case.
+    /// suspended. False by default. Those whose transfer has outlived the process go on with it in any case.
     public var resumesAtLaunch = false
-    /// Whether a task that is canceled leaves what is there of its file.
+    /// Whether a task that is canceled leaves what is there of its file. False by default.
     ///
     /// It is gone all the same; but its bytes wait, also from one launch to the next, for the next download of the same
-    /// key in the same context, which goes on from them like one that was suspended. What they are compared with then,
-    /// and when they are given up, is as always. Removing a task deletes its file in any case, and
+    /// key in the same context, which goes on from them like one that was suspended. They are checked, and
+    /// discarded if they do not match, as with any resumed download. Removing a task deletes its file in any case, and
     /// ``SessionManager/totalRemove(completely:onMainQueue:handler:)`` what canceled tasks of the present context have
     /// left. A download that is asked for while the cancel is under way has nothing of it.
     public var keepsPartialFileOnCancel = false
-    /// The context that a manager begins with; see ``SessionManager/context``. Looked at only then.
+    /// The context that a manager begins with, nil by default; see ``SessionManager/context``. Looked at only then.
     public var contextAtLaunch: String?
 
     /// The least time between two tellings of a task's progress, and of that of all tasks: to closures, observers and in
@@ -110,9 +114,10 @@ public struct SessionConfiguration: Sendable, Hashable {
     /// observers.
     public var postsNotifications = true
 
-    /// How a file is named for which the caller gives no name; holds for downloads that are asked for from then on.
+    /// How a file is named for which the caller gives no name; ``FileNaming/urlDigest`` by default. Holds for downloads that
+    /// are asked for from then on.
     public var fileNaming = FileNaming.urlDigest
-    /// What happens when a finished file is to go where another one is.
+    /// What happens when a finished file is to go where another one is; ``FileConflictPolicy/replace`` by default.
     public var fileConflictPolicy = FileConflictPolicy.replace
 
     /// The defaults.

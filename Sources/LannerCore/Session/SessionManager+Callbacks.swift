@@ -2,8 +2,9 @@ import Foundation
 import LannerMachine
 
 extension SessionManager {
-    /// Calls `handler` while any task advances; a call that is still to come is not doubled. On the main queue, or on
-    /// ``operationQueue``.
+    /// Calls `handler` while any task advances: for each of them up to four times a second, unless
+    /// ``SessionConfiguration/progressInterval`` limits the calls for all together. A call that is still pending is not
+    /// repeated. On the main queue, or on ``operationQueue``.
     ///
     /// Replaces an earlier closure of this kind. - Returns: The manager.
     @discardableResult
@@ -12,22 +13,25 @@ extension SessionManager {
         return self
     }
 
-    /// Calls `handler` each time the last task has ended and all have succeeded. - Returns: The manager.
+    /// Calls `handler` each time the last task has ended and all have succeeded, from the next end on. On the main queue, or
+    /// on ``operationQueue``; replaces an earlier closure of this kind. - Returns: The manager.
     @discardableResult
     public func success(onMainQueue: Bool = true, handler: @escaping Handler) -> Self {
         state.replace(\.callbacks.success, by: Callback(onMainQueue: onMainQueue, handler: handler))
         return self
     }
 
-    /// Calls `handler` each time nothing runs or waits any more and ``status`` is not succeeded. - Returns: The manager.
+    /// Calls `handler` each time nothing runs or waits any more and ``status`` is not succeeded, from the next end on. On the
+    /// main queue, or on ``operationQueue``; replaces an earlier closure of this kind. - Returns: The manager.
     @discardableResult
     public func failure(onMainQueue: Bool = true, handler: @escaping Handler) -> Self {
         state.replace(\.callbacks.failure, by: Callback(onMainQueue: onMainQueue, handler: handler))
         return self
     }
 
-    /// Calls `handler` each time nothing runs or waits any more; the closures of ``success(onMainQueue:handler:)`` and
-    /// ``failure(onMainQueue:handler:)`` are not called then. - Returns: The manager.
+    /// Calls `handler` each time nothing runs or waits any more, from the next end on; the closures of
+    /// ``success(onMainQueue:handler:)`` and ``failure(onMainQueue:handler:)`` are not called then. On the main queue, or on
+    /// ``operationQueue``; replaces an earlier closure of this kind. - Returns: The manager.
     @discardableResult
     public func completion(onMainQueue: Bool = true, handler: @escaping Handler) -> Self {
         state.replace(\.callbacks.completion, by: Callback(onMainQueue: onMainQueue, handler: handler))

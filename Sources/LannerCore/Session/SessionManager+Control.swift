@@ -1,7 +1,8 @@
 import Foundation
 import LannerMachine
 
-// The handlers of all of these keep one promise, which is told at each: called exactly once, whatever happens.
+// The handlers of all of these keep one promise, which is told at each: called exactly once, whatever happens. Those of
+// `cancel` and `remove` wait for the store; for the others the store has the record by then, and may still be writing it.
 
 extension SessionManager {
     /// Starts a task, or starts it again; what is there of the file is kept.
@@ -40,9 +41,9 @@ extension SessionManager {
     ///   - startsNext: Whether the task's place among those that run is given to another; else it stays empty until
     ///     something is started.
     ///   - onMainQueue: Whether `handler` is called on the main queue, else on ``operationQueue``.
-    ///   - handler: Called exactly once, never inside this call, with the task when it has come to rest and is
-    ///     recorded, soon when it rests already. One that is just being finished succeeds first.
-    ///     When there is no task for the URL, it is called soon with one that belongs to no manager, whose
+    ///   - handler: Called exactly once, never inside this call, with the task when it has come to rest; the store has its
+    ///     record by then, and may still be writing it. Soon when it rests already. One that is just being finished succeeds
+    ///     first. When there is no task for the URL, it is called soon with one that belongs to no manager, whose
     ///     ``DownloadTask/status`` is ``Status/removed`` and whose ``DownloadTask/error`` is
     ///     ``LannerError/fetchDownloadTaskFailed(url:)``.
     public func suspend(
@@ -59,9 +60,9 @@ extension SessionManager {
     ///   - startsNext: Whether the task's place among those that run is given to another; else it stays empty until
     ///     something is started.
     ///   - onMainQueue: Whether `handler` is called on the main queue, else on ``operationQueue``.
-    ///   - handler: Called exactly once, never inside this call, with the task when it has come to rest and is
-    ///     recorded, soon when it rests already. One that is just being finished succeeds first.
-    ///     When the task is not, or no longer, this manager's, it is called soon with the task as it is; when it is
+    ///   - handler: Called exactly once, never inside this call, with the task when it has come to rest; the store has its
+    ///     record by then, and may still be writing it. Soon when it rests already. One that is just being finished succeeds
+    ///     first. When the task is not, or no longer, this manager's, it is called soon with the task as it is; when it is
     ///     nil, with one that belongs to no manager.
     public func suspend(
         _ task: DownloadTask?, startsNext: Bool = true, onMainQueue: Bool = true, handler: DownloadTask.Handler? = nil
@@ -158,8 +159,9 @@ extension SessionManager {
     ///
     /// - Parameters:
     ///   - onMainQueue: Whether `handler` is called on the main queue, else on ``operationQueue``.
-    ///   - handler: Called exactly once, never inside this call, with the manager, when all have come to rest and
-    ///     are recorded; soon when there are none. The manager lives until then.
+    ///   - handler: Called exactly once, never inside this call, with the manager, when all have come to rest; the
+    ///     store has their records by then, and may still be writing them. Soon when there are none. The manager lives
+    ///     until then.
     public func totalSuspend(onMainQueue: Bool = true, handler: Handler? = nil) {
         performAll(.suspend, onMainQueue, handler)
     }

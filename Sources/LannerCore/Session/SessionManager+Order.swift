@@ -5,8 +5,8 @@ import LannerMachine
 extension SessionManager {
     /// Moves a task to another place in ``tasks``. Those that run already go on.
     ///
-    /// O(n log n) in the number of tasks, with one record. A position that is not in the list changes nothing and logs
-    /// ``LannerError/indexOutOfRange``.
+    /// O(n log n) in the number of tasks, with one commit, mostly of one record. A position that is not in the list changes
+    /// nothing and logs ``LannerError/indexOutOfRange``.
     ///
     /// - Parameters:
     ///   - sourceIndex: Where the task is.

@@ -17,8 +17,9 @@ public final class SessionManager: Sendable {
     public let operationQueue: DispatchQueue
     /// The directories.
     public let cache: Cache
-    /// Why the manager cannot be used: its directory is in use, its records cannot be read, or a directory cannot be
-    /// made. Nil when all is well. Nothing on the disk is changed by a manager that cannot be used.
+    /// Why the manager cannot be used: ``LannerError/storeError(_:)`` when its directory is in use or its records cannot be
+    /// read, ``LannerError/cacheError(path:message:)`` when a directory cannot be made or read. Nil when all is well. Nothing
+    /// on the disk is changed by a manager that cannot be used.
     public let unavailable: LannerError?
 
     let engine: Engine
@@ -35,7 +36,7 @@ public final class SessionManager: Sendable {
     ///   - transport: Carries out the exchanges; the manager invalidates it in the end.
     ///   - store: Keeps the records; a ``FileStore`` in the cache's `downloadPath` when nil. With a ``MemoryStore``
     ///     nothing is remembered.
-    ///   - clock: Where time comes from.
+    ///   - clock: Where time comes from; a ``SystemClock`` when nil.
     ///   - network: Tells what network there is; the system's monitor when nil, on Linux ``UnwatchedNetwork``.
     ///   - logger: Takes log lines; standard error when nil.
     ///   - cache: The directories; the defaults for the identifier when nil.
@@ -103,8 +104,9 @@ public final class SessionManager: Sendable {
         set { engine.logging.replace(\.logger, by: newValue) }
     }
 
-    /// Where the tasks stand as a whole: running while any runs or waits; else suspended, failed or succeeded, the
-    /// first that any task is; canceled or removed when the last task went that way; waiting before the first.
+    /// Where the tasks stand as a whole: running while any runs, waits, or is being suspended, canceled or removed; else
+    /// suspended, failed or succeeded, the first that any task is; canceled or removed when the last task went that way;
+    /// waiting before the first.
     public var status: Status { engine.state.withLock { $0.scope.totals.status } }
 
     /// Every task of the present context, in order. O(n log n).
@@ -142,7 +144,8 @@ public final class SessionManager: Sendable {
 
     /// Ends everything, and returns when that is done: every transfer has stopped, what it received is written and
     /// recorded, files, store and transport are closed, and the directory is free for another manager. To that one the
-    /// downloads look as if the process had ended here; transfers that outlive the process go on, for that one to take up. The same happens when a manager is let go of.
+    /// downloads look as if the process had ended here; transfers that outlive the process go on, for that one to take
+    /// up. The same happens when a manager is let go of.
     ///
     /// Handlers that wait are called. No other callback comes any more, except those that are already on their queue, and
     /// that of a comparison of a finished file that is under way. Whatever is called later does nothing and logs

@@ -62,7 +62,7 @@ public struct DownloadFailure: Error, Sendable, Hashable {
         case status(Int)
         /// The server's answer contradicts the request or itself (for example a 206 of another range).
         case unusableResponse
-        /// More redirects than allowed, or one to a place that is not http or https.
+        /// More than 20 redirects in a row, or one to a place that is not http or https.
         case redirect
         /// No other link was given for one that had expired or was refused.
         case link

@@ -1,5 +1,10 @@
 /// When a download that failed is tried again.
 ///
+/// Tried again are answers with status 408, 425, 429, 500, 502, 503, 504, 509 or 512 to 599; ``TransportFault/timedOut``,
+/// ``TransportFault/connectionLost``, ``TransportFault/cannotConnect``, ``TransportFault/cannotFindHost``,
+/// ``TransportFault/notConnected``, ``TransportFault/lengthMismatch`` and ``TransportFault/other``; and errors of whoever gives
+/// links. Any other failure is final, once no mirror is left; wrong checksums have counts of their own.
+///
 /// Failures count in a row: the count starts again at 0 as soon as more bytes are held than ever before. Those of a
 /// piece that was wrong never were, nor those that were given up to begin anew; but who begins anew again and again and
 /// comes no farther gains nothing by that. The n-th retry waits `baseDelay` × 2ⁿ⁻¹, at most `maximumDelay`; the later
@@ -7,20 +12,21 @@
 /// (negative, or the base above the maximum) are moved to the nearest that do.
 public struct RetryPolicy: Sendable, Hashable {
     /// How many retries may follow each other without more bytes than ever before; nil for any number, 0 for none.
+    /// 5 by default.
     public var maximumRetries: Int?
-    /// The delay before the first retry.
+    /// The delay before the first retry; 1 second by default.
     public var baseDelay: Duration
-    /// The longest delay, unless the server asks for more.
+    /// The longest delay, unless the server asks for more; 60 seconds by default.
     public var maximumDelay: Duration
-    /// The longest a server's `Retry-After` is waited for; zero ignores it. A server that asks for less than the
-    /// policy's own delay changes nothing.
+    /// The longest a server's `Retry-After` is waited for, never more than a day; zero ignores it. One hour by default. A
+    /// server that asks for less than the policy's own delay changes nothing.
     public var maximumRetryAfter: Duration
     /// How often a file that does not have the checksum it should is downloaded again, at once and from its first byte,
     /// before that is a failure. One that consists of the bytes of several attempts has one more try, for it may be of two
-    /// versions. None unless set: a file that came in one piece is what the server has.
+    /// versions. 0 by default: a file that came in one piece is what the server has.
     public var maximumChecksumRetries: Int
     /// How often one piece of a file that does not have its checksum (see `DownloadRequest.pieces`) is fetched again before
-    /// that is a failure.
+    /// that is a failure; 3 times by default.
     public var maximumPieceRetries: Int
 
     /// Makes a policy.

@@ -85,7 +85,7 @@ private func tiercel1() {
 
 private func tiercel1WithoutPersistence() {
     // snippet: tiercel 1 without records
-    let downloadManager = SessionManager("videos", transport: URLSessionTransport(), store: MemoryStore())
+    let downloadManager = SessionManager("videos", transport: DefaultTransport.make(), store: MemoryStore())
     // end
     _ = downloadManager
 }
