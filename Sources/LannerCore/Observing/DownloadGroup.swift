@@ -36,7 +36,7 @@ public final class DownloadGroup: Sendable {
     ///     group whose first task has no manager.
     /// - Returns: The observation: hold it for as long as the closure is to be called. It holds the group.
     public func observe(
-        onMainQueue: Bool = true, handler: @escaping @Sendable (AggregateProgress) -> Void
+        onMainQueue: Bool, handler: @escaping @Sendable (AggregateProgress) -> Void
     ) -> Observation {
         guard let engine = tasks.first?.engine else { return Observation {} }
         let observation = sums.makeObservation(on: engine.lane(onMainQueue: onMainQueue), handler)

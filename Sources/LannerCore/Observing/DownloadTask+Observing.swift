@@ -27,7 +27,7 @@ extension DownloadTask {
     ///     of. One of a task that has no manager is never called.
     /// - Returns: The observation: hold it for as long as the closure is to be called.
     public func observe(
-        onMainQueue: Bool = true, handler: @escaping @Sendable (DownloadEvent) -> Void
+        onMainQueue: Bool, handler: @escaping @Sendable (DownloadEvent) -> Void
     ) -> Observation {
         guard let engine else { return Observation {} }
         return makeObservation(on: engine.lane(onMainQueue: onMainQueue), handler)

@@ -12,7 +12,7 @@ extension SessionManager {
     ///     of.
     /// - Returns: The observation: hold it for as long as the closure is to be called.
     public func observe(
-        onMainQueue: Bool = true, handler: @escaping @Sendable (SessionEvent) -> Void
+        onMainQueue: Bool, handler: @escaping @Sendable (SessionEvent) -> Void
     ) -> Observation {
         engine.makeObservation(on: engine.lane(onMainQueue: onMainQueue), handler)
     }
@@ -22,7 +22,7 @@ extension SessionManager {
     ///
     /// Replaces an earlier closure of this kind. - Returns: The manager.
     @discardableResult
-    public func taskCompletion(onMainQueue: Bool = true, handler: @escaping DownloadTask.Handler) -> Self {
+    public func taskCompletion(onMainQueue: Bool, handler: @escaping DownloadTask.Handler) -> Self {
         state.replace(\.taskCompletion, by: Callback(onMainQueue: onMainQueue, handler: handler))
         return self
     }

@@ -11,7 +11,7 @@ extension Cache {
     /// - Parameters:
     ///   - onMainQueue: Whether `handler` is called on the main queue, else on a global queue.
     ///   - handler: Called exactly once, when all is done, also when something could not be deleted and is still there.
-    public func clearDiskCache(onMainQueue: Bool = true, handler: Handler? = nil) {
+    public func clearDiskCache(onMainQueue: Bool, handler: Handler? = nil) {
         DispatchQueue.global().async { [self] in
             try? clear()
             guard let handler else { return }

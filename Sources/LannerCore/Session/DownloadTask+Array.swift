@@ -5,28 +5,28 @@ import Foundation
 extension [DownloadTask] {
     /// Sets ``DownloadTask/progress(onMainQueue:handler:)`` of each task. - Returns: The tasks.
     @discardableResult
-    public func progress(onMainQueue: Bool = true, handler: @escaping DownloadTask.Handler) -> Self {
+    public func progress(onMainQueue: Bool, handler: @escaping DownloadTask.Handler) -> Self {
         forEach { $0.progress(onMainQueue: onMainQueue, handler: handler) }
         return self
     }
 
     /// Sets ``DownloadTask/success(onMainQueue:handler:)`` of each task. - Returns: The tasks.
     @discardableResult
-    public func success(onMainQueue: Bool = true, handler: @escaping DownloadTask.Handler) -> Self {
+    public func success(onMainQueue: Bool, handler: @escaping DownloadTask.Handler) -> Self {
         forEach { $0.success(onMainQueue: onMainQueue, handler: handler) }
         return self
     }
 
     /// Sets ``DownloadTask/failure(onMainQueue:handler:)`` of each task. - Returns: The tasks.
     @discardableResult
-    public func failure(onMainQueue: Bool = true, handler: @escaping DownloadTask.Handler) -> Self {
+    public func failure(onMainQueue: Bool, handler: @escaping DownloadTask.Handler) -> Self {
         forEach { $0.failure(onMainQueue: onMainQueue, handler: handler) }
         return self
     }
 
     /// Sets ``DownloadTask/completion(onMainQueue:handler:)`` of each task. - Returns: The tasks.
     @discardableResult
-    public func completion(onMainQueue: Bool = true, handler: @escaping DownloadTask.Handler) -> Self {
+    public func completion(onMainQueue: Bool, handler: @escaping DownloadTask.Handler) -> Self {
         forEach { $0.completion(onMainQueue: onMainQueue, handler: handler) }
         return self
     }
@@ -43,7 +43,7 @@ extension [DownloadTask] {
     /// - Returns: The tasks.
     @discardableResult
     public func validateFile(
-        codes: [String], type: FileVerificationType, onMainQueue: Bool = true, handler: @escaping DownloadTask.Handler
+        codes: [String], type: FileVerificationType, onMainQueue: Bool, handler: @escaping DownloadTask.Handler
     ) -> Self {
         guard codes.count == count else {
             first?.engine?.log { .error("could not compare files", error: LannerError.codesMatchFailed) }

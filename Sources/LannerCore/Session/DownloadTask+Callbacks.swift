@@ -4,7 +4,7 @@ extension DownloadTask {
     ///
     /// Replaces an earlier closure of this kind. - Returns: The task.
     @discardableResult
-    public func progress(onMainQueue: Bool = true, handler: @escaping Handler) -> Self {
+    public func progress(onMainQueue: Bool, handler: @escaping Handler) -> Self {
         let callback = Callback(onMainQueue: onMainQueue, handler: handler)
         // The old one is given out of the lock; see `Locked.replace`.
         _ = state.withLock { state -> Callback<DownloadTask>? in
@@ -19,7 +19,7 @@ extension DownloadTask {
     ///
     /// Replaces an earlier closure of this kind. - Returns: The task.
     @discardableResult
-    public func success(onMainQueue: Bool = true, handler: @escaping Handler) -> Self {
+    public func success(onMainQueue: Bool, handler: @escaping Handler) -> Self {
         set(Callback(onMainQueue: onMainQueue, handler: handler), at: \.success) { $0 == .succeeded }
     }
 
@@ -29,7 +29,7 @@ extension DownloadTask {
     ///
     /// Replaces an earlier closure of this kind. - Returns: The task.
     @discardableResult
-    public func failure(onMainQueue: Bool = true, handler: @escaping Handler) -> Self {
+    public func failure(onMainQueue: Bool, handler: @escaping Handler) -> Self {
         set(Callback(onMainQueue: onMainQueue, handler: handler), at: \.failure) { $0.isAtRest && $0 != .succeeded }
     }
 
@@ -39,7 +39,7 @@ extension DownloadTask {
     ///
     /// Replaces an earlier closure of this kind. - Returns: The task.
     @discardableResult
-    public func completion(onMainQueue: Bool = true, handler: @escaping Handler) -> Self {
+    public func completion(onMainQueue: Bool, handler: @escaping Handler) -> Self {
         set(Callback(onMainQueue: onMainQueue, handler: handler), at: \.completion, isDue: { $0.isAtRest })
     }
 

@@ -20,7 +20,7 @@ extension DownloadTask {
     /// - Returns: The task.
     @discardableResult
     public func validateFile(
-        code: String, type: FileVerificationType, onMainQueue: Bool = true,
+        code: String, type: FileVerificationType, onMainQueue: Bool,
         handler: @escaping Handler
     ) -> Self {
         let callback = Callback(onMainQueue: onMainQueue, handler: handler)

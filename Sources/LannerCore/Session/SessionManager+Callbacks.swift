@@ -8,7 +8,7 @@ extension SessionManager {
     ///
     /// Replaces an earlier closure of this kind. - Returns: The manager.
     @discardableResult
-    public func progress(onMainQueue: Bool = true, handler: @escaping Handler) -> Self {
+    public func progress(onMainQueue: Bool, handler: @escaping Handler) -> Self {
         state.replace(\.callbacks.progress, by: Callback(onMainQueue: onMainQueue, handler: handler))
         return self
     }
@@ -16,7 +16,7 @@ extension SessionManager {
     /// Calls `handler` each time the last task has ended and all have succeeded, from the next end on. On the main queue, or
     /// on ``operationQueue``; replaces an earlier closure of this kind. - Returns: The manager.
     @discardableResult
-    public func success(onMainQueue: Bool = true, handler: @escaping Handler) -> Self {
+    public func success(onMainQueue: Bool, handler: @escaping Handler) -> Self {
         state.replace(\.callbacks.success, by: Callback(onMainQueue: onMainQueue, handler: handler))
         return self
     }
@@ -24,7 +24,7 @@ extension SessionManager {
     /// Calls `handler` each time nothing runs or waits any more and ``status`` is not succeeded, from the next end on. On the
     /// main queue, or on ``operationQueue``; replaces an earlier closure of this kind. - Returns: The manager.
     @discardableResult
-    public func failure(onMainQueue: Bool = true, handler: @escaping Handler) -> Self {
+    public func failure(onMainQueue: Bool, handler: @escaping Handler) -> Self {
         state.replace(\.callbacks.failure, by: Callback(onMainQueue: onMainQueue, handler: handler))
         return self
     }
@@ -33,7 +33,7 @@ extension SessionManager {
     /// ``success(onMainQueue:handler:)`` and ``failure(onMainQueue:handler:)`` are not called then. On the main queue, or on
     /// ``operationQueue``; replaces an earlier closure of this kind. - Returns: The manager.
     @discardableResult
-    public func completion(onMainQueue: Bool = true, handler: @escaping Handler) -> Self {
+    public func completion(onMainQueue: Bool, handler: @escaping Handler) -> Self {
         state.replace(\.callbacks.completion, by: Callback(onMainQueue: onMainQueue, handler: handler))
         return self
     }

@@ -31,7 +31,7 @@ extension SessionManager {
     ///   - onMainQueue: Whether `handler` is called on the main queue, else on ``operationQueue``.
     ///   - handler: Called exactly once, never inside this call, with the manager, when nothing runs any more; the store
     ///     has all records by then, and may still be writing them. The manager lives until then.
-    public func shutDown(onMainQueue: Bool = true, handler: Handler? = nil) {
+    public func shutDown(onMainQueue: Bool, handler: Handler? = nil) {
         let callback = handler.map { Callback(onMainQueue: onMainQueue, handler: $0) }
         engine.shutDown { [self] in
             if let callback { engine.dispatch(callback, self) }

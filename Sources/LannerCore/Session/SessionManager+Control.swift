@@ -16,7 +16,7 @@ extension SessionManager {
     ///     ``DownloadTask/status`` is ``Status/removed`` and whose ``DownloadTask/error`` is
     ///     ``LannerError/fetchDownloadTaskFailed(url:)``.
     public func start(
-        _ url: any URLConvertible, onMainQueue: Bool = true, handler: DownloadTask.Handler? = nil
+        _ url: any URLConvertible, onMainQueue: Bool, handler: DownloadTask.Handler? = nil
     ) {
         perform(.start, url, true, onMainQueue, handler)
     }
@@ -30,7 +30,7 @@ extension SessionManager {
     ///     may be before it runs; soon when it runs, waits or has succeeded already.
     ///     When the task is not, or no longer, this manager's, it is called soon with the task as it is; when it is
     ///     nil, with one that belongs to no manager.
-    public func start(_ task: DownloadTask?, onMainQueue: Bool = true, handler: DownloadTask.Handler? = nil) {
+    public func start(_ task: DownloadTask?, onMainQueue: Bool, handler: DownloadTask.Handler? = nil) {
         perform(.start, task, true, onMainQueue, handler)
     }
 
@@ -47,7 +47,7 @@ extension SessionManager {
     ///     ``DownloadTask/status`` is ``Status/removed`` and whose ``DownloadTask/error`` is
     ///     ``LannerError/fetchDownloadTaskFailed(url:)``.
     public func suspend(
-        _ url: any URLConvertible, startsNext: Bool = true, onMainQueue: Bool = true,
+        _ url: any URLConvertible, startsNext: Bool = true, onMainQueue: Bool,
         handler: DownloadTask.Handler? = nil
     ) {
         perform(.suspend, url, startsNext, onMainQueue, handler)
@@ -65,7 +65,7 @@ extension SessionManager {
     ///     first. When the task is not, or no longer, this manager's, it is called soon with the task as it is; when it is
     ///     nil, with one that belongs to no manager.
     public func suspend(
-        _ task: DownloadTask?, startsNext: Bool = true, onMainQueue: Bool = true, handler: DownloadTask.Handler? = nil
+        _ task: DownloadTask?, startsNext: Bool = true, onMainQueue: Bool, handler: DownloadTask.Handler? = nil
     ) {
         perform(.suspend, task, startsNext, onMainQueue, handler)
     }
@@ -84,7 +84,7 @@ extension SessionManager {
     ///     ``DownloadTask/status`` is ``Status/removed`` and whose ``DownloadTask/error`` is
     ///     ``LannerError/fetchDownloadTaskFailed(url:)``.
     public func cancel(
-        _ url: any URLConvertible, startsNext: Bool = true, onMainQueue: Bool = true,
+        _ url: any URLConvertible, startsNext: Bool = true, onMainQueue: Bool,
         handler: DownloadTask.Handler? = nil
     ) {
         perform(.cancel, url, startsNext, onMainQueue, handler)
@@ -103,7 +103,7 @@ extension SessionManager {
     ///     When the task is not, or no longer, this manager's, it is called soon with the task as it is; when it is
     ///     nil, with one that belongs to no manager.
     public func cancel(
-        _ task: DownloadTask?, startsNext: Bool = true, onMainQueue: Bool = true, handler: DownloadTask.Handler? = nil
+        _ task: DownloadTask?, startsNext: Bool = true, onMainQueue: Bool, handler: DownloadTask.Handler? = nil
     ) {
         perform(.cancel, task, startsNext, onMainQueue, handler)
     }
@@ -121,7 +121,7 @@ extension SessionManager {
     ///     ``DownloadTask/status`` is ``Status/removed`` and whose ``DownloadTask/error`` is
     ///     ``LannerError/fetchDownloadTaskFailed(url:)``.
     public func remove(
-        _ url: any URLConvertible, completely: Bool = false, startsNext: Bool = true, onMainQueue: Bool = true,
+        _ url: any URLConvertible, completely: Bool = false, startsNext: Bool = true, onMainQueue: Bool,
         handler: DownloadTask.Handler? = nil
     ) {
         perform(.remove(completely: completely), url, startsNext, onMainQueue, handler)
@@ -139,7 +139,7 @@ extension SessionManager {
     ///     When the task is not, or no longer, this manager's, it is called soon with the task as it is; when it is
     ///     nil, with one that belongs to no manager.
     public func remove(
-        _ task: DownloadTask?, completely: Bool = false, startsNext: Bool = true, onMainQueue: Bool = true,
+        _ task: DownloadTask?, completely: Bool = false, startsNext: Bool = true, onMainQueue: Bool,
         handler: DownloadTask.Handler? = nil
     ) {
         perform(.remove(completely: completely), task, startsNext, onMainQueue, handler)
@@ -151,7 +151,7 @@ extension SessionManager {
     ///   - onMainQueue: Whether `handler` is called on the main queue, else on ``operationQueue``.
     ///   - handler: Called exactly once, never inside this call, with the manager, when all have been started; soon
     ///     when there are none. The manager lives until then.
-    public func totalStart(onMainQueue: Bool = true, handler: Handler? = nil) {
+    public func totalStart(onMainQueue: Bool, handler: Handler? = nil) {
         performAll(.start, onMainQueue, handler)
     }
 
@@ -162,7 +162,7 @@ extension SessionManager {
     ///   - handler: Called exactly once, never inside this call, with the manager, when all have come to rest; the
     ///     store has their records by then, and may still be writing them. Soon when there are none. The manager lives
     ///     until then.
-    public func totalSuspend(onMainQueue: Bool = true, handler: Handler? = nil) {
+    public func totalSuspend(onMainQueue: Bool, handler: Handler? = nil) {
         performAll(.suspend, onMainQueue, handler)
     }
 
@@ -173,7 +173,7 @@ extension SessionManager {
     ///   - onMainQueue: Whether `handler` is called on the main queue, else on ``operationQueue``.
     ///   - handler: Called exactly once, never inside this call, with the manager, when they are gone, and their files
     ///     deleted or recorded as left; soon when there are none. The manager lives until then.
-    public func totalCancel(onMainQueue: Bool = true, handler: Handler? = nil) {
+    public func totalCancel(onMainQueue: Bool, handler: Handler? = nil) {
         performAll(.cancel, onMainQueue, handler)
     }
 
@@ -185,7 +185,7 @@ extension SessionManager {
     ///   - handler: Called exactly once, never inside this call, with the manager, when they and their files are
     ///     gone; soon when there are none. The manager lives until then.
     public func totalRemove(
-        completely: Bool = false, onMainQueue: Bool = true, handler: Handler? = nil
+        completely: Bool = false, onMainQueue: Bool, handler: Handler? = nil
     ) {
         performAll(.remove(completely: completely), onMainQueue, handler)
     }

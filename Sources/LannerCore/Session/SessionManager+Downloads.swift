@@ -33,7 +33,7 @@ extension SessionManager {
     @discardableResult
     public func download(
         _ url: any URLConvertible, headers: [String: String]? = nil, fileName: String? = nil,
-        checksum: Checksum.Digest? = nil, onMainQueue: Bool = true, handler: DownloadTask.Handler? = nil
+        checksum: Checksum.Digest? = nil, onMainQueue: Bool, handler: DownloadTask.Handler? = nil
     ) -> DownloadTask? {
         let request = DownloadRequest(url, headers: headers, fileName: fileName, checksum: checksum)
         return download(request, onMainQueue: onMainQueue, handler: handler)
@@ -48,7 +48,7 @@ extension SessionManager {
     /// - Returns: The task; nil when something in the request cannot be used, or the manager cannot, which is logged.
     @discardableResult
     public func download(
-        _ request: DownloadRequest, onMainQueue: Bool = true, handler: DownloadTask.Handler? = nil
+        _ request: DownloadRequest, onMainQueue: Bool, handler: DownloadTask.Handler? = nil
     ) -> DownloadTask? {
         let callback = handler.map { Callback(onMainQueue: onMainQueue, handler: $0) }
         do {
@@ -81,7 +81,7 @@ extension SessionManager {
     @discardableResult
     public func multiDownload(
         _ urls: [any URLConvertible], headersArray: [[String: String]]? = nil, fileNames: [String]? = nil,
-        onMainQueue: Bool = true, handler: Handler? = nil
+        onMainQueue: Bool, handler: Handler? = nil
     ) -> [DownloadTask] {
         do {
             if let headersArray, headersArray.count != urls.count { throw LannerError.headersMatchFailed }
@@ -108,7 +108,7 @@ extension SessionManager {
     /// - Returns: The tasks, in the order of the requests; none, with an error logged, when the manager cannot be used.
     @discardableResult
     public func multiDownload(
-        requests: [DownloadRequest], onMainQueue: Bool = true, handler: Handler? = nil
+        requests: [DownloadRequest], onMainQueue: Bool, handler: Handler? = nil
     ) -> [DownloadTask] {
         let callback = handler.map { Callback(onMainQueue: onMainQueue, handler: $0) }
         do {

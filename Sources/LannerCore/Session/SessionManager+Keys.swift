@@ -11,7 +11,7 @@ extension SessionManager {
     ///   - handler: Called exactly once, never inside this call, as when the task itself is given. When there is
     ///     no task with the key, its ``DownloadTask/error`` is ``LannerError/noTask(key:)``.
     public func start(
-        key: String, onMainQueue: Bool = true, handler: DownloadTask.Handler? = nil
+        key: String, onMainQueue: Bool, handler: DownloadTask.Handler? = nil
     ) {
         perform(.start, key: key, true, onMainQueue, handler)
     }
@@ -24,14 +24,14 @@ extension SessionManager {
     ///   - handler: Called exactly once, never inside this call, with the manager, when all have been started; soon
     ///     when there are none.
     public func start(
-        _ tasks: [DownloadTask], onMainQueue: Bool = true, handler: Handler? = nil
+        _ tasks: [DownloadTask], onMainQueue: Bool, handler: Handler? = nil
     ) {
         perform(.start, engine.ids(of: tasks), true, onMainQueue, handler, self)
     }
 
     /// The same for the tasks of some keys of the present context; those that have none are skipped, and logged.
     public func start(
-        keys: [String], onMainQueue: Bool = true, handler: Handler? = nil
+        keys: [String], onMainQueue: Bool, handler: Handler? = nil
     ) {
         perform(.start, ids(keys), true, onMainQueue, handler, self)
     }
@@ -46,7 +46,7 @@ extension SessionManager {
     ///   - handler: Called exactly once, never inside this call, as when the task itself is given. When there is
     ///     no task with the key, its ``DownloadTask/error`` is ``LannerError/noTask(key:)``.
     public func suspend(
-        key: String, startsNext: Bool = true, onMainQueue: Bool = true, handler: DownloadTask.Handler? = nil
+        key: String, startsNext: Bool = true, onMainQueue: Bool, handler: DownloadTask.Handler? = nil
     ) {
         perform(.suspend, key: key, startsNext, onMainQueue, handler)
     }
@@ -61,14 +61,14 @@ extension SessionManager {
     ///   - handler: Called exactly once, never inside this call, with the manager, when all have come to rest; soon
     ///     when there are none.
     public func suspend(
-        _ tasks: [DownloadTask], startsNext: Bool = true, onMainQueue: Bool = true, handler: Handler? = nil
+        _ tasks: [DownloadTask], startsNext: Bool = true, onMainQueue: Bool, handler: Handler? = nil
     ) {
         perform(.suspend, engine.ids(of: tasks), startsNext, onMainQueue, handler, self)
     }
 
     /// The same for the tasks of some keys of the present context; those that have none are skipped, and logged.
     public func suspend(
-        keys: [String], startsNext: Bool = true, onMainQueue: Bool = true, handler: Handler? = nil
+        keys: [String], startsNext: Bool = true, onMainQueue: Bool, handler: Handler? = nil
     ) {
         perform(.suspend, ids(keys), startsNext, onMainQueue, handler, self)
     }
@@ -84,7 +84,7 @@ extension SessionManager {
     ///   - handler: Called exactly once, never inside this call, as when the task itself is given. When there is
     ///     no task with the key, its ``DownloadTask/error`` is ``LannerError/noTask(key:)``.
     public func cancel(
-        key: String, startsNext: Bool = true, onMainQueue: Bool = true, handler: DownloadTask.Handler? = nil
+        key: String, startsNext: Bool = true, onMainQueue: Bool, handler: DownloadTask.Handler? = nil
     ) {
         perform(.cancel, key: key, startsNext, onMainQueue, handler)
     }
@@ -100,14 +100,14 @@ extension SessionManager {
     ///   - handler: Called exactly once, never inside this call, with the manager, when they are gone, and their files deleted
     ///     or recorded as left; soon when there are none.
     public func cancel(
-        _ tasks: [DownloadTask], startsNext: Bool = true, onMainQueue: Bool = true, handler: Handler? = nil
+        _ tasks: [DownloadTask], startsNext: Bool = true, onMainQueue: Bool, handler: Handler? = nil
     ) {
         perform(.cancel, engine.ids(of: tasks), startsNext, onMainQueue, handler, self)
     }
 
     /// The same for the tasks of some keys of the present context; those that have none are skipped, and logged.
     public func cancel(
-        keys: [String], startsNext: Bool = true, onMainQueue: Bool = true, handler: Handler? = nil
+        keys: [String], startsNext: Bool = true, onMainQueue: Bool, handler: Handler? = nil
     ) {
         perform(.cancel, ids(keys), startsNext, onMainQueue, handler, self)
     }
@@ -123,7 +123,7 @@ extension SessionManager {
     ///   - handler: Called exactly once, never inside this call, as when the task itself is given. When there is
     ///     no task with the key, its ``DownloadTask/error`` is ``LannerError/noTask(key:)``.
     public func remove(
-        key: String, completely: Bool = false, startsNext: Bool = true, onMainQueue: Bool = true,
+        key: String, completely: Bool = false, startsNext: Bool = true, onMainQueue: Bool,
         handler: DownloadTask.Handler? = nil
     ) {
         perform(.remove(completely: completely), key: key, startsNext, onMainQueue, handler)
@@ -140,7 +140,7 @@ extension SessionManager {
     ///   - handler: Called exactly once, never inside this call, with the manager, when they and their files are gone; soon
     ///     when there are none.
     public func remove(
-        _ tasks: [DownloadTask], completely: Bool = false, startsNext: Bool = true, onMainQueue: Bool = true,
+        _ tasks: [DownloadTask], completely: Bool = false, startsNext: Bool = true, onMainQueue: Bool,
         handler: Handler? = nil
     ) {
         perform(.remove(completely: completely), engine.ids(of: tasks), startsNext, onMainQueue, handler, self)
@@ -148,7 +148,7 @@ extension SessionManager {
 
     /// The same for the tasks of some keys of the present context; those that have none are skipped, and logged.
     public func remove(
-        keys: [String], completely: Bool = false, startsNext: Bool = true, onMainQueue: Bool = true,
+        keys: [String], completely: Bool = false, startsNext: Bool = true, onMainQueue: Bool,
         handler: Handler? = nil
     ) {
         perform(.remove(completely: completely), ids(keys), startsNext, onMainQueue, handler, self)
@@ -163,7 +163,7 @@ extension SessionManager {
     ///   - onMainQueue: Whether `handler` is called on the main queue, else on ``operationQueue``.
     ///   - handler: Called exactly once, never inside this call, with the manager, when all have been started; soon when
     ///     there are none.
-    public func startWaiting(list: String? = nil, onMainQueue: Bool = true, handler: Handler? = nil) {
+    public func startWaiting(list: String? = nil, onMainQueue: Bool, handler: Handler? = nil) {
         let ids = engine.state.withLock { state in
             engine.takeInbox(&state)
             let suspended = (list.map { state.scope.roll(of: $0) } ?? state.scope.roll).ids([.suspended])

@@ -21,7 +21,9 @@ extension World {
         case 0: disk.capacity = disk.capacity == nil ? disk.used + Int64(random.below(8000)) : nil
         case 1: disk.fail(.sync, with: .inputOutput, skipping: random.below(4))
         default:
-            let operations: [MemoryDisk.Operation] = [.open, .write, .read, .allocate, .truncate, .rename, .remove]
+            let operations: [MemoryDisk.Operation] = [
+                .open, .write, .read, .allocate, .truncate, .rename, .remove, .syncDirectory,
+            ]
             let fault: DiskFault = random.chance(1, in: 2) ? .inputOutput : .noSpace
             let operation = operations[random.below(operations.count)]
             disk.fail(operation, with: fault, skipping: random.below(4))

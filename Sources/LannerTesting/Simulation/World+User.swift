@@ -60,7 +60,9 @@ extension World {
         if links?.isAsked(for: task) == true, random.chance(1, in: 2) { return giveLink(to: task) }
         switch random.below(10) {
         case 0: giveLink()
-        case 1, 2: leaveAndComeBack()
+        case 1: leaveAndComeBack()
+        // Of a file that is moved the name cannot be kept.
+        case 2: disk.fail(.syncDirectory, with: .inputOutput)
         case 3: readdress(task)
         case 4: manager.moveTask(at: 0, to: manager.tasks.count - 1)
         case 5: expire(task)
