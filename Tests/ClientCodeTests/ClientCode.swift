@@ -47,6 +47,30 @@ struct Screen {
     var environment = Environment()
 }
 
+/// A view: what it has is the main actor's, and so are the closures that use it.
+@MainActor final class EpisodeView {
+    private(set) var lines: [String] = []
+    private var observations: [Observation] = []
+
+    func show(_ url: String, by manager: SessionManager) {
+        manager.progress { [weak self] _ in self?.lines.append("all") }
+        manager.taskCompletion { self.lines.append("ended \($0.status)") }
+        manager.totalSuspend { _ in self.lines.append("suspended") }
+        guard let task = manager.download(url, handler: { _ in self.lines.append("started") }) else { return }
+        task.progress { self.lines.append("\($0.completedBytes)") }.completion { self.lines.append("\($0.status)") }
+        [task].validateFile(codes: [""], type: .md5) { self.lines.append("\($0.validation)") }
+        observations = [
+            task.observe { if case .status(let status) = $0 { self.lines.append("is \(status)") } },
+            manager.observe { if case .added = $0 { self.lines.append("added") } },
+            [task].group.observe { self.lines.append("\($0.fractionCompleted)") },
+        ]
+    }
+
+    func remove(_ url: String, from manager: SessionManager) {
+        manager.remove(url, completely: true) { [weak self] _ in self?.lines.append("gone") }
+    }
+}
+
 /// A parameter of that name is the caller's.
 func load<Success, Failure: Error>(_ body: () throws(Failure) -> Success) -> Result<Success, Failure> {
     do throws(Failure) { return .success(try body()) } catch { return .failure(error) }

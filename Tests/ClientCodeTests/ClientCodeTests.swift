@@ -1,6 +1,7 @@
 import ClientModel
 import Foundation
 import Lanner
+import LannerTesting
 import Testing
 
 @Suite struct ClientCodeTests {
@@ -21,6 +22,17 @@ import Testing
         let failure: any Error = DownloadFailure(.redirect, "")
         #expect(failure is DownloadFailure)
         _ = (tell, tellAll)
+    }
+
+    @Test @MainActor func viewsUseWhatIsTheirsInClosures() {
+        let (bench, view, url) = (TestBench(), EpisodeView(), "https://example.com/one")
+        bench.transport.serve(.init([1, 2, 3]), at: "/one")
+        view.show(url, by: bench.manager)
+        #expect(bench.runToRest())
+        view.remove(url, from: bench.manager)
+        bench.settle()
+        #expect(Set(view.lines).isSuperset(of: ["suspended", "started", "3", "succeeded", "ended succeeded", "gone"]))
+        #expect(Set(view.lines).isSuperset(of: ["is succeeded", "incorrect", "1.0"]))
     }
 
     @Test func theSeamsCanBeNamed() {

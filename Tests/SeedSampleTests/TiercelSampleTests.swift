@@ -6,6 +6,21 @@ import Testing
 // How apps use Tiercel 3, as its own texts show it, in the language mode they are written in. That this file compiles is
 // half of the test; the other half is that the calls do what is said beside them.
 
+/// A screen whose class is of the main actor, as all of UIKit are.
+@MainActor final class DownloadsLabel {
+    var text = ""
+
+    func watch(_ task: DownloadTask?, _ sessionManager: SessionManager) {
+        task?.progress { [weak self] (task) in
+            self?.text = task.speedString
+        }.success { [weak self] (task) in
+            self?.text = task.filePath
+        }
+        sessionManager.failure { (manager) in self.text = "\(manager.status)" }
+        sessionManager.suspend("https://example.com/none") { _ in self.text += "!" }
+    }
+}
+
 /// A screen that shows downloads.
 final class DownloadsViewController {
     final class TableView {
