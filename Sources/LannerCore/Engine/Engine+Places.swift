@@ -128,8 +128,13 @@ extension Engine {
             let digest = state.digest ?? state.saved.serverDigest
             return (state.saved.total, digest == state.followed ? nil : digest)
         }
-        return try environment.publisher.isMoved(
+        let isMoved = try environment.publisher.isMoved(
             move.source, to: cache.path(of: place), size: size, digest: digest)
+        if isMoved, let digest {
+            move.job.state.withLock { $0.followed = digest }
+            move.job.task.state.withLock { $0.validation = .correct }
+        }
+        return isMoved
     }
 
     /// Makes the directory of a place, and sees to it that it is where it seems to be.

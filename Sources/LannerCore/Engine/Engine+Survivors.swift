@@ -223,7 +223,7 @@ extension Verb {
     /// Whether the download is to run; nil when it is to be forgotten.
     fileprivate var wantsToRun: Bool? {
         switch self {
-        case .start, .startAdded, .unshelve: true
+        case .start, .startAdded, .compareAgain, .unshelve: true
         case .downloadAgain(let starts): starts
         case .suspend, .shelve: false
         case .cancel, .remove: nil

@@ -292,8 +292,15 @@ extension EngineState {
 
     /// What of an update the machine has to know.
     fileprivate mutating func update(_ job: Job, _ request: CheckedRequest) -> [Event] {
-        let isReaddressed = job.update(request)
+        let hasSucceeded = machine[job.id]?.state == .succeeded
+        let hasOtherDigest = request.checksum.map { $0 != job.state.withLock { $0.digest } } ?? false
+        // What is not to be started is not compared, either.
+        let isReaddressed = job.update(request, takesChecksum: request.starts || !hasSucceeded)
         var events: [Event] = isReaddressed ? [.readdress(job.id, request.host)] : []
+        // Before the digest is recorded: a record of a success is of one that was compared.
+        if hasOtherDigest, request.starts, hasSucceeded {
+            events.append(.user(.compareAgain, [job.id], nil))
+        }
         if let list = request.list, list != job.task.list {
             job.task.state.withLock { $0.list = list }
             scopes[job.task.context]?.relist(job.id, list)
@@ -354,7 +361,7 @@ extension [Job] {
 
 extension Job {
     /// The user asks for the same again, in other words; says whether with another URL.
-    fileprivate func update(_ request: CheckedRequest) -> Bool {
+    fileprivate func update(_ request: CheckedRequest, takesChecksum: Bool) -> Bool {
         let old = task.state.withLock { task in
             if let metadata = request.metadata { task.metadata = metadata }
             defer { task.url = request.url }
@@ -362,7 +369,7 @@ extension Job {
         }
         state.withLock { state in
             state.update(request, insteadOf: old)
-            if let checksum = request.checksum { state.digest = checksum }
+            if takesChecksum, let checksum = request.checksum { state.digest = checksum }
             if let policy = request.conflictPolicy { state.conflictPolicy = policy }
         }
         if old != request.url { state.withLock { $0.leaveExchange() } }

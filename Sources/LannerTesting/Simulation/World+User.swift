@@ -106,7 +106,8 @@ extension World {
         let list = [nil, "a", "b"][random.below(3)]
         let priority = random.chance(1, in: 2) ? anyPriority : nil
         // Those that were given before may be of another file.
-        let unchanged: [any URLConvertible]? = key == nil ? nil : []
+        let isOfOther = key != nil || manager.fetchTask(url).map { $0.url != url } == true
+        let unchanged: [any URLConvertible]? = isOfOther ? [] : nil
         let mirrors: [any URLConvertible]? =
             [unchanged, unchanged, [], [site.mirror], [Self.nowhere, site.mirror]][random.below(5)]
         let starts = random.chance(1, in: 8) ? false : nil

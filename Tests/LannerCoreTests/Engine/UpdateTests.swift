@@ -37,6 +37,41 @@ import Testing
         #expect(bench.holds(large, in: task) == true)
     }
 
+    /// A file that is there is compared where it is; one that does not have the digest is fetched.
+    @Test(arguments: [false, true]) func anotherChecksumIsComparedWithTheFileThatIsThere(relaunches: Bool) throws {
+        let (bench, _) = try Moment.succeeded.bench()
+        if relaunches { bench.relaunch() }
+        let task = try #require(try bench.manager.download(address, checksum: digest(of: large)))
+        #expect(bench.runToRest())
+        #expect(task.status == .succeeded && task.validation == .correct)
+        #expect(bench.transport.requests.count == 1)
+        let other = Array(large.reversed())
+        bench.transport.serve(.init(other), at: place)
+        try bench.manager.download(address, checksum: digest(of: other))
+        #expect(bench.runToRest())
+        #expect(task.status == .succeeded && task.validation == .correct)
+        #expect(bench.holds(other, in: task) == true && bench.files == [task.filePath])
+        let count = bench.transport.requests.count
+        bench.relaunch()
+        try bench.manager.download(address, checksum: digest(of: other))
+        #expect(bench.runToRest())
+        #expect(bench.transport.requests.count == count)
+    }
+
+    /// What is there stays, as long as nothing better has come.
+    @Test func aFileWithoutTheChecksumThatIsAskedForIsNoSuccess() throws {
+        let (bench, task) = try Moment.succeeded.bench()
+        let other = Array(large.reversed())
+        let request = try DownloadRequest(address, checksum: digest(of: other), startsImmediately: false)
+        bench.manager.download(request)
+        #expect(bench.runToRest())
+        #expect(task.status == .succeeded && task.validation != .correct)
+        try bench.manager.download(address, checksum: digest(of: Array(large.dropLast())))
+        #expect(bench.runToRest())
+        #expect(task.reason == .checksumMismatch)
+        #expect(bench.holds(large, in: task) == true && bench.files == [task.filePath])
+    }
+
     @Test func downloadingAgainSaysSoAndGainsFromTheFirstByte() async throws {
         var configuration = SessionConfiguration()
         configuration.retryPolicy = RetryPolicy(maximumRetries: 1)
