@@ -118,7 +118,7 @@ extension Engine {
             return (before, state.figures, state.progress, news, state.observers.all)
         }
         // Not under the lock: its observers run here and now, and may ask the task anything.
-        progress?.set(completed: completed, total: total)
+        progress?.set(ofFile: completed, total: total)
         if let news { tell(news, of: task, observers, audience) }
         count(task, before, after)
     }
@@ -165,6 +165,7 @@ extension TaskState {
         case .running:
             if startDate == 0 { startDate = now }
             endDate = 0
+            error = nil
         case .failed(let failure): error = LannerError(failure)
         case .succeeded: error = nil
         case .willSuspend, .willCancel, .willRemove, .suspended, .canceled, .removed: break

@@ -58,7 +58,9 @@ extension DownloadTask {
                 let isReplaced = state.callbacks.completion != nil && kind != \.completion
                 return (isDue(state.status) && !isReplaced, old)
             }
-            if isDueNow { engine.dispatch(callback, self) }
+            guard isDueNow else { return }
+            // Once it goes on another end will be told.
+            engine.lane(callback).run { [self] in if isDue(status) { callback.handler(self) } }
         }
         return self
     }

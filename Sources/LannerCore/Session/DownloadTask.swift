@@ -101,7 +101,16 @@ public final class DownloadTask: Sendable {
         return WaitingReason(wait, missingSlot: engine?.missingSlot(of: self) ?? .slot)
     }
 
-    /// Why the task failed, or why its last attempt did; nil when all is well.
+    /// When the task goes on by itself, where it waits for a time, as the manager's clock has it; nil otherwise.
+    public var waitingUntil: Date? {
+        guard let clock = engine?.environment.clock else { return nil }
+        switch waitingReason {
+        case .retry(let time), .disk(let time): return clock.date.addingTimeInterval((time - clock.now) / .seconds(1))
+        case .slot, .listSlot, .hostSlot, .network, .context, nil: return nil
+        }
+    }
+
+    /// Why the task failed, or why its last attempt did while it waits for the next; nil while it runs, and when all is well.
     public var error: (any Error)? { state.withLock { $0.error } }
 
     /// The name of the finished file, in the manager's ``Cache/downloadFilePath`` unless it was given a destination. It may
@@ -139,7 +148,8 @@ public final class DownloadTask: Sendable {
     /// The size of the file; nil while it is not known.
     public var totalBytes: Int64? { state.withLock { $0.total } }
 
-    /// The progress in bytes; indeterminate while the size is not known. The same object every time.
+    /// The progress in bytes; indeterminate while the size is not known; one unit of one for an empty file. The same object
+    /// every time.
     public var progress: Progress {
         // Made when first asked for: most tasks are never asked. Not under the lock, for Foundation's code runs.
         while true {
@@ -147,7 +157,7 @@ public final class DownloadTask: Sendable {
             if let kept { return kept }
             // Nobody's part: what is current now would wait for it.
             let progress = Progress.discreteProgress(totalUnitCount: 0)
-            progress.set(completed: figures.completed, total: figures.total)
+            progress.set(ofFile: figures.completed, total: figures.total)
             state.withLock { $0.keep(progress, showing: figures) }
         }
     }
@@ -242,6 +252,11 @@ struct TaskState {
 }
 
 extension Progress {
+    /// That of one file. Where this is empty there is nothing to do, which a `Progress` never finishes: one unit is done.
+    func set(ofFile completed: Int64, total: Int64?) {
+        if total == 0 { set(completed: 1, total: 1) } else { set(completed: completed, total: total) }
+    }
+
     /// Indeterminate while the size is not known. What does not change is not set: observers are told of nothing.
     func set(completed: Int64, total: Int64?) {
         let total = total ?? -1

@@ -21,6 +21,9 @@ public final class SessionManager: Sendable {
     /// read, ``LannerError/cacheError(path:message:)`` when a directory cannot be made or read. Nil when all is well. Nothing
     /// on the disk is changed by a manager that cannot be used.
     public let unavailable: LannerError?
+    /// What of the records could not be restored when the manager was made, one sentence for each; they are logged as well.
+    /// Empty when all is well.
+    public let restorationProblems: [String]
 
     let engine: Engine
     let state: Locked<ManagerState>
@@ -72,7 +75,7 @@ public final class SessionManager: Sendable {
         let cache = cache ?? Cache(identifier)
         self.cache = cache
         let startup = Startup(cache: cache, environment: environment, store: store)
-        unavailable = startup.error
+        (unavailable, restorationProblems) = (startup.error, startup.problems)
         engine = Engine(
             environment: environment, transport: transport, store: startup.store, cache: cache,
             operationLane: environment.operationLane ?? queueLane, identity: startup.identity,
@@ -133,7 +136,7 @@ public final class SessionManager: Sendable {
     /// Bytes a second of all running tasks.
     public var speed: Int64 { engine.running.reduce(0) { $0 &+ $1.speed } }
 
-    /// Seconds until all tasks are done at the present speed; 0 when that cannot be told.
+    /// Seconds until all tasks whose sizes are known are done at the present speed; 0 when that cannot be told.
     public var timeRemaining: Int64 {
         let totals = engine.state.withLock { $0.scope.totals }
         let speed = speed

@@ -9,7 +9,7 @@ public protocol Store: AnyObject, Sendable {
     /// Everything that is kept. Called once, before the first ``commit(_:durability:completion:)``; may block.
     ///
     /// Values that cannot be read back are left out, kept aside where a person can find them, and named in
-    /// ``StoreContents/problems``: one bad value never costs the others.
+    /// ``StoreContents/problems``: one bad value costs at most those of its commit.
     ///
     /// - Throws: ``StoreError`` when nothing can be read or the store is in use by someone else or closed.
     ///   Nothing on disk is changed then.

@@ -54,7 +54,7 @@ public protocol Transport: Sendable {
     /// be woken for each.
     func begin(_ beginnings: [TransportBeginning]) -> [any TransportExchange]
 
-    /// Ends every exchange and gives all resources back. Exchanges begun later fail with
+    /// Ends every exchange and gives all resources back. Those under way and those begun later fail with
     /// ``TransportFault/unavailable``. Calling it twice does nothing. Exchanges that outlive the process end with the same
     /// failure for their receivers, and go on all the same.
     func invalidate()

@@ -131,11 +131,11 @@ public enum WaitingReason: Sendable, Hashable {
     case listSlot
     /// For one of its host that run to end: of that host as many run as may.
     case hostSlot
-    /// For the time of the next attempt, on the clock of the manager.
+    /// For the time of the next attempt, on the clock of the manager; `DownloadTask.waitingUntil` has the date.
     case retry(at: Duration)
     /// For a network that may be used. That is no attempt, and nothing is counted; it goes on by itself.
     case network
-    /// For space on the disk; looked at again at that time, on the clock of the manager.
+    /// For space on the disk; looked at again at that time, as for the next attempt.
     case disk(until: Duration)
     /// For its context to be the manager's.
     case context

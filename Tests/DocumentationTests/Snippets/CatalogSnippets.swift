@@ -188,7 +188,10 @@ private func followingAll(_ manager: SessionManager, _ urls: [String]) async {
         }
     }
     let group = manager.multiDownload(urls).group
-    for await progress in group.updates { print(progress.fractionCompleted) }
+    for await progress in group.updates {
+        print(progress.fractionCompleted)
+        if progress.counts[.waiting] + progress.counts[.running] == 0 { break }
+    }
     observation.cancel()
     // end
 }

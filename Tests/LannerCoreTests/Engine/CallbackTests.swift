@@ -45,6 +45,24 @@ import Testing
         #expect(tally.all.count == 4)
     }
 
+    /// Closures are set before what an earlier process has left is started again: that it rested before is no end.
+    @Test func aClosureThatIsSetOnATaskThatGoesOnIsNotToldOfItsRest() throws {
+        let bench = TestBench.serving(large)
+        _ = try bench.download(.stall(afterBytes: 10))
+        bench.settle()
+        let calls = Tally()
+        bench.relaunch()
+        let task = try #require(bench.manager.fetchTask(address))
+        #expect(task.status == .suspended)
+        task.completion { calls.add($0.status.rawValue) }
+        bench.manager.totalStart()
+        #expect(bench.runToRest())
+        #expect(calls.all == ["succeeded"])
+        task.completion { calls.add("again \($0.status)") }
+        bench.settle()
+        #expect(calls.all == ["succeeded", "again succeeded"])
+    }
+
     @Test func callsOnTheLaneThatWasAskedFor() throws {
         let bench = TestBench.serving(large)
         let calls = Tally()

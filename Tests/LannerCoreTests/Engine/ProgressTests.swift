@@ -23,6 +23,17 @@ import Testing
         #expect(progress.fractionCompleted == 0.5)
     }
 
+    @Test func ofAnEmptyFileIsFinished() throws {
+        let bench = TestBench.serving([])
+        let task = try bench.download()
+        let progress = task.progress
+        #expect(!progress.isFinished)
+        #expect(bench.runToRest())
+        #expect(progress.isFinished && progress.fractionCompleted == 1)
+        bench.relaunch()
+        #expect(bench.manager.fetchTask(address)?.progress.isFinished == true)
+    }
+
     /// What is current when an object is made would wait for that one.
     @Test func isNoPartOfTheCallersOwn() throws {
         var bench: TestBench?

@@ -108,6 +108,19 @@ import Testing
         #expect(bench.holds(bytes, in: task) == true)
     }
 
+    /// What an earlier attempt came to is not why the task rests.
+    @Test func theErrorIsThatOfTheLastAttempt() throws {
+        let bench = TestBench.serving(bytes)
+        let task = try bench.download(.cut(afterBytes: 400_000), .stall(afterBytes: 100))
+        bench.settle()
+        #expect(task.status == .waiting && task.error != nil)
+        bench.run(for: .seconds(3))
+        #expect(task.status == .running && task.error == nil)
+        bench.manager.suspend(task)
+        bench.settle()
+        #expect(task.status == .suspended && task.error == nil)
+    }
+
     @Test func startsAtOnceWhenAsked() throws {
         let bench = TestBench.serving(bytes)
         let task = try bench.download(.failure(.cannotConnect))

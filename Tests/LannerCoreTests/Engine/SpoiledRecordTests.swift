@@ -36,6 +36,13 @@ import Testing
         #expect(bench.manager.tasks.map(\.fileName) == ["1", "3", "2"])
     }
 
+    @Test func theManagerSaysWhatCouldNotBeRestored() {
+        let bench = TestBench()
+        #expect(bench.manager.restorationProblems.isEmpty)
+        bench.relaunch(store: MemoryStore(["d1": Data([1, 2, 3])], lanes: bench.lanes))
+        #expect(bench.manager.restorationProblems == ["The record “d1” makes no sense and is left out."])
+    }
+
     @Test(arguments: spoiled) func endsWithTheRightFile(saved: Saved) throws {
         let bench = TestBench.serving(Sample.bytes(1000))
         for version in [

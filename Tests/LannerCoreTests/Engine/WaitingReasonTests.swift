@@ -16,6 +16,8 @@ import Testing
         guard case .retry(let retry) = task.waitingReason else {
             return #expect(Bool(false), "it waits for its retry, not for \(String(describing: task.waitingReason))")
         }
+        let wait = try #require(task.waitingUntil).timeIntervalSince(bench.clock.date)
+        #expect(abs(wait - (retry - bench.clock.now) / .seconds(1)) < 0.001)
         bench.disk.capacity = bench.disk.used
         bench.run(for: retry - bench.clock.now)
         guard case .disk(let time) = task.waitingReason else {
@@ -35,6 +37,6 @@ import Testing
         #expect(task.waitingReason == .slot)
         bench.transport.release()
         #expect(bench.runToRest())
-        #expect(task.waitingReason == nil)
+        #expect(task.waitingReason == nil && task.waitingUntil == nil)
     }
 }
