@@ -231,10 +231,7 @@ import Testing
 
     @Test func fetchesOnceMoreWhenTheDigestIsWrong() async throws {
         let bench = bench()
-        var hasher = Checksum.SHA256()
-        large.withUnsafeBytes { hasher.update($0) }
-        let digest = try Checksum.Digest(algorithm: .sha256, bytes: hasher.digest())
-        let task = try bench.download(.stall(afterBytes: 1 << 20), checksum: digest)
+        let task = try bench.download(.stall(afterBytes: 1 << 20), checksum: digest(of: large))
         bench.settle()
         bench.manager.suspend(task)
         bench.settle()
