@@ -155,7 +155,10 @@ import Testing
             #expect(bench.runToRest())
             #expect(bench.contents(of: task) == bytes, "after \(steps) steps")
             #expect(bench.files == [task.filePath])
-            if isOver { break }
+            if isOver {
+                #expect(steps > 20)
+                break
+            }
         }
     }
 
