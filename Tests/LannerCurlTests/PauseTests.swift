@@ -33,11 +33,11 @@ struct PauseTests {
             case .progress, .file, .end, .failure: break
             }
         }
-        let exchange = transport.start(server.url("/file"), recorder, timeout: .seconds(1))
+        let exchange = transport.start(server.url("/file"), recorder, timeout: .seconds(3))
         paused.withLock { $0 = exchange }
         gate.open()
-        // Another that is silent for three times as long tells when time has passed.
-        let silent = await transport.fetch(server.url("/silent"), timeout: .seconds(3))
+        // Another that is silent for twice as long tells when time has passed.
+        let silent = await transport.fetch(server.url("/silent"), timeout: .seconds(6))
         #expect(silent.failure?.fault == .timedOut)
         #expect(!recorder.log.isOver)
         paused.withLock { $0 = nil }
