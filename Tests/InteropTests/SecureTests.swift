@@ -10,7 +10,7 @@ import TransportSupport
 @testable import LannerCurl
 
 /// Exchanges over TLS, with nginx.
-@Suite(.timeLimit(.minutes(15)), .enabled(if: TestAuthority.isThere, "nginx or openssl is not installed"))
+@Suite(.timeLimit(.minutes(10)), .enabled(if: TestAuthority.isThere, "nginx or openssl is not installed"))
 struct SecureTests {
     private let authority: TestAuthority
     private let resource = LoopbackServer.Resource(.generated(seed: 9, length: 3_000_000))

@@ -6,7 +6,7 @@ import Testing
 import TransportSupport
 
 /// What a server's answers become, those that end or hang other clients above all.
-@Suite(.timeLimit(.minutes(15)))
+@Suite(.timeLimit(.minutes(10)))
 struct AnswerTests {
     let server: LoopbackServer
     let transport: CurlTransport

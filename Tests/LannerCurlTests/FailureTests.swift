@@ -7,7 +7,7 @@ import TransportSupport
 @testable import LannerCurl
 
 /// What becomes of exchanges that cannot be completed.
-@Suite(.timeLimit(.minutes(15)))
+@Suite(.timeLimit(.minutes(10)))
 struct FailureTests {
     let server: LoopbackServer
     let transport: CurlTransport

@@ -6,7 +6,7 @@ import TransportSupport
 @testable import LannerCurl
 
 /// What a pause does to libcurl's own sense of time, and what comes in spite of it.
-@Suite(.timeLimit(.minutes(15)))
+@Suite(.timeLimit(.minutes(10)))
 struct PauseTests {
     let server: LoopbackServer
     let transport: CurlTransport

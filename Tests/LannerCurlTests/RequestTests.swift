@@ -6,7 +6,7 @@ import Testing
 import TransportSupport
 
 /// What is sent, to whom, and what is not.
-@Suite(.timeLimit(.minutes(15)))
+@Suite(.timeLimit(.minutes(10)))
 struct RequestTests {
     let server: LoopbackServer
 

@@ -5,7 +5,7 @@ import Testing
 import TransportSupport
 
 /// Cancellation, invalidation, and many exchanges at once, over every transport that speaks to real servers.
-@Suite(.timeLimit(.minutes(15)))
+@Suite(.timeLimit(.minutes(10)))
 struct LifetimeTests {
     let server: LoopbackServer
     let resource = LoopbackServer.Resource(.generated(seed: 5, length: 2_000_000))

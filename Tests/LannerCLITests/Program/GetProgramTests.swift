@@ -4,7 +4,7 @@ import LannerLoopback
 import ProgramSupport
 import Testing
 
-@Suite(.serialized, .timeLimit(.minutes(15))) struct GetProgramTests {
+@Suite(.serialized, .timeLimit(.minutes(10))) struct GetProgramTests {
     let server: LoopbackServer
     let place: Workplace
     let small = LoopbackServer.Resource(.generated(seed: 1, length: 100_000))

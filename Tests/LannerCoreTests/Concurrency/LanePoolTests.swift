@@ -4,7 +4,7 @@ import Testing
 
 @testable import LannerCore
 
-@Suite(.timeLimit(.minutes(15))) struct LanePoolTests {
+@Suite(.timeLimit(.minutes(10))) struct LanePoolTests {
     private static func lanes(_ count: Int, _ pool: LanePool) -> [PooledLane] {
         (0..<count).map { PooledLane("\($0)", pool) }
     }

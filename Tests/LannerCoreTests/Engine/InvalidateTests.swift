@@ -211,7 +211,7 @@ import Testing
 }
 
 /// The end with threads.
-@Suite(.timeLimit(.minutes(15))) struct InvalidateThreadTests {
+@Suite(.timeLimit(.minutes(10))) struct InvalidateThreadTests {
     let disk = MemoryDisk()
     let transport = EndTellingTransport()
     let queue = DispatchQueue(label: "callbacks")

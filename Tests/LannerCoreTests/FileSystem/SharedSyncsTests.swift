@@ -4,7 +4,7 @@ import Testing
 
 @testable import LannerCore
 
-@Suite(.timeLimit(.minutes(15))) struct SharedSyncsTests {
+@Suite(.timeLimit(.minutes(10))) struct SharedSyncsTests {
     /// Syncs of one path, each of which lasts until it is let go.
     private final class Device: Sendable {
         let begun = DispatchSemaphore(value: 0)
