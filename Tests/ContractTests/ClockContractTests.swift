@@ -3,7 +3,7 @@ import LannerTesting
 import Testing
 
 /// The contract over every clock there is.
-@Suite(.timeLimit(.minutes(15)))
+@Suite(.timeLimit(.minutes(10)))
 struct ClockContractTests {
     @Test func system() async {
         let violations = await ClockContract.check { SystemClock() }

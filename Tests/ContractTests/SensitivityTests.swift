@@ -5,7 +5,7 @@ import LannerTesting
 import Testing
 
 /// What breaks a contract is caught, by the name of the clause.
-@Suite(.timeLimit(.minutes(15)))
+@Suite(.timeLimit(.minutes(10)))
 struct SensitivityTests {
     @Test(arguments: Flaw.all)
     func transport(flaw: Flaw) async {

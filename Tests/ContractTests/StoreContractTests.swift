@@ -4,7 +4,7 @@ import LannerTesting
 import Testing
 
 /// The contract over every store there is.
-@Suite(.timeLimit(.minutes(15)))
+@Suite(.timeLimit(.minutes(10)))
 struct StoreContractTests {
     @Test func inMemory() async {
         let violations = await StoreContract.check { Self.memory() }

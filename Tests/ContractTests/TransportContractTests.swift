@@ -7,7 +7,7 @@ import Testing
 @testable import LannerURLSession
 
 /// The contract over every transport there is.
-@Suite(.timeLimit(.minutes(15)))
+@Suite(.timeLimit(.minutes(10)))
 struct TransportContractTests {
     @Test func dataTasks() async {
         var waived: [TransportContract.Clause: String] = [:]

@@ -4,7 +4,7 @@ import LannerLoopback
 import Testing
 
 /// Whole downloads from the server programs of the system: manager, URLSession, and files on the disk.
-@Suite(.timeLimit(.minutes(15)))
+@Suite(.timeLimit(.minutes(10)))
 struct DownloadInteropTests {
     /// Takes a slow server four seconds, sixteen when it sends all over one of several connections.
     private static let length: Int64 = 16 << 20

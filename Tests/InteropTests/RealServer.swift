@@ -113,11 +113,13 @@ extension RealServer {
     static let logFormat =
         "$status $body_bytes_sent $bytes_sent $request_method $uri $server_protocol $connection $http_range"
 
-    /// The access log, as soon as it has `count` lines; nginx writes a line when it is done with a request.
-    func accessLog(atLeast count: Int = 0) throws -> [LogEntry] {
+    /// The lines of the access log that count, as soon as there are so many; nginx writes one behind each request.
+    func accessLog(
+        atLeast count: Int = 0, where isCounted: (LogEntry) -> Bool = { _ in true }
+    ) throws -> [LogEntry] {
         var entries: [LogEntry] = []
         let isThere = try Patience.tries { _ in
-            entries = try readLog()
+            entries = try readLog().filter(isCounted)
             return entries.count >= count
         }
         guard isThere else { throw Failed(description: "\(entries.count) of \(count) requests in the log") }

@@ -3,7 +3,7 @@ import LannerLoopback
 import Testing
 
 /// The servers of the system do what the other tests here take for granted.
-@Suite(.timeLimit(.minutes(15)))
+@Suite(.timeLimit(.minutes(10)))
 struct RealServerTests {
     private func get(_ server: RealServer, _ target: String, _ lines: String...) throws -> String {
         try #require(LocalConnection(port: server.port)).get(target, lines)

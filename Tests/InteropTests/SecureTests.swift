@@ -10,7 +10,7 @@ import TransportSupport
 @testable import LannerCurl
 
 /// Exchanges over TLS, with nginx.
-@Suite(.timeLimit(.minutes(15)), .enabled(if: TestAuthority.isThere, "nginx or openssl is not installed"))
+@Suite(.timeLimit(.minutes(10)), .enabled(if: TestAuthority.isThere, "nginx or openssl is not installed"))
 struct SecureTests {
     private let authority: TestAuthority
     private let resource = LoopbackServer.Resource(.generated(seed: 9, length: 3_000_000))
@@ -100,8 +100,8 @@ struct SecureTests {
         #expect(await recorder.end().failure?.fault == .canceled)
         server.resume()
         expectFile(await transport.fetch(url))
-        let connections = try server.accessLog(atLeast: 2).filter { $0.status == 200 && $0.bodyBytes == 3_000_000 }
-        #expect(connections.first?.connection != connections.last?.connection)
+        let whole = try server.accessLog(atLeast: 2) { $0.status == 200 && $0.bodyBytes == 3_000_000 }
+        #expect(Set(whole.map(\.connection)).count == 2)
     }
 
     @Test func whoIsNotCertifiedIsNotAsked() async throws {

@@ -6,7 +6,7 @@ import Testing
 
 @testable import LannerCLI
 
-@Suite(.timeLimit(.minutes(15))) struct GetSessionTests {
+@Suite(.timeLimit(.minutes(10))) struct GetSessionTests {
     /// Keeps what is reported.
     private final class Record: Reporter {
         let interval = Duration.zero

@@ -6,7 +6,7 @@ import TransportSupport
 @testable import LannerCurl
 
 /// What a pause does to libcurl's own sense of time, and what comes in spite of it.
-@Suite(.timeLimit(.minutes(15)))
+@Suite(.timeLimit(.minutes(10)))
 struct PauseTests {
     let server: LoopbackServer
     let transport: CurlTransport
@@ -33,11 +33,11 @@ struct PauseTests {
             case .progress, .file, .end, .failure: break
             }
         }
-        let exchange = transport.start(server.url("/file"), recorder, timeout: .seconds(1))
+        let exchange = transport.start(server.url("/file"), recorder, timeout: .seconds(3))
         paused.withLock { $0 = exchange }
         gate.open()
-        // Another that is silent for three times as long tells when time has passed.
-        let silent = await transport.fetch(server.url("/silent"), timeout: .seconds(3))
+        // Another that is silent for twice as long tells when time has passed.
+        let silent = await transport.fetch(server.url("/silent"), timeout: .seconds(6))
         #expect(silent.failure?.fault == .timedOut)
         #expect(!recorder.log.isOver)
         paused.withLock { $0 = nil }

@@ -8,7 +8,7 @@ import TransportSupport
 @testable import LannerCurl
 
 /// Handles of libcurl's are used again: nothing of a transfer may reach the next.
-@Suite(.timeLimit(.minutes(15)))
+@Suite(.timeLimit(.minutes(10)))
 struct ReuseTests {
     let server: LoopbackServer
     let transport: CurlTransport

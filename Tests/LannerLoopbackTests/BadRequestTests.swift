@@ -1,7 +1,7 @@
 import LannerLoopback
 import Testing
 
-@Suite(.timeLimit(.minutes(15)))
+@Suite(.timeLimit(.minutes(10)))
 struct BadRequestTests {
     let server: LoopbackServer
 

@@ -2,7 +2,7 @@ import Foundation
 import LannerLoopback
 import Testing
 
-@Suite(.timeLimit(.minutes(15)))
+@Suite(.timeLimit(.minutes(10)))
 struct ConditionTests {
     let server: LoopbackServer
     let modified = Date(timeIntervalSince1970: 784_111_777.7)

@@ -2,7 +2,7 @@ import Foundation
 import LannerLoopback
 import Testing
 
-@Suite(.timeLimit(.minutes(15)))
+@Suite(.timeLimit(.minutes(10)))
 struct ConnectionTests {
     let server: LoopbackServer
     let file = LoopbackServer.Resource(.generated(seed: 3, length: 700_001))

@@ -2,7 +2,7 @@ import Foundation
 import LannerLoopback
 import Testing
 
-@Suite(.timeLimit(.minutes(15)))
+@Suite(.timeLimit(.minutes(10)))
 struct LifeTests {
     @Test func stopsAndStartsOnTheSamePort() throws {
         let server = try LoopbackServer.onQuietPort()

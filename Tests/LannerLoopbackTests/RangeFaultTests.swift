@@ -1,7 +1,7 @@
 import LannerLoopback
 import Testing
 
-@Suite(.timeLimit(.minutes(15)))
+@Suite(.timeLimit(.minutes(10)))
 struct RangeFaultTests {
     let server: LoopbackServer
     let file = LoopbackServer.Resource(.generated(seed: 5, length: 1000))

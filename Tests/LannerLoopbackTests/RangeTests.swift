@@ -1,7 +1,7 @@
 import LannerLoopback
 import Testing
 
-@Suite(.timeLimit(.minutes(15)))
+@Suite(.timeLimit(.minutes(10)))
 struct RangeTests {
     let server: LoopbackServer
     let file = LoopbackServer.Resource(.generated(seed: 7, length: 100_000))

@@ -2,7 +2,7 @@ import Foundation
 import LannerLoopback
 import Testing
 
-@Suite(.timeLimit(.minutes(15)))
+@Suite(.timeLimit(.minutes(10)))
 struct ServingTests {
     let server: LoopbackServer
     let file = LoopbackServer.Resource(.generated(seed: 7, length: 100_000), entityTag: .strong("a"))

@@ -2,7 +2,7 @@ import Foundation
 import LannerLoopback
 import Testing
 
-@Suite(.timeLimit(.minutes(15)))
+@Suite(.timeLimit(.minutes(10)))
 struct StallTests {
     let server: LoopbackServer
     let file = LoopbackServer.Resource(.generated(seed: 9, length: 50_000))

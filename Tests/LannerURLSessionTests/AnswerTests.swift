@@ -6,7 +6,7 @@ import Testing
 import TransportSupport
 
 /// What a server's answers become.
-@Suite(.timeLimit(.minutes(15)))
+@Suite(.timeLimit(.minutes(10)))
 struct AnswerTests {
     let server: LoopbackServer
     let transport = URLSessionTransport()

@@ -10,7 +10,7 @@ import TransportSupport
 import FoundationNetworking
 #endif
 
-@Suite(.timeLimit(.minutes(15))) struct BackgroundSessionTests {
+@Suite(.timeLimit(.minutes(10))) struct BackgroundSessionTests {
     private let directory = FileManager.default.temporaryDirectory
         .appendingPathComponent("lanner-\(UUID().uuidString)", isDirectory: true)
 

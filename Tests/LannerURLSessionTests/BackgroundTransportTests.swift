@@ -7,7 +7,7 @@ import TransportSupport
 @testable import LannerURLSession
 
 /// The background transport, over a session that ends with the process; the contract tries the rest.
-@Suite(.timeLimit(.minutes(15))) struct BackgroundTransportTests {
+@Suite(.timeLimit(.minutes(10))) struct BackgroundTransportTests {
     private let directory = FileManager.default.temporaryDirectory
         .appendingPathComponent("lanner-\(UUID().uuidString)", isDirectory: true)
 

@@ -10,7 +10,7 @@ import TransportSupport
 import FoundationNetworking
 #endif
 
-@Suite(.timeLimit(.minutes(15))) struct DownloadExchangeTests {
+@Suite(.timeLimit(.minutes(10))) struct DownloadExchangeTests {
     private let url = URL(string: "http://a.example/file") ?? URL(fileURLWithPath: "/")
 
     private func response(_ fields: [String: String] = [:]) throws -> HTTPURLResponse {

@@ -6,7 +6,7 @@ import Testing
 import TransportSupport
 
 /// The download transport as far as it can be tried on every platform: without resume data.
-@Suite(.timeLimit(.minutes(15)))
+@Suite(.timeLimit(.minutes(10)))
 struct DownloadTransportTests {
     let server: LoopbackServer
     let transport = URLSessionDownloadTransport()

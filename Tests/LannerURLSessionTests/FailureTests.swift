@@ -6,7 +6,7 @@ import Testing
 import TransportSupport
 
 /// What becomes of exchanges that cannot be completed. Of the four answers that end the process, none is here.
-@Suite(.timeLimit(.minutes(15)))
+@Suite(.timeLimit(.minutes(10)))
 struct FailureTests {
     let server: LoopbackServer
     let transport = URLSessionTransport()

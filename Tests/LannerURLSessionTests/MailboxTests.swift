@@ -5,7 +5,7 @@ import TransportSupport
 
 @testable import LannerURLSession
 
-@Suite(.timeLimit(.minutes(15)))
+@Suite(.timeLimit(.minutes(10)))
 struct MailboxTests {
     @Test func eventsKeepTheirOrder() async {
         let recorder = Recorder()

@@ -159,6 +159,7 @@ final class DownloadsViewController {
         #expect(screen.events.last == "succeeded")
         screen.events = []
         screen.watchAll()
+        bench.settle()
         // What takes the place of the others stays until it is set anew.
         #expect(screen.events.isEmpty)
     }

@@ -3,7 +3,7 @@ import LannerTesting
 import Testing
 
 /// Whole worlds. Many more of them are run by `lanner-sim`.
-@Suite(.timeLimit(.minutes(15))) struct SimulationTests {
+@Suite(.timeLimit(.minutes(10))) struct SimulationTests {
     @Test(arguments: 0..<16 as Range<UInt64>) func noRuleIsBroken(seed: UInt64) {
         let outcome = Simulation(steps: 300).run(seed: seed)
         #expect(outcome.violation == nil, "lanner-sim --steps 300 --replay \(seed) shows how")

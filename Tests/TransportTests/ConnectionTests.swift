@@ -5,7 +5,7 @@ import LannerLoopback
 import Testing
 
 /// Several connections for one file, from a server that sends so much a second over each.
-@Suite(.timeLimit(.minutes(15)))
+@Suite(.timeLimit(.minutes(10)))
 struct ConnectionTests {
     private let server: LoopbackServer
     private let resource = LoopbackServer.Resource(.generated(seed: 8, length: 24 << 20))

@@ -4,7 +4,7 @@ import LannerLoopback
 import ProgramSupport
 import Testing
 
-@Suite(.serialized, .timeLimit(.minutes(15))) struct GetProgramTests {
+@Suite(.serialized, .timeLimit(.minutes(10))) struct GetProgramTests {
     let server: LoopbackServer
     let place: Workplace
     let small = LoopbackServer.Resource(.generated(seed: 1, length: 100_000))
@@ -133,7 +133,9 @@ import Testing
         server.onRequest { if $0.path == "/small.bin" { gate.wait() } }
         let words = ["get", "--json", "--transport", transport, url("large.bin"), url("small.bin")] + Self.patient
         let killed = try Program(words + ["--header", "X-Run: 1"], in: place)
-        let isFarEnough = { (event: Event) in event.event == "progress" && event.bytes >= 8 * Self.mebibyte }
+        // Three requests over URLSession are for 4 MiB each, or more.
+        let least = (transport == "curl" ? 16 : 12) * Self.mebibyte
+        let isFarEnough = { (event: Event) in event.event == "progress" && event.bytes >= least }
         #expect(await killed.output.first { (try? Event($0)).map(isFarEnough) ?? false } != nil)
         try await server.waitForStalls(1)
         // Its end is told once it is recorded, and so is what was to be recorded before.
@@ -150,7 +152,8 @@ import Testing
         let events = try get.output.map(Event.init)
         #expect(events.first?.event == "skipped")
         let start = try #require(events.first { $0.event == "start" })
-        #expect(start.bytes > 0)
+        // Of what was told, less than 8 MiB is not on record.
+        #expect(start.bytes > least - 8 * Self.mebibyte)
         #expect(start.bytes <= bytesSent(toRun: "1"))
         #expect(bytesSent(toRun: "2") == large.length - start.bytes)
         #expect(place.bytes("large.bin") == large.bytes)
@@ -228,8 +231,6 @@ import Testing
         server.script("small.bin", [.hold])
         let held = try Program(["get", url("small.bin")], in: place)
         try await server.waitForStalls(1)
-        // As `timeout` sends it: to the process, and to its group.
-        held.send(SIGTERM)
         held.send(SIGTERM)
         let result = await held.result()
         #expect(result.code == 143)
@@ -252,6 +253,8 @@ import Testing
         let get = try await Program.run(words, in: place, script: #"exec "$0" "$@" >/dev/full"#)
         #expect(get.code == 1)
         #expect(get.errors == ["lanner: standard output cannot be written: No space left on device"])
+        // It may have ended before it asked.
+        server.clearScript("small.bin")
         #expect(try await Program.run(words, in: place).code == 0)
         #expect(place.bytes("small.bin") == small.bytes)
     }

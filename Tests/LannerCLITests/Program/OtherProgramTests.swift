@@ -2,7 +2,7 @@ import Foundation
 import ProgramSupport
 import Testing
 
-@Suite(.serialized, .timeLimit(.minutes(15))) struct OtherProgramTests {
+@Suite(.serialized, .timeLimit(.minutes(10))) struct OtherProgramTests {
     let place: Workplace
 
     init() throws {

@@ -44,8 +44,16 @@ import Testing
         bench.settle()
         bench.manager.suspend(task)
         bench.settle()
+        bench.transport.script(place, .stall(afterBytes: 12 << 20))
         bench.manager.start(task)
-        bench.settle()
+        while bench.transport.underway == 0, bench.lanes.runNext() {}
+        // Twelve came before anybody could pause it; none of the rest does while nothing is written.
+        #expect(bench.transport.paused == 1)
+        bench.transport.release()
+        #expect(outstanding(bench, task) == 12 << 20)
+        var most = 0
+        while bench.lanes.runNext() { most = max(most, outstanding(bench, task)) }
+        #expect(most <= 12 << 20)
         #expect(task.status == .succeeded)
         #expect(bench.transport.paused == 0)
     }

@@ -11,9 +11,9 @@ let address = "https://example.com/file.bin"
 /// Three chunks, made once.
 let large = Sample.bytes(3 << 20)
 
-/// The SHA-256 of bytes, to be expected.
-func digest(of bytes: [UInt8]) throws -> Checksum.Digest {
-    try Checksum.Digest(algorithm: .sha256, bytes: bytes[...].digest(.sha256))
+/// A digest of bytes, to be expected.
+func digest(of bytes: [UInt8], _ algorithm: Checksum.Algorithm = .sha256) throws -> Checksum.Digest {
+    try Checksum.Digest(algorithm: algorithm, bytes: bytes[...].digest(algorithm))
 }
 
 extension TestBench {
@@ -46,6 +46,12 @@ extension TestBench {
             if !lanes.runNext() { clock.advance(by: .milliseconds(250)) }
         }
         return task.status.isAtRest
+    }
+
+    /// Runs this many pieces of what is queued; true when there were fewer.
+    func run(steps: Int) -> Bool {
+        for _ in 0..<steps where !lanes.runNext() { return true }
+        return false
     }
 
     /// The paths of all files but the lock.
@@ -84,7 +90,7 @@ final class EventLog {
     func next(_ count: Int) async -> [String] {
         var iterator = events.makeAsyncIterator()
         var lines: [String] = []
-        while lines.count < count, let event = await iterator.next() { lines.append(Self.text(event)) }
+        while lines.count < count, let event = await iterator.next() { lines.append(event.text) }
         return lines
     }
 
@@ -93,20 +99,10 @@ final class EventLog {
         var iterator = events.makeAsyncIterator()
         var lines: [String] = []
         while let event = await iterator.next() {
-            lines.append(Self.text(event))
+            lines.append(event.text)
             if case .status(let status) = event, status.isAtRest { break }
         }
         return lines
-    }
-
-    private static func text(_ event: DownloadEvent) -> String {
-        switch event {
-        case .status(let status): status.rawValue
-        case .progress(let completed, let total): "\(completed)/\(total.map(String.init) ?? "?")"
-        case .restarted(let reason): "restarted: \(reason.rawValue)"
-        case .retrying(let error, _): "retrying: \(error)"
-        case .response(let head): "response: \(head.status)"
-        }
     }
 }
 

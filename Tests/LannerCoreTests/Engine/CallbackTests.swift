@@ -164,6 +164,7 @@ import Testing
         logger.manager = bench.manager
         let task = try bench.download()
         bench.settle()
+        #expect(logger.hasMeddled)
         #expect(task.status == .succeeded)
     }
 
@@ -208,7 +209,7 @@ import Testing
 /// A logger that calls the manager back.
 private final class MeddlingLog: Logable {
     let identifier = "meddling"
-    private let state = Locked((option: LogOption.default, manager: SessionManager?.none, isInside: false))
+    private let state = Locked((option: LogOption.default, manager: SessionManager?.none, hasMeddled: false))
 
     var option: LogOption {
         get { state.withLock { $0.option } }
@@ -220,11 +221,14 @@ private final class MeddlingLog: Logable {
         set { state.withLock { $0.manager = newValue } }
     }
 
+    /// Whether it was given a line of a task, and has called the manager.
+    var hasMeddled: Bool { state.withLock { $0.hasMeddled } }
+
     func log(_ type: LogType) {
         guard case .downloadTask(_, let task) = type else { return }
         let mayMeddle = state.withLock { state in
-            defer { state.isInside = true }
-            return !state.isInside
+            defer { state.hasMeddled = true }
+            return !state.hasMeddled
         }
         if mayMeddle {
             _ = manager?.tasks.count

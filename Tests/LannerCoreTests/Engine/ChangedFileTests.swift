@@ -57,14 +57,27 @@ import Testing
     }
 
     @Test func showsProgressFromZeroAfterARestart() throws {
-        let bench = TestBench.serving(bytes)
-        let task = try bench.download(.cut(afterBytes: 2 << 20), .ignoreRange)
+        let (bench, told) = (TestBench.serving(bytes), Tally())
+        let task = try bench.download(.cut(afterBytes: 2 << 20), .changeTo(.init(bytes.map { ~$0 })))
+        let token = task.observe { told.add($0.text) }
         bench.settle()
-        bench.transport.clearRequests()
-        bench.transport.script(place, .stall(afterBytes: 0))
         #expect(task.completedBytes == 2 << 20)
+        bench.transport.holdsAll = true
+        bench.run(for: .seconds(60))
+        bench.transport.release(bytes: 1 << 20)
+        bench.run(for: .seconds(1))
+        bench.transport.release(bytes: 1 << 20)
+        bench.run(for: .seconds(1))
+        bench.transport.release()
         bench.runToRest()
         #expect(task.status == .succeeded)
+        let restart = try #require(told.all.firstIndex(of: "restarted: contentChanged"))
+        let progress = told.all[restart...].compactMap { line in
+            line.contains("/") ? line.split(separator: "/").first.flatMap { Int($0) } : nil
+        }
+        #expect(progress.first == 0 && progress == progress.sorted())
+        #expect(Set(progress) == [0, 1 << 20, 2 << 20, 3 << 20])
+        withExtendedLifetime(token) {}
     }
 
     @Test func neverTakesAnErrorPageForTheFile() throws {

@@ -42,6 +42,25 @@ import Testing
         #expect(task.status == .succeeded && clock.blockedCount == 0)
         manager.invalidate()
     }
+
+    /// What runs is held to it from then on, and the next request is made with it.
+    @Test(arguments: [30, 90] as [TimeInterval]) func anotherTimeoutAppliesToWhatRuns(timeout: TimeInterval) throws {
+        var configuration = SessionConfiguration()
+        configuration.retryPolicy = .never
+        configuration.timeoutIntervalForRequest = 60
+        let bench = TestBench.serving(large, configuration: configuration)
+        let task = try bench.download(.stall(afterBytes: 1 << 20))
+        bench.run(for: .seconds(20))
+        bench.manager.configuration.timeoutIntervalForRequest = timeout
+        bench.run(for: .seconds(timeout - 21))
+        #expect(task.status == .running)
+        bench.run(for: .seconds(2))
+        #expect(task.reason == .transport(.timedOut))
+        bench.manager.start(task)
+        bench.settle()
+        #expect(task.status == .succeeded)
+        #expect(bench.transport.requests.map(\.timeout) == [.seconds(60), .seconds(timeout)])
+    }
 }
 
 /// Has another thread look at something while it is asked for the time.

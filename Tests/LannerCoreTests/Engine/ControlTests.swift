@@ -246,15 +246,23 @@ extension TestBench {
         #expect(bench.manager.tasks.allSatisfy { $0.status == .suspended })
         bench.manager.totalStart { calls.add($0.status.rawValue) }
         bench.settle()
-        #expect(bench.manager.status == .succeeded || bench.manager.status == .running)
-        bench.transport.release()
+        // Six go on and succeed, the four behind them stall as they begin.
+        #expect(bench.manager.status == .running)
+        #expect(bench.manager.succeededTasks.count == 6 && bench.transport.underway == 4)
+        bench.manager.configuration.maxConcurrentTasksLimit = 2
+        bench.manager.multiDownload(["https://example.com/10", "https://example.com/11"])
         bench.settle()
+        bench.manager.suspend("https://example.com/9")
+        bench.settle()
+        let others = Array(bench.manager.tasks.suffix(6))
+        #expect(others.map(\.status) == [.running, .running, .running, .suspended, .waiting, .waiting])
         bench.manager.totalCancel { calls.add($0.status.rawValue) }
         bench.settle()
-        #expect(bench.manager.succeededTasks.count == 10)
+        #expect(others.allSatisfy { $0.status == .canceled } && bench.transport.underway == 0)
+        #expect(bench.manager.tasks == bench.manager.succeededTasks && bench.manager.tasks.count == 6)
         bench.manager.totalRemove(completely: true) { calls.add($0.status.rawValue) }
         bench.settle()
-        #expect(calls.all.count == 4 && calls.all.last == "removed")
+        #expect(calls.all == ["suspended", "running", "succeeded", "removed"])
         #expect(bench.manager.tasks == [] && bench.files == [] && bench.records.isEmpty)
         #expect(bench.manager.progress.totalUnitCount == 0 && bench.manager.progress.completedUnitCount == 0)
     }

@@ -47,6 +47,30 @@ import Testing
         #expect(bench.holds(bytes, in: task) == true)
     }
 
+    /// Each of the two would have room by itself.
+    @Test(arguments: [false, true]) func ofTwoOneHasToWaitForSpaceOrFails(waits: Bool) throws {
+        var configuration = SessionConfiguration()
+        configuration.waitsForDiskSpace = waits
+        let bench = TestBench(configuration: configuration, disk: MemoryDisk(capacity: 5 << 20))
+        bench.transport.serveElsewhere(.init(bytes))
+        for name in ["/1", "/2"] { bench.transport.script(name, .stall(afterBytes: 1 << 20)) }
+        let tasks = bench.manager.multiDownload(["https://example.com/1", "https://example.com/2"])
+        bench.run(for: .seconds(3))
+        let (first, second) = (tasks[0], tasks[1])
+        #expect(first.status == .running && first.completedBytes == 1 << 20)
+        // Seen before any of its bytes came.
+        #expect(second.status == (waits ? .waiting : .failed) && second.completedBytes == 0)
+        #expect(waits || second.reason == .disk(.noSpace))
+        bench.transport.release()
+        bench.run(for: .seconds(100))
+        #expect(first.status == .succeeded && bench.holds(bytes, in: first) == true)
+        #expect(second.status == (waits ? .waiting : .failed))
+        bench.disk.capacity = nil
+        bench.manager.start(second)
+        #expect(bench.runToRest())
+        #expect(second.status == .succeeded && bench.holds(bytes, in: second) == true)
+    }
+
     /// The server has another file now: what was there of the old one is of no use, and there is no room for both.
     @Test(arguments: [false, true]) func changesToAnotherFileWithoutRoomForTwo(relaunches: Bool) throws {
         let bench = TestBench.serving(bytes, disk: MemoryDisk(capacity: Int64(bytes.count) + 4096))

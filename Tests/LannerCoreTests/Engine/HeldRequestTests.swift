@@ -6,7 +6,7 @@ import Testing
 @testable import LannerCore
 
 /// A limit changes just when a request asks whether it has to wait.
-@Suite(.timeLimit(.minutes(15))) struct HeldRequestTests {
+@Suite(.timeLimit(.minutes(10))) struct HeldRequestTests {
     private let bench = TestBench()
     private var engine: Engine { bench.manager.engine }
 

@@ -332,7 +332,7 @@ import Testing
 }
 
 /// A provider as a program has one, with threads. It is never too slow: no time passes for the manager.
-@Suite(.timeLimit(.minutes(15))) struct LinkProviderTests {
+@Suite(.timeLimit(.minutes(10))) struct LinkProviderTests {
     private func manager(
         _ transport: ScriptedTransport, _ provider: @escaping DownloadLink.Provider
     ) -> SessionManager {

@@ -6,7 +6,7 @@ import Testing
 @testable import LannerCore
 
 /// Callbacks that are set while another thread is telling of an end: told once, by exactly one of the two.
-@Suite(.timeLimit(.minutes(15))) struct OrderTests {
+@Suite(.timeLimit(.minutes(10))) struct OrderTests {
     /// A bench whose drainer waits in the logger, on a thread of its own, at the line that ends so.
     private func bench(heldAt line: String) throws -> (TestBench, DownloadTask, HoldingLog) {
         let bench = TestBench.serving(large)

@@ -6,7 +6,7 @@ import Testing
 @testable import LannerCore
 
 /// Records that the store could not keep.
-@Suite(.timeLimit(.minutes(15))) struct OwedRecordTests {
+@Suite(.timeLimit(.minutes(10))) struct OwedRecordTests {
     private let disk = MemoryDisk()
 
     private func bench() -> TestBench {

@@ -22,10 +22,14 @@ import Testing
     @Test func keepsCredentialsFromAnotherOrigin() throws {
         let bench = TestBench.serving([1])
         bench.transport.script("/start", .redirect(to: "https://other.example/file.bin"))
-        let headers = ["Authorization": "secret", "X-Api-Key": "secret", "User-Agent": "Test"]
+        let secrets = ["Authorization", "Cookie", "Proxy-Authorization", "X-Api-Key"]
+        var headers = Dictionary(uniqueKeysWithValues: secrets.map { ($0, "secret") })
+        headers["User-Agent"] = "Test"
         let task = try #require(bench.manager.download("https://example.com/start", headers: headers))
         bench.settle()
         #expect(task.status == .succeeded)
+        let first = try #require(bench.transport.requests.first)
+        #expect(secrets.allSatisfy { first.fields[$0] == "secret" })
         let last = try #require(bench.transport.requests.last)
         #expect(last.url.host == "other.example")
         #expect(!last.fields.fields.contains { $0.value == "secret" })
@@ -45,6 +49,22 @@ import Testing
             ])
         #expect(bench.transport.requests.map { $0.fields["Authorization"] } == ["x", nil, "x", nil])
         #expect(bench.transport.requests.last?.fields["Range"] == "bytes=1048576-")
+    }
+
+    @Test func isKnownByItsFirstURLAfterADeathBehindARedirect() throws {
+        let (bench, start) = (TestBench.serving(large), "https://example.com/start")
+        bench.transport.always("/start", .redirect(to: "https://other.example/file.bin"))
+        bench.transport.script(place, .stall(afterBytes: 1 << 20))
+        bench.manager.download(start)
+        bench.run(for: .seconds(3))
+        bench.relaunch()
+        let task = try #require(bench.manager.fetchTask(start))
+        #expect(task.completedBytes == 1 << 20)
+        bench.manager.start(task)
+        bench.settle()
+        #expect(task.status == .succeeded && bench.holds(large, in: task) == true)
+        #expect(bench.transport.requests.map(\.url.path) == ["/start", place, "/start", place])
+        #expect(bench.ranges == ["whole", "whole", "bytes=1048576-", "bytes=1048576-"])
     }
 
     @Test func givesUpAfterTwentyRedirects() throws {

@@ -6,7 +6,7 @@ import Testing
 @testable import LannerCore
 
 /// A transport that hands over a file, and goes on by resume data of its own.
-@Suite(.timeLimit(.minutes(15))) struct ResumeDataTests {
+@Suite(.timeLimit(.minutes(10))) struct ResumeDataTests {
     private static let traits = TransportTraits(delivery: .file, hasResumeData: true)
 
     private func bench(_ bytes: [UInt8] = large) -> TestBench {
@@ -231,10 +231,7 @@ import Testing
 
     @Test func fetchesOnceMoreWhenTheDigestIsWrong() async throws {
         let bench = bench()
-        var hasher = Checksum.SHA256()
-        large.withUnsafeBytes { hasher.update($0) }
-        let digest = try Checksum.Digest(algorithm: .sha256, bytes: hasher.digest())
-        let task = try bench.download(.stall(afterBytes: 1 << 20), checksum: digest)
+        let task = try bench.download(.stall(afterBytes: 1 << 20), checksum: digest(of: large))
         bench.settle()
         bench.manager.suspend(task)
         bench.settle()
@@ -273,7 +270,7 @@ import Testing
 }
 
 /// Resume data that come a while after the cancellation, as URLSession's do.
-@Suite(.timeLimit(.minutes(15))) struct LateResumeDataTests {
+@Suite(.timeLimit(.minutes(10))) struct LateResumeDataTests {
     @Test func aSuspensionWaitsForThem() throws {
         let bench = TestBench()
         let transport = LateTransport()

@@ -6,7 +6,7 @@ import Testing
 @testable import LannerCore
 
 /// T3-24: transfers that go on while the process is suspended or dead, by a transport whose exchanges outlive it.
-@Suite(.timeLimit(.minutes(15))) struct BackgroundTests {
+@Suite(.timeLimit(.minutes(10))) struct BackgroundTests {
     private func bench(_ configuration: SessionConfiguration = SessionConfiguration()) -> TestBench {
         TestBench.serving(large, configuration: configuration, traits: .background)
     }

@@ -67,10 +67,7 @@ private struct ConnectionBench {
     }
 
     @Test func theDigestIsTakenOfWhatCameOutOfOrder() throws {
-        var hasher = Checksum.Algorithm.sha256.makeHasher()
-        ConnectionBench.bytes.withUnsafeBytes { hasher.update($0) }
-        let digest = try Checksum.Digest(algorithm: .sha256, bytes: hasher.digest())
-        var line = try ConnectionBench(checksum: digest)
+        var line = try ConnectionBench(checksum: digest(of: ConnectionBench.bytes))
         line.run()
         #expect(line.isWhole)
         #expect(line.task.validation == .correct)
@@ -113,9 +110,9 @@ private struct ConnectionBench {
         .failure(.cannotConnect), .failure(.connectionLost), .wrongRange(offset: 1), .multipart,
         .fields(["ETag": "\"another\""]),
     ])
-    func aSecondThatIsRefusedIsNoFailure(step: ScriptedTransport.Step) throws {
+    func aSecondThatIsRefusedIsNoFailure(step: ScriptedTransport.Step) async throws {
         var line = try ConnectionBench(4, .stall(afterBytes: 0), step)
-        let events = line.task.events
+        let events = EventLog(line.task)
         line.run(12)
         #expect(line.asked.count == 2)
         #expect(line.bench.transport.underway == 1)
@@ -123,7 +120,9 @@ private struct ConnectionBench {
         #expect(line.isWhole)
         // What came over the first counts, and no attempt has failed.
         #expect(line.asked.filter { $0 == "whole" }.count == 1)
-        withExtendedLifetime(events) {}
+        let told = await events.untilRest()
+        #expect(told.last == "succeeded")
+        #expect(!told.contains { $0.hasPrefix("retrying") || $0.hasPrefix("restarted") })
     }
 
     @Test func aConnectionThatIsLostIsNoFailure() throws {

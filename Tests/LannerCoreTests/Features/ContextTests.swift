@@ -44,7 +44,8 @@ import Testing
         bench.manager.context = "ann"
         #expect(bench.manager.tasks == tasks)
         bench.settle()
-        #expect(statuses(bench) == [.succeeded, .succeeded, .succeeded, .suspended] || bench.runToRest())
+        #expect(bench.runToRest())
+        #expect(statuses(bench) == [.succeeded, .succeeded, .succeeded, .suspended])
         #expect(bench.ranges.prefix(4) == ["whole", "whole", "bytes=1000-", "bytes=1000-"])
     }
 

@@ -124,6 +124,7 @@ import Testing
         let count = calls.all.count
         bench.run(for: .seconds(30))
         #expect(calls.all.count == count)
+        #expect(bench.clock.scheduledCount == 0)
     }
 }
 

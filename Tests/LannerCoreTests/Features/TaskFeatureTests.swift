@@ -73,11 +73,9 @@ import Testing
         #expect(ended.all == ["succeeded", "failed", "succeeded"])
     }
 
-    @Test("T3-25: the files of several tasks are compared at once") func validatesArrays() {
+    @Test("T3-25: the files of several tasks are compared at once") func validatesArrays() throws {
         let (bench, calls) = (bench(), Tally())
-        var hasher = Checksum.MD5()
-        hasher.update(Sample.bytes(1000))
-        let right = Checksum.Digest(algorithm: .md5, of: hasher).hexadecimal
+        let right = try digest(of: Sample.bytes(1000), .md5).hexadecimal
         let tasks = bench.manager.multiDownload(addresses)
         bench.settle()
         tasks.validateFile(codes: [right, right.uppercased(), "0"], type: .md5) { task in

@@ -5,7 +5,7 @@ import LannerTesting
 import Testing
 
 /// With threads: that the lanes do not wait for each other, and that a real disk behaves like the one in memory.
-@Suite(.timeLimit(.minutes(15))) struct PartialFileLaneTests {
+@Suite(.timeLimit(.minutes(10))) struct PartialFileLaneTests {
     /// A partial file on lanes with threads, its events as a sequence.
     private struct Threaded {
         let file: PartialFile

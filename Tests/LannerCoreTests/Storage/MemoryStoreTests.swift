@@ -1,3 +1,4 @@
+import Foundation
 import LannerTesting
 import Testing
 
@@ -24,5 +25,27 @@ import Testing
             #expect(task.status == .succeeded)
             #expect(bench.records.count == 1 && store.contents == bench.contents)
         }
+    }
+    /// A manager on the disk, with a store of either kind; the next one finds only what the other kind leaves.
+    @Test(arguments: [false, true]) func leavesNothingToTheNextLaunch(isInMemory: Bool) async throws {
+        let directory = try TemporaryDirectory()
+        let cache = Cache("memory", downloadPath: directory.path)
+        func manager() -> SessionManager {
+            let transport = ScriptedTransport()
+            transport.serve(.init([1, 2, 3]), at: place)
+            return SessionManager(
+                "memory", transport: transport, store: isInMemory ? MemoryStore() : nil, logger: RecordingLog(),
+                cache: cache)
+        }
+        let first = manager()
+        let task = try #require(first.download(address, fileName: "file.bin"))
+        #expect(try await task.file.path == directory("File/file.bin"))
+        let names = try FileManager.default.subpathsOfDirectory(atPath: directory.path).sorted()
+        let records = isInMemory ? [] : ["journal-1", "lock", "snapshot-1"]
+        #expect(names == (["File", "File/file.bin", "Tmp", "manager.lock"] + records).sorted())
+        first.invalidate()
+        let next = manager()
+        #expect(next.tasks.map(\.status) == (isInMemory ? [] : [.succeeded]))
+        next.invalidate()
     }
 }

@@ -7,7 +7,7 @@ import Testing
 
 /// Every method from eight threads at once, from inside callbacks, loggers, link providers and Swift tasks, on real
 /// threads. Run for long, and under the thread sanitizer, by `LANNER_STRESS_SECONDS`.
-@Suite(.timeLimit(.minutes(15))) struct StressTests {
+@Suite(.timeLimit(.minutes(10))) struct StressTests {
     @Test func everyCallFromEverywhere() async throws {
         let coverage = StressCoverage()
         var places = try (0..<3).map { try StressPlace.make($0) }

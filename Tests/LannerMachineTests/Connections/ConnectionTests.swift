@@ -303,16 +303,19 @@ import Testing
         #expect(line.tick().asks.map(\.range) == [50 * megabyte..<100 * megabyte])
     }
 
-    @Test func aPlainDownloadHasOneOnly() {
-        var line = Line()
-        // Ranges have proved unusable, and it began again.
+    @Test func aPlainDownloadHasOneOnly() throws {
+        // Ranges prove unusable, and it begins again.
+        var line = Line(saved: .holding(0..<100), head: .part(100..<1000, of: 1000))
         line.bench.feed(.exchange(line.bench.id, 1, .overflowed))
-        line.bench.opened(2)
-        let number = line.bench.feed(.timer).isEmpty ? ExchangeNumber(2) : 2
+        let actions = line.bench.opened(2)
+        #expect(actions.asks == [.whole])
+        let number = try #require(
+            actions.compactMap { if case .transport(_, .begin(let number, _)) = $0 { number } else { nil } }.first)
         line.bench.feed(.exchange(line.bench.id, number, .head(.large())))
         for count in 1...Int64(20) {
             line.bench.feed(.exchange(line.bench.id, number, .received(count * megabyte)))
             #expect(line.bench.pass(.milliseconds(250)).asks.isEmpty)
+            #expect(line.exchanges.count == 1 && line.exchanges.first?.received == count * megabyte)
         }
     }
 

@@ -141,8 +141,10 @@ import Testing
 
     @Test func anAnswerWithoutAHeaderIsAFailure() {
         var bench = Bench.requesting()
-        #expect(
-            bench.feed(.exchange(bench.id, 1, .ended(received: 0))).contains(.file(bench.id, 1, .close(sync: true))))
+        let actions = bench.feed(.exchange(bench.id, 1, .ended(received: 0)))
+        #expect(actions.contains(.file(bench.id, 1, .close(sync: true))))
+        let failure = DownloadFailure(.transport(.malformedResponse), "The answer ended without a header.")
+        #expect(bench.closed().phases == [.failed(failure)])
     }
 
     // MARK: Sizes
@@ -197,9 +199,13 @@ import Testing
         bench.feed(.exchange(bench.id, 1, .received(.min)))
         bench.pass(.milliseconds(1))
         bench.feed(.exchange(bench.id, 1, .ended(received: .min)))
+        #expect(bench.phase == .running)
         var other = Bench.transferring(saved: .holding(0..<100), head: .part(100..<1000, of: 1000))
         other.feed(.exchange(other.id, 1, .received(.max)))
         other.feed(.exchange(other.id, 1, .ended(received: .max)))
+        #expect(other.phase == .running)
+        // What is there is what was written.
+        #expect(other.feed(.file(other.id, 1, .wrote(100..<1000))).contains(.file(other.id, 1, .verify(total: 1000))))
     }
 
     // MARK: A later request
