@@ -69,10 +69,15 @@ extension Engine {
             return [.add(new)]
         }
         if !published.isEmpty { record(published) }
-        // Those whose exchange may have survived wait until that is known.
+        guard configuration.resumesAtLaunch else { return }
+        // Those whose exchange may have survived go on when that is known, and the others after them.
         let free = zip(jobs, new).filter { job, _ in job.state.withLock { $0.exchange == nil } }.map(\.1)
-        let interrupted = configuration.resumesAtLaunch ? free.filter(\.isInterrupted).map(\.id) : []
-        if !interrupted.isEmpty { enter { _ in [.user(.start, interrupted, nil)] } }
+        let interrupted = free.filter(\.isInterrupted).map(\.id)
+        if transport.traits.outlivesProcess {
+            state.withLock { $0.interrupted = Set(interrupted) }
+        } else if !interrupted.isEmpty {
+            enter { _ in [.user(.start, interrupted, nil)] }
+        }
     }
 
     /// Forgets records that no download has, or that none needs; `done` is told whether that was kept.

@@ -91,7 +91,13 @@ extension Engine {
         // Those that have ended come first, since they free their slots.
         for (job, progress) in known where progress == .ended { settle(job, progress) }
         for (job, progress) in known where progress != .ended { settle(job, progress) }
-        if isFirst { goOn(absent.filter { $0.state.withLock { $0.exchange?.phase == .left } }) }
+        guard isFirst else { return }
+        let interrupted = state.withLock { state in
+            defer { state.interrupted = [] }
+            return state.interrupted
+        }
+        let left = absent.filter { $0.state.withLock { $0.exchange?.phase == .left } }
+        goOn(jobs.filter { interrupted.contains($0.id) } + left)
     }
 
     private func settle(_ job: Job, _ progress: TransportSurvivor.Progress) {
@@ -214,6 +220,8 @@ extension EngineState {
     /// Notes whether the user wants downloads to run; returns those whose exchange has to be stopped though nobody has
     /// taken it up.
     mutating func note(_ verb: Verb, _ ids: [DownloadID]) -> [Job] {
+        // What the user wants of them counts.
+        if !interrupted.isEmpty { interrupted.subtract(ids) }
         guard keepsExchanges, let isWanted = verb.wantsToRun else { return [] }
         return ids.compactMap { jobs[$0] }.filter { $0.state.withLock { $0.want(isWanted) } }
     }

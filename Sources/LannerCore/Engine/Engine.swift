@@ -410,6 +410,8 @@ struct EngineState {
     /// exchange has not go on by themselves.
     var keepsExchanges = false
     var hasRecovered = false
+    /// Those without an exchange that go on once it has: who has one has a slot before them.
+    var interrupted: Set<DownloadID> = []
     var resumesAtLaunch = false
     var delivery = Delivery()
     /// Keeps others out of the manager's directory.

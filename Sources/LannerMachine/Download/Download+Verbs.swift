@@ -114,7 +114,7 @@ extension Download {
     private mutating func compareAgain(_ ticket: Ticket?, _ context: inout Context) {
         if state == .succeeded {
             forgive()
-            isPublished = true
+            (isPublished, isTold) = (true, true)
             wait(&context)
             record(.status, &context)
         }

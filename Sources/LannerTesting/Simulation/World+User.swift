@@ -106,8 +106,7 @@ extension World {
         let list = [nil, "a", "b"][random.below(3)]
         let priority = random.chance(1, in: 2) ? anyPriority : nil
         // Those that were given before may be of another file.
-        let isOfOther = key != nil || manager.fetchTask(url).map { $0.url != url } == true
-        let unchanged: [any URLConvertible]? = isOfOther ? [] : nil
+        let unchanged: [any URLConvertible]? = key == nil && !wasReaddressed(url) ? nil : []
         let mirrors: [any URLConvertible]? =
             [unchanged, unchanged, [], [site.mirror], [Self.nowhere, site.mirror]][random.below(5)]
         let starts = random.chance(1, in: 8) ? false : nil
@@ -125,6 +124,11 @@ extension World {
         guard let task else { return }
         watch.observe(task)
         if random.chance(1, in: 2) { listen(to: task) }
+    }
+
+    /// Whether the task that is known by a URL was given another.
+    private func wasReaddressed(_ url: URL) -> Bool {
+        manager.fetchTask(url).map { $0.url != url } == true
     }
 
     /// A mirror that has nothing.
@@ -205,7 +209,8 @@ extension World {
     @discardableResult
     func several() -> [DownloadTask] {
         let urls = servers.sites.filter { !$0.needsChecksum }.flatMap { [$0.url, $0.alias] }
-        let picked = urls.filter { _ in random.chance(1, in: 4) }
+        // Mirrors that were given with another URL stay.
+        let picked = urls.filter { random.chance(1, in: 4) && !wasReaddressed($0) }
         journal.note("several", picked.count)
         watch.noteStart()
         let lastID = manager.lastID

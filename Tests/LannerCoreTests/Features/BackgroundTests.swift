@@ -61,10 +61,16 @@ import Testing
         bench.settle()
         bench.transport.holdsRecovery = true
         bench.relaunch()
-        bench.manager.suspend("https://example.com/other")
-        bench.transport.holdsRecovery = false
         bench.settle()
-        #expect(try restored(bench).status == .running)
+        bench.transport.holdsRecovery = false
+        bench.run(for: .seconds(1))
+        let (first, other) = (try restored(bench), try #require(bench.manager.tasks.first))
+        #expect(first.status == .running && first.completedBytes == 1 << 20)
+        #expect(other !== first && other.status == .waiting && other.waitingReason == .slot)
+        #expect(bench.transport.requests.count == 1)
+        bench.transport.release()
+        #expect(bench.runToRest())
+        #expect(first.status == .succeeded && other.status == .succeeded)
     }
 
     @Test("T3-24: what ended meanwhile is taken in, without a request") func finishedWhileAway() throws {
