@@ -10,37 +10,37 @@ extension DownloadTask {
     /// A closure of the main actor that is told about a task.
     public typealias MainActorHandler = @MainActor @Sendable (DownloadTask) -> Void
 
-    /// ``progress(onMainQueue:handler:)`` with a closure of the main actor, called on the main queue.
+    /// `progress(onMainQueue:handler:)` with a closure of the main actor, called on the main queue.
     @discardableResult
     public func progress(handler: @escaping MainActorHandler) -> Self {
         progress(onMainQueue: true, handler: forMainQueue(handler))
     }
 
-    /// ``success(onMainQueue:handler:)`` with a closure of the main actor, called on the main queue.
+    /// `success(onMainQueue:handler:)` with a closure of the main actor, called on the main queue.
     @discardableResult
     public func success(handler: @escaping MainActorHandler) -> Self {
         success(onMainQueue: true, handler: forMainQueue(handler))
     }
 
-    /// ``failure(onMainQueue:handler:)`` with a closure of the main actor, called on the main queue.
+    /// `failure(onMainQueue:handler:)` with a closure of the main actor, called on the main queue.
     @discardableResult
     public func failure(handler: @escaping MainActorHandler) -> Self {
         failure(onMainQueue: true, handler: forMainQueue(handler))
     }
 
-    /// ``completion(onMainQueue:handler:)`` with a closure of the main actor, called on the main queue.
+    /// `completion(onMainQueue:handler:)` with a closure of the main actor, called on the main queue.
     @discardableResult
     public func completion(handler: @escaping MainActorHandler) -> Self {
         completion(onMainQueue: true, handler: forMainQueue(handler))
     }
 
-    /// ``validateFile(code:type:onMainQueue:handler:)`` with a closure of the main actor, called on the main queue.
+    /// `validateFile(code:type:onMainQueue:handler:)` with a closure of the main actor, called on the main queue.
     @discardableResult
     public func validateFile(code: String, type: FileVerificationType, handler: @escaping MainActorHandler) -> Self {
         validateFile(code: code, type: type, onMainQueue: true, handler: forMainQueue(handler))
     }
 
-    /// ``observe(onMainQueue:handler:)`` with a closure of the main actor, called on the main queue.
+    /// `observe(onMainQueue:handler:)` with a closure of the main actor, called on the main queue.
     public func observe(handler: @escaping @MainActor @Sendable (DownloadEvent) -> Void) -> Observation {
         observe(onMainQueue: true, handler: forMainQueue(handler))
     }
@@ -81,14 +81,14 @@ extension [DownloadTask] {
 }
 
 extension DownloadGroup {
-    /// ``observe(onMainQueue:handler:)`` with a closure of the main actor, called on the main queue.
+    /// `observe(onMainQueue:handler:)` with a closure of the main actor, called on the main queue.
     public func observe(handler: @escaping @MainActor @Sendable (AggregateProgress) -> Void) -> Observation {
         observe(onMainQueue: true, handler: forMainQueue(handler))
     }
 }
 
 extension Cache {
-    /// ``clearDiskCache(onMainQueue:handler:)`` with a closure of the main actor, called on the main queue.
+    /// `clearDiskCache(onMainQueue:handler:)` with a closure of the main actor, called on the main queue.
     public func clearDiskCache(handler: (@MainActor @Sendable (Cache) -> Void)? = nil) {
         clearDiskCache(onMainQueue: true, handler: handler.map(forMainQueue))
     }
@@ -98,37 +98,37 @@ extension SessionManager {
     /// A closure of the main actor that is told about a manager.
     public typealias MainActorHandler = @MainActor @Sendable (SessionManager) -> Void
 
-    /// ``progress(onMainQueue:handler:)`` with a closure of the main actor, called on the main queue.
+    /// `progress(onMainQueue:handler:)` with a closure of the main actor, called on the main queue.
     @discardableResult
     public func progress(handler: @escaping MainActorHandler) -> Self {
         progress(onMainQueue: true, handler: forMainQueue(handler))
     }
 
-    /// ``success(onMainQueue:handler:)`` with a closure of the main actor, called on the main queue.
+    /// `success(onMainQueue:handler:)` with a closure of the main actor, called on the main queue.
     @discardableResult
     public func success(handler: @escaping MainActorHandler) -> Self {
         success(onMainQueue: true, handler: forMainQueue(handler))
     }
 
-    /// ``failure(onMainQueue:handler:)`` with a closure of the main actor, called on the main queue.
+    /// `failure(onMainQueue:handler:)` with a closure of the main actor, called on the main queue.
     @discardableResult
     public func failure(handler: @escaping MainActorHandler) -> Self {
         failure(onMainQueue: true, handler: forMainQueue(handler))
     }
 
-    /// ``completion(onMainQueue:handler:)`` with a closure of the main actor, called on the main queue.
+    /// `completion(onMainQueue:handler:)` with a closure of the main actor, called on the main queue.
     @discardableResult
     public func completion(handler: @escaping MainActorHandler) -> Self {
         completion(onMainQueue: true, handler: forMainQueue(handler))
     }
 
-    /// ``taskCompletion(onMainQueue:handler:)`` with a closure of the main actor, called on the main queue.
+    /// `taskCompletion(onMainQueue:handler:)` with a closure of the main actor, called on the main queue.
     @discardableResult
     public func taskCompletion(handler: @escaping DownloadTask.MainActorHandler) -> Self {
         taskCompletion(onMainQueue: true, handler: forMainQueue(handler))
     }
 
-    /// ``observe(onMainQueue:handler:)`` with a closure of the main actor, called on the main queue.
+    /// `observe(onMainQueue:handler:)` with a closure of the main actor, called on the main queue.
     public func observe(handler: @escaping @MainActor @Sendable (SessionEvent) -> Void) -> Observation {
         observe(onMainQueue: true, handler: forMainQueue(handler))
     }
