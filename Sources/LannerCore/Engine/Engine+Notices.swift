@@ -84,10 +84,17 @@ extension Engine {
         if let withheld { tell(withheld, of: task, observers, audience) }
         send(.status(after.status), of: task, observers, audience)
         if after.status.isAtRest { tellEnd(task, after.status) }
+        if after.status == .succeeded { compareIfNeeded(job) }
         postStatus(of: task, after.status, isDiskFull: phase.isDiskFull)
         count(task, before, after)
         // Nothing can happen to it any more, and its closures may hold it.
         if after.status.isGone { _ = task.state.withLock { $0.takeCallbacks() } }
+    }
+
+    /// A digest that was given while the file was on its way to its place was not compared.
+    private func compareIfNeeded(_ job: Job) {
+        let (asked, compared) = job.state.withLock { ($0.digest, $0.followed) }
+        if let asked, asked != compared { compareAgain(job, with: asked) }
     }
 
     private func tellEnd(_ task: DownloadTask, _ status: Status) {
@@ -166,7 +173,9 @@ extension TaskState {
             if startDate == 0 { startDate = now }
             endDate = 0
             error = nil
-        case .failed(let failure): error = LannerError(failure)
+        case .failed(let failure):
+            error = LannerError(failure)
+            lastFailure = error
         case .succeeded: error = nil
         case .willSuspend, .willCancel, .willRemove, .suspended, .canceled, .removed: break
         }

@@ -92,12 +92,11 @@ extension Engine {
         for (job, progress) in known where progress == .ended { settle(job, progress) }
         for (job, progress) in known where progress != .ended { settle(job, progress) }
         guard isFirst else { return }
-        let interrupted = state.withLock { state in
+        goOn(absent.filter { $0.state.withLock { $0.exchange?.phase == .left } })
+        enter { state in
             defer { state.interrupted = [] }
-            return state.interrupted
+            return state.interrupted.isEmpty ? [] : [.user(.start, state.interrupted.sorted(), nil)]
         }
-        let left = absent.filter { $0.state.withLock { $0.exchange?.phase == .left } }
-        goOn(jobs.filter { interrupted.contains($0.id) } + left)
     }
 
     private func settle(_ job: Job, _ progress: TransportSurvivor.Progress) {
@@ -220,18 +219,25 @@ extension EngineState {
     /// Notes whether the user wants downloads to run; returns those whose exchange has to be stopped though nobody has
     /// taken it up.
     mutating func note(_ verb: Verb, _ ids: [DownloadID]) -> [Job] {
-        // What the user wants of them counts.
-        if !interrupted.isEmpty { interrupted.subtract(ids) }
+        if !interrupted.isEmpty, verb.decides { interrupted.subtract(ids) }
         guard keepsExchanges, let isWanted = verb.wantsToRun else { return [] }
         return ids.compactMap { jobs[$0] }.filter { $0.state.withLock { $0.want(isWanted) } }
     }
 }
 
 extension Verb {
+    /// Whether it says of a download that was interrupted what is to become of it.
+    fileprivate var decides: Bool {
+        switch self {
+        case .start, .downloadAgain, .suspend, .cancel, .remove: true
+        case .startAdded, .shelve, .unshelve: false
+        }
+    }
+
     /// Whether the download is to run; nil when it is to be forgotten.
     fileprivate var wantsToRun: Bool? {
         switch self {
-        case .start, .startAdded, .compareAgain, .unshelve: true
+        case .start, .startAdded, .unshelve: true
         case .downloadAgain(let starts): starts
         case .suspend, .shelve: false
         case .cancel, .remove: nil

@@ -149,20 +149,32 @@ extension Engine {
     /// has its file keeps its place.
     private func settlePlace(_ job: Job, _ request: CheckedRequest) {
         let place = request.place(instead: job.task.place)
-        if job.task.status == .succeeded, !fileExists(job.task.filePath) {
-            var isAgain = false
-            enter { state in
-                // Or it has begun again already, and nobody was told yet.
-                isAgain = state.machine[job.id]?.state == .succeeded
-                guard isAgain else { return [] }
-                state.move(job, request, to: place ?? job.task.place)
-                return [.user(.downloadAgain(starts: request.starts), [job.id], nil)]
+        if job.task.status == .succeeded {
+            if !fileExists(job.task.filePath) {
+                if downloadAgain(job, request, to: place ?? job.task.place) { return }
+            } else if request.starts, let checksum = request.checksum, job.state.withLock({ $0.digest }) != checksum {
+                compareAgain(job, with: checksum)
             }
-            if isAgain { return }
         }
         guard let place, place != job.task.place else { return }
         let error = LannerError.fileNameIsFixed(job.task.place.description, asked: place.description)
         log { .error("could not rename \(Destination.redacted(job.task.url.absoluteString))", error: error) }
+    }
+
+    /// Whether it begins again: not when it has already, and nobody was told yet.
+    private func downloadAgain(_ job: Job, _ request: CheckedRequest, to place: FilePlace) -> Bool {
+        var isAgain = false
+        enter { state in
+            isAgain = state.livingJob(job.id) === job && state.machine[job.id]?.state == .succeeded
+            guard isAgain else { return [] }
+            state.move(job, request, to: place)
+            let hasDigest = job.state.withLock { state in
+                state.digest = request.checksum ?? state.digest
+                return state.hasDigest
+            }
+            return [.user(.downloadAgain(starts: request.starts), [job.id], nil), .expectDigest(job.id, hasDigest)]
+        }
+        return isAgain
     }
 
     private func makeJob(_ request: CheckedRequest, _ context: String?, _ state: inout EngineState) -> Job {
@@ -292,15 +304,9 @@ extension EngineState {
 
     /// What of an update the machine has to know.
     fileprivate mutating func update(_ job: Job, _ request: CheckedRequest) -> [Event] {
-        let hasSucceeded = machine[job.id]?.state == .succeeded
-        let hasOtherDigest = request.checksum.map { $0 != job.state.withLock { $0.digest } } ?? false
-        // What is not to be started is not compared, either.
-        let isReaddressed = job.update(request, takesChecksum: request.starts || !hasSucceeded)
+        // A success is one of a file that was compared: what is there is looked at first.
+        let isReaddressed = job.update(request, takesChecksum: machine[job.id]?.state != .succeeded)
         var events: [Event] = isReaddressed ? [.readdress(job.id, request.host)] : []
-        // Before the digest is recorded: a record of a success is of one that was compared.
-        if hasOtherDigest, request.starts, hasSucceeded {
-            events.append(.user(.compareAgain, [job.id], nil))
-        }
         if let list = request.list, list != job.task.list {
             job.task.state.withLock { $0.list = list }
             scopes[job.task.context]?.relist(job.id, list)

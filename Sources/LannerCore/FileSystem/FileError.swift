@@ -49,8 +49,7 @@ extension DiskFault {
         case EACCES, EPERM, EROFS: self = .notPermitted
         case ENOENT: self = .notFound
         // ELOOP: a symbolic link where a file is expected.
-        // EBUSY: one that something is mounted on.
-        case EEXIST, EISDIR, ENOTDIR, ENOTEMPTY, ELOOP, EBUSY: self = .inTheWay
+        case EEXIST, EISDIR, ENOTDIR, ENOTEMPTY, ELOOP: self = .inTheWay
         case EFBIG: self = .tooLarge
         case EMFILE, ENFILE: self = .tooManyFiles
         case EWOULDBLOCK: self = .locked

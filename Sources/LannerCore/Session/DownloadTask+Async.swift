@@ -25,7 +25,7 @@ extension DownloadTask {
     private func result(of status: Status) throws -> URL {
         switch status {
         case .succeeded: return URL(fileURLWithPath: filePath)
-        case .failed: throw error ?? CancellationError()
+        case .failed: throw error ?? state.withLock { $0.lastFailure } ?? CancellationError()
         case .suspended, .canceled, .removed, .waiting, .running, .willSuspend, .willCancel, .willRemove:
             throw CancellationError()
         }

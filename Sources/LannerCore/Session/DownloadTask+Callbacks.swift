@@ -60,8 +60,18 @@ extension DownloadTask {
             }
             guard isDueNow else { return }
             // Once it goes on another end will be told.
-            engine.lane(callback).run { [self] in if isDue(status) { callback.handler(self) } }
+            engine.lane(callback).run { [self] in if !status.goesOn { callback.handler(self) } }
         }
         return self
+    }
+}
+
+extension Status {
+    /// Whether the task runs, or would: its next end is still to come.
+    fileprivate var goesOn: Bool {
+        switch self {
+        case .waiting, .running, .willSuspend: true
+        case .suspended, .failed, .succeeded, .canceled, .removed, .willCancel, .willRemove: false
+        }
     }
 }

@@ -69,6 +69,32 @@ extension Engine {
         }
     }
 
+    /// Compares a finished file with a digest that it was not compared with; one that does not have it is fetched again, and
+    /// stays until that has come.
+    func compareAgain(_ job: Job, with digest: Checksum.Digest) {
+        let task = job.task
+        task.state.withLock { $0.validation = .unknown }
+        environment.lanes.makeLane("validation").run { [self] in
+            do throws(FileError) {
+                let actual = try environment.fileSystem.digest(
+                    of: task.filePath, digest.algorithm, by: environment.makeHasher)
+                settle(job, digest, isRight: actual == digest)
+            } catch {
+                log { .error("could not validate a file", error: LannerError.failed(DownloadFailure(error))) }
+            }
+        }
+    }
+
+    private func settle(_ job: Job, _ digest: Checksum.Digest, isRight: Bool) {
+        if !isRight { log { .downloadTask("does not have the checksum that is asked for now", task: job.task) } }
+        enter { state in
+            guard state.livingJob(job.id) === job, state.machine[job.id]?.state == .succeeded else { return [] }
+            job.state.withLock { ($0.digest, $0.followed) = (digest, digest) }
+            if isRight { job.task.state.withLock { $0.validation = .correct } }
+            return (isRight ? [] : [.user(.downloadAgain(starts: true), [job.id], nil)]) + [.expectDigest(job.id, true)]
+        }
+    }
+
     private func compare(_ task: DownloadTask, _ request: ValidationRequest) {
         do throws(FileError) {
             let actual = try environment.fileSystem.digest(

@@ -110,7 +110,7 @@ public final class DownloadTask: Sendable {
         }
     }
 
-    /// Why the task failed, or why its last attempt did while it waits for the next; nil while it runs, and when all is well.
+    /// Why the task failed, or why its last attempt did; nil once another runs, and when all is well.
     public var error: (any Error)? { state.withLock { $0.error } }
 
     /// The name of the finished file, in the manager's ``Cache/downloadFilePath`` unless it was given a destination. It may
@@ -190,6 +190,8 @@ struct TaskState {
     /// What it waits for, as the machine tells it; nil when it does not.
     var wait: Wait?
     var error: (any Error)?
+    /// Why it failed last, for those who were told of that and look when it runs again.
+    var lastFailure: (any Error)?
     var url: URL
     var list: String?
     var metadata: [String: String] = [:]

@@ -119,7 +119,7 @@ public final class SessionManager: Sendable {
     public var succeededTasks: [DownloadTask] { engine.tasks { $0.scope.roll.ids([.succeeded]) } }
 
     /// The progress in bytes of all tasks whose sizes are known. The same object every time. Once it has been asked for it
-    /// moves by itself, on a queue of the manager's own; and whenever it is asked for here.
+    /// moves by itself as tasks do, on any thread, also inside a call of yours; and whenever it is asked for here.
     public var progress: Progress {
         let (progress, isMine) = state.withLock { ($0.progress, $0.beginProgress()) }
         guard isMine else { return progress }

@@ -128,7 +128,7 @@ extension Download {
     /// the file.
     var isPublishedAsAsked: Bool { isPublished && !hasOtherPieces && (hasDigest || !isOfOtherURL) }
 
-    /// It is not: it is taken away, unless somebody was told of it, and what is asked for fetched. First that is recorded: an
+    /// It is not, and nobody was told of it: it is taken away, and what is asked for fetched. First that is recorded: an
     /// earlier record, which tells of a success, may have come to the disk though the store could not say so.
     mutating func leavePublished(_ publishing: Publishing, _ context: inout Context) {
         go(to: .publishing(publishing), &context)
@@ -139,7 +139,7 @@ extension Download {
         if let intent = publishing.afterwards {
             return forget(for: intent, publishing.tickets, &context)
         }
-        if !isTold { perform(.withdraw, &context) }
+        perform(.withdraw, &context)
         losePublished(publishing, isOfOtherURL ? .otherURL : .bytesLost, &context)
     }
 
@@ -153,7 +153,7 @@ extension Download {
     private mutating func losePublished(
         _ publishing: Publishing, _ reason: RestartReason, _ context: inout Context
     ) {
-        (isPublished, isTold) = (false, false)
+        isPublished = false
         wait(&context)
         giveUpBytes(reason, &context)
         gainAnew()
@@ -165,7 +165,7 @@ extension Download {
         if let intent = publishing.afterwards {
             return forget(for: intent, publishing.tickets, &context)
         }
-        (isPublished, isTold) = (false, false)
+        isPublished = false
         go(to: .succeeded, &context)
         answer(publishing.tickets, &context)
     }

@@ -128,7 +128,7 @@ extension Download {
 
     /// A canceled download leaves no file, not even one whose success was never told.
     private func removesFinished(_ intent: Pausing.Intent) -> Bool {
-        intent == .remove(finished: true) || (intent.isCancel && isPublished && !isTold)
+        intent == .remove(finished: true) || (intent.isCancel && isPublished)
     }
 
     mutating func discarded(_ context: inout Context) {

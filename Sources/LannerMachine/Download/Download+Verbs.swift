@@ -7,7 +7,6 @@ extension Download {
         case .start: start(ticket, &context)
         case .startAdded: if isUnstarted { start(ticket, &context) } else { answer(ticket, &context) }
         case .downloadAgain(let starts): downloadAgain(starts: starts, ticket, &context)
-        case .compareAgain: compareAgain(ticket, &context)
         case .suspend: pause(for: .suspend, ticket, &context)
         case .cancel: pause(for: .cancel(keepsBytes: context.settings.cancelKeepsBytes), ticket, &context)
         case .remove(let completely): pause(for: .remove(finished: completely), ticket, &context)
@@ -106,17 +105,6 @@ extension Download {
             }
             giveUpBytes(.bytesLost, &context)
             gainAnew()
-        }
-        answer(ticket, &context)
-    }
-
-    /// The file is in its place, and not confirmed any more: what another attempt finds there counts.
-    private mutating func compareAgain(_ ticket: Ticket?, _ context: inout Context) {
-        if state == .succeeded {
-            forgive()
-            (isPublished, isTold) = (true, true)
-            wait(&context)
-            record(.status, &context)
         }
         answer(ticket, &context)
     }
@@ -225,7 +213,7 @@ extension Verb {
     /// Whether it fills slots that were kept empty.
     var startsSomething: Bool {
         switch self {
-        case .start, .startAdded, .compareAgain, .unshelve: true
+        case .start, .startAdded, .unshelve: true
         case .downloadAgain(let starts): starts
         case .suspend, .cancel, .remove, .shelve: false
         }

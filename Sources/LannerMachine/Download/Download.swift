@@ -33,8 +33,6 @@ package struct Download: Sendable {
     var hasFile: Bool
     /// Whether the file was moved to its place, and only its name or the record of it could not be kept.
     var isPublished = false
-    /// Whether its user was told so before: then the file is his, and only another takes its place.
-    var isTold = false
     /// Whether bytes of an earlier attempt are part of the file.
     var wasResumed = false
     /// Whether the bytes are of a file that the transport has put together from two answers, and its length is yet to show

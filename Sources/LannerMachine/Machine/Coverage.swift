@@ -107,7 +107,7 @@ extension Coverage.Kind {
             switch verb {
             case .start: .start
             case .startAdded: .startAdded
-            case .downloadAgain, .compareAgain: .downloadAgain
+            case .downloadAgain: .downloadAgain
             case .suspend: .suspend
             case .cancel: .cancel
             case .remove: .remove

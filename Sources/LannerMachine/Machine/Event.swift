@@ -122,8 +122,6 @@ package enum Verb: Sendable, Hashable {
     /// Run from the beginning though it has succeeded: its file is gone. Else nothing. Unless it `starts`, it is as if it
     /// had been added without being started.
     case downloadAgain(starts: Bool)
-    /// Compare the finished file with another digest, and fetch it again where it does not have it. Else nothing.
-    case compareAgain
     /// Stop and keep the bytes.
     case suspend
     /// Stop, forget the download and its bytes, or keep these where that is set; a finished download is left alone.

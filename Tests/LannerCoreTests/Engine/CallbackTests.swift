@@ -63,6 +63,16 @@ import Testing
         #expect(calls.all == ["succeeded", "again succeeded"])
     }
 
+    @Test func aClosureOfASuccessIsCalledThoughTheTaskIsRemovedAtOnce() throws {
+        let (bench, calls) = (TestBench.serving(large), Tally())
+        let task = try bench.download()
+        bench.settle()
+        task.success { _ in calls.add("success") }
+        bench.manager.remove(task)
+        bench.settle()
+        #expect(calls.all == ["success"])
+    }
+
     @Test func callsOnTheLaneThatWasAskedFor() throws {
         let bench = TestBench.serving(large)
         let calls = Tally()

@@ -72,6 +72,30 @@ import Testing
         #expect(bench.holds(large, in: task) == true && bench.files == [task.filePath])
     }
 
+    /// One that comes while the file is on its way to its place is compared there.
+    @Test(arguments: [false, true]) func aChecksumIsNeverTooLate(isRight: Bool) throws {
+        let (bench, _) = try Moment.publishing.bench()
+        let wanted = isRight ? large : Array(large.reversed())
+        let task = try #require(try bench.manager.download(address, checksum: digest(of: wanted)))
+        bench.settle()
+        #expect(bench.runToRest())
+        #expect(task.status == (isRight ? .succeeded : .failed))
+        #expect(isRight ? task.validation == .correct : task.reason == .checksumMismatch)
+        #expect(bench.transport.requests.count == (isRight ? 1 : 2))
+    }
+
+    @Test func theChecksumOfAFileThatIsGoneCountsOnceItIsStarted() throws {
+        let (bench, task) = try Moment.succeeded.bench()
+        try bench.disk.remove(task.filePath)
+        let other = try digest(of: Array(large.reversed()))
+        bench.manager.download(DownloadRequest(address, checksum: other, startsImmediately: false))
+        bench.settle()
+        #expect(task.status == .suspended)
+        bench.manager.start(task)
+        #expect(bench.runToRest())
+        #expect(task.reason == .checksumMismatch)
+    }
+
     @Test func downloadingAgainSaysSoAndGainsFromTheFirstByte() async throws {
         var configuration = SessionConfiguration()
         configuration.retryPolicy = RetryPolicy(maximumRetries: 1)

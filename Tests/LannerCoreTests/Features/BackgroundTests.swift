@@ -73,6 +73,31 @@ import Testing
         #expect(first.status == .succeeded && other.status == .succeeded)
     }
 
+    /// What a user wants of a task that waits for the survivors counts, and what says nothing of it does not.
+    @Test(arguments: [false, true]) func whatWasInterruptedGoesOnUnlessItsUserSaysElse(isSuspended: Bool) throws {
+        var configuration = SessionConfiguration()
+        (configuration.maxConcurrentTasksLimit, configuration.resumesAtLaunch) = (1, true)
+        let bench = bench(configuration)
+        _ = try bench.download(.stall(afterBytes: 1 << 20))
+        bench.transport.serve(.init([1, 2]), at: "/other")
+        bench.manager.download("https://example.com/other")
+        bench.settle()
+        bench.transport.holdsRecovery = true
+        bench.relaunch()
+        bench.settle()
+        let other = try #require(bench.manager.fetchTask("https://example.com/other"))
+        #expect(other.status == .suspended)
+        bench.manager.startWaiting()
+        bench.manager.context = nil
+        if isSuspended { bench.manager.suspend(other) }
+        bench.settle()
+        bench.transport.holdsRecovery = false
+        bench.settle()
+        bench.transport.release()
+        #expect(bench.runToRest())
+        #expect(other.status == (isSuspended ? .suspended : .succeeded))
+    }
+
     @Test("T3-24: what ended meanwhile is taken in, without a request") func finishedWhileAway() throws {
         let bench = try begun()
         bench.relaunch { bench.transport.release() }

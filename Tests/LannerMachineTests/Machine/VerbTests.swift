@@ -200,37 +200,8 @@ import Testing
         #expect(actions.last == .file(bench.id, 2, .open(generation: 2, claimed: ByteRanges(), total: nil)))
     }
 
-    @Test func anotherDigestIsComparedWithTheFileInItsPlace() {
-        var bench = Bench.succeeded()
-        let actions = bench.verb(.compareAgain, 7)
-        #expect(actions.records.map(\.status) == [.active] && actions.records.map(\.isPublished) == [true])
-        #expect(actions.answers == [7])
-        #expect(actions.last == .file(bench.id, 2, .publish))
-        #expect(bench.feed(.file(bench.id, 2, .published)).records.map(\.status) == [.succeeded])
-        #expect(bench.feed(.store(bench.id, 2, .recorded)).phases == [.succeeded])
-    }
-
-    /// It is its user's since he was told of it.
-    @Test func aFileThatIsComparedAgainIsNotTakenAway() {
-        let settings = Settings().with { $0.maximumRunning = 0 }
-        var bench = Bench.succeeded()
-        bench.feed(.settings(settings))
-        bench.verb(.compareAgain)
-        bench.feed(.expectPieces(bench.id))
-        var canceled = bench
-        bench.feed(.settings(Settings()))
-        let again = bench.feed(.store(bench.id, 2, .recorded))
-        #expect(again.contains { if case .file(_, _, .open(_, ByteRanges(), _)) = $0 { true } else { false } })
-        #expect(!again.contains { if case .file(_, _, .withdraw) = $0 { true } else { false } })
-        canceled.verb(.cancel)
-        let end = canceled.feed(.store(bench.id, 1, .recorded))
-        #expect(end.phases == [.canceled])
-        #expect(!end.contains { if case .file(_, _, .discard) = $0 { true } else { false } })
-    }
-
     @Test func downloadingAgainIsForWhatHasSucceeded() {
         for var bench in [Bench.resting(), .opening(), .transferring(), .verifying(), .moving(), .failed()] {
-            #expect(bench.verb(.compareAgain, 7) == [.answer(7)])
             #expect(bench.verb(.downloadAgain(starts: true), 7) == [.answer(7)])
         }
     }

@@ -45,7 +45,7 @@ extension World {
         }
         if verb == .shelve || verb == .unshelve { ids.forEach { places[index($0)].isShelved = verb == .shelve } }
         switch verb {
-        case .start, .startAdded, .downloadAgain, .compareAgain, .unshelve: isWithheld = false
+        case .start, .startAdded, .downloadAgain, .unshelve: isWithheld = false
         case .suspend, .cancel, .remove, .shelve: break
         }
         try feed(.user(verb, ids, ticket))
@@ -63,8 +63,7 @@ extension World {
         case 56..<80: .suspend
         case 80..<83: .shelve
         case 83..<88: .unshelve
-        case 88..<91: .downloadAgain(starts: true)
-        case 91: .compareAgain
+        case 88..<92: .downloadAgain(starts: true)
         case 92..<95: .cancel
         default: .remove(completely: random.chance(50))
         }
