@@ -5,12 +5,16 @@ import Testing
 @testable import LannerCLI
 
 @Suite struct InterruptionTests {
+    private let interruption = Interruption(by: [])
+    private let stops = Locked(0)
+    private let start = ContinuousClock.now
+
+    init() {
+        interruption.onSignal { [stops] in stops.withLock { $0 += 1 } }
+    }
+
     /// Else the tests would end here.
     @Test func whatIsNoSignalIsNoImpatience() {
-        let interruption = Interruption(by: [])
-        let stops = Locked(0)
-        interruption.onSignal { stops.withLock { $0 += 1 } }
-        let start = ContinuousClock.now
         interruption.receive(SIGINT, at: start)
         interruption.stop(with: .signal(SIGPIPE), at: start + .seconds(1))
         #expect(interruption.received == .signal(SIGINT))
@@ -18,10 +22,6 @@ import Testing
     }
 
     @Test func stopsInOrderWithoutASignal() {
-        let interruption = Interruption(by: [])
-        let stops = Locked(0)
-        interruption.onSignal { stops.withLock { $0 += 1 } }
-        let start = ContinuousClock.now
         interruption.stop(with: .signal(SIGPIPE), at: start)
         // The same Ctrl-C that ended the reader.
         interruption.receive(SIGINT, at: start)
@@ -31,10 +31,6 @@ import Testing
 
     /// As `timeout` sends it: to the process, and to its group.
     @Test func anotherSignalWithinHalfASecondIsTheSame() {
-        let interruption = Interruption(by: [])
-        let stops = Locked(0)
-        interruption.onSignal { stops.withLock { $0 += 1 } }
-        let start = ContinuousClock.now
         interruption.receive(SIGTERM, at: start)
         interruption.receive(SIGTERM, at: start)
         interruption.receive(SIGINT, at: start + .milliseconds(499))

@@ -75,13 +75,7 @@ extension Engine {
         let task = job.task
         task.state.withLock { $0.validation = .unknown }
         environment.lanes.makeLane("validation").run { [self] in
-            do throws(FileError) {
-                let actual = try environment.fileSystem.digest(
-                    of: task.filePath, digest.algorithm, by: environment.makeHasher)
-                settle(job, digest, isRight: actual == digest)
-            } catch {
-                log { .error("could not validate a file", error: LannerError.failed(DownloadFailure(error))) }
-            }
+            if let actual = fileDigest(of: task, digest.algorithm) { settle(job, digest, isRight: actual == digest) }
         }
     }
 
@@ -96,13 +90,18 @@ extension Engine {
     }
 
     private func compare(_ task: DownloadTask, _ request: ValidationRequest) {
+        guard let actual = fileDigest(of: task, request.type) else { return }
+        task.state.withLock { $0.validation = actual == request.expected ? .correct : .incorrect }
+        inOrder { [self] in if !isOver { recordAnew(task) } }
+    }
+
+    /// Reads the finished file; nil when it cannot be read, which is logged.
+    private func fileDigest(of task: DownloadTask, _ algorithm: Checksum.Algorithm) -> Checksum.Digest? {
         do throws(FileError) {
-            let actual = try environment.fileSystem.digest(
-                of: task.filePath, request.type, by: environment.makeHasher)
-            task.state.withLock { $0.validation = actual == request.expected ? .correct : .incorrect }
-            inOrder { [self] in if !isOver { recordAnew(task) } }
+            return try environment.fileSystem.digest(of: task.filePath, algorithm, by: environment.makeHasher)
         } catch {
             log { .error("could not validate a file", error: LannerError.failed(DownloadFailure(error))) }
+            return nil
         }
     }
 }
