@@ -37,6 +37,18 @@ import Testing
         #expect(try Command(["get", Self.url, "-q"]) == .get(GetOptions(urls: [Self.url], isQuiet: true)))
     }
 
+    @Test func readsValuesThatBeginWithAnAccent() throws {
+        let name = "\u{301}a"
+        var expected = GetOptions(urls: ["a"], output: name)
+        expected.mirrors = [name]
+        for words in [["-o" + name, "--mirror=" + name], ["-o", name, "--mirror", name]] {
+            #expect(try Command(["get"] + words + ["a"]) == .get(expected))
+        }
+        #expect(throws: UsageError("there is no option “-\u{301}”; see lanner get --help")) {
+            try Command(["get", "-\u{301}x"])
+        }
+    }
+
     @Test func readsTheOtherCommands() throws {
         #expect(try Command(["hash", "a", "-"]) == .hash(HashOptions(files: ["a", "-"])))
         #expect(

@@ -96,8 +96,8 @@ import Testing
     }
 
     @Test func saysHowToSaveInADirectory() {
-        let message = "“a/b/” is a directory, and -o needs the name of a file; save in a directory by -d a/b/"
-        #expect(throws: UsageError(message)) { try GetPlan(GetOptions(urls: ["http://a/x"], output: "a/b/")) }
+        let message = "-o needs the name of a file, and “a\\0/” is a directory; give that with -d"
+        #expect(throws: UsageError(message)) { try GetPlan(GetOptions(urls: ["http://a/x"], output: "a\0/")) }
         #expect(throws: UsageError.self) { try GetPlan(GetOptions(urls: ["http://a/x"], output: "")) }
     }
 

@@ -25,7 +25,7 @@ struct ArgumentReader {
     mutating func next() throws(UsageError) -> Word? {
         guard attached == nil else { throw UsageError("\(option) takes no value") }
         guard let word = rest.popFirst() else { return nil }
-        if hasOnlyOperands || word == "-" || !word.hasPrefix("-") { return .operand(word) }
+        if hasOnlyOperands || word == "-" || word.unicodeScalars.first != "-" { return .operand(word) }
         if word == "--" {
             hasOnlyOperands = true
             return try next()
@@ -64,14 +64,16 @@ struct ArgumentReader {
         return value
     }
 
+    /// By scalars: an accent that a value begins with makes one character with what is before it.
     private mutating func split(_ word: String) {
-        if word.hasPrefix("--") {
-            let parts = word.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
+        let scalars = word.unicodeScalars
+        if scalars.starts(with: "--".unicodeScalars) {
+            let parts = scalars.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
             option = String(parts[0])
             attached = parts.count > 1 ? String(parts[1]) : nil
         } else {
-            option = String(word.prefix(2))
-            attached = word.count > 2 ? String(word.dropFirst(2)) : nil
+            option = String(scalars.prefix(2))
+            attached = scalars.count > 2 ? String(scalars.dropFirst(2)) : nil
         }
     }
 }

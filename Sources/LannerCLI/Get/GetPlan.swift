@@ -86,8 +86,7 @@ struct GetPlan: Sendable, Equatable {
     ) throws(UsageError) -> (directory: String, name: String) {
         guard output != "-" else { throw UsageError("-o needs the name of a file; standard output cannot be resumed") }
         guard output.isEmpty || !output.hasSuffix("/") else {
-            throw UsageError(
-                "\(output.quoted) is a directory, and -o needs the name of a file; save in a directory by -d \(output)")
+            throw UsageError("-o needs the name of a file, and \(output.quoted) is a directory; give that with -d")
         }
         let name = try TargetName.argument(output.lastComponent)
         if output == name { return (base ?? ".", name) }
