@@ -69,6 +69,9 @@ extension Engine {
             return [.add(new)]
         }
         if !published.isEmpty { record(published) }
+        for job in jobs where job.task.status == .succeeded {
+            compareIfNeeded(job, starts: configuration.resumesAtLaunch)
+        }
         guard configuration.resumesAtLaunch else { return }
         // Those whose exchange may have survived go on when that is known, and the others after them.
         let free = zip(jobs, new).filter { job, _ in job.state.withLock { $0.exchange == nil } }.map(\.1)
@@ -128,6 +131,7 @@ extension Engine {
         state.mirrors = record.mirrors
         (state.link, state.linkExpirationDate) = (record.link, record.linkExpirationDate)
         state.pieces = record.pieces
+        if saved.status == .succeeded, !record.isUncompared { state.followed = digest }
         state.isInPlace = saved.status == .succeeded || saved.isPublished
         (state.conflictPolicy, state.hasDestination) = (record.conflictPolicy, record.hasDestination)
         (state.exchange, state.lastSerial) = (leftExchange(record), record.lastSerial)

@@ -91,12 +91,6 @@ extension Engine {
         if after.status.isGone { _ = task.state.withLock { $0.takeCallbacks() } }
     }
 
-    /// A digest that was given while the file was on its way to its place was not compared.
-    private func compareIfNeeded(_ job: Job) {
-        let (asked, compared) = job.state.withLock { ($0.digest, $0.followed) }
-        if let asked, asked != compared { compareAgain(job, with: asked) }
-    }
-
     private func tellEnd(_ task: DownloadTask, _ status: Status) {
         if let callback = task.state.withLock({ $0.callbacks.ended(succeeded: status == .succeeded) }) {
             dispatch(callback, task)

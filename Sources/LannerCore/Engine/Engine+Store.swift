@@ -97,7 +97,9 @@ extension Engine {
             return DownloadRecord(
                 id: job.id, token: job.token, url: state.address.url.absoluteString, fields: state.address.fields,
                 place: place, hasDestination: state.hasDestination, isNameOpen: isNameOpen, rank: state.rank,
-                digest: state.digest?.description, pieces: state.pieces, startDate: startDate, endDate: endDate,
+                digest: state.digest?.description,
+                isUncompared: saved.status == .succeeded && state.uncompared != nil, pieces: state.pieces,
+                startDate: startDate, endDate: endDate,
                 validation: validation, boot: boot, key: job.task.key, list: list, priority: priority,
                 maximumBytesPerSecond: limit, context: job.task.context, metadata: metadata,
                 conflictPolicy: state.conflictPolicy, saved: saved, link: state.link,

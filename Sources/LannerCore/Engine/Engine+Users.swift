@@ -152,8 +152,8 @@ extension Engine {
         if job.task.status == .succeeded {
             if !fileExists(job.task.filePath) {
                 if downloadAgain(job, request, to: place ?? job.task.place) { return }
-            } else if request.starts, let checksum = request.checksum, job.state.withLock({ $0.digest }) != checksum {
-                compareAgain(job, with: checksum)
+            } else {
+                compareIfNeeded(job)
             }
         }
         guard let place, place != job.task.place else { return }
@@ -304,8 +304,9 @@ extension EngineState {
 
     /// What of an update the machine has to know.
     fileprivate mutating func update(_ job: Job, _ request: CheckedRequest) -> [Event] {
-        // A success is one of a file that was compared: what is there is looked at first.
-        let isReaddressed = job.update(request, takesChecksum: machine[job.id]?.state != .succeeded)
+        // Another checksum may have the file fetched again, which has to be allowed.
+        let isReaddressed = job.update(
+            request, takesChecksum: request.starts || machine[job.id]?.state != .succeeded)
         var events: [Event] = isReaddressed ? [.readdress(job.id, request.host)] : []
         if let list = request.list, list != job.task.list {
             job.task.state.withLock { $0.list = list }

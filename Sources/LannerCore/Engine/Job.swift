@@ -34,7 +34,8 @@ struct JobState {
     var hasDestination = false
     var digest: Checksum.Digest?
     @Apart var pieces: Checksum.Pieces?
-    /// What the open partial file is hashed for: the caller's digest, as it was then, or the server's.
+    /// What the open partial file is hashed for, and the finished one was compared with: the caller's digest, as it was then,
+    /// or the server's.
     var followed: Checksum.Digest?
     var rank: Int64
     /// What the machine last wanted remembered, and in which attempt.
@@ -89,6 +90,9 @@ struct JobState {
 extension JobState {
     /// Whether the caller has said what the file has to be.
     var hasDigest: Bool { digest != nil || pieces != nil }
+
+    /// The caller's digest, if the file was not compared with it.
+    var uncompared: Checksum.Digest? { digest == followed ? nil : digest }
 }
 
 /// Where requests go, and the caller's header fields for there.

@@ -18,6 +18,8 @@ struct DownloadRecord: Sendable, Equatable {
     var rank: Int64
     /// The expected digest, as "algorithm:hexadecimal".
     var digest: String?
+    /// Whether the file is in its place and has yet to be compared with that.
+    var isUncompared = false
     /// What its pieces have to be.
     var pieces: Checksum.Pieces?
     /// Seconds since 1970; 0 for not yet.
@@ -115,6 +117,7 @@ extension DownloadRecord {
         static let exchangeGeneration: UInt8 = 73
         static let isExchangeResumed: UInt8 = 74
         static let isPublished: UInt8 = 75
+        static let isUncompared: UInt8 = 76
     }
 
     /// The record as the store keeps it.
@@ -132,6 +135,7 @@ extension DownloadRecord {
         if isNameOpen { writer.put(Tag.isNameOpen, 1) }
         writer.put(Tag.rank, rank)
         writer.put(Tag.digest, digest)
+        if isUncompared { writer.put(Tag.isUncompared, 1) }
         writer.put(Tag.startDate, Int64(bitPattern: startDate.bitPattern))
         writer.put(Tag.endDate, Int64(bitPattern: endDate.bitPattern))
         if validation != .unknown { writer.put(Tag.validation, validation.rawValue) }
@@ -241,6 +245,7 @@ extension DownloadRecord {
         fields = Self.fields(reader, Tag.fieldName, Tag.fieldValue)
         rank = min(max(reader.number(Tag.rank) ?? 0, -Self.numbers.upperBound), Self.numbers.upperBound)
         digest = reader.text(Tag.digest)
+        isUncompared = reader.number(Tag.isUncompared) == 1
         pieces = Self.pieces(reader)
         startDate = Self.date(reader.number(Tag.startDate))
         endDate = Self.date(reader.number(Tag.endDate))

@@ -69,23 +69,40 @@ extension Engine {
         }
     }
 
-    /// Compares a finished file with a digest that it was not compared with; one that does not have it is fetched again, and
-    /// stays until that has come.
-    func compareAgain(_ job: Job, with digest: Checksum.Digest) {
+    /// Compares a finished file with the digest that is asked for, unless it was: one that was given late, or that the last
+    /// process could not compare any more. A file that does not have it, or cannot be read, is fetched again, and stays until
+    /// that has come; it is only added again unless that `starts`.
+    func compareIfNeeded(_ job: Job, starts: Bool = true) {
+        guard let digest = job.state.withLock({ $0.uncompared }) else { return }
         let task = job.task
         task.state.withLock { $0.validation = .unknown }
         environment.lanes.makeLane("validation").run { [self] in
-            if let actual = fileDigest(of: task, digest.algorithm) { settle(job, digest, isRight: actual == digest) }
+            do throws(FileError) {
+                let actual = try digestOfFile(of: task, digest.algorithm)
+                settle(job, digest, isRight: actual == digest, starts: starts)
+            } catch {
+                logUnread(error)
+                guard error.fault == .tooManyFiles else {
+                    return settle(job, digest, isRight: false, starts: starts)
+                }
+                // That may pass.
+                environment.clock.schedule(at: environment.clock.now + Pace.recordWait) { [weak self, weak job] in
+                    if let job { self?.compareIfNeeded(job, starts: starts) }
+                }
+            }
         }
     }
 
-    private func settle(_ job: Job, _ digest: Checksum.Digest, isRight: Bool) {
+    private func settle(_ job: Job, _ digest: Checksum.Digest, isRight: Bool, starts: Bool) {
         if !isRight { log { .downloadTask("does not have the checksum that is asked for now", task: job.task) } }
         enter { state in
-            guard state.livingJob(job.id) === job, state.machine[job.id]?.state == .succeeded else { return [] }
-            job.state.withLock { ($0.digest, $0.followed) = (digest, digest) }
+            guard state.livingJob(job.id) === job, state.machine[job.id]?.state == .succeeded,
+                job.state.withLock({ $0.uncompared }) == digest
+            else { return [] }
+            job.state.withLock { $0.followed = digest }
             if isRight { job.task.state.withLock { $0.validation = .correct } }
-            return (isRight ? [] : [.user(.downloadAgain(starts: true), [job.id], nil)]) + [.expectDigest(job.id, true)]
+            return (isRight ? [] : [.user(.downloadAgain(starts: starts), [job.id], nil)])
+                + [.expectDigest(job.id, true)]
         }
     }
 
@@ -98,11 +115,21 @@ extension Engine {
     /// Reads the finished file; nil when it cannot be read, which is logged.
     private func fileDigest(of task: DownloadTask, _ algorithm: Checksum.Algorithm) -> Checksum.Digest? {
         do throws(FileError) {
-            return try environment.fileSystem.digest(of: task.filePath, algorithm, by: environment.makeHasher)
+            return try digestOfFile(of: task, algorithm)
         } catch {
-            log { .error("could not validate a file", error: LannerError.failed(DownloadFailure(error))) }
+            logUnread(error)
             return nil
         }
+    }
+
+    private func digestOfFile(
+        of task: DownloadTask, _ algorithm: Checksum.Algorithm
+    ) throws(FileError) -> Checksum.Digest {
+        try environment.fileSystem.digest(of: task.filePath, algorithm, by: environment.makeHasher)
+    }
+
+    private func logUnread(_ error: FileError) {
+        log { .error("could not validate a file", error: LannerError.failed(DownloadFailure(error))) }
     }
 }
 

@@ -7,6 +7,8 @@ package struct Inspection: Sendable {
     /// Whether a digest decides in the end: one of the caller's, or of the server's.
     package var hasChecksum: Bool
     package var hasServerDigest: Bool
+    /// The caller's digest of the whole.
+    package var digest: Checksum.Digest?
     /// Whether it has pieces, which are compared again after a death.
     package var hasPieces: Bool
     /// Where the partial file of the present generation is.
@@ -116,10 +118,10 @@ extension Engine {
         let name = PartialName(token: job.token, id: job.id, generation: download.saved.generation)
         let saved = download.hasPlace ? nil : download.saved
         let isTransferring = if case .transferring = download.state { true } else { false }
-        let (hasDigest, hasPieces) = job.state.withLock { ($0.hasDigest, $0.pieces != nil) }
+        let (hasDigest, digest, hasPieces) = job.state.withLock { ($0.hasDigest, $0.digest, $0.pieces != nil) }
         return Inspection(
             task: task, hasChecksum: hasDigest, hasServerDigest: download.saved.version?.digest != nil,
-            hasPieces: hasPieces, cache: cache, partialName: name,
+            digest: digest, hasPieces: hasPieces, cache: cache, partialName: name,
             claimed: saved?.written.ranges ?? [], durable: saved?.synced.ranges ?? [],
             isMixed: download.isTiedByDigest, isOfOtherURL: download.isOfOtherURL, isTransferring: isTransferring)
     }

@@ -230,6 +230,14 @@ struct Watch {
         if asked.pieces.contains(where: { $0.fits(file) }) { return }
         journal.report(.oneVersion, "\(task.url) has \(file.count) bytes that are of no version")
     }
+
+    /// S1: once all has come to rest, what has succeeded has the digest that was asked for last, whenever that was.
+    func compareDigest(of claim: Inspection, _ disk: MemoryDisk) {
+        guard let digest = claim.digest, let file = disk.contents(of: claim.task.filePath), !mayHaveLost(claim.task),
+            file.digest(digest.algorithm) != digest
+        else { return }
+        journal.report(.oneVersion, "\(claim.task.url) has succeeded without the digest that was asked for")
+    }
 }
 
 /// Downloads that may have no file any more; also those whose file was replaced by that of another one, which is gone.

@@ -78,7 +78,9 @@ extension World {
     private func compareEnd(of claim: Inspection) {
         guard servers.sites.contains(where: { $0.leads(from: claim.task.url) }) else { return }
         switch claim.task.status {
-        case .succeeded: watch.compareFile(of: claim.task, servers.sites, disk)
+        case .succeeded:
+            watch.compareFile(of: claim.task, servers.sites, disk)
+            if !isPlaceShared(by: claim.task) { watch.compareDigest(of: claim, disk) }
         case .failed where claim.hasChecksum: break
         case let status:
             let reason = claim.task.error.map { "\($0)" } ?? ""

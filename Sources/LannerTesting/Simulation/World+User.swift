@@ -13,7 +13,12 @@ extension World {
         case 5..<10: if let task = anyTask { userVerb()(task, manager) }
         case 10: everyVerb()
         case 11: configure()
-        case 12: if random.chance(1, in: 4) { checkFile() } else { askForAnother() }
+        case 12:
+            switch random.below(4) {
+            case 0: checkFile()
+            case 1: if let task = manager.succeededTasks.randomElement(using: &random) { expectDigest(of: task) }
+            default: askForAnother()
+            }
         case 13: deleteFile()
         case 14:
             if random.chance(1, in: 2) {
@@ -58,7 +63,7 @@ extension World {
 
     private func disturb(_ task: DownloadTask) {
         if links?.isAsked(for: task) == true, random.chance(1, in: 2) { return giveLink(to: task) }
-        switch random.below(10) {
+        switch random.below(11) {
         case 0: giveLink()
         case 1: leaveAndComeBack()
         // Of a file that is moved the name cannot be kept.
@@ -67,6 +72,7 @@ extension World {
         case 4: manager.moveTask(at: 0, to: manager.tasks.count - 1)
         case 5: expire(task)
         case 6: if random.chance(1, in: 2) { prioritize(task) } else { limit(task) }
+        case 7: expectDigest(of: task)
         default: userVerb()(task, manager)
         }
     }
@@ -83,6 +89,23 @@ extension World {
         // Its file may be in the place of another's.
         if conflictPolicy == .replace, task.key == task.url.absoluteString { return }
         download(index, key: task.key)
+    }
+
+    /// Gives a digest to a task that may have its file by now: mostly that of the present version, else a wrong one.
+    private func expectDigest(of task: DownloadTask) {
+        guard let index = servers.sites.firstIndex(where: { $0.leads(from: task.url) }) else { return }
+        let algorithm = Checksum.Algorithm.allCases[random.below(4)]
+        let isWrong = random.chance(1, in: 4)
+        let digest =
+            isWrong
+            ? [UInt8(truncatingIfNeeded: steps)].digest(algorithm) : servers.digest(algorithm, ofSiteAt: index)
+        journal.note("digest", index, isWrong ? 1 : 0, text: task.url.path)
+        watch.noteStart()
+        watch.noteAsked(task.identity, task.url, digest)
+        watch.expectCall("digest").make { called in
+            let request = DownloadRequest(task.url, checksum: digest, key: task.key)
+            manager.download(request) { _ in called?() }
+        }
     }
 
     /// Any task, if there is one.
@@ -284,11 +307,15 @@ extension World {
     private func deleteFile() {
         guard let task = manager.succeededTasks.first else { return }
         // Another may just have put its own there.
-        let isShared = manager.allTasks.contains { $0 !== task && $0.filePath == task.filePath }
-        if isShared { return }
+        if isPlaceShared(by: task) { return }
         journal.note("delete", text: task.url.path)
         watch.noteLoss(of: task)
         try? disk.remove(task.filePath)
+    }
+
+    /// Whether another download has, or wants, the same place.
+    func isPlaceShared(by task: DownloadTask) -> Bool {
+        manager.allTasks.contains { $0 !== task && $0.filePath == task.filePath }
     }
 
     private func checkFile() {

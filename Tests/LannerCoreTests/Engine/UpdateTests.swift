@@ -84,6 +84,54 @@ import Testing
         #expect(bench.transport.requests.count == (isRight ? 1 : 2))
     }
 
+    /// The record of a success may name a checksum that the process did not live to compare.
+    @Test(arguments: [false, true]) func aChecksumThatCameTooLateForOneProcessIsComparedByTheNext(isRight: Bool) throws {
+        let (bench, _) = try Moment.publishing.bench()
+        let wanted = try digest(of: isRight ? large : Array(large.reversed()))
+        let before = try #require(bench.manager.download(address, checksum: wanted))
+        try bench.step { before.status == .succeeded }
+        bench.relaunch()
+        let task = try #require(bench.manager.fetchTask(address))
+        #expect(task.status == .succeeded)
+        #expect(bench.runToRest())
+        #expect(task.status == (isRight ? .succeeded : .suspended))
+        #expect(task.validation == (isRight ? .correct : .unknown))
+        bench.manager.start(task)
+        #expect(bench.runToRest())
+        #expect(isRight ? task.status == .succeeded : task.reason == .checksumMismatch)
+        #expect(bench.holds(large, in: task) == true)
+    }
+
+    /// Nobody can tell whether it has the checksum.
+    @Test func aFileThatCannotBeReadIsFetchedAgain() throws {
+        let (bench, task) = try Moment.succeeded.bench()
+        bench.disk.fail(.open, with: .inputOutput, path: task.filePath)
+        try bench.manager.download(address, checksum: digest(of: large))
+        #expect(bench.runToRest())
+        #expect(task.status == .succeeded && task.validation == .correct)
+        #expect(bench.transport.requests.count == 2)
+    }
+
+    @Test func aFileThatCannotBeReadForWantOfDescriptorsIsReadLater() throws {
+        let (bench, task) = try Moment.succeeded.bench()
+        bench.disk.fail(.open, with: .tooManyFiles, path: task.filePath)
+        try bench.manager.download(address, checksum: digest(of: large))
+        bench.run(for: .seconds(2))
+        #expect(task.status == .succeeded && task.validation == .correct)
+        #expect(bench.transport.requests.count == 1)
+    }
+
+    @Test func ofTwoChecksumsTheLastOneCounts() throws {
+        let (bench, task) = try Moment.succeeded.bench()
+        let other = Array(large.reversed())
+        bench.transport.serve(.init(other), at: place)
+        try bench.manager.download(address, checksum: digest(of: Array(large.dropLast())))
+        try bench.manager.download(address, checksum: digest(of: other))
+        #expect(bench.runToRest())
+        #expect(task.status == .succeeded && task.validation == .correct)
+        #expect(bench.holds(other, in: task) == true)
+    }
+
     @Test func theChecksumOfAFileThatIsGoneCountsOnceItIsStarted() throws {
         let (bench, task) = try Moment.succeeded.bench()
         try bench.disk.remove(task.filePath)
