@@ -115,7 +115,8 @@ extension World {
     }
 
     private var memories: [Identity: Memory] {
-        Dictionary(manager.allTasks.map { ($0.identity, Memory($0)) }, uniquingKeysWith: { $1 })
+        let memories = manager.allTasks.enumerated().map { ($1.identity, Memory($1, number: $0)) }
+        return Dictionary(memories, uniquingKeysWith: { $1 })
     }
 
     private struct Memory: Equatable {
@@ -123,9 +124,18 @@ extension World {
         var status: Status
         var completed: Int64
         var fileName: String
+        var list: String?
+        var priority: DownloadPriority
+        var limit: Int64?
+        var metadata: [String: String]
+        var validation: Validation
+        /// Which in the order.
+        var number: Int
 
-        init(_ task: DownloadTask) {
+        init(_ task: DownloadTask, number: Int) {
             (url, status, completed, fileName) = (task.url, task.status, task.completedBytes, task.fileName)
+            (list, priority, limit) = (task.list, task.priority, task.maximumBytesPerSecond)
+            (metadata, validation, self.number) = (task.metadata, task.validation, number)
         }
     }
 }

@@ -132,6 +132,7 @@ extension World {
         let unchanged: [any URLConvertible]? = key == nil && !wasReaddressed(url) ? nil : []
         let mirrors: [any URLConvertible]? =
             [unchanged, unchanged, [], [site.mirror], [Self.nowhere, site.mirror]][random.below(5)]
+        let metadata = random.chance(1, in: 4) ? ["step": "\(steps)"] : nil
         let starts = random.chance(1, in: 8) ? false : nil
         journal.note("download", index, text: "\(url)")
         watch.noteStart()
@@ -141,7 +142,7 @@ extension World {
         watch.expectCall("download").make { called in
             let request = DownloadRequest(
                 url, headers: headers, fileName: name, checksum: checksum, pieces: pieces, mirrors: mirrors, key: key,
-                list: list, priority: priority, startsImmediately: starts)
+                list: list, priority: priority, metadata: metadata, startsImmediately: starts)
             task = manager.download(request) { _ in called?() }
         }
         guard let task else { return }
