@@ -91,13 +91,18 @@ extension World {
     /// No file was replaced by one that must not do so.
     private func comparePlaces() {
         guard conflictPolicy != .replace else { return }
-        if disk.contents(of: Self.foreignPath) != Self.foreign {
-            journal.report(.place, "somebody else's file was replaced or removed")
-        }
+        compareForeignFiles()
         var names: Set<String> = []
         for task in manager.allTasks
         where task.status == .succeeded && !watch.mayHaveLost(task) && !names.insert(task.fileName).inserted {
             journal.report(.place, "two downloads have their files at \(task.fileName)")
+        }
+    }
+
+    func compareForeignFiles() {
+        guard conflictPolicy != .replace else { return }
+        for path in foreignPaths where disk.contents(of: path) != Self.foreign {
+            journal.report(.place, "somebody else's file at \(path) was replaced or removed")
         }
     }
 

@@ -17,6 +17,7 @@ extension World {
     }
 
     func changeDisk() {
+        if random.chance(1, in: 4) { return intrude() }
         switch random.below(4) {
         case 0: disk.capacity = disk.capacity == nil ? disk.used + Int64(random.below(8000)) : nil
         case 1: disk.fail(.sync, with: .inputOutput, skipping: random.below(4))
@@ -30,6 +31,18 @@ extension World {
             journal.note("fault", text: "\(operation) \(fault)")
         }
         journal.note("disk", Int(disk.capacity ?? -1))
+    }
+
+    /// Somebody puts a file where a download has yet to have its own.
+    private func intrude() {
+        guard conflictPolicy != .replace, !isUserQuiet else { return }
+        let places = manager.allTasks.map { (path: $0.filePath, isHad: $0.status == .succeeded) }
+        let had = Set(places.filter(\.isHad).map(\.path))
+        let free = places.map(\.path).filter { !had.contains($0) && disk.contents(of: $0) == nil }
+        guard !free.isEmpty else { return }
+        let path = free[random.below(free.count)]
+        journal.note("intrude", text: path)
+        putForeignFile(at: path)
     }
 
     // MARK: Death

@@ -60,6 +60,8 @@ public final class World {
     private var slowSteps = 0
     /// The same for every launch: two downloads may have one place only where all replace.
     let conflictPolicy: FileConflictPolicy
+    /// Where files are that are none of the manager's.
+    private(set) var foreignPaths: [String] = []
     private let skipped: Set<Int>
     private var launched: (SessionManager) -> Void = { _ in }
 
@@ -102,8 +104,7 @@ public final class World {
         if !transport.traits.hasResumeData {
             watch.ranged = Set(servers.sites.filter(\.isRanged).flatMap { [$0.url, $0.alias] })
         }
-        disk.place(Self.foreign, at: Self.foreignPath)
-        try? disk.syncDirectory(Self.foreignDirectory)
+        putForeignFile(at: Self.foreignDirectory + "/file-0.bin")
         disk.state.withLock { $0.whileSyncing = whileSyncing }
         begin()
     }
@@ -118,10 +119,16 @@ public final class World {
         }
     }
 
-    /// A file that is none of the manager's, in a place that downloads want.
-    static let foreign: [UInt8] = Array("somebody else's".utf8)
-    static let foreignPath = foreignDirectory + "/file-0.bin"
+    /// What files have that are none of the manager's: of a length that no download has.
+    static let foreign = [UInt8](repeating: 0x66, count: 20_000)
     private static let foreignDirectory = "/downloads/File"
+
+    /// Puts a file in a place that downloads want, where it stays.
+    func putForeignFile(at path: String) {
+        foreignPaths.append(path)
+        disk.place(Self.foreign, at: path)
+        disk.state.withLock { $0.syncNames(in: path.directory) }
+    }
 
     /// Whose downloads there are.
     static let contexts: [String?] = [nil, "another user"]
@@ -217,7 +224,10 @@ public final class World {
         }
         if hasSynced { watch.compareDurableClaims(of: manager, disk) }
         // Not each time: it looks at every byte.
-        if steps % 64 == 0 { watch.compareClaims(of: manager, servers.sites, disk) }
+        if steps % 64 == 0 {
+            watch.compareClaims(of: manager, servers.sites, disk)
+            compareForeignFiles()
+        }
         try check()
     }
 
