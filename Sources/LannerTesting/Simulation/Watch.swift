@@ -121,6 +121,11 @@ struct Watch {
         doomed.withLock { $0.insert(task) }
     }
 
+    /// Somebody takes a partial file away.
+    mutating func noteLoss(ofPartAt path: String) {
+        partials[path] = nil
+    }
+
     /// The user asks for a file, by whatever key.
     mutating func noteAsked(
         _ identity: Identity, _ url: URL, _ digest: Checksum.Digest? = nil, _ pieces: Checksum.Pieces? = nil

@@ -132,15 +132,29 @@ extension World {
         watch.compareDurableClaims(of: manager, disk)
         watch.noteKnown(of: manager, disk)
         keepCoverage()
+        let places = Dictionary(manager.allTasks.map { ($0.filePath, [$0]) }, uniquingKeysWith: +)
         launch.die()
         if reboots { disk.loseUnsynced(&random) }
         disk.failNothing()
+        if !journal.isHealed, !isUserQuiet, random.chance(1, in: 8) { loseFile(places) }
         if transport.traits.outlivesProcess { passWithoutProcess() }
         let parts = launch.parts
         var configuration = Self.configuration(&random, conflictPolicy)
         if !isUserQuiet { configuration.contextAtLaunch = Self.contexts[random.below(2)] }
         launch = Launch(parts, configuration) { Self.store(disk: parts.disk, $0) }
         begin()
+    }
+
+    /// Somebody removes a file while nobody is there, a finished one or a part.
+    private func loseFile(_ places: [String: [DownloadTask]]) {
+        let paths = disk.files.filter { path in places[path] != nil || path.hasSuffix(".part") }
+        let lost = paths.filter { !foreignPaths.contains($0) }
+        guard !lost.isEmpty else { return }
+        let path = lost[random.below(lost.count)]
+        journal.note("lose", text: path)
+        places[path]?.forEach { watch.noteLoss(of: $0) }
+        watch.noteLoss(ofPartAt: path)
+        try? disk.remove(path)
     }
 
     /// The user is there before what has survived is settled.
