@@ -141,8 +141,30 @@ extension World {
         let parts = launch.parts
         var configuration = Self.configuration(&random, conflictPolicy)
         if !isUserQuiet { configuration.contextAtLaunch = Self.contexts[random.below(2)] }
+        let lengths = lengths
+        if !journal.isHealed, random.chance(1, in: 8) { failAtLaunch() }
         launch = Launch(parts, configuration) { Self.store(disk: parts.disk, $0) }
+        if !journal.isHealed, let reason = manager.unavailable {
+            journal.note("in vain", text: "\(reason)")
+            if lengths != self.lengths { journal.report(.memory, "a manager that cannot be used has changed files") }
+            launch.die()
+            disk.failNothing()
+            launch = Launch(parts, configuration) { Self.store(disk: parts.disk, $0) }
+        }
         begin()
+    }
+
+    /// Something of what a launch does on the disk goes wrong, or of what it does first.
+    private func failAtLaunch() {
+        let operation = MemoryDisk.Operation.allCases[random.below(MemoryDisk.Operation.allCases.count)]
+        let fault: DiskFault = [.inputOutput, .noSpace, .notPermitted, .tooManyFiles][random.below(4)]
+        journal.note("fault at launch", text: "\(operation) \(fault)")
+        disk.fail(operation, with: fault, skipping: random.below(8))
+    }
+
+    /// How long all files are.
+    private var lengths: [String: Int64?] {
+        Dictionary(disk.files.map { ($0, disk.length(of: $0)) }, uniquingKeysWith: { $1 })
     }
 
     /// Somebody removes a file while nobody is there, a finished one or a part.
