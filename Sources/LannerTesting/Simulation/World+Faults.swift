@@ -60,6 +60,7 @@ extension World {
         }
         switch number {
         case 0, 1: end()
+        case 7 where random.chance(1, in: 2): dieAtEnd()
         case 2...4: asked = dieAtWork()
         case 5: asked = die(before: .syncDirectory)
         case 6: asked = dieInCommit()
@@ -89,6 +90,13 @@ extension World {
         // What was called back before is on its queues.
         while lanes.runNext() {}
         watch.allHandlersWereCalled("the manager was invalidated")
+    }
+
+    /// The process dies while the manager ends.
+    private func dieAtEnd() {
+        journal.note("end")
+        disk.state.withLock { $0.operationsLeft = random.below(24) }
+        manager.invalidate()
     }
 
     /// The process dies in the middle of what the next pieces of work do: anywhere, or where most is to lose.
