@@ -9,11 +9,19 @@ extension World {
     // MARK: Network and disk
 
     func changeNetwork() {
+        if random.chance(1, in: 8) { return setClock() }
         let kind = random.below(3)
         journal.note("network", kind)
         transport.outage = kind == 0 ? .notConnected : nil
         guard network.path != nil else { return }
         network.path = NetworkPath(isAvailable: kind != 0, kind: kind == 1 ? .cellular : .wifi)
+    }
+
+    /// The time of day jumps, back as well; the time that has passed does not.
+    private func setClock() {
+        let seconds = random.below(7200) - 3600
+        journal.note("date", seconds)
+        clock.date += TimeInterval(seconds)
     }
 
     func changeDisk() {
