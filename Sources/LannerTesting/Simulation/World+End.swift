@@ -82,10 +82,18 @@ extension World {
             watch.compareFile(of: claim.task, servers.sites, disk)
             if !isPlaceShared(by: claim.task) { watch.compareDigest(of: claim, disk) }
         case .failed where claim.hasChecksum: break
+        // What is in the way stays there.
+        case .failed where isInTheWay(claim.task): break
         case let status:
             let reason = claim.task.error.map { "\($0)" } ?? ""
             journal.report(.liveness, "\(claim.task.url) is \(status.rawValue) in a good world: \(reason)")
         }
+    }
+
+    /// Whether a download has failed since its own policy lets it take no other place.
+    private func isInTheWay(_ task: DownloadTask) -> Bool {
+        guard case .failed(let failure) = task.error as? LannerError else { return false }
+        return failure.reason == .disk(.inTheWay) && disk.contents(of: task.filePath) != nil
     }
 
     /// No file was replaced by one that must not do so.
@@ -94,8 +102,8 @@ extension World {
         compareForeignFiles()
         var names: Set<String> = []
         for task in manager.allTasks
-        where task.status == .succeeded && !watch.mayHaveLost(task) && !names.insert(task.fileName).inserted {
-            journal.report(.place, "two downloads have their files at \(task.fileName)")
+        where task.status == .succeeded && !watch.mayHaveLost(task) && !names.insert(task.filePath).inserted {
+            journal.report(.place, "two downloads have their files at \(task.filePath)")
         }
     }
 

@@ -132,6 +132,7 @@ extension World {
         let unchanged: [any URLConvertible]? = key == nil && !wasReaddressed(url) ? nil : []
         let mirrors: [any URLConvertible]? =
             [unchanged, unchanged, [], [site.mirror], [Self.nowhere, site.mirror]][random.below(5)]
+        let (destination, policy) = ownPlace(name)
         let metadata = random.chance(1, in: 4) ? ["step": "\(steps)"] : nil
         let starts = random.chance(1, in: 8) ? false : nil
         journal.note("download", index, text: "\(url)")
@@ -142,7 +143,8 @@ extension World {
         watch.expectCall("download").make { called in
             let request = DownloadRequest(
                 url, headers: headers, fileName: name, checksum: checksum, pieces: pieces, mirrors: mirrors, key: key,
-                list: list, priority: priority, metadata: metadata, startsImmediately: starts)
+                list: list, priority: priority, destination: destination, conflictPolicy: policy, metadata: metadata,
+                startsImmediately: starts)
             task = manager.download(request) { _ in called?() }
         }
         guard let task else { return }
@@ -162,6 +164,13 @@ extension World {
     private func fileName(_ key: String?, _ index: Int) -> String? {
         if conflictPolicy == .replace, let key { return "\(key) \(manager.context ?? "")" }
         return random.chance(1, in: 4) ? "name" + (conflictPolicy == .replace ? "-\(index)" : "") : nil
+    }
+
+    /// A destination that others have as well, and what happens when it is taken; only where nothing is replaced.
+    private func ownPlace(_ name: String?) -> (destination: String?, policy: FileConflictPolicy?) {
+        guard conflictPolicy != .replace else { return (nil, nil) }
+        let destination = name == nil && random.chance(1, in: 6) ? "sub/name" : nil
+        return (destination, random.chance(1, in: 6) ? [.keepBoth, .fail][random.below(2)] : nil)
     }
 
     /// A few pieces, or many.
