@@ -27,9 +27,11 @@ struct Startup {
                 store
                 ?? FileStore(directory: cache.downloadPath, disk: fileSystem, lanes: environment.lanes)
             self.store = store
-            try read(store.load())
+            // Before the records, whose reading may mend them: that is left to those who can be used.
             try fileSystem.makeDirectory(cache.downloadTmpPath)
-            try removeOrphans(fileSystem, cache.downloadTmpPath)
+            let names = try fileSystem.list(cache.downloadTmpPath)
+            try read(store.load())
+            removeOrphans(names, fileSystem, cache.downloadTmpPath)
         } catch {
             self.store.close()
             lock?.release()
@@ -84,8 +86,8 @@ struct Startup {
     }
 
     /// Partial files of this store that no record names are left from a crash. Those of others are none of ours.
-    private func removeOrphans(_ fileSystem: any FileSystem, _ directory: String) throws {
-        var orphans = Set(try fileSystem.list(directory).compactMap { PartialName($0) })
+    private func removeOrphans(_ names: [String], _ fileSystem: any FileSystem, _ directory: String) {
+        var orphans = Set(names.compactMap { PartialName($0) })
         var tokens: Set = [identity.token]
         for record in records {
             orphans.remove(record.partialName)

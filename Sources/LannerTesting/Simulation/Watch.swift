@@ -117,8 +117,9 @@ struct Watch {
     // MARK: Tasks
 
     /// The user takes the file of a task away.
-    func noteLoss(of task: DownloadTask) {
+    mutating func noteLoss(of task: DownloadTask) {
         doomed.withLock { $0.insert(task) }
+        succeeded.removeAll { $0 == task.identity }
     }
 
     /// Somebody takes a partial file away.

@@ -93,7 +93,8 @@ extension World {
     /// Whether a download has failed since its own policy lets it take no other place.
     private func isInTheWay(_ task: DownloadTask) -> Bool {
         guard case .failed(let failure) = task.error as? LannerError else { return false }
-        return failure.reason == .disk(.inTheWay) && disk.contents(of: task.filePath) != nil
+        return failure.reason == .disk(.inTheWay)
+            && (disk.contents(of: task.filePath) != nil || isPlaceShared(by: task))
     }
 
     /// No file was replaced by one that must not do so.

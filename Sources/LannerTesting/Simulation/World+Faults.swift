@@ -44,9 +44,12 @@ extension World {
     /// Somebody puts a file where a download has yet to have its own.
     private func intrude() {
         guard conflictPolicy != .replace, !isUserQuiet else { return }
-        let places = manager.allTasks.map { (path: $0.filePath, isHad: $0.status == .succeeded) }
-        let had = Set(places.filter(\.isHad).map(\.path))
-        let free = places.map(\.path).filter { !had.contains($0) && disk.contents(of: $0) == nil }
+        // One that has had its file may believe that it is there.
+        let tasks = manager.allTasks.map {
+            (path: $0.filePath, isHad: $0.status == .succeeded || watch.mayHaveLost($0))
+        }
+        let had = Set(tasks.filter(\.isHad).map(\.path))
+        let free = tasks.map(\.path).filter { !had.contains($0) && disk.contents(of: $0) == nil }
         guard !free.isEmpty else { return }
         let path = free[random.below(free.count)]
         journal.note("intrude", text: path)

@@ -99,6 +99,26 @@ import Testing
         #expect(bench.manager.unavailable == nil)
     }
 
+    /// Records that a crash has torn are mended by the next manager that can be used.
+    @Test func changesNothingWhereItCannotBeUsed() throws {
+        let (disk, lanes) = (MemoryDisk(), ManualLanes())
+        func makeStore() -> FileStore { FileStore(directory: "/downloads", disk: disk, lanes: lanes) }
+        let store = makeStore()
+        _ = try store.load()
+        store.commit([.put(key: "key", value: Data([1]))], durability: .machine) { _ in }
+        lanes.runAll()
+        store.close()
+        let journal = try #require(disk.files.last { $0.contains("journal") })
+        let whole = try #require(disk.contents(of: journal))
+        disk.place(whole + [1, 2, 3], at: journal)
+        disk.fail(.list, with: .inputOutput, path: "/downloads/Tmp")
+        let bench = TestBench(disk: disk, store: makeStore())
+        #expect(bench.manager.unavailable != nil)
+        #expect(disk.contents(of: journal) == whole + [1, 2, 3])
+        #expect(bench.relaunch(store: makeStore()).unavailable == nil)
+        #expect(disk.contents(of: journal) == whole)
+    }
+
     @Test func recordsWhatWasReceived() throws {
         let bench = TestBench.serving(large)
         let task = try bench.download(.stall(afterBytes: 0))

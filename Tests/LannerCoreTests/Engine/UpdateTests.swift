@@ -85,7 +85,7 @@ import Testing
     }
 
     /// The record of a success may name a checksum that the process did not live to compare.
-    @Test(arguments: [false, true]) func aChecksumThatCameTooLateForOneProcessIsComparedByTheNext(isRight: Bool) throws {
+    @Test(arguments: [false, true]) func theNextProcessComparesAChecksumThatCameLate(isRight: Bool) throws {
         let (bench, _) = try Moment.publishing.bench()
         let wanted = try digest(of: isRight ? large : Array(large.reversed()))
         let before = try #require(bench.manager.download(address, checksum: wanted))
