@@ -66,7 +66,10 @@ extension Engine {
         _ job: Job, _ attempt: Attempt, _ generation: UInt32, _ claimed: ByteRanges, _ lanes: PartialFile.Lanes
     ) -> PartialFile {
         let (digest, pieces, synced, old) = job.state.withLock { state in
-            defer { (state.fileGeneration, state.followed) = (generation, state.digest) }
+            defer {
+                state.fileGeneration = generation
+                (state.followed, state.followedPieces) = (state.digest, state.pieces)
+            }
             let old = state.fileGeneration == generation ? nil : state.fileGeneration
             return (state.digest, state.pieces, state.saved.synced, old)
         }

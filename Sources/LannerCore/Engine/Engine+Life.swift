@@ -131,7 +131,10 @@ extension Engine {
         state.mirrors = record.mirrors
         (state.link, state.linkExpirationDate) = (record.link, record.linkExpirationDate)
         state.pieces = record.pieces
-        if saved.status == .succeeded, !record.isUncompared { state.followed = digest }
+        if found == .confirmed { state.followed = digest }
+        if saved.status == .succeeded, !record.isUncompared {
+            (state.followed, state.followedPieces) = (digest, record.pieces)
+        }
         state.isInPlace = saved.status == .succeeded || saved.isPublished
         (state.conflictPolicy, state.hasDestination) = (record.conflictPolicy, record.hasDestination)
         (state.exchange, state.lastSerial) = (leftExchange(record), record.lastSerial)

@@ -98,7 +98,7 @@ extension Engine {
                 id: job.id, token: job.token, url: state.address.url.absoluteString, fields: state.address.fields,
                 place: place, hasDestination: state.hasDestination, isNameOpen: isNameOpen, rank: state.rank,
                 digest: state.digest?.description,
-                isUncompared: saved.status == .succeeded && state.uncompared != nil, pieces: state.pieces,
+                pieces: state.pieces, isUncompared: saved.mayBeInPlace && state.uncompared != nil,
                 startDate: startDate, endDate: endDate,
                 validation: validation, boot: boot, key: job.task.key, list: list, priority: priority,
                 maximumBytesPerSecond: limit, context: job.task.context, metadata: metadata,
@@ -206,6 +206,11 @@ extension EngineState {
         let number = owed.begin(&changes)
         return (changes, durability, number)
     }
+}
+
+extension Saved {
+    /// Whether the file may be in its place.
+    fileprivate var mayBeInPlace: Bool { isPublished || status == .publishing || status == .succeeded }
 }
 
 extension Saved.Status {

@@ -170,6 +170,7 @@ extension Engine {
             state.move(job, request, to: place)
             let hasDigest = job.state.withLock { state in
                 state.digest = request.checksum ?? state.digest
+                state.pieces = request.pieces ?? state.pieces
                 return state.hasDigest
             }
             return [.user(.downloadAgain(starts: request.starts), [job.id], nil), .expectDigest(job.id, hasDigest)]
@@ -305,8 +306,8 @@ extension EngineState {
     /// What of an update the machine has to know.
     fileprivate mutating func update(_ job: Job, _ request: CheckedRequest) -> [Event] {
         // Another checksum may have the file fetched again, which has to be allowed.
-        let isReaddressed = job.update(
-            request, takesChecksum: request.starts || machine[job.id]?.state != .succeeded)
+        let takesDigests = request.starts || machine[job.id]?.state != .succeeded
+        let isReaddressed = job.update(request, takesChecksum: takesDigests)
         var events: [Event] = isReaddressed ? [.readdress(job.id, request.host)] : []
         if let list = request.list, list != job.task.list {
             job.task.state.withLock { $0.list = list }
@@ -318,10 +319,11 @@ extension EngineState {
         if let next = request.place(instead: place), mayRename(job.id) {
             move(job, request, to: next)
         }
+        let pieces = takesDigests ? request.pieces : nil
         let (hasDigest, hasOtherPieces, mirrors) = job.state.withLock { state in
-            defer { state.pieces = request.pieces ?? state.pieces }
-            let hasOtherPieces = request.pieces.map { $0 != state.pieces } ?? false
-            return (state.hasDigest || request.pieces != nil, hasOtherPieces, state.renewedMirrors(by: request))
+            defer { state.pieces = pieces ?? state.pieces }
+            let hasOtherPieces = pieces.map { $0 != state.pieces } ?? false
+            return (state.hasDigest || pieces != nil, hasOtherPieces, state.renewedMirrors(by: request))
         }
         return events + [.expectDigest(job.id, hasDigest, mirrors: mirrors)]
             + (hasOtherPieces ? [.expectPieces(job.id)] : [])

@@ -37,6 +37,8 @@ struct JobState {
     /// What the open partial file is hashed for, and the finished one was compared with: the caller's digest, as it was then,
     /// or the server's.
     var followed: Checksum.Digest?
+    /// The same of pieces.
+    @Apart var followedPieces: Checksum.Pieces?
     var rank: Int64
     /// What the machine last wanted remembered, and in which attempt.
     var saved: Saved
@@ -91,8 +93,23 @@ extension JobState {
     /// Whether the caller has said what the file has to be.
     var hasDigest: Bool { digest != nil || pieces != nil }
 
-    /// The caller's digest, if the file was not compared with it.
-    var uncompared: Checksum.Digest? { digest == followed ? nil : digest }
+    /// What the caller has said of the file that it was not compared with; nil when there is nothing of that.
+    var uncompared: Expectation? {
+        let digest = digest == followed ? nil : digest
+        let pieces = pieces == followedPieces ? nil : pieces
+        return digest == nil && pieces == nil ? nil : Expectation(digest: digest, pieces: pieces)
+    }
+
+    mutating func noteCompared(_ expectation: Expectation) {
+        followed = expectation.digest ?? followed
+        followedPieces = expectation.pieces ?? followedPieces
+    }
+}
+
+/// What a file has to be.
+struct Expectation: Sendable, Hashable {
+    var digest: Checksum.Digest?
+    var pieces: Checksum.Pieces?
 }
 
 /// Where requests go, and the caller's header fields for there.

@@ -9,6 +9,24 @@ extension FileSystem {
         try file.readPieces { (piece, _) throws(FileError) in hasher.update(piece) }
         return Checksum.Digest(algorithm: algorithm, of: hasher)
     }
+
+    /// Whether a file consists of these pieces; it is read up to the first that is wrong.
+    func hasPieces(
+        _ pieces: Checksum.Pieces, _ path: String, by makeHasher: @escaping Checksum.HasherProvider
+    ) throws(FileError) -> Bool {
+        let file = try open(path, .read)
+        defer { file.close() }
+        let size = try file.size()
+        guard pieces.fileSizes.contains(size) else { return false }
+        let digester = Digester(makeHasher)
+        var position: Int64 = 0
+        while let piece = pieces.range(from: position, in: size) {
+            let digest = try digester.digest(of: piece, pieces.algorithm, in: file, path) { true }
+            guard let digest, pieces.isDigest(digest, ofPieceAt: position) else { return false }
+            position = piece.upperBound
+        }
+        return true
+    }
 }
 
 extension OpenFile {

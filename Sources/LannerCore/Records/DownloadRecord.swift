@@ -18,10 +18,10 @@ struct DownloadRecord: Sendable, Equatable {
     var rank: Int64
     /// The expected digest, as "algorithm:hexadecimal".
     var digest: String?
-    /// Whether the file is in its place and has yet to be compared with that.
-    var isUncompared = false
     /// What its pieces have to be.
     var pieces: Checksum.Pieces?
+    /// Whether the file may be in its place, and has yet to be compared with one of these.
+    var isUncompared = false
     /// Seconds since 1970; 0 for not yet.
     var startDate: Double = 0
     var endDate: Double = 0

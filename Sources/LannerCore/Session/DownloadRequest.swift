@@ -19,7 +19,7 @@ public struct DownloadRequest: Sendable {
     /// one that is wrong is told as ``RestartReason/wrongPiece`` and fetched again
     /// (``RetryPolicy/maximumPieceRetries``), the others stay. Where a server sends the file only as a whole, that is
     /// fetched again. They are remembered; a task that is there keeps its own when nil. Given for a task that runs, they
-    /// count at once: it stops and goes on.
+    /// count at once: it stops and goes on. One that has succeeded is compared with them as with another ``checksum``.
     public var pieces: Checksum.Pieces?
 
     /// Other places that have the same file, http or https, in the order in which they are tried; none when nil, or, for a

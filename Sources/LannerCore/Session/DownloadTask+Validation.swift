@@ -69,21 +69,20 @@ extension Engine {
         }
     }
 
-    /// Compares a finished file with the digest that is asked for, unless it was: one that was given late, or that the last
-    /// process could not compare any more. A file that does not have it, or cannot be read, is fetched again, and stays until
-    /// that has come; it is only added again unless that `starts`.
+    /// Compares a finished file with the digests that are asked for, unless it was: those that were given late, or that the
+    /// last process could not compare any more. A file that does not have them, or cannot be read, is fetched again, and stays
+    /// until that has come; it is only added again unless that `starts`.
     func compareIfNeeded(_ job: Job, starts: Bool = true) {
-        guard let digest = job.state.withLock({ $0.uncompared }) else { return }
+        guard let expectation = job.state.withLock({ $0.uncompared }) else { return }
         let task = job.task
         task.state.withLock { $0.validation = .unknown }
         environment.lanes.makeLane("validation").run { [self] in
             do throws(FileError) {
-                let actual = try digestOfFile(of: task, digest.algorithm)
-                settle(job, digest, isRight: actual == digest, starts: starts)
+                settle(job, expectation, isRight: try isFile(of: task, expectation), starts: starts)
             } catch {
                 logUnread(error)
                 guard error.fault == .tooManyFiles else {
-                    return settle(job, digest, isRight: false, starts: starts)
+                    return settle(job, expectation, isRight: false, starts: starts)
                 }
                 // That may pass.
                 environment.clock.schedule(at: environment.clock.now + Pace.recordWait) { [weak self, weak job] in
@@ -93,13 +92,19 @@ extension Engine {
         }
     }
 
-    private func settle(_ job: Job, _ digest: Checksum.Digest, isRight: Bool, starts: Bool) {
+    private func isFile(of task: DownloadTask, _ expectation: Expectation) throws(FileError) -> Bool {
+        if let digest = expectation.digest, try digestOfFile(of: task, digest.algorithm) != digest { return false }
+        guard let pieces = expectation.pieces else { return true }
+        return try environment.fileSystem.hasPieces(pieces, task.filePath, by: environment.makeHasher)
+    }
+
+    private func settle(_ job: Job, _ expectation: Expectation, isRight: Bool, starts: Bool) {
         if !isRight { log { .downloadTask("does not have the checksum that is asked for now", task: job.task) } }
         enter { state in
             guard state.livingJob(job.id) === job, state.machine[job.id]?.state == .succeeded,
-                job.state.withLock({ $0.uncompared }) == digest
+                job.state.withLock({ $0.uncompared }) == expectation
             else { return [] }
-            job.state.withLock { $0.followed = digest }
+            job.state.withLock { $0.noteCompared(expectation) }
             if isRight { job.task.state.withLock { $0.validation = .correct } }
             return (isRight ? [] : [.user(.downloadAgain(starts: starts), [job.id], nil)])
                 + [.expectDigest(job.id, true)]

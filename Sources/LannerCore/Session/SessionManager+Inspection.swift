@@ -9,8 +9,8 @@ package struct Inspection: Sendable {
     package var hasServerDigest: Bool
     /// The caller's digest of the whole.
     package var digest: Checksum.Digest?
-    /// Whether it has pieces, which are compared again after a death.
-    package var hasPieces: Bool
+    /// Its pieces, which are compared again after a death.
+    package var pieces: Checksum.Pieces?
     /// Where the partial file of the present generation is.
     package var partialPath: String { cache.path(of: partialName) }
     let cache: Cache
@@ -118,10 +118,10 @@ extension Engine {
         let name = PartialName(token: job.token, id: job.id, generation: download.saved.generation)
         let saved = download.hasPlace ? nil : download.saved
         let isTransferring = if case .transferring = download.state { true } else { false }
-        let (hasDigest, digest, hasPieces) = job.state.withLock { ($0.hasDigest, $0.digest, $0.pieces != nil) }
+        let (hasDigest, digest, pieces) = job.state.withLock { ($0.hasDigest, $0.digest, $0.pieces) }
         return Inspection(
             task: task, hasChecksum: hasDigest, hasServerDigest: download.saved.version?.digest != nil,
-            digest: digest, hasPieces: hasPieces, cache: cache, partialName: name,
+            digest: digest, pieces: pieces, cache: cache, partialName: name,
             claimed: saved?.written.ranges ?? [], durable: saved?.synced.ranges ?? [],
             isMixed: download.isTiedByDigest, isOfOtherURL: download.isOfOtherURL, isTransferring: isTransferring)
     }

@@ -99,7 +99,7 @@ struct Watch {
     /// S2: what a manager claims to be safe from the death of the machine is on the device. A wrong piece may have been
     /// written again since the record that a dead process has left.
     func compareDurableClaims(of manager: SessionManager, _ disk: MemoryDisk) {
-        for claim in manager.inspections where !claim.hasPieces && !claim.durable.isEmpty {
+        for claim in manager.inspections where claim.pieces == nil && !claim.durable.isEmpty {
             if disk.hasDurably(claim.durable, of: claim.partialPath) { continue }
             journal.report(.rightBytes, "\(claim.task.url) claims \(claim.durable) to be synced, which is not")
         }
@@ -237,12 +237,15 @@ struct Watch {
         journal.report(.oneVersion, "\(task.url) has \(file.count) bytes that are of no version")
     }
 
-    /// S1: once all has come to rest, what has succeeded has the digest that was asked for last, whenever that was.
-    func compareDigest(of claim: Inspection, _ disk: MemoryDisk) {
-        guard let digest = claim.digest, let file = disk.contents(of: claim.task.filePath), !mayHaveLost(claim.task),
-            file.digest(digest.algorithm) != digest
-        else { return }
-        journal.report(.oneVersion, "\(claim.task.url) has succeeded without the digest that was asked for")
+    /// S1: once all has come to rest, what has succeeded has the digests that were asked for last, whenever that was.
+    func compareDigests(of claim: Inspection, _ disk: MemoryDisk) {
+        guard let file = disk.contents(of: claim.task.filePath), !mayHaveLost(claim.task) else { return }
+        if let digest = claim.digest, file.digest(digest.algorithm) != digest {
+            journal.report(.oneVersion, "\(claim.task.url) has succeeded without the digest that was asked for")
+        }
+        if let pieces = claim.pieces, !pieces.fits(file) {
+            journal.report(.oneVersion, "\(claim.task.url) has succeeded without the pieces that were asked for")
+        }
     }
 }
 

@@ -80,7 +80,7 @@ extension World {
         switch claim.task.status {
         case .succeeded:
             watch.compareFile(of: claim.task, servers.sites, disk)
-            if !isPlaceShared(by: claim.task) { watch.compareDigest(of: claim, disk) }
+            if !isPlaceShared(by: claim.task) { watch.compareDigests(of: claim, disk) }
         case .failed where claim.hasChecksum: break
         // What is in the way stays there.
         case .failed where isInTheWay(claim.task): break

@@ -16,7 +16,7 @@ extension World {
         case 12:
             switch random.below(4) {
             case 0: checkFile()
-            case 1: if let task = manager.succeededTasks.randomElement(using: &random) { expectDigest(of: task) }
+            case 1: if let task = manager.succeededTasks.randomElement(using: &random) { expectDigests(of: task) }
             default: askForAnother()
             }
         case 13: deleteFile()
@@ -72,7 +72,7 @@ extension World {
         case 4: manager.moveTask(at: 0, to: manager.tasks.count - 1)
         case 5: expire(task)
         case 6: if random.chance(1, in: 2) { prioritize(task) } else { limit(task) }
-        case 7: expectDigest(of: task)
+        case 7: expectDigests(of: task)
         default: userVerb()(task, manager)
         }
     }
@@ -91,19 +91,22 @@ extension World {
         download(index, key: task.key)
     }
 
-    /// Gives a digest to a task that may have its file by now: mostly that of the present version, else a wrong one.
-    private func expectDigest(of task: DownloadTask) {
+    /// Gives a digest or pieces to a task that may have its file by now: mostly those of the present version.
+    private func expectDigests(of task: DownloadTask) {
         guard let index = servers.sites.firstIndex(where: { $0.leads(from: task.url) }) else { return }
+        let site = servers.sites[index]
         let algorithm = Checksum.Algorithm.allCases[random.below(4)]
-        let isWrong = random.chance(1, in: 4)
-        let digest =
-            isWrong
-            ? [UInt8(truncatingIfNeeded: steps)].digest(algorithm) : servers.digest(algorithm, ofSiteAt: index)
-        journal.note("digest", index, isWrong ? 1 : 0, text: task.url.path)
+        let (isWrong, isOfPieces) = (random.chance(1, in: 4), random.chance(1, in: 4))
+        let wrong = [UInt8(truncatingIfNeeded: steps)]
+        let length = pieceLength(of: site)
+        let pieces = isOfPieces ? isWrong ? wrong.pieces(length: length, .md5) : site.pieces(length: length) : nil
+        let digest = isWrong ? wrong.digest(algorithm) : servers.digest(algorithm, ofSiteAt: index)
+        journal.note("digests", index, isWrong ? 1 : 0, text: "\(task.url.path) \(isOfPieces ? "pieces" : "")")
         watch.noteStart()
-        watch.noteAsked(task.identity, task.url, digest)
-        watch.expectCall("digest").make { called in
-            let request = DownloadRequest(task.url, checksum: digest, key: task.key)
+        watch.noteAsked(task.identity, task.url, isOfPieces ? nil : digest, pieces)
+        watch.expectCall("digests").make { called in
+            let request = DownloadRequest(
+                task.url, checksum: isOfPieces ? nil : digest, pieces: pieces, key: task.key)
             manager.download(request) { _ in called?() }
         }
     }

@@ -102,6 +102,36 @@ import Testing
         #expect(bench.holds(large, in: task) == true)
     }
 
+    /// The same of pieces, which are no reason to fetch a file that has them.
+    @Test(arguments: [Moment.publishing, .succeeded], [false, true])
+    func piecesAreNeverTooLate(at moment: Moment, areRight: Bool) throws {
+        let (bench, _) = try moment.bench()
+        let wanted = areRight ? large : Array(large.reversed())
+        let pieces = try Checksum.Pieces(
+            length: 1 << 20, digests: [0, 1, 2].map { try digest(of: Array(wanted[$0 << 20..<($0 + 1) << 20])) })
+        let task = try #require(bench.manager.download(DownloadRequest(address, pieces: pieces)))
+        #expect(bench.runToRest())
+        #expect(task.status == (areRight ? .succeeded : .failed))
+        #expect(areRight ? task.validation == .correct : task.reason == .checksumMismatch)
+        #expect((bench.transport.requests.count == 1) == areRight)
+        #expect(bench.holds(large, in: task) == true)
+    }
+
+    @Test func theNextProcessComparesPiecesThatCameLate() throws {
+        let (bench, _) = try Moment.publishing.bench()
+        let other = Array(large.reversed())
+        let pieces = try Checksum.Pieces(length: Int64(other.count), digests: [digest(of: other)])
+        let before = try #require(bench.manager.download(DownloadRequest(address, pieces: pieces)))
+        try bench.step { before.status == .succeeded }
+        bench.transport.serve(.init(other), at: place)
+        let task = try #require(bench.relaunch().fetchTask(address))
+        #expect(bench.runToRest())
+        #expect(task.status == .suspended)
+        bench.manager.start(task)
+        #expect(bench.runToRest())
+        #expect(task.status == .succeeded && bench.holds(other, in: task) == true)
+    }
+
     /// Nobody can tell whether it has the checksum.
     @Test func aFileThatCannotBeReadIsFetchedAgain() throws {
         let (bench, task) = try Moment.succeeded.bench()
