@@ -23,7 +23,9 @@ struct StateDirectory {
         let temporary = path + "/Tmp"
         guard let lock = try? files.lock(path + "/" + Cache.lockName), let names = try? files.list(path) else { return }
         defer { lock.release() }
-        guard let partials = try? files.list(temporary), partials.isEmpty else { return }
+        guard let partials = try? files.list(temporary), partials.allSatisfy({ PartialName($0) != nil }) else { return }
+        // Of calls that were killed before their first records were there.
+        for name in partials { try? files.remove(temporary + "/" + name) }
         for name in names where Self.isEmptyStore(name) { try? files.remove(path + "/" + name) }
         rmdir(temporary)
         try? files.remove(path + "/" + Cache.lockName)

@@ -42,7 +42,7 @@ struct StoreIdentity: Sendable, Equatable {
 }
 
 /// The name of a partial file.
-struct PartialName: Hashable {
+package struct PartialName: Hashable {
     let token: UInt64
     let id: DownloadID
     let generation: UInt32
@@ -65,7 +65,7 @@ struct PartialName: Hashable {
 
 extension PartialName {
     /// Reads a name; nil when it is none of ours.
-    init?(_ text: String) {
+    package init?(_ text: String) {
         guard text.hasSuffix(Self.suffix) else { return nil }
         let parts = text.dropLast(Self.suffix.count).split(separator: "-")
         guard parts.count == 3, let token = UInt64(parts[0], radix: 16), let number = UInt64(parts[1]),

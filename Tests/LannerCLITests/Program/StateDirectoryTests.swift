@@ -22,6 +22,13 @@ import Testing
         #expect(place.names.isEmpty)
     }
 
+    /// Left by a call that was killed before its first records were there.
+    @Test func goesWithPartialFilesNobodyKnows() throws {
+        try place.write([1], to: ".lanner/Tmp/88d220d4ea684842-1-1.part")
+        state.remove()
+        #expect(place.names.isEmpty)
+    }
+
     @Test(arguments: ["notes", "corrupt-1.bin", "Tmp/1-1.part"]) func staysWithAnythingElse(_ name: String) throws {
         try place.write([1], to: ".lanner/" + name)
         state.remove()
