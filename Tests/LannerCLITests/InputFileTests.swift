@@ -39,6 +39,12 @@ import Testing
         #expect(entries == [.init(url: "http://a/1", place: "f:2", name: "\u{301}x")])
     }
 
+    /// Other spaces than those of ASCII are part of a name.
+    @Test func keepsTheSpacesOfAName() throws {
+        let entries = try InputFile.parse("http://a/1\n  out=\u{3000}x\u{A0} \t\n", file: "f")
+        #expect(entries == [.init(url: "http://a/1", place: "f:1", name: "\u{3000}x\u{A0}")])
+    }
+
     @Test func acceptsOtherLineEndsAndAMark() throws {
         let entries = try InputFile.parse("\u{FEFF}http://a/1\r\n  out=x\r\n\r\nhttp://b/2 \t", file: "f")
         #expect(entries == [.init(url: "http://a/1", place: "f:1", name: "x"), .init(url: "http://b/2", place: "f:4")])

@@ -19,7 +19,7 @@ enum InputFile {
         for (index, line) in lines(text).enumerated() {
             // As nearly every line is.
             let isGraphic = line.isGraphic
-            let content = isGraphic ? line : line.trimmingCharacters(in: .whitespaces)
+            let content = isGraphic ? line : String(Substring(FieldText.trimmed(line.utf8[...])))
             if content.isEmpty || content.utf8.first == UInt8(ascii: "#") { continue }
             let place = "\(file):\(index + 1)"
             do throws(UsageError) {
