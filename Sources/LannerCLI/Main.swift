@@ -6,6 +6,7 @@ enum Main {
     static let version = "0.1.0"
 
     static func main() async {
+        Console.holdClosedStreams()
         exit(await run().number)
     }
 

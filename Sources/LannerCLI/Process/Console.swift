@@ -11,6 +11,16 @@ enum Console {
         case told
     }
 
+    /// Opens the null device in the place of each stream that is closed from the start: what is opened next, a file or a
+    /// socket, would be taken for the stream.
+    static func holdClosedStreams() {
+        // The wrong way round, so that reading and writing still fail.
+        for (stream, mode) in [(STDIN_FILENO, O_WRONLY), (STDOUT_FILENO, O_RDONLY), (STDERR_FILENO, O_RDONLY)]
+        where fcntl(stream, F_GETFD) == -1 {
+            _ = open("/dev/null", mode)
+        }
+    }
+
     /// Writes a line to standard output; nil when it is written.
     static func output(_ line: String) -> Failure? {
         let code = write(line + "\n", to: STDOUT_FILENO)

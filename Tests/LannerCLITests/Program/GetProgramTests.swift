@@ -259,6 +259,15 @@ import Testing
         #expect(place.bytes("small.bin") == small.bytes)
     }
 
+    @Test func takesNothingElseForAClosedStream() async throws {
+        let (words, silently) = (["get", url("small.bin")], #"exec "$0" "$@" <&- >&- 2>&-"#)
+        let unread = try await Program.run(words + ["--json"], in: place, script: #"exec "$0" "$@" >&-"#)
+        #expect(unread.code == 1)
+        #expect(unread.errors == ["lanner: standard output cannot be written: Bad file descriptor"])
+        #expect(try await Program.run(words, in: place, script: silently).code == 0)
+        #expect(place.bytes("small.bin") == small.bytes)
+    }
+
     @Test func keepsToTheFilesThatMayBeOpen() async throws {
         let names = (0..<400).map { "\($0).bin" }
         for name in names { server.put(name, small) }
