@@ -37,8 +37,9 @@ private struct Demo {
         self.directory = directory
         var configuration = SessionConfiguration()
         configuration.retryPolicy.baseDelay = .milliseconds(300)
+        let transport = try TransportChoice.auto.make { Console.message($0) }
         manager = SessionManager(
-            "lanner demo", configuration: configuration, network: UnwatchedNetwork(),
+            "lanner demo", configuration: configuration, transport: transport, network: UnwatchedNetwork(),
             logger: ConsoleLogger(identifier: "lanner", option: .none),
             cache: StateDirectory(in: directory).cache(filesIn: directory))
         if let error = manager.unavailable { throw error }

@@ -66,8 +66,10 @@ import Testing
     }
 
     @Test func demonstrates() async throws {
-        let result = try await Program.run(["demo"], in: place)
+        let script = #"HOME="$PWD" TMPDIR="$PWD" exec "$0" "$@""#
+        let result = try await Program.run(["demo"], in: place, script: script)
         #expect(result.code == 0)
+        #expect(place.names == ["abc"])
         #expect(result.errors.last?.hasSuffix("All 5 files have the right SHA-256.") == true)
         #expect(result.errors.contains { $0.hasPrefix("paused.bin: goes on at ") })
         #expect(result.errors.contains { $0.hasPrefix("large.bin: tries again in ") })
