@@ -7,6 +7,8 @@ enum DemoCommand {
     static func run() async -> ExitCode {
         let name = "lanner-demo-\(ProcessInfo.processInfo.processIdentifier)"
         let directory = FileManager.default.temporaryDirectory.appendingPathComponent(name).path
+        // No proxy gets to a server in this process.
+        setenv("no_proxy", "127.0.0.1", 1)
         let interruption = Interruption()
         interruption.onSignal {
             try? FileManager.default.removeItem(atPath: directory)

@@ -66,7 +66,7 @@ import Testing
     }
 
     @Test func demonstrates() async throws {
-        let script = #"HOME="$PWD" TMPDIR="$PWD" exec "$0" "$@""#
+        let script = #"HOME="$PWD" TMPDIR="$PWD" http_proxy=http://127.0.0.1:1 exec "$0" "$@""#
         let result = try await Program.run(["demo"], in: place, script: script)
         #expect(result.code == 0)
         #expect(place.names == ["abc"])
