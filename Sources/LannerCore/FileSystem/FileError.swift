@@ -48,8 +48,8 @@ extension DiskFault {
         case EIO, ENXIO, ENODEV, ESTALE: self = .inputOutput
         case EACCES, EPERM, EROFS: self = .notPermitted
         case ENOENT: self = .notFound
-        // ELOOP: a symbolic link where a file is expected.
-        case EEXIST, EISDIR, ENOTDIR, ENOTEMPTY, ELOOP: self = .inTheWay
+        // ELOOP: a symbolic link where a file is expected. EBUSY: another file is mounted on it.
+        case EEXIST, EISDIR, ENOTDIR, ENOTEMPTY, ELOOP, EBUSY: self = .inTheWay
         case EFBIG: self = .tooLarge
         case EMFILE, ENFILE: self = .tooManyFiles
         case EWOULDBLOCK: self = .locked

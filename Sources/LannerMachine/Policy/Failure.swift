@@ -40,7 +40,7 @@ public enum DiskFault: String, Sendable, Hashable, CaseIterable {
     case notPermitted
     /// ENOENT: a file or directory that must be there is gone.
     case notFound
-    /// EEXIST, EISDIR, ENOTDIR, ENOTEMPTY: something else is in the place.
+    /// EEXIST, EISDIR, ENOTDIR, ENOTEMPTY, ELOOP, EBUSY: something else is in the place.
     case inTheWay
     /// EFBIG: larger than the file system can hold.
     case tooLarge

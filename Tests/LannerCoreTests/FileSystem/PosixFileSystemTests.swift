@@ -394,5 +394,6 @@ import Testing
             FileError(fault: .inTheWay, operation: "open", path: "/a").description
                 == "open /a: something else is in the place")
         #expect(FileError(operation: "read", path: "/a", code: EIO).fault == .inputOutput)
+        #expect(FileError(operation: "rename", path: "/a", code: EBUSY).fault == .inTheWay)
     }
 }
