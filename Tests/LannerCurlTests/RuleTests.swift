@@ -35,6 +35,9 @@ import Testing
         #expect(TransferEnd(code: 56, text: "", proxyStatus: 407).fault == .cannotConnect)
         #expect(TransferEnd(code: 56, text: "", proxyStatus: 200).fault == .connectionLost)
         #expect(TransferEnd(code: 27, text: "No memory").words == "No memory, or a line of the header is too long")
+        #expect(
+            TransferEnd(code: 56, text: "Tunnel failed", proxyStatus: 407).words
+                == "Tunnel failed; give the proxy's user name and password, for example in its URL")
     }
 
     // MARK: The library

@@ -52,6 +52,7 @@ extension TransferEnd {
     /// What to tell of it: before 8.6 a line of the header that is too long is no memory to libcurl.
     var words: String {
         let text = Self.withoutUserInfo(text)
+        if proxyStatus == 407 { return "\(text); give the proxy's user name and password, for example in its URL" }
         return code == Self.outOfMemory ? "\(text), or a line of the header is too long" : text
     }
 
