@@ -37,6 +37,9 @@ struct GetCommand {
         } catch let error as UsageError {
             throw error
         } catch {
+            if file == "-" {
+                throw UsageError("standard input cannot be read; give the list through a pipe, or as a file")
+            }
             throw UsageError("the list \(name.quoted) cannot be read; check its name")
         }
     }

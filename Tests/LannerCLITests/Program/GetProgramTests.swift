@@ -268,6 +268,12 @@ import Testing
         #expect(place.bytes("small.bin") == small.bytes)
     }
 
+    @Test func tellsThatStandardInputCannotBeRead() async throws {
+        let get = try await Program.run(["get", "-i", "-"], in: place, script: #"exec "$0" "$@" <&-"#)
+        #expect(get.code == 2)
+        #expect(get.errors == ["lanner: standard input cannot be read; give the list through a pipe, or as a file"])
+    }
+
     @Test func keepsToTheFilesThatMayBeOpen() async throws {
         let names = (0..<400).map { "\($0).bin" }
         for name in names { server.put(name, small) }
