@@ -104,6 +104,31 @@ struct SecureTests {
         #expect(Set(whole.map(\.connection)).count == 2)
     }
 
+    /// The same while others still wait on it, which libcurl keeps it for.
+    @Test func aSilentConnectionThatOthersWaitForIsNotUsedAgain() async throws {
+        let server = try server()
+        for name in ["first", "second", "third"] { try server.put(name, LoopbackServer.Resource([1])) }
+        let transport = try transport()
+        expectFile(await transport.fetch(server.url("file")))
+        server.pause()
+        let (first, second, third) = (Recorder(), Recorder(), Recorder())
+        let exchanges = [transport.start(server.url("first"), first), transport.start(server.url("second"), second)]
+        // Silent for a while, as connections are that die.
+        try await Task.sleep(for: .seconds(3))
+        exchanges[0].cancel()
+        #expect(await first.end().failure?.fault == .canceled)
+        let last = transport.start(server.url("third"), third)
+        // Until libcurl has found a connection for it.
+        try await Task.sleep(for: .seconds(1))
+        server.resume()
+        #expect(await second.end().isComplete)
+        #expect(await third.end().isComplete)
+        withExtendedLifetime(last) {}
+        let log = try server.accessLog(atLeast: 3) { $0.path != "/first" }
+        let connections = ["/file", "/second", "/third"].map { path in log.first { $0.path == path }?.connection }
+        #expect(connections[0] == connections[1] && connections[1] != connections[2])
+    }
+
     @Test func whoIsNotCertifiedIsNotAsked() async throws {
         let server = try server()
         expectRefusal(await (try CurlTransport()).fetch(server.url("file")))

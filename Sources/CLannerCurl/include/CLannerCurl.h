@@ -36,6 +36,7 @@ enum lanner_curl_option {
     LANNER_CURL_LOW_SPEED_TIME = 20,
     LANNER_CURL_NETRC = 51,
     LANNER_CURL_FOLLOW_LOCATION = 52,
+    LANNER_CURL_FRESH_CONNECT = 74,
     LANNER_CURL_FORBID_REUSE = 75,
     LANNER_CURL_HTTP_GET = 80,
     LANNER_CURL_HTTP_VERSION = 84,
@@ -85,6 +86,7 @@ enum lanner_curl_multi_option {
 enum lanner_curl_info {
     LANNER_CURL_CONNECT_STATUS = 0x200000 + 22,
     LANNER_CURL_SYSTEM_ERROR = 0x200000 + 25,
+    LANNER_CURL_LOCAL_PORT = 0x200000 + 42,
 };
 
 /// How loading ended.

@@ -97,6 +97,9 @@ final class Handle {
         if result != 0, refusal == nil { refusal = (option, result) }
     }
 
+    /// Of its connection; not positive while there is none.
+    var localPort: Int { lanner_curl_number(easy, LANNER_CURL_LOCAL_PORT) }
+
     // MARK: The end
 
     /// How the transfer ended.

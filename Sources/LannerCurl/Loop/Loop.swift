@@ -51,6 +51,8 @@ final class Loop: @unchecked Sendable {
 
     private var transfers: [OpaquePointer: Transfer] = [:]
     private var spareHandles: SpareHandles
+    /// How many transfers wait on connections over which nothing comes any more.
+    private var stranded: [Origin: Int] = [:]
     /// The exchanges that have been told something in this round: their receivers hear of it at its end, of all at once.
     private var told: [CurlExchange] = []
     /// The transfers that have gathered bytes, and since when the first has.
@@ -180,6 +182,7 @@ final class Loop: @unchecked Sendable {
                 throw TransportFailure(.unavailable, "There is no memory left.")
             }
             let transfer = try Transfer(exchange, handle, userAgent: options.userAgent, loop: self, pool: pool)
+            if stranded[transfer.origin] != nil { transfer.handle.set(LANNER_CURL_FRESH_CONNECT, 1) }
             let easy = transfer.handle.easy
             let result = lanner_curl_multi_add(multi, easy)
             guard result == 0 else {
@@ -201,8 +204,31 @@ final class Loop: @unchecked Sendable {
     /// Of a transfer that others share a connection with, as over HTTP/2, libcurl gives up the stream alone. Where nothing
     /// comes any more, the next one would wait on the same connection, and so would all that follow.
     private func drop(_ easy: OpaquePointer, _ multi: OpaquePointer) {
-        if transfers[easy]?.isSilent == true { lanner_curl_set_number(easy, LANNER_CURL_FORBID_REUSE, 1) }
+        if let transfer = transfers[easy], transfer.isSilent { strandOthers(with: transfer) }
         _ = remove(easy, multi)
+    }
+
+    /// libcurl closes a connection only with the last transfer that has it. As long as others wait there, and none of them is
+    /// heard, those that begin have connections of their own.
+    private func strandOthers(with silent: Transfer) {
+        defer { silent.handle.set(LANNER_CURL_FORBID_REUSE, 1) }
+        let port = silent.handle.localPort
+        guard silent.origin.scheme == "https", port > 0, !silent.isStranded else { return }
+        let others = transfers.values.filter {
+            $0 !== silent && $0.origin == silent.origin && $0.handle.localPort == port
+        }
+        if others.contains(where: \.isHeard) { return }
+        for transfer in others where !transfer.isStranded {
+            transfer.isStranded = true
+            stranded[transfer.origin, default: 0] += 1
+        }
+    }
+
+    /// Its connection is alive, or is not its own any more.
+    func rescue(_ transfer: Transfer) {
+        transfer.isStranded = false
+        let left = stranded[transfer.origin, default: 1] - 1
+        stranded[transfer.origin] = left > 0 ? left : nil
     }
 
     private func remove(_ easy: OpaquePointer, _ multi: OpaquePointer) -> Transfer? {
@@ -210,6 +236,7 @@ final class Loop: @unchecked Sendable {
         transfer.exchange.handle = nil
         lanner_curl_multi_remove(multi, easy)
         gathering.transfers.removeAll { $0 === transfer }
+        if transfer.isStranded { rescue(transfer) }
         return transfer
     }
 
