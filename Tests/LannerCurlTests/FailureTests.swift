@@ -118,4 +118,30 @@ struct FailureTests {
         #expect(log.failure != nil)
         #expect(await transport.fetch(server.url("/file")).isComplete)
     }
+
+    #if compiler(>=6.2)
+    /// In a process of its own, which may have fewer files open than it has by then: it cannot wait for so many.
+    @Test func whatCannotBeWaitedForIsNotTheEnd() async {
+        await #expect(processExitsWith: .success) {
+            let (silent, closed) = (try ClosedPort(isSilent: true), try ClosedPort())
+            let transport = try CurlTransport()
+            let exchanges = (0..<40).map { _ in transport.start(silent.url, Recorder()) }
+            try #require(await transport.fetch(closed.url).failure?.fault == .cannotConnect)
+            #if canImport(Glibc)
+            let files = __rlimit_resource_t(RLIMIT_NOFILE.rawValue)
+            #else
+            let files = RLIMIT_NOFILE
+            #endif
+            var limit = rlimit()
+            try #require(getrlimit(files, &limit) == 0)
+            limit.rlim_cur = 20
+            try #require(setrlimit(files, &limit) == 0)
+            for _ in 0..<3 {
+                // The next one comes behind a wait.
+                try #require(await transport.fetch(closed.url).failure?.fault == .cannotConnect)
+            }
+            withExtendedLifetime((exchanges, silent)) {}
+        }
+    }
+    #endif
 }

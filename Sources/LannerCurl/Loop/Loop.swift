@@ -43,6 +43,9 @@ final class Loop: @unchecked Sendable {
     private static let idleConnections = 64
     /// libcurl has shorter waits of its own where it needs them.
     private static let longestWait: Int32 = 60_000
+    /// `CURLM_OUT_OF_MEMORY`, and `CURLM_UNRECOVERABLE_POLL`: the system takes no more descriptors at once than a program may
+    /// have open, and libcurl counts those of a connection once for each transfer that shares it.
+    private static let passingTroubles: Set<Int32> = [3, 12]
 
     private let options: CurlTransport.Options
     private let make: @Sendable () -> OpaquePointer?
@@ -254,7 +257,15 @@ final class Loop: @unchecked Sendable {
         }
         drainTold()
         guard result == 0 else { return result }
-        return lanner_curl_multi_wait(multi, gathering.transfers.isEmpty ? Self.longestWait : Self.delay.milliseconds)
+        return wait(multi, gathering.transfers.isEmpty ? Self.longestWait : Self.delay.milliseconds)
+    }
+
+    /// What cannot be waited for is looked at again after a while: there may be memory then, or fewer transfers.
+    private func wait(_ multi: OpaquePointer, _ milliseconds: Int32) -> Int32 {
+        let result = lanner_curl_multi_wait(multi, milliseconds)
+        guard Self.passingTroubles.contains(result) else { return result }
+        Thread.sleep(forTimeInterval: TimeInterval(Self.delay.milliseconds) / 1000)
+        return 0
     }
 
     /// Has what was told handed over, whatever comes next: who abandons an exchange meanwhile counts on it.
