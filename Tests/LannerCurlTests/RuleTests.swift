@@ -14,6 +14,7 @@ import Testing
         (35, "OpenSSL SSL_connect: SSL_ERROR_SYSCALL in connection to host:443", .connectionLost),
         (35, "TLS connect error: error:00000000:lib(0)::reason(0)", .connectionLost),
         (35, "Recv failure: Connection reset by peer", .connectionLost),
+        (43, "unable to set private key file: 'key.pem' type PEM", .secureConnectionFailed), (43, "", .other),
         (56, "Recv failure: Connection reset by peer", .connectionLost),
         (56, "Illegal or missing hexadecimal sequence in chunked-encoding", .malformedResponse),
         (56, "Too large response headers: 307205 > 307200", .malformedResponse),

@@ -31,6 +31,7 @@ extension TransferEnd {
         case 7 where hasNoRouteToLast && !hasRoute: .notConnected
         case 18: hasLength ? .lengthMismatch : .connectionLost
         case 35: says(Self.brokenHandshakes) ? .connectionLost : .secureConnectionFailed
+        case 43: says(Self.badKeys) ? .secureConnectionFailed : .other
         case 56 where proxyStatus >= 300: .cannotConnect
         case 56: says(Self.badBytes) ? .malformedResponse : .connectionLost
         case _: Self.faults[code] ?? .other
@@ -77,6 +78,9 @@ extension TransferEnd {
         "reset by peer", "broken pipe", "ssl_error_syscall", "unexpected eof", "non-properly terminated",
         "error:00000000:",
     ]
+
+    /// From 8.16 on `CURLE_BAD_FUNCTION_ARGUMENT` is also a key of ours that cannot be read.
+    private static let badKeys = ["private key"]
 
     /// `CURLE_RECV_ERROR` is also a chunk that is none, and a header that is too large.
     private static let badBytes = ["chunk", "hexadecimal", "response headers"]
