@@ -9,8 +9,8 @@ import LannerCore
 ///
 /// - Each transport has one thread, which does all that libcurl does, and connections of its own, which are kept for
 ///   the next exchanges. HTTP/2 is used over TLS where the server offers it; later exchanges with a host then share the
-///   connection that is there. Not with a libcurl whose HTTP/2 loses bytes or stands still when it is paused: before 7.76,
-///   7.84, 8.3, 8.10 to 8.13.
+///   connection that is there. Not by exchanges that begin under a limit, each of which has a connection of its own; and not
+///   with a libcurl whose HTTP/2 loses bytes or stands still when it is paused: before 7.76, 7.84, 8.3, 8.10 to 8.13.
 /// - Events are delivered on threads of Dispatch. A receiver that blocks holds up its own exchange only: when 2 MiB wait
 ///   for it, its transfer is paused. `pause()` does the same. A cancellation is reported at once, in the place of what
 ///   still waits.

@@ -67,6 +67,19 @@ struct SecureTests {
         #expect(try Set(server.accessLog(atLeast: 9).map(\.connection)).count == 1)
     }
 
+    /// A pause then holds back what the server sends; over a shared connection libcurl would take it all the same.
+    @Test func limitedExchangesShareNoConnection() async throws {
+        let server = try server()
+        let (transport, recorders) = (try transport(), (0..<3).map { _ in Recorder() })
+        expectFile(await transport.fetch(server.url("file")))
+        let exchanges = recorders.map { transport.start(server.url("file"), $0, isLimited: true) }
+        for recorder in recorders { expectFile(await recorder.end()) }
+        withExtendedLifetime(exchanges) {}
+        let log = try server.accessLog(atLeast: 4)
+        #expect(log.map(\.version) == ["HTTP/2.0", "HTTP/1.1", "HTTP/1.1", "HTTP/1.1"])
+        #expect(Set(log.map(\.connection)).count == 4)
+    }
+
     /// Where exchanges wait for a connection that is being made, those with other hosts wait behind them.
     @Test func aHostThatDoesNotAnswerHoldsUpNoOther() async throws {
         let silent = try ClosedPort(isSilent: true)

@@ -30,7 +30,8 @@ extension Handle {
         // Only then does the end of a transfer not wait for the resolver. Of 7.87.
         ask(LANNER_CURL_QUICK_EXIT, 1)
         // HTTP/2 over TLS where it is offered, or HTTP/1.1 alone; a libcurl without HTTP/2 goes on with HTTP/1.1.
-        ask(LANNER_CURL_HTTP_VERSION, Library.mayPauseHTTP2 ? 4 : 2)
+        // Of a connection that is shared it goes on reading in spite of a pause: that would be megabytes more than a limit allows.
+        ask(LANNER_CURL_HTTP_VERSION, Library.mayPauseHTTP2 && !isLimited ? 4 : 2)
     }
 
     private func secure(_ options: CurlTransport.Options) {
