@@ -142,6 +142,30 @@ struct SecureTests {
         #expect(connections[0] == connections[1] && connections[1] != connections[2])
     }
 
+    /// Where one connection has died, so have others that are kept: to try them in turn would take all retries.
+    @Test func behindASilentConnectionAnotherIsMade() async throws {
+        let server = try server(bytesPerSecond: 10_000_000)
+        let transport = try transport()
+        // Under a limit each has a connection of its own.
+        let kept = (0..<2).map { _ in Recorder() }
+        let exchanges = kept.map { transport.start(server.url("file"), $0, isLimited: true) }
+        for recorder in kept { expectFile(await recorder.end()) }
+        server.pause()
+        let (first, second) = (Recorder(), Recorder())
+        let silent = transport.start(server.url("file"), first, isLimited: true)
+        try await Task.sleep(for: .seconds(3))
+        silent.cancel()
+        #expect(await first.end().failure?.fault == .canceled)
+        let next = transport.start(server.url("file"), second, isLimited: true)
+        // Until libcurl has found a connection for it.
+        try await Task.sleep(for: .seconds(1))
+        server.resume()
+        expectFile(await second.end())
+        withExtendedLifetime((exchanges, next)) {}
+        let whole = try server.accessLog(atLeast: 3) { $0.status == 200 && $0.bodyBytes == 3_000_000 }
+        #expect(Set(whole.map(\.connection)).count == 3)
+    }
+
     @Test func whoIsNotCertifiedIsNotAsked() async throws {
         let server = try server()
         expectRefusal(await (try CurlTransport()).fetch(server.url("file")))

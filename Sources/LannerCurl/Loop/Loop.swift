@@ -56,6 +56,8 @@ final class Loop: @unchecked Sendable {
     private var spareHandles: SpareHandles
     /// How many transfers wait on connections over which nothing comes any more.
     private var stranded: [Origin: Int] = [:]
+    /// Servers of which the last that was heard is silence.
+    private var doubted: Set<Origin> = []
     /// The exchanges that have been told something in this round: their receivers hear of it at its end, of all at once.
     private var told: [CurlExchange] = []
     /// The transfers that have gathered bytes, and since when the first has.
@@ -185,7 +187,9 @@ final class Loop: @unchecked Sendable {
                 throw TransportFailure(.unavailable, "There is no memory left.")
             }
             let transfer = try Transfer(exchange, handle, userAgent: options.userAgent, loop: self, pool: pool)
-            if stranded[transfer.origin] != nil { transfer.handle.set(LANNER_CURL_FRESH_CONNECT, 1) }
+            if stranded[transfer.origin] != nil || doubted.contains(transfer.origin) {
+                transfer.handle.set(LANNER_CURL_FRESH_CONNECT, 1)
+            }
             let easy = transfer.handle.easy
             let result = lanner_curl_multi_add(multi, easy)
             guard result == 0 else {
@@ -204,27 +208,38 @@ final class Loop: @unchecked Sendable {
         told.append(exchange)
     }
 
-    /// Of a transfer that others share a connection with, as over HTTP/2, libcurl gives up the stream alone. Where nothing
-    /// comes any more, the next one would wait on the same connection, and so would all that follow.
     private func drop(_ easy: OpaquePointer, _ multi: OpaquePointer) {
-        if let transfer = transfers[easy], transfer.isSilent { strandOthers(with: transfer) }
+        if let transfer = transfers[easy], transfer.isSilent { leaveConnection(of: transfer) }
         _ = remove(easy, multi)
     }
 
-    /// libcurl closes a connection only with the last transfer that has it. As long as others wait there, and none of them is
-    /// heard, those that begin have connections of their own.
-    private func strandOthers(with silent: Transfer) {
-        defer { silent.handle.set(LANNER_CURL_FORBID_REUSE, 1) }
+    /// Of a transfer that others share a connection with, as over HTTP/2, libcurl gives up the stream alone, and it closes the
+    /// connection only with the last of them. Where nothing comes any more, the next one would wait on the same connection, or
+    /// on another that has died with it, and so would all that follow: they have connections of their own.
+    private func leaveConnection(of silent: Transfer) {
+        silent.handle.set(LANNER_CURL_FORBID_REUSE, 1)
         let port = silent.handle.localPort
-        guard silent.origin.scheme == "https", port > 0, !silent.isStranded else { return }
-        let others = transfers.values.filter {
-            $0 !== silent && $0.origin == silent.origin && $0.handle.localPort == port
-        }
+        guard port > 0, !silent.isStranded else { return }
+        let others = others(on: port, of: silent)
         if others.contains(where: \.isHeard) { return }
+        doubted.insert(silent.origin)
         for transfer in others where !transfer.isStranded {
             transfer.isStranded = true
             stranded[transfer.origin, default: 0] += 1
         }
+    }
+
+    /// The transfers that share a connection, which has this port at our end, with one.
+    private func others(on port: Int, of transfer: Transfer) -> [Transfer] {
+        guard transfer.origin.scheme == "https" else { return [] }
+        return transfers.values.filter {
+            $0 !== transfer && $0.origin == transfer.origin && $0.handle.localPort == port
+        }
+    }
+
+    /// An answer has come from there.
+    func heard(from origin: Origin) {
+        if !doubted.isEmpty { doubted.remove(origin) }
     }
 
     /// Its connection is alive, or is not its own any more.
