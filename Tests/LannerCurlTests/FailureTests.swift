@@ -143,5 +143,36 @@ struct FailureTests {
             withExtendedLifetime((exchanges, silent)) {}
         }
     }
+
+    /// In a process of its own, where no other transport is. Programs that a thread starts would not end either where they
+    /// write to a pipe that nobody reads.
+    @Test func theThreadIsGivenBackAsItWas() async {
+        await #expect(processExitsWith: .success) {
+            let transport = try CurlTransport()
+            let server = try LoopbackServer()
+            server.always("/file", .hold)
+            _ = transport.start(server.url("/file"), Recorder())
+            try await server.waitForStalls(1)
+            transport.invalidate()
+            for _ in 0..<20 {
+                // On as many threads as there are.
+                let arrived = DispatchGroup()
+                let blocked = Locked(0)
+                for index in 0..<16 {
+                    arrived.enter()
+                    DispatchQueue(label: "\(index)").async {
+                        var signals = sigset_t()
+                        pthread_sigmask(SIG_BLOCK, nil, &signals)
+                        blocked.withLock { $0 += Int(sigismember(&signals, SIGPIPE)) }
+                        arrived.leave()
+                        arrived.wait()
+                    }
+                }
+                await withCheckedContinuation { arrived.notify(queue: .global(), execute: $0.resume) }
+                try #require(blocked.withLock { $0 } == 0)
+                try await Task.sleep(for: .milliseconds(10))
+            }
+        }
+    }
     #endif
 }

@@ -116,7 +116,9 @@ final class Loop: @unchecked Sendable {
 
     private func run() {
         // It is told not to touch signals, and TLS libraries write without a flag against this one.
-        lanner_curl_block_sigpipe()
+        let hasBlocked = lanner_curl_block_sigpipe() != 0
+        // Dispatch has others use the thread.
+        defer { if hasBlocked { lanner_curl_unblock_sigpipe() } }
         guard let multi = makeMulti() else {
             let message = "libcurl cannot be set up: there is no memory or no file descriptor left."
             // What comes later tries again.
