@@ -41,6 +41,8 @@ final class Loop: @unchecked Sendable {
     private static let delay = (milliseconds: Int32(5), nanoseconds: UInt64(5_000_000))
     /// Connections that are kept for later exchanges.
     private static let idleConnections = 64
+    /// How long libcurl keeps a connection that is idle.
+    private static let longestIdle = 118
     /// libcurl has shorter waits of its own where it needs them.
     private static let longestWait: Int32 = 60_000
     /// `CURLM_OUT_OF_MEMORY`, and `CURLM_UNRECOVERABLE_POLL`: the system takes no more descriptors at once than a program may
@@ -56,8 +58,8 @@ final class Loop: @unchecked Sendable {
     private var spareHandles: SpareHandles
     /// How many transfers wait on connections over which nothing comes any more.
     private var stranded: [Origin: Int] = [:]
-    /// Servers of which the last that was heard is silence.
-    private var doubted: Set<Origin> = []
+    /// When a connection was given up over which nothing came: those that were idle then may have died with it.
+    private var doubts: [Origin: DispatchTime] = [:]
     /// The exchanges that have been told something in this round: their receivers hear of it at its end, of all at once.
     private var told: [CurlExchange] = []
     /// The transfers that have gathered bytes, and since when the first has.
@@ -189,9 +191,7 @@ final class Loop: @unchecked Sendable {
                 throw TransportFailure(.unavailable, "There is no memory left.")
             }
             let transfer = try Transfer(exchange, handle, userAgent: options.userAgent, loop: self, pool: pool)
-            if stranded[transfer.origin] != nil || doubted.contains(transfer.origin) {
-                transfer.handle.set(LANNER_CURL_FRESH_CONNECT, 1)
-            }
+            avoidDeadConnections(transfer)
             let easy = transfer.handle.easy
             let result = lanner_curl_multi_add(multi, easy)
             guard result == 0 else {
@@ -224,7 +224,9 @@ final class Loop: @unchecked Sendable {
         guard port > 0, !silent.isStranded else { return }
         let others = others(on: port, of: silent)
         if others.contains(where: \.isHeard) { return }
-        doubted.insert(silent.origin)
+        let now = DispatchTime.now()
+        doubts = doubts.filter { $0.value + .seconds(Self.longestIdle) > now }
+        doubts[silent.origin] = now
         for transfer in others where !transfer.isStranded {
             transfer.isStranded = true
             stranded[transfer.origin, default: 0] += 1
@@ -239,9 +241,12 @@ final class Loop: @unchecked Sendable {
         }
     }
 
-    /// An answer has come from there.
-    func heard(from origin: Origin) {
-        if !doubted.isEmpty { doubted.remove(origin) }
+    private func avoidDeadConnections(_ transfer: Transfer) {
+        if stranded[transfer.origin] != nil { transfer.handle.set(LANNER_CURL_FRESH_CONNECT, 1) }
+        guard let time = doubts[transfer.origin] else { return }
+        let seconds = (DispatchTime.now().uptimeNanoseconds - time.uptimeNanoseconds) / 1_000_000_000
+        // libcurl closes those that have been idle for longer.
+        transfer.handle.set(LANNER_CURL_LONGEST_IDLE, min(max(Int(seconds), 1), Self.longestIdle))
     }
 
     /// Its connection is alive, or is not its own any more.

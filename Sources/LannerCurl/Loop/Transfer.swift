@@ -103,7 +103,6 @@ final class Transfer {
         guard let head = try reader.take() else { return }
         hasLength = head.fields["Content-Length"] != nil
         if case .part(let range, _) = ContentRange(fields: head.fields) { gatherer.begin(at: range.lowerBound) }
-        loop.heard(from: origin)
         exchange.post(.head(head))
     }
 
