@@ -58,7 +58,9 @@ struct Watch {
         }
         let lost = doomed.withLock { $0.identities }
         known.removeAll { lost.contains($0) }
-        succeeded = manager.allTasks.filter { $0.status == .succeeded }.map(\.identity).filter { !lost.contains($0) }
+        // One that does not have what is asked for now is fetched again.
+        succeeded = manager.inspections.filter { $0.task.status == .succeeded && !$0.isUncompared }.map(\.task.identity)
+        succeeded.removeAll { lost.contains($0) }
     }
 
     /// S2: no death takes bytes that are claimed. Those of a record which could not be kept up to date may have been gone

@@ -333,7 +333,9 @@ extension World {
 
     private func checkFile() {
         guard let task = anyTask else { return }
-        let code = random.chance(1, in: 2) ? "" : String(repeating: "0", count: 32)
+        let file = disk.contents(of: task.filePath)
+        let codes = ["", String(repeating: "0", count: 32), file?.digest(.md5).hexadecimal ?? ""]
+        let code = codes[random.below(3)]
         journal.note("validate", text: task.url.path)
         watch.expectCall("validateFile").make { called in
             task.validateFile(code: code, type: .md5) { _ in called?() }
