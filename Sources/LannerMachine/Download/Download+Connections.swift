@@ -99,8 +99,9 @@ extension Download {
 
     /// An exchange is over before its end, and others are not: they go on, and one of them brings later what it did not.
     mutating func lose(_ number: ExchangeNumber, _ context: inout Context) {
-        guard case .transferring(var transfer) = state else { return }
-        let isMirror = exchange(number).map { blameMirror($0, isOther: false) } ?? false
+        guard case .transferring(var transfer) = state, let exchange = exchange(number) else { return }
+        let isMirror = blameMirror(exchange, isOther: false)
+        transfer.remember(exchange, isLost: true, at: context.now)
         transfer.give(back: number)
         if !isMirror { transfer.connections.wasLost(at: context.now, left: transfer.exchanges.count) }
         state = .transferring(transfer)
@@ -140,6 +141,9 @@ extension Download {
     }
 
     private func leave(_ number: ExchangeNumber, _ transfer: inout Transfer, _ context: inout Context) {
+        if let exchange = transfer.exchanges.first(where: { $0.number == number }) {
+            transfer.remember(exchange, at: context.now)
+        }
         transfer.give(back: number)
         perform(.stop(number, keepBytes: true), &context)
     }

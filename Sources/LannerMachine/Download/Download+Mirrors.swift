@@ -171,8 +171,9 @@ extension Download {
     /// each. A piece that was wrong is asked for where the attempt began: that is what is left when it stays so.
     func nextAsk(for piece: Range<Int64>, _ transfer: Transfer, _ context: Context) -> Ask? {
         let isOfOne = mirrors.count == 0 || pieceFailures.keys.contains { $0.overlaps(piece) }
-        let usable = isOfOne ? [mirrors.main] : mirrors.usable
-        let asks = usable.compactMap { ask(for: piece, context.settings.delivery, at: $0) }
+        // Where bytes come from now counts whatever it has failed at before.
+        let places = [mirrors.main] + (isOfOne ? [] : mirrors.usable.filter { $0 != mirrors.main })
+        let asks = places.compactMap { ask(for: piece, context.settings.delivery, at: $0) }
         return asks.max {
             transfer.worth(of: $0.source, at: context.now) < transfer.worth(of: $1.source, at: context.now)
         }
@@ -187,12 +188,23 @@ extension Download {
 }
 
 extension Transfer {
-    /// Bytes a second that a place brings over each exchange; a place that is not asked at might bring any number.
+    /// Bytes a second that a place brings over each exchange, or has brought over the last one; a place that was not asked at
+    /// might bring any number.
     fileprivate func worth(of source: Source, at now: Duration) -> Int64 {
         let mine = exchanges.filter { $0.ask.source == source }
-        guard !mine.isEmpty else { return .max }
+        guard !mine.isEmpty else { return pastSpeeds[source] ?? .max }
         let speeds = mine.map { $0.received.multipliedClamped(by: 1000) / max(1, (now - $0.begun).milliseconds) }
         return speeds.reduce(0) { $0.addingClamped($1) } / Int64(mine.count)
+    }
+}
+
+extension Transfer {
+    /// An exchange is over, or lost: what it has brought says what the next one of its place is worth. Not in next to no time; a
+    /// lost one might have burst.
+    mutating func remember(_ exchange: Exchange, isLost: Bool = false, at now: Duration) {
+        let time = max(now - exchange.begun, isLost ? .seconds(1) : .zero)
+        guard exchange.isAccepted, time >= .seconds(1) else { return }
+        pastSpeeds[exchange.ask.source] = exchange.received.multipliedClamped(by: 1000) / time.milliseconds
     }
 }
 

@@ -64,6 +64,7 @@ extension Download {
         if let index, transfer.advance(at: index, to: received, now: context.now) {
             noteGain(transfer.base.addingClamped(transfer.received))
         }
+        if let index { transfer.remember(transfer.exchanges[index], at: context.now) }
         transfer.lastAdvance = context.now
         state = .transferring(transfer)
         if body.lowerBound.addingClamped(received) < body.upperBound, isBesideOthers(number, context) {

@@ -167,6 +167,8 @@ package struct Transfer: Sendable, Equatable {
     package var isSettled = false
     /// How many connections are worth it.
     package var connections: ConnectionRule
+    /// Bytes a second that the last exchange of a place has brought.
+    var pastSpeeds: [Source: Int64] = [:]
 
     package static func == (left: Transfer, right: Transfer) -> Bool {
         left.exchanges == right.exchanges && left.claimed == right.claimed && left.received == right.received

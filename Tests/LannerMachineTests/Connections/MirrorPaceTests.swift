@@ -1,0 +1,99 @@
+import LannerMachine
+import Testing
+
+/// What places bring decides where connections go.
+@Suite("N-12: the pace of mirrors") struct MirrorPaceTests {
+    private static let total: Int64 = 1 << 30
+    private let lost = DownloadFailure(.transport(.connectionLost), "")
+
+    /// A download of 1 GiB from its URL and one mirror, each of which brings so many bytes a second over every connection.
+    private struct Line {
+        var bench: Bench
+        var speeds: [Int64]
+        var received: [ExchangeNumber: Int64] = [:]
+
+        init(_ speeds: [Int64], connections: Int = 4, first: Int = 1) {
+            self.speeds = speeds
+            let settings = Settings().with { ($0.connections, $0.firstConnections) = (connections, first) }
+            bench = .requesting(settings, mirrors: speeds.count - 1)
+            bench.feed(.exchange(bench.id, 1, .head(.large(MirrorPaceTests.total))))
+        }
+
+        var exchanges: [Exchange] { bench.transfer?.exchanges ?? [] }
+
+        func connections(to source: Source) -> Int { exchanges.count { $0.ask.source == source } }
+
+        /// Answers come, and a quarter of a second of bytes, which are written at once.
+        @discardableResult
+        mutating func tick() -> [Action] {
+            bench.now += .milliseconds(250)
+            var actions: [Action] = []
+            for exchange in exchanges where !exchange.isAccepted {
+                let part = ResponseHead.part(exchange.ask.range ?? 0..<1, of: MirrorPaceTests.total)
+                actions += bench.feed(.exchange(bench.id, exchange.number, .head(part)))
+            }
+            for exchange in exchanges {
+                guard let body = exchange.body else { continue }
+                let before = received[exchange.number] ?? 0
+                let count = min(before + speeds[exchange.ask.source] / 4, body.upperBound - body.lowerBound)
+                received[exchange.number] = count
+                let range = body.lowerBound + before..<body.lowerBound + count
+                if !range.isEmpty { actions += bench.feed(.file(bench.id, 1, .wrote(range))) }
+                actions += bench.feed(.exchange(bench.id, exchange.number, .received(count)))
+                if count == body.upperBound - body.lowerBound {
+                    actions += bench.feed(.exchange(bench.id, exchange.number, .ended(received: count)))
+                }
+            }
+            return actions + bench.feed(.timer)
+        }
+
+        mutating func run(_ seconds: Int) { for _ in 0..<seconds * 4 { tick() } }
+    }
+
+    @Test func aSlowMirrorDoesNotKeepTheURLToOneConnection() {
+        var line = Line([5 << 20, 10 << 10])
+        line.run(20)
+        #expect(line.connections(to: 0) > 1)
+    }
+
+    @Test func aMirrorThatBreaksOffDoesNotKeepTheURLToOneConnection() {
+        var line = Line([5 << 20, 1 << 10])
+        for _ in 0..<80 {
+            line.tick()
+            for exchange in line.exchanges where exchange.ask.source == 1 && exchange.received > 0 {
+                line.bench.feed(.exchange(line.bench.id, exchange.number, .failed(lost)))
+            }
+        }
+        #expect(line.connections(to: 0) > 1)
+    }
+
+    /// It had failed, and the mirror had another version.
+    @Test func aPlaceThatAnswersAgainHasSeveralConnections() {
+        let settings = Settings().with { ($0.connections, $0.firstConnections) = (4, 4) }
+        var bench = Bench.requesting(settings, mirrors: 1)
+        bench.feed(.exchange(bench.id, 1, .head(.large())))
+        bench.feed(.file(bench.id, 1, .wrote(0..<1 << 20)))
+        bench.feed(.exchange(bench.id, 1, .failed(lost)))
+        let mirror = bench.reopened(2, 0..<1 << 20)
+        #expect(mirror.map(\.ask.source) == [1])
+        let other = ResponseHead.part(1 << 20..<100 << 20, of: 100 << 20, tag: "\"b\"")
+        bench.feed(.exchange(bench.id, mirror[0].number, .head(other)))
+        let url = bench.reopened(3, 0..<1 << 20)
+        #expect(url.map(\.ask.source) == [0])
+        let asks = bench.feed(.exchange(bench.id, url[0].number, .head(.part(1 << 20..<100 << 20, of: 100 << 20)))).asks
+        #expect(asks.map(\.source) == [0, 0, 0])
+    }
+}
+
+extension Bench {
+    /// The file of the last attempt is closed and opened for the next; what is asked for then.
+    fileprivate mutating func reopened(
+        _ attempt: Attempt, _ ranges: Range<Int64>...
+    ) -> [(number: ExchangeNumber, ask: Ask)] {
+        let held = ByteRanges(ranges)
+        feed(.file(id, attempt - 1, .closed(written: held, synced: held)))
+        return feed(.file(id, attempt, .opened(held: held))).compactMap {
+            if case .transport(_, .begin(let number, let ask)) = $0 { (number, ask) } else { nil }
+        }
+    }
+}
