@@ -88,7 +88,7 @@ extension Download {
         _ exchange: Exchange, _ retryAfter: Duration?, isOther: Bool = false, _ context: inout Context
     ) {
         guard case .transferring(var transfer) = state else { return }
-        if !blameMirror(exchange, isOther: isOther) {
+        if !blameMirror(exchange, isOther: isOther, until: retryAfter.map({ context.now + $0 })) {
             transfer.connections.wasRefused(at: context.now, retryAfter: retryAfter)
         }
         leave(exchange.number, &transfer, &context)

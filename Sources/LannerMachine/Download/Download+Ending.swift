@@ -229,7 +229,10 @@ extension Download {
         }
         if goesOnWithOldURL { return goToNewURL(after: failure, over: over, &context) }
         let source = source ?? mirrors.main
-        guard let failure = goElsewhere(after: failure, at: source, over: over, &context) else { return }
+        guard
+            let (failure, retryAfter) = goElsewhere(
+                after: failure, retryAfter: retryAfter, at: source, over: over, &context)
+        else { return }
         failures += 1
         let decision = context.settings.retry.decide(
             failure, failures: failures, retryAfter: retryAfter, random: context.random.next())

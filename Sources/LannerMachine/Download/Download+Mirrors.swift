@@ -39,13 +39,14 @@ extension Download {
 
     /// Goes to another place after a failure, one that has not failed since the last failure that counted: that is no
     /// retry. A place beside the one where the attempt began is only left. Else returns what counts: where one of the places
-    /// may do better, its failure.
+    /// may do better, its failure; and how long to leave the next one alone.
     mutating func goElsewhere(
-        after failure: DownloadFailure, at source: Source, over: ExchangeNumber? = nil, _ context: inout Context
-    ) -> DownloadFailure? {
-        guard mayGoElsewhere(context.settings), failure.reason.isOfPlace else { return failure }
+        after failure: DownloadFailure, retryAfter: Duration?, at source: Source, over: ExchangeNumber? = nil,
+        _ context: inout Context
+    ) -> (failure: DownloadFailure, retryAfter: Duration?)? {
+        guard mayGoElsewhere(context.settings), failure.reason.isOfPlace else { return (failure, retryAfter) }
         if failure.reason.isWorthRetrying {
-            mirrors.fail(source, failure)
+            mirrors.fail(source, failure, until: retryAfter.map { context.now + $0 })
         } else {
             mirrors.drop(source)
         }
@@ -55,9 +56,11 @@ extension Download {
             return nil
         }
         let counting = mirrors.passing ?? failure
-        mirrors.forgetFailures()
+        // Who wants to be left alone for the shortest time is next.
+        let rest = mirrors.failing.filter { mayAsk($0, context.settings) }.map { mirrors.rest(of: $0) }.min()
+        if let rest { mirrors.forgetFailures(restingUpTo: max(rest, context.now)) } else { mirrors.forgetFailures() }
         _ = beginElsewhere(context.settings)
-        return counting
+        return (counting, rest.map { $0 - context.now })
     }
 
     /// Begins anew at another place when the present one is of no use any more, and the download would fail: where another version
@@ -66,6 +69,7 @@ extension Download {
         after failure: DownloadFailure, over: ExchangeNumber?, _ context: inout Context
     ) -> Bool {
         guard failure.reason.isOfPlace else { return false }
+        mirrors.forgetFailures()
         return failure.reason.isWorthRetrying
             ? seekAnother(after: failure, over: over, &context) : giveUpPlace(after: failure, over: over, &context)
     }
@@ -180,9 +184,9 @@ extension Download {
     }
 
     /// Whether an exchange that came to nothing is the fault of a mirror; then that is left.
-    mutating func blameMirror(_ exchange: Exchange, isOther: Bool) -> Bool {
+    mutating func blameMirror(_ exchange: Exchange, isOther: Bool, until rest: Duration? = nil) -> Bool {
         guard exchange.ask.source != mirrors.main, exchange.received == 0 else { return false }
-        if isOther { mirrors.differ(exchange.ask.source) } else { mirrors.fail(exchange.ask.source) }
+        if isOther { mirrors.differ(exchange.ask.source) } else { mirrors.fail(exchange.ask.source, until: rest) }
         return true
     }
 }

@@ -19,6 +19,8 @@ package struct Mirrors: Sendable, Hashable {
     private var different: UInt64 = 0
     /// The last failure of those.
     @Apart package private(set) var passing: DownloadFailure?
+    /// Until when places that have failed want to be left alone.
+    private var rests: [Source: Duration] = [:]
 
     /// So many mirrors, of which nothing is known.
     package init(count: Int = 0, ofVersion: Source = 0) {
@@ -33,15 +35,22 @@ package struct Mirrors: Sendable, Hashable {
     /// The places that have another version, and are of use otherwise.
     package var others: [Source] { (0...count).filter { different & ~dropped & $0.bit != 0 } }
 
+    /// The places that have failed, and may do better.
+    package var failing: [Source] { (0...count).filter { failed & ~dropped & $0.bit != 0 } }
+
+    /// Until when a place wants to be left alone.
+    package func rest(of source: Source) -> Duration { rests[source] ?? .zero }
+
     /// The place does not have the file that is wanted.
     package mutating func drop(_ source: Source) { dropped |= source.bit }
 
     /// The place has another version than the one in hand.
     package mutating func differ(_ source: Source) { different |= source.bit }
 
-    /// Nothing comes from there now.
-    package mutating func fail(_ source: Source, _ failure: DownloadFailure? = nil) {
+    /// Nothing comes from there now, nor is to be asked for until then.
+    package mutating func fail(_ source: Source, _ failure: DownloadFailure? = nil, until rest: Duration? = nil) {
         failed |= source.bit
+        rests[source] = rest
         passing = failure ?? passing
     }
 
@@ -68,7 +77,16 @@ package struct Mirrors: Sendable, Hashable {
     package mutating func learn(from source: Source) { ofVersion = source }
 
     /// All that failed may be tried again.
-    package mutating func forgetFailures() { (failed, passing) = (0, nil) }
+    package mutating func forgetFailures() { (failed, passing, rests) = (0, nil, [:]) }
+
+    /// All that failed may be tried again but those that want to be left alone for longer.
+    package mutating func forgetFailures(restingUpTo time: Duration) {
+        for source in failing where rest(of: source) <= time {
+            failed &= ~source.bit
+            rests[source] = nil
+        }
+        if failing.isEmpty { forgetFailures() }
+    }
 }
 
 extension Source {

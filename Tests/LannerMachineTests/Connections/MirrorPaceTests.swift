@@ -83,6 +83,69 @@ import Testing
         let asks = bench.feed(.exchange(bench.id, url[0].number, .head(.part(1 << 20..<100 << 20, of: 100 << 20)))).asks
         #expect(asks.map(\.source) == [0, 0, 0])
     }
+
+    // MARK: Retry-After
+
+    private func refusal(_ status: Int, _ seconds: Int?) -> ExchangeEvent {
+        .head(ResponseHead(status: status, fields: seconds.map { ["Retry-After": "\($0)"] } ?? [:]))
+    }
+
+    /// The URL is refused, then the mirror.
+    private func refused(_ url: ExchangeEvent, _ mirror: ExchangeEvent) -> (bench: Bench, retry: Duration?) {
+        var bench = Bench.requesting(mirrors: 1)
+        bench.feed(.exchange(bench.id, 1, url))
+        #expect(bench.reopened(2).map(\.ask.source) == [1])
+        let retry = bench.feed(.exchange(bench.id, 2, mirror)).retry?.time
+        bench.closed(2)
+        return (bench, retry)
+    }
+
+    @Test func aPlaceIsLeftAloneAsLongAsItWantsThoughTheOtherIsOfNoUse() {
+        var (bench, retry) = refused(refusal(429, 120), refusal(404, nil))
+        #expect(retry == .seconds(120))
+        bench.pass(.seconds(120))
+        #expect(bench.opened(3).asks.map(\.source) == [0])
+    }
+
+    @Test(arguments: [nil, 10] as [Int?]) func whoMayBeAskedSoonerIsAskedUntilThen(seconds: Int?) {
+        var (bench, retry) = refused(refusal(503, 120), refusal(503, seconds))
+        #expect(seconds.map { retry == .seconds($0) } ?? (retry ?? .zero <= .seconds(1)))
+        bench.pass(.seconds(10))
+        #expect(bench.opened(3).asks.map(\.source) == [1])
+        // Once more, and it is still too soon for the URL.
+        bench.feed(.exchange(bench.id, 3, .failed(lost)))
+        bench.closed(3)
+        bench.pass(.seconds(10))
+        #expect(bench.opened(4).asks.map(\.source) == [1])
+        bench.now = .seconds(120)
+        bench.feed(.exchange(bench.id, 4, .failed(lost)))
+        bench.closed(4)
+        bench.pass(.seconds(10))
+        #expect(bench.opened(5).asks.map(\.source) == [0])
+    }
+
+    @Test func theLastPlaceThatWantsToBeLeftAloneIsWaitedFor() {
+        var (bench, _) = refused(refusal(503, 120), refusal(503, nil))
+        bench.pass(.seconds(10))
+        #expect(bench.opened(3).asks.map(\.source) == [1])
+        let retry = bench.feed(.exchange(bench.id, 3, refusal(404, nil))).retry
+        #expect(retry?.time == .seconds(120))
+    }
+
+    @Test func oneThatWantsToBeLeftAloneBesideOthersIsToo() {
+        let settings = Settings().with { ($0.connections, $0.firstConnections) = (2, 2) }
+        var bench = Bench.requesting(settings, mirrors: 1)
+        bench.feed(.exchange(bench.id, 1, .head(.large())))
+        bench.feed(.exchange(bench.id, 2, refusal(503, 120)))
+        bench.feed(.file(bench.id, 1, .wrote(0..<1 << 20)))
+        #expect(bench.feed(.exchange(bench.id, 1, .failed(lost))).retry?.time ?? .zero <= .seconds(1))
+        bench.closed(1, 0..<1 << 20)
+        bench.pass(.seconds(1))
+        let url = bench.opened(2, 0..<1 << 20)
+        #expect(url.asks.map(\.source) == [0])
+        let part = ResponseHead.part(1 << 20..<100 << 20, of: 100 << 20)
+        #expect(bench.feed(.exchange(bench.id, 4, .head(part))).asks.map(\.source) == [0])
+    }
 }
 
 extension Bench {
