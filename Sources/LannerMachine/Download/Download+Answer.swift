@@ -144,6 +144,7 @@ extension Download {
         var accepted = exchange
         accepted.body = body
         accepted.lastAdvance = context.now
+        accepted.recent = RecentSpeed(since: context.now)
         // Several answers may be of several versions, whatever their validators say: the digest decides.
         if !transfer.exchanges.isEmpty || transfer.received > 0 { wasResumed = true }
         transfer.exchanges.removeAll { $0.number == exchange.number }

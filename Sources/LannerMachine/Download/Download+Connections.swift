@@ -40,8 +40,22 @@ extension Download {
             let total
         else { return nil }
         let least = transfer.leastPiece(context.settings.smallestPiece, at: context.now)
-        return transfer.nextPiece(besides: written, below: total, least: least)
-            .flatMap { nextAsk(for: $0, transfer, context) }
+        guard let piece = transfer.nextPiece(besides: written, below: total, least: least) else {
+            return askForHeldUp(transfer, context)
+        }
+        return nextAsk(for: piece, transfer, context)
+    }
+
+    /// What one exchange holds up of which the rest is too small to be halved, where another would bring ten times as much.
+    private func askForHeldUp(_ transfer: Transfer, _ context: Context) -> Ask? {
+        for exchange in transfer.exchanges {
+            guard let piece = transfer.heldUp(by: exchange, besides: written),
+                let ask = nextAsk(for: piece, transfer, context),
+                transfer.worth(of: ask.source, at: context.now) / 10 >= max(1, exchange.recent.speed ?? .max)
+            else { continue }
+            return ask
+        }
+        return nil
     }
 
     /// The answer to a request that was made while others run: a part that is still wanted, or nothing to take.
@@ -176,6 +190,7 @@ extension Download {
                 isHeldUp: isHeldUp(transfer) || transfer.isHeld(at: context.now),
                 most: context.connections))
         dropUnwanted(&transfer, &context)
+        transfer.lookBack(at: context.now, isHeldUp: isHeldUp(transfer) || transfer.isHeld(at: context.now))
         let silent = transfer.exchanges.first { exchange in
             context.now - max(exchange.lastAdvance, transfer.heldUntil) >= context.settings.watchdog.silence
         }
@@ -232,6 +247,24 @@ extension Transfer {
             return exchanges[index].number
         }
         return nil
+    }
+
+    /// Notes what each exchange brings lately: not while it is held back.
+    mutating func lookBack(at now: Duration, isHeldUp: Bool) {
+        for index in exchanges.indices where exchanges[index].isAccepted {
+            exchanges[index].recent.look(at: exchanges[index].received, now: now, isHeldUp: isHeldUp)
+        }
+    }
+
+    /// What an exchange is not worth waiting for: all but what it brings until another one's answer comes. Of one that has brought
+    /// nothing the silence tells.
+    func heldUp(by exchange: Exchange, besides written: ByteRanges) -> Range<Int64>? {
+        guard exchange.received > 0, let rest = exchange.rest, let speed = exchange.recent.speed,
+            (rest.upperBound - rest.lowerBound) / max(1, speed) >= Pace.endTime.components.seconds,
+            !exchanges.contains(where: { !$0.isAccepted && $0.ask.range?.overlaps(rest) == true })
+        else { return nil }
+        let kept = speed.multipliedClamped(by: Pace.answerTime.components.seconds)
+        return written.firstGap(from: rest.lowerBound.addingClamped(kept), below: rest.upperBound)
     }
 
     /// Fewer bytes are not worth a request.

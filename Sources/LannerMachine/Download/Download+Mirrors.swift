@@ -194,7 +194,7 @@ extension Download {
 extension Transfer {
     /// Bytes a second that a place brings over each exchange, or has brought over the last one; a place that was not asked at
     /// might bring any number.
-    fileprivate func worth(of source: Source, at now: Duration) -> Int64 {
+    func worth(of source: Source, at now: Duration) -> Int64 {
         let mine = exchanges.filter { $0.ask.source == source }
         guard !mine.isEmpty else { return pastSpeeds[source] ?? .max }
         let speeds = mine.map { $0.received.multipliedClamped(by: 1000) / max(1, (now - $0.begun).milliseconds) }

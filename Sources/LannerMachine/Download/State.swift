@@ -111,9 +111,12 @@ package struct Exchange: Sendable, Equatable {
     package var held: Int64 = 0
     /// Whether the server has said that it sends parts.
     package var offersRanges = false
+    /// What came lately.
+    var recent: RecentSpeed
 
     init(number: ExchangeNumber, ask: Ask, begun: Duration) {
         (self.number, self.ask, self.begun, lastAdvance) = (number, ask, begun, begun)
+        recent = RecentSpeed(since: begun)
     }
 
     package var isAccepted: Bool { body != nil }
@@ -127,6 +130,26 @@ package struct Exchange: Sendable, Equatable {
     package var remaining: Int64 {
         guard let range = body ?? ask.range else { return .max }
         return max(0, range.upperBound - range.lowerBound - received)
+    }
+}
+
+/// What one exchange has brought of late.
+struct RecentSpeed: Sendable, Equatable {
+    private var since: Duration
+    private var received: Int64 = 0
+    /// Bytes a second over the last full window; nil until there was one.
+    private(set) var speed: Int64?
+
+    init(since: Duration) {
+        self.since = since
+    }
+
+    /// So much has come by now. A window in which it was held back does not count.
+    mutating func look(at received: Int64, now: Duration, isHeldUp: Bool) {
+        let time = now - since
+        guard isHeldUp || time >= Pace.recentTime else { return }
+        speed = isHeldUp ? nil : (received - self.received).multipliedClamped(by: 1000) / max(1, time.milliseconds)
+        (since, self.received) = (now, received)
     }
 }
 

@@ -111,6 +111,11 @@ package enum Pace {
     package static let piece: Int64 = 1 << 20
     /// And in time, at the speed of one of them, besides twice the way to the server and back.
     package static let pieceTime: Duration = .milliseconds(250)
+    /// Over how long it is measured what one of several connections brings, how much longer it may take for its rest before another
+    /// is asked for that, and for how long it goes on until then.
+    package static let recentTime: Duration = .seconds(5)
+    package static let endTime: Duration = .seconds(10)
+    package static let answerTime: Duration = .seconds(4)
     /// A file of no more bytes makes room for the next when they have come, others when they are written as well: what waits
     /// for the disk is memory.
     package static let smallFile: Int64 = 256 << 10

@@ -67,6 +67,28 @@ import Testing
         #expect(line.connections(to: 0) > 1)
     }
 
+    @Test func theEndDoesNotWaitForAMirrorThatBringsNextToNothing() {
+        var line = Line([5 << 20, 5 << 20], connections: 2, first: 2)
+        for _ in 0..<800 where line.exchanges.first(where: { $0.ask.source == 1 })?.remaining ?? .max > 1 << 20 {
+            line.tick()
+        }
+        line.speeds[1] = 100
+        line.run(30)
+        #expect(line.bench.transfer == nil)
+    }
+
+    @Test func theEndOfWhatALimitHoldsBackIsNotAskedForAgain() {
+        var line = Line([5 << 20, 5 << 20], connections: 2, first: 2)
+        for _ in 0..<800 where line.exchanges.first(where: { $0.ask.source == 1 })?.remaining ?? .max > 1 << 20 {
+            line.tick()
+        }
+        line.bench.feed(.exchange(line.bench.id, 1, .heldBack(until: .seconds(10_000))))
+        line.speeds[1] = 100
+        var asks = 0
+        for _ in 0..<120 { asks += line.tick().asks.count }
+        #expect(asks == 0 && line.connections(to: 1) == 1)
+    }
+
     /// It had failed, and the mirror had another version.
     @Test func aPlaceThatAnswersAgainHasSeveralConnections() {
         let settings = Settings().with { ($0.connections, $0.firstConnections) = (4, 4) }
