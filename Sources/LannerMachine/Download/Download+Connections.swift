@@ -111,6 +111,16 @@ extension Download {
         askForMore(&context)
     }
 
+    /// A mirror that has brought a piece that is wrong brings no more.
+    mutating func leaveMirror(of piece: Range<Int64>, _ transfer: inout Transfer, _ context: inout Context) {
+        let bringer = transfer.exchanges.first { $0.body.map { piece.clamped(to: $0) == piece } ?? false }
+        guard let source = bringer?.ask.source, source != mirrors.main else { return }
+        mirrors.fail(source)
+        for exchange in transfer.exchanges where exchange.ask.source == source {
+            leave(exchange.number, &transfer, &context)
+        }
+    }
+
     /// An exchange is over before its end, and others are not: they go on, and one of them brings later what it did not.
     mutating func lose(_ number: ExchangeNumber, _ context: inout Context) {
         guard case .transferring(var transfer) = state, let exchange = exchange(number) else { return }

@@ -106,6 +106,18 @@ import Testing
         #expect(asks.map(\.source) == [0] && asks.map(\.range) == [50 << 20..<51 << 20])
     }
 
+    @Test func aMirrorThatBringsAWrongPieceIsLeft() {
+        let settings = Settings().with { ($0.connections, $0.firstConnections) = (2, 2) }
+        var bench = Bench.requesting(settings, hasDigest: true, mirrors: 1)
+        bench.feed(.exchange(bench.id, 1, .head(.large())))
+        bench.feed(.exchange(bench.id, 2, .head(.part(half, of: Self.total))))
+        bench.feed(.exchange(bench.id, 2, .received(1 << 20)))
+        bench.feed(.file(bench.id, 1, .wrote(50 << 20..<51 << 20)))
+        let actions = bench.feed(.file(bench.id, 1, .damaged(50 << 20..<51 << 20)))
+        #expect(actions.contains(.transport(bench.id, .stop(2, keepBytes: true))))
+        #expect(actions.asks.map(\.source) == [0] && actions.asks.map(\.range) == [50 << 20..<Self.total])
+    }
+
     @Test(arguments: [
         ExchangeEvent.failed(DownloadFailure(.transport(.secureConnectionFailed), "")),
         .failed(DownloadFailure(.transport(.connectionLost), "")), .head(ResponseHead(status: 503)),
