@@ -199,7 +199,10 @@ extension Download {
     /// announced may be all there, and would be the whole file.
     mutating func overflowed(_ number: ExchangeNumber, _ context: inout Context) {
         guard let exchange = exchange(number) else { return ignore(.unknownExchange(number), &context) }
-        startOver(.unusableAnswer, plain: true, &context)
+        // Of a mirror nothing follows for the others.
+        let isOfMirror = exchange.ask.source != mirrors.main
+        if isOfMirror { mirrors.drop(exchange.ask.source) }
+        startOver(.unusableAnswer, plain: !isOfMirror, &context)
         guard exchange.ask.isPlain else { return }
         let failure = DownloadFailure(.unusableResponse, "The server sent more bytes than it had announced.")
         retryOrFail(failure, retryAfter: nil, &context)

@@ -118,6 +118,17 @@ import Testing
         #expect(actions.asks.map(\.source) == [0] && actions.asks.map(\.range) == [50 << 20..<Self.total])
     }
 
+    /// Nor does it say that the URL's server does not send parts.
+    @Test func aMirrorThatSendsTooMuchIsNotAskedAgain() {
+        var (bench, _) = asking()
+        bench.feed(.exchange(bench.id, 2, .head(.part(half, of: Self.total))))
+        bench.feed(.file(bench.id, 1, .wrote(50 << 20..<51 << 20)))
+        #expect(bench.feed(.exchange(bench.id, 2, .overflowed)).restarts == [.unusableAnswer])
+        #expect(bench.opened(2).asks == [.whole.at(0)])
+        let asks = bench.feed(.exchange(bench.id, 3, .head(.large()))).asks
+        #expect(asks.map(\.source) == [0] && asks.map(\.range) == [half])
+    }
+
     @Test(arguments: [
         ExchangeEvent.failed(DownloadFailure(.transport(.secureConnectionFailed), "")),
         .failed(DownloadFailure(.transport(.connectionLost), "")), .head(ResponseHead(status: 503)),
