@@ -104,6 +104,8 @@ extension Download {
         guard case .transferring(var transfer) = state else { return }
         if !blameMirror(exchange, isOther: isOther, until: retryAfter.map({ context.now + $0 })) {
             transfer.connections.wasRefused(at: context.now, retryAfter: retryAfter)
+            // The next attempt has to know.
+            if let retryAfter { mirrors.crowd(exchange.ask.source, until: context.now + retryAfter) }
         }
         leave(exchange.number, &transfer, &context)
         dropUnwanted(&transfer, &context)

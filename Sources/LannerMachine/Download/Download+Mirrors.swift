@@ -177,7 +177,8 @@ extension Download {
         let isOfOne = mirrors.count == 0 || pieceFailures.keys.contains { $0.overlaps(piece) }
         // Where bytes come from now counts whatever it has failed at before.
         let places = [mirrors.main] + (isOfOne ? [] : mirrors.usable.filter { $0 != mirrors.main })
-        let asks = places.compactMap { ask(for: piece, context.settings.delivery, at: $0) }
+        let asks = places.filter { !mirrors.isCrowded($0, at: context.now) }
+            .compactMap { ask(for: piece, context.settings.delivery, at: $0) }
         return asks.max {
             transfer.worth(of: $0.source, at: context.now) < transfer.worth(of: $1.source, at: context.now)
         }

@@ -19,8 +19,9 @@ package struct Mirrors: Sendable, Hashable {
     private var different: UInt64 = 0
     /// The last failure of those.
     @Apart package private(set) var passing: DownloadFailure?
-    /// Until when places that have failed want to be left alone.
+    /// Until when places that have failed want to be left alone, and until when places want no further connections.
     private var rests: [Source: Duration] = [:]
+    private var crowds: [Source: Duration] = [:]
 
     /// So many mirrors, of which nothing is known.
     package init(count: Int = 0, ofVersion: Source = 0) {
@@ -54,6 +55,12 @@ package struct Mirrors: Sendable, Hashable {
         passing = failure ?? passing
     }
 
+    /// No further connections are wanted there until then.
+    package mutating func crowd(_ source: Source, until time: Duration) { crowds[source] = time }
+
+    /// Whether a further connection is not wanted there.
+    package func isCrowded(_ source: Source, at now: Duration) -> Bool { crowds[source].map { now < $0 } ?? false }
+
     /// An attempt begins there.
     package mutating func begin(at source: Source) { main = source }
 
@@ -70,6 +77,7 @@ package struct Mirrors: Sendable, Hashable {
         let others = ~Source(0).bit
         (dropped, failed, different) = (dropped & others, failed & others, 0)
         if failed == 0 { passing = nil }
+        crowds[0] = nil
         (main, ofVersion) = (0, 0)
     }
 

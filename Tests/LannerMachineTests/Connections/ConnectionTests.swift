@@ -185,6 +185,23 @@ import Testing
         #expect(line.exchanges.count == 2)
     }
 
+    @Test func aServerThatAsksForPatienceGetsItFromTheNextAttemptAsWell() {
+        let settings = Settings().with { ($0.connections, $0.firstConnections) = (2, 2) }
+        var bench = Bench.transferring(settings, head: .large())
+        bench.feed(.exchange(bench.id, 2, .head(ResponseHead(status: 429, fields: ["Retry-After": "100"]))))
+        bench.feed(.file(bench.id, 1, .wrote(0..<megabyte)))
+        bench.feed(.exchange(bench.id, 1, .failed(DownloadFailure(.transport(.connectionLost), ""))))
+        bench.closed(1, 0..<megabyte)
+        bench.pass(.seconds(10))
+        #expect(bench.opened(2, 0..<megabyte).asks.count == 1)
+        let part = ResponseHead.part(megabyte..<100 * megabyte, of: 100 * megabyte)
+        #expect(bench.feed(.exchange(bench.id, 3, .head(part))).asks.isEmpty)
+        bench.now = .seconds(99)
+        #expect(bench.feed(.exchange(bench.id, 3, .received(1))).asks.isEmpty)
+        bench.now = .seconds(100)
+        #expect(bench.feed(.exchange(bench.id, 3, .received(2))).asks.count == 1)
+    }
+
     @Test func aRefusalBringsItBackToOneWithoutLosingBytes() throws {
         var line = Line()
         for _ in 0..<4 {
