@@ -17,6 +17,7 @@ extension Engine {
                 // It led to the old one.
                 state.link = nil
             }
+        case .leadBack: job.state.withLock { $0.leadBack() }
         case .flush: for sink in job.state.withLock({ $0.sinks.values }) { sink.flush() }
         case .remirror: job.state.withLock { $0.mirrors = $0.askedMirrors }
         }

@@ -155,6 +155,7 @@ extension Download {
         transfer.latency = transfer.latency == .zero ? latency : (transfer.latency * 3 + latency) / 4
         if exchange.offersRanges { transfer.takesRanges = true }
         transfer.asksForMore = exchange.ask.range != nil && !isPlain
+        if exchange.redirects > 0 { transfer.led.insert(exchange.ask.source) }
         perform(.accept(exchange.number, body), &context)
         go(to: .transferring(transfer), &context)
         askForMore(&context)
@@ -245,7 +246,7 @@ extension Download {
     }
 
     /// How servers answer for a link whose time is over.
-    private static let expired: Set<Int> = [401, 403, 404, 410]
+    static let expired: Set<Int> = [401, 403, 404, 410]
 
     private mutating func refused(
         _ exchange: Exchange, _ status: Int, _ retryAfter: Duration?, _ context: inout Context

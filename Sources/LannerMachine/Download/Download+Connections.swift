@@ -65,11 +65,25 @@ extension Download {
             join(exchange, version, body, &context)
         case .redirect(let location) where exchange.redirects < Pace.redirects:
             redirect(exchange, location, &context)
-        case .refused(_, let retryAfter):
-            refuse(exchange, retryAfter, &context)
+        case .refused(let status, let retryAfter):
+            if !askFromBeginning(exchange, after: status, &context) { refuse(exchange, retryAfter, &context) }
         case .whole, .resumed, .restart, .fromZero, .complete, .unusable, .redirect:
             refuse(exchange, nil, isOther: true, &context)
         }
+    }
+
+    /// Where a redirect led to may have expired since: then the way is gone once more; says whether it is.
+    private mutating func askFromBeginning(
+        _ exchange: Exchange, after status: Int, _ context: inout Context
+    ) -> Bool {
+        guard Self.expired.contains(status), exchange.redirects == 0, case .transferring(var transfer) = state,
+            transfer.led.remove(exchange.ask.source) != nil
+        else { return false }
+        leave(exchange.number, &transfer, &context)
+        perform(.leadBack, &context)
+        begin(exchange.ask, beside: &transfer, &context)
+        state = .transferring(transfer)
+        return true
     }
 
     private mutating func join(

@@ -192,6 +192,8 @@ package struct Transfer: Sendable, Equatable {
     package var connections: ConnectionRule
     /// Bytes a second that the last exchange of a place has brought.
     var pastSpeeds: [Source: Int64] = [:]
+    /// Places whose requests go where a redirect has led.
+    var led: Set<Source> = []
 
     package static func == (left: Transfer, right: Transfer) -> Bool {
         left.exchanges == right.exchanges && left.claimed == right.claimed && left.received == right.received

@@ -61,6 +61,8 @@ package enum TransportAction: Sendable, Equatable {
     case stop(ExchangeNumber, keepBytes: Bool)
     /// From the next attempt on the requests go to the URL that was last given.
     case readdress
+    /// Requests begin at the first URL of their place again: where redirects led to has expired.
+    case leadBack
     /// Hand over what the exchanges have received, however little. → received, wrote
     case flush
     /// The mirrors that were asked for last are those of what follows.

@@ -380,6 +380,28 @@ import Testing
         #expect(actions.contains(.transport(bench.id, .accept(2, half))))
     }
 
+    /// As a signed link does after some minutes.
+    @Test func whereARedirectLedMayExpire() {
+        let settings = Settings().with { ($0.connections, $0.firstConnections) = (2, 2) }
+        let redirect = ExchangeEvent.head(ResponseHead(status: 302, fields: ["Location": "/signed"]))
+        let refusal = ExchangeEvent.head(ResponseHead(status: 403))
+        var bench = Bench.requesting(settings)
+        bench.feed(.exchange(bench.id, 1, redirect))
+        bench.feed(.exchange(bench.id, 1, .redirected))
+        let asks = bench.feed(.exchange(bench.id, 2, .head(.large()))).asks
+        #expect(asks.map(\.range) == [50 * megabyte..<100 * megabyte])
+        let anew: [Action] = [
+            .transport(bench.id, .stop(3, keepBytes: true)), .transport(bench.id, .leadBack),
+            .transport(bench.id, .begin(4, asks[0])),
+        ]
+        #expect(bench.feed(.exchange(bench.id, 3, refusal)) == anew)
+        bench.feed(.exchange(bench.id, 4, redirect))
+        bench.feed(.exchange(bench.id, 4, .redirected))
+        // What is refused at once is not wanted.
+        #expect(bench.feed(.exchange(bench.id, 5, refusal)) == [.transport(bench.id, .stop(5, keepBytes: true))])
+        #expect(bench.transfer?.exchanges.map(\.number) == [2])
+    }
+
     @Test func aRedirectIsFollowed() {
         var line = Line()
         let second = line.toSecond()

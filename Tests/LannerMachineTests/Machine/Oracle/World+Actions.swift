@@ -48,7 +48,7 @@ extension World {
         case .follow(let number, _): try follow(index, number)
         case .stop(let number, let keepBytes): try stop(index, number, keepBytes)
         case .flush: try flush(index)
-        case .remirror: break
+        case .remirror, .leadBack: break
         case .readdress: break
         }
     }
