@@ -74,6 +74,27 @@ private struct ConnectionBench {
         #expect(line.most == 4)
     }
 
+    @Test func whereARedirectLedMayExpire() throws {
+        var configuration = SessionConfiguration()
+        (configuration.maxConnectionsPerDownload, configuration.smallestPiece) = (2, 64 << 10)
+        let bench = TestBench.serving(ConnectionBench.bytes, configuration: configuration)
+        bench.transport.always(place, .redirect(to: "/signed"))
+        bench.transport.serve(.init(ConnectionBench.bytes), at: "/signed")
+        bench.transport.always("/signed", .stall(afterBytes: 0))
+        bench.transport.script("/signed", .stall(afterBytes: 0))
+        bench.transport.script("/signed", .status(403))
+        let task = try #require(bench.manager.download(address))
+        bench.settle()
+        for _ in 0..<200 where !task.status.isAtRest {
+            bench.transport.release("/signed", bytes: 64 << 10)
+            bench.run(for: .milliseconds(250))
+        }
+        #expect(task.status == .succeeded && bench.holds(ConnectionBench.bytes, in: task))
+        let paths = bench.transport.requests.map(\.url.path)
+        #expect(paths.prefix(5) == [place, "/signed", "/signed", place, "/signed"])
+        #expect(paths.count { $0 == place } == 2)
+    }
+
     @Test(arguments: [1, 0, -5]) func oneIsTheLeast(connections: Int) throws {
         var line = try ConnectionBench(connections)
         line.run()
