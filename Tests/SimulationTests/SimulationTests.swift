@@ -30,7 +30,7 @@ import Testing
 
     /// One that is started again and again at the end, with pieces that nobody serves.
     @Test func whoIsStartedMayTryAgainAsOften() {
-        #expect(Simulation().run(seed: 1_007_941_663).violation == nil)
+        #expect(Simulation().run(seed: 98).violation == nil)
     }
 
     @Test func nothingIsCutFromARunThatIsFine() {
