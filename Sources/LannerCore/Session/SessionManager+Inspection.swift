@@ -11,8 +11,8 @@ package struct Inspection: Sendable {
     package var digest: Checksum.Digest?
     /// Its pieces, which are compared again after a death.
     package var pieces: Checksum.Pieces?
-    /// Whether its file is in its place, and has yet to be compared with one of these.
-    package var isUncompared: Bool
+    /// Whether its file is in its place, and was compared with these.
+    package var isCompared: Bool
     /// Where the partial file of the present generation is.
     package var partialPath: String { cache.path(of: partialName) }
     let cache: Cache
@@ -120,12 +120,12 @@ extension Engine {
         let name = PartialName(token: job.token, id: job.id, generation: download.saved.generation)
         let saved = download.hasPlace ? nil : download.saved
         let isTransferring = if case .transferring = download.state { true } else { false }
-        let (hasDigest, digest, pieces, isUncompared) = job.state.withLock {
-            ($0.hasDigest, $0.digest, $0.pieces, download.state == .succeeded && $0.uncompared != nil)
+        let (hasDigest, digest, pieces, isCompared) = job.state.withLock {
+            ($0.hasDigest, $0.digest, $0.pieces, download.state == .succeeded && $0.uncompared == nil)
         }
         return Inspection(
             task: task, hasChecksum: hasDigest, hasServerDigest: download.saved.version?.digest != nil,
-            digest: digest, pieces: pieces, isUncompared: isUncompared, cache: cache, partialName: name,
+            digest: digest, pieces: pieces, isCompared: isCompared, cache: cache, partialName: name,
             claimed: saved?.written.ranges ?? [], durable: saved?.synced.ranges ?? [],
             isMixed: download.isTiedByDigest, isOfOtherURL: download.isOfOtherURL, isTransferring: isTransferring)
     }

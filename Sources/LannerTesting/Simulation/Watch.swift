@@ -59,7 +59,7 @@ struct Watch {
         let lost = doomed.withLock { $0.identities }
         known.removeAll { lost.contains($0) }
         // One that does not have what is asked for now is fetched again.
-        succeeded = manager.inspections.filter { $0.task.status == .succeeded && !$0.isUncompared }.map(\.task.identity)
+        succeeded = manager.inspections.filter { $0.task.status == .succeeded && $0.isCompared }.map(\.task.identity)
         succeeded.removeAll { lost.contains($0) }
     }
 
