@@ -54,8 +54,10 @@ extension Engine {
         jobs.reserveCapacity(records.count)
         new.reserveCapacity(records.count)
         let lastMoves = lastMoves(records)
+        let had = hadPlaces(records)
         for record in records where !record.saved.isLeftover {
-            guard let job = restoredJob(record, lastMoves) else { continue }
+            let mayReplace = record.conflictPolicy ?? configuration.fileConflictPolicy == .replace
+            guard let job = restoredJob(record, lastMoves, besides: mayReplace ? [] : had) else { continue }
             jobs.append(job)
             let download = job.new(isShelved: record.context != configuration.contextAtLaunch)
             new.append(download)
@@ -100,13 +102,23 @@ extension Engine {
         return Dictionary(moves, uniquingKeysWith: max)
     }
 
-    private func restoredJob(_ record: DownloadRecord, _ lastMoves: [FilePlace: Double]) -> Job? {
+    /// The places of files that are known to be there, if that matters to any record.
+    private func hadPlaces(_ records: [DownloadRecord]) -> Set<FilePlace> {
+        guard records.contains(where: { $0.saved.status == .publishing }) else { return [] }
+        return Set(records.filter { $0.saved.status == .succeeded }.map { FilePlace($0.place, in: cache) })
+    }
+
+    /// What lies in a place that another download is known to have, and that is not replaced, is none of this one's.
+    private func restoredJob(
+        _ record: DownloadRecord, _ lastMoves: [FilePlace: Double], besides had: Set<FilePlace>
+    ) -> Job? {
         guard let url = URL(string: record.url) else { return nil }
         var record = record
         record.place = FilePlace(record.place, in: cache)
         var saved = record.saved(in: boot)
         let digest = record.digest.flatMap { try? Checksum.Digest(parsing: $0) }
-        let mayBePublished = saved.status == .publishing || saved.isPublished
+        let mayBePublished =
+            saved.isPublished || (saved.status == .publishing && !had.contains(record.place))
         let found = mayBePublished ? find(record, digest ?? saved.serverDigest, lastMoves) : .nothing
         saved.isPublished = found == .unconfirmed
         // It is what is asked for, wherever it came from.

@@ -178,6 +178,26 @@ import Testing
         #expect(bench.holds(large, in: task) == true)
     }
 
+    /// It was about to go there when the process died, and another has gone there since.
+    @Test func doesNotTakeAnotherDownloadsFileForItsOwn() throws {
+        var configuration = SessionConfiguration()
+        configuration.fileConflictPolicy = .keepBoth
+        let bench = TestBench.serving(large, configuration: configuration)
+        let request = DownloadRequest(address, fileName: "name", key: "one")
+        let before = try #require(bench.manager.download(request))
+        try bench.step { bench.machineState(of: before).contains("moving") }
+        bench.relaunch()
+        let other = try #require(bench.manager.download(DownloadRequest(address, fileName: "name", key: "other")))
+        #expect(bench.runToRest())
+        #expect(other.status == .succeeded && other.fileName == "name")
+        for path in bench.files where path.hasSuffix(".part") { try bench.disk.remove(path) }
+        let task = try #require(bench.relaunch().fetchTask(key: "one"))
+        #expect(task.status == .suspended)
+        bench.manager.start(task)
+        #expect(bench.runToRest())
+        #expect(task.status == .succeeded && task.fileName != "name")
+    }
+
     /// The process died while it copied the file to another device, and nobody wants it any more.
     @Test func theBeginningOfACopyGoesWithItsDownload() throws {
         let bench = TestBench.serving(large)
