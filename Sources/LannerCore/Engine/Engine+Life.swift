@@ -108,7 +108,8 @@ extension Engine {
         return Set(records.filter { $0.saved.status == .succeeded }.map { FilePlace($0.place, in: cache) })
     }
 
-    /// What lies in a place that another download is known to have, and that is not replaced, is none of this one's.
+    /// What lies in a place that another download is known to have, and that is not replaced, is none of this one's, unless a
+    /// digest says so.
     private func restoredJob(
         _ record: DownloadRecord, _ lastMoves: [FilePlace: Double], besides had: Set<FilePlace>
     ) -> Job? {
@@ -117,9 +118,10 @@ extension Engine {
         record.place = FilePlace(record.place, in: cache)
         var saved = record.saved(in: boot)
         let digest = record.digest.flatMap { try? Checksum.Digest(parsing: $0) }
-        let mayBePublished =
-            saved.isPublished || (saved.status == .publishing && !had.contains(record.place))
-        let found = mayBePublished ? find(record, digest ?? saved.serverDigest, lastMoves) : .nothing
+        let expected = digest ?? saved.serverDigest
+        let mayBeOthers = expected == nil && had.contains(record.place)
+        let mayBePublished = saved.isPublished || (saved.status == .publishing && !mayBeOthers)
+        let found = mayBePublished ? find(record, expected, lastMoves) : .nothing
         saved.isPublished = found == .unconfirmed
         // It is what is asked for, wherever it came from.
         if saved.isPublished { saved.isOfOtherURL = false }

@@ -153,7 +153,7 @@ extension Engine {
             if !fileExists(job.task.filePath) {
                 if downloadAgain(job, request, to: place ?? job.task.place) { return }
             } else {
-                compareIfNeeded(job)
+                compareIfNeeded(job, starts: request.starts)
             }
         }
         guard let place, place != job.task.place else { return }

@@ -39,6 +39,8 @@ struct JobState {
     var followed: Checksum.Digest?
     /// The same of pieces.
     @Apart var followedPieces: Checksum.Pieces?
+    /// Whether the finished file is being compared with what came late, and is then fetched again if it is wrong.
+    var comparison: Comparison?
     var rank: Int64
     /// What the machine last wanted remembered, and in which attempt.
     var saved: Saved
@@ -104,6 +106,12 @@ extension JobState {
         followed = expectation.digest ?? followed
         followedPieces = expectation.pieces ?? followedPieces
     }
+}
+
+/// A comparison that is under way.
+struct Comparison: Sendable {
+    /// Whether a file that is wrong is fetched at once, else when somebody starts the download.
+    var starts: Bool
 }
 
 /// What a file has to be.

@@ -70,24 +70,40 @@ extension Engine {
     }
 
     /// Compares a finished file with the digests that are asked for, unless it was: those that were given late, or that the
-    /// last process could not compare any more. A file that does not have them, or cannot be read, is fetched again, and stays
-    /// until that has come; it is only added again unless that `starts`.
-    func compareIfNeeded(_ job: Job, starts: Bool = true) {
-        guard let expectation = job.state.withLock({ $0.uncompared }) else { return }
-        let task = job.task
-        task.state.withLock { $0.validation = .unknown }
-        environment.lanes.makeLane("validation").run { [self] in
-            do throws(FileError) {
-                settle(job, expectation, isRight: try isFile(of: task, expectation), starts: starts)
-            } catch {
+    /// last process could not compare any more. A file that does not have them, or is broken, is fetched again, and stays until
+    /// that has come; it is only added again unless somebody `starts` it. One that is gone, or may not be read, is left as
+    /// it is. One comparison is under way at a time.
+    func compareIfNeeded(_ job: Job, starts: Bool) {
+        let expectation = state.withLock { state -> Expectation? in
+            guard state.isThere(job) else { return nil }
+            return job.state.withLock { job in
+                guard let expectation = job.uncompared else { return nil }
+                let isUnderWay = job.comparison != nil
+                job.comparison = Comparison(starts: starts || job.comparison?.starts == true)
+                return isUnderWay ? nil : expectation
+            }
+        }
+        guard let expectation else { return }
+        job.task.state.withLock { $0.validation = .unknown }
+        environment.lanes.makeLane("validation").run { [self] in compare(job, expectation) }
+    }
+
+    private func compare(_ job: Job, _ expectation: Expectation) {
+        do throws(FileError) {
+            settle(job, expectation, isRight: try isFile(of: job.task, expectation))
+        } catch {
+            guard error.fault == .tooManyFiles else {
                 logUnread(error)
-                guard error.fault == .tooManyFiles else {
-                    return settle(job, expectation, isRight: false, starts: starts)
+                return settle(job, expectation, isRight: error.saysNothing ? nil : false)
+            }
+            // That may pass.
+            environment.clock.schedule(at: environment.clock.now + Pace.recordWait) { [weak self, weak job] in
+                guard let self, let job else { return }
+                let starts = job.state.withLock { state in
+                    defer { state.comparison = nil }
+                    return state.comparison?.starts ?? false
                 }
-                // That may pass.
-                environment.clock.schedule(at: environment.clock.now + Pace.recordWait) { [weak self, weak job] in
-                    if let job { self?.compareIfNeeded(job, starts: starts) }
-                }
+                compareIfNeeded(job, starts: starts)
             }
         }
     }
@@ -98,17 +114,30 @@ extension Engine {
         return try environment.fileSystem.hasPieces(pieces, task.filePath, by: environment.makeHasher)
     }
 
-    private func settle(_ job: Job, _ expectation: Expectation, isRight: Bool, starts: Bool) {
-        if !isRight { log { .downloadTask("does not have the checksum that is asked for now", task: job.task) } }
+    private func settle(_ job: Job, _ expectation: Expectation, isRight: Bool?) {
+        var (later, isWrong) = (Comparison?.none, false)
         enter { state in
-            guard state.livingJob(job.id) === job, state.machine[job.id]?.state == .succeeded,
-                job.state.withLock({ $0.uncompared }) == expectation
-            else { return [] }
+            let (comparison, isCurrent) = job.state.withLock { job in
+                defer { job.comparison = nil }
+                return (job.comparison, job.uncompared == expectation)
+            }
+            guard let comparison, state.isThere(job) else { return [] }
+            // Something else may be asked for by now.
+            guard isCurrent else {
+                later = comparison
+                return []
+            }
+            guard let isRight else { return [] }
             job.state.withLock { $0.noteCompared(expectation) }
-            if isRight { job.task.state.withLock { $0.validation = .correct } }
-            return (isRight ? [] : [.user(.downloadAgain(starts: starts), [job.id], nil)])
-                + [.expectDigest(job.id, true)]
+            if isRight {
+                job.task.state.withLock { $0.validation = .correct }
+                return [.expectDigest(job.id, true)]
+            }
+            isWrong = true
+            return [.user(.downloadAgain(starts: comparison.starts), [job.id], nil), .expectDigest(job.id, true)]
         }
+        if isWrong { log { .downloadTask("does not have the checksum that is asked for now", task: job.task) } }
+        if let later { compareIfNeeded(job, starts: later.starts) }
     }
 
     private func compare(_ task: DownloadTask, _ request: ValidationRequest) {
@@ -136,6 +165,18 @@ extension Engine {
     private func logUnread(_ error: FileError) {
         log { .error("could not validate a file", error: LannerError.failed(DownloadFailure(error))) }
     }
+}
+
+extension EngineState {
+    /// Whether a download is here, and has succeeded.
+    fileprivate func isThere(_ job: Job) -> Bool {
+        livingJob(job.id) === job && machine[job.id]?.state == .succeeded
+    }
+}
+
+extension FileError {
+    /// Whether it says nothing of what is in the file.
+    fileprivate var saysNothing: Bool { fault == .notFound || fault == .notPermitted }
 }
 
 extension Status {

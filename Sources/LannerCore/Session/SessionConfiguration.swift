@@ -88,7 +88,8 @@ public struct SessionConfiguration: Sendable, Hashable {
     /// Whether a new download starts at once; else it is suspended until it is started. True by default.
     public var startsImmediately = true
     /// Whether tasks that were waiting or running when the process ended start by themselves; else they come back
-    /// suspended. False by default. Those whose transfer has outlived the process go on with it in any case; with a transport
+    /// suspended. False by default. The same goes for a task that had succeeded, if its file turns out not to have a checksum
+    /// that was given too late for the last process to compare. Those whose transfer has outlived the process go on with it in any case; with a transport
     /// that may have such, all are suspended until it has told which.
     public var resumesAtLaunch = false
     /// Whether a task that is canceled leaves what is there of its file. False by default.

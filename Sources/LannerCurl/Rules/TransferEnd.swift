@@ -79,7 +79,7 @@ extension TransferEnd {
         "error:00000000:",
     ]
 
-    /// From 8.16 on `CURLE_BAD_FUNCTION_ARGUMENT` is also a key of ours that cannot be read.
+    /// From 8.17 on `CURLE_BAD_FUNCTION_ARGUMENT` is also a key of ours that cannot be read.
     private static let badKeys = ["private key"]
 
     /// `CURLE_RECV_ERROR` is also a chunk that is none, and a header that is too large.

@@ -201,9 +201,9 @@ extension Download {
     mutating func overflowed(_ number: ExchangeNumber, _ context: inout Context) {
         guard let exchange = exchange(number) else { return ignore(.unknownExchange(number), &context) }
         // Of a mirror nothing follows for the others.
-        let isOfMirror = exchange.ask.source != mirrors.main
-        if isOfMirror { mirrors.drop(exchange.ask.source) }
-        startOver(.unusableAnswer, plain: !isOfMirror, &context)
+        let isBeside = exchange.ask.source != mirrors.main
+        if isBeside { mirrors.drop(exchange.ask.source) }
+        startOver(.unusableAnswer, plain: !isBeside, &context)
         guard exchange.ask.isPlain else { return }
         let failure = DownloadFailure(.unusableResponse, "The server sent more bytes than it had announced.")
         retryOrFail(failure, retryAfter: nil, &context)

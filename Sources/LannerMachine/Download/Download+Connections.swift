@@ -49,9 +49,9 @@ extension Download {
     /// What one exchange holds up of which the rest is too small to be halved, where another would bring ten times as much.
     private func askForHeldUp(_ transfer: Transfer, _ context: Context) -> Ask? {
         for exchange in transfer.exchanges {
-            guard let piece = transfer.heldUp(by: exchange, besides: written),
-                let ask = nextAsk(for: piece, transfer, context),
-                transfer.worth(of: ask.source, at: context.now) / 10 >= max(1, exchange.recent.speed ?? .max)
+            guard let (piece, speed) = transfer.heldUp(by: exchange, besides: written),
+                let ask = nextAsk(for: piece, insteadOf: exchange, transfer, context),
+                transfer.worth(of: ask.source, besides: exchange, at: context.now) / 10 >= max(1, speed)
             else { continue }
             return ask
         }
@@ -72,15 +72,20 @@ extension Download {
         }
     }
 
-    /// Where a redirect led to may have expired since: then the way is gone once more; says whether it is.
+    /// Where a redirect led to may have expired since: then the way is gone once more, by all that had gone there at once; says
+    /// whether it is.
     private mutating func askFromBeginning(
         _ exchange: Exchange, after status: Int, _ context: inout Context
     ) -> Bool {
-        guard Self.expired.contains(status), exchange.redirects == 0, case .transferring(var transfer) = state,
-            transfer.led.remove(exchange.ask.source) != nil
+        guard Self.expired.contains(status), exchange.redirects == 0, exchange.wasLed,
+            case .transferring(var transfer) = state
         else { return false }
         leave(exchange.number, &transfer, &context)
-        perform(.leadBack, &context)
+        if transfer.led.contains(exchange.ask.source) {
+            perform(.leadBack, &context)
+            // Those of other places are gone with it.
+            transfer.led = []
+        }
         begin(exchange.ask, beside: &transfer, &context)
         state = .transferring(transfer)
         return true
@@ -116,10 +121,11 @@ extension Download {
         _ exchange: Exchange, _ retryAfter: Duration?, isOther: Bool = false, _ context: inout Context
     ) {
         guard case .transferring(var transfer) = state else { return }
-        if !blameMirror(exchange, isOther: isOther, until: retryAfter.map({ context.now + $0 })) {
-            transfer.connections.wasRefused(at: context.now, retryAfter: retryAfter)
+        let rest = restEnd(after: retryAfter, context)
+        if !blameMirror(exchange, isOther: isOther, until: rest) {
+            transfer.connections.wasRefused(at: context.now, retryAfter: rest.map { $0 - context.now })
             // The next attempt has to know.
-            if let retryAfter { mirrors.crowd(exchange.ask.source, until: context.now + retryAfter) }
+            if let rest { mirrors.crowd(exchange.ask.source, until: rest) }
         }
         leave(exchange.number, &transfer, &context)
         dropUnwanted(&transfer, &context)
@@ -128,9 +134,10 @@ extension Download {
     }
 
     /// A mirror that has brought a piece that is wrong brings no more.
-    mutating func leaveMirror(of piece: Range<Int64>, _ transfer: inout Transfer, _ context: inout Context) {
-        let bringer = transfer.exchanges.first { $0.body.map { piece.clamped(to: $0) == piece } ?? false }
-        guard let source = bringer?.ask.source, source != mirrors.main else { return }
+    mutating func leaveBringer(of piece: Range<Int64>, _ transfer: inout Transfer, _ context: inout Context) {
+        let running = transfer.exchanges.first { $0.body.map { piece.clamped(to: $0) == piece } ?? false }
+        let ended = transfer.brought.last { piece.clamped(to: $0.body) == piece }
+        guard let source = running?.ask.source ?? ended?.source, source != mirrors.main else { return }
         mirrors.fail(source)
         for exchange in transfer.exchanges where exchange.ask.source == source {
             leave(exchange.number, &transfer, &context)
@@ -284,13 +291,13 @@ extension Transfer {
 
     /// What an exchange is not worth waiting for: all but what it brings until another one's answer comes. Of one that has brought
     /// nothing the silence tells.
-    func heldUp(by exchange: Exchange, besides written: ByteRanges) -> Range<Int64>? {
+    func heldUp(by exchange: Exchange, besides written: ByteRanges) -> (piece: Range<Int64>, speed: Int64)? {
         guard exchange.received > 0, let rest = exchange.rest, let speed = exchange.recent.speed,
             (rest.upperBound - rest.lowerBound) / max(1, speed) >= Pace.endTime.components.seconds,
             !exchanges.contains(where: { !$0.isAccepted && $0.ask.range?.overlaps(rest) == true })
         else { return nil }
         let kept = speed.multipliedClamped(by: Pace.answerTime.components.seconds)
-        return written.firstGap(from: rest.lowerBound.addingClamped(kept), below: rest.upperBound)
+        return written.firstGap(from: rest.lowerBound.addingClamped(kept), below: rest.upperBound).map { ($0, speed) }
     }
 
     /// Fewer bytes are not worth a request.

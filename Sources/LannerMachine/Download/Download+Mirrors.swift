@@ -46,7 +46,7 @@ extension Download {
     ) -> (failure: DownloadFailure, retryAfter: Duration?)? {
         guard mayGoElsewhere(context.settings), failure.reason.isOfPlace else { return (failure, retryAfter) }
         if failure.reason.isWorthRetrying {
-            mirrors.fail(source, failure, until: retryAfter.map { context.now + $0 })
+            mirrors.fail(source, failure, until: restEnd(after: retryAfter, context))
         } else {
             mirrors.drop(source)
         }
@@ -56,11 +56,18 @@ extension Download {
             return nil
         }
         let counting = mirrors.passing ?? failure
-        // Who wants to be left alone for the shortest time is next.
-        let rest = mirrors.failing.filter { mayAsk($0, context.settings) }.map { mirrors.rest(of: $0) }.min()
-        if let rest { mirrors.forgetFailures(restingUpTo: max(rest, context.now)) } else { mirrors.forgetFailures() }
+        // Who wants to be left alone for the shortest time is next; but the last try waits for all.
+        let isLast = failures + 1 >= context.settings.retry.maximumRetries ?? .max
+        let rests = mirrors.failing.filter { mayAsk($0, context.settings) }.map { mirrors.rest(of: $0) }
+        let rest = (isLast ? rests.max() : rests.min()).map { max($0, context.now) }
+        if let rest { mirrors.forgetFailures(restingUpTo: rest) } else { mirrors.forgetFailures() }
         _ = beginElsewhere(context.settings)
         return (counting, rest.map { $0 - context.now })
+    }
+
+    /// Until when a place that has answered `Retry-After` is left alone.
+    func restEnd(after retryAfter: Duration?, _ context: Context) -> Duration? {
+        context.settings.retry.patience(with: retryAfter).map { context.now + $0 }
     }
 
     /// Begins anew at another place when the present one is of no use any more, and the download would fail: where another version
@@ -171,16 +178,21 @@ extension Download {
         close(for: .restart, [], &context)
     }
 
-    /// Where the next of several exchanges goes: to a place that nobody is asked at, else to the one that brings most over
-    /// each. A piece that was wrong is asked for where the attempt began: that is what is left when it stays so.
-    func nextAsk(for piece: Range<Int64>, _ transfer: Transfer, _ context: Context) -> Ask? {
+    /// Where the next of several exchanges goes: to a place that nobody was asked at, else to the one that brings most over each.
+    /// The one instead of another goes elsewhere, if it can. A piece that was wrong is asked for where the attempt began: that is what is left
+    /// when it stays so.
+    func nextAsk(
+        for piece: Range<Int64>, insteadOf held: Exchange? = nil, _ transfer: Transfer, _ context: Context
+    ) -> Ask? {
         let isOfOne = mirrors.count == 0 || pieceFailures.keys.contains { $0.overlaps(piece) }
         // Where bytes come from now counts whatever it has failed at before.
         let places = [mirrors.main] + (isOfOne ? [] : mirrors.usable.filter { $0 != mirrors.main })
         let asks = places.filter { !mirrors.isCrowded($0, at: context.now) }
             .compactMap { ask(for: piece, context.settings.delivery, at: $0) }
-        return asks.max {
-            transfer.worth(of: $0.source, at: context.now) < transfer.worth(of: $1.source, at: context.now)
+        let others = asks.filter { $0.source != held?.ask.source }
+        return (others.isEmpty ? asks : others).max {
+            transfer.worth(of: $0.source, besides: held, at: context.now)
+                < transfer.worth(of: $1.source, besides: held, at: context.now)
         }
     }
 
@@ -193,20 +205,24 @@ extension Download {
 }
 
 extension Transfer {
-    /// Bytes a second that a place brings over each exchange, or has brought over the last one; a place that was not asked at
-    /// might bring any number.
-    func worth(of source: Source, at now: Duration) -> Int64 {
-        let mine = exchanges.filter { $0.ask.source == source }
-        guard !mine.isEmpty else { return pastSpeeds[source] ?? .max }
-        let speeds = mine.map { $0.received.multipliedClamped(by: 1000) / max(1, (now - $0.begun).milliseconds) }
+    /// Bytes a second that a place brings over each exchange but one, or has brought over the last one; a place that was not
+    /// asked at might bring any number.
+    func worth(of source: Source, besides held: Exchange?, at now: Duration) -> Int64 {
+        let mine = exchanges.filter { $0.ask.source == source && $0.number != held?.number }
+        guard !mine.isEmpty else { return pastSpeeds[source] ?? (source == held?.ask.source ? 0 : .max) }
+        let speeds = mine.map { exchange in
+            exchange.recent.speed
+                ?? exchange.received.multipliedClamped(by: 1000) / max(1, (now - exchange.begun).milliseconds)
+        }
         return speeds.reduce(0) { $0.addingClamped($1) } / Int64(mine.count)
     }
-}
 
-extension Transfer {
-    /// An exchange is over, or lost: what it has brought says what the next one of its place is worth. Not in next to no time; a
-    /// lost one might have burst.
+    /// An exchange is over, or lost: what it has brought says what the next one of its place is worth, and is its place's fault if
+    /// it is wrong. Not in next to no time; a lost one might have burst.
     mutating func remember(_ exchange: Exchange, isLost: Bool = false, at now: Duration) {
+        if exchange.ask.isElsewhere, let body = exchange.body, let rest = exchange.rest {
+            brought.append((body.lowerBound..<rest.lowerBound, exchange.ask.source))
+        }
         let time = max(now - exchange.begun, isLost ? .seconds(1) : .zero)
         guard exchange.isAccepted, time >= .seconds(1) else { return }
         pastSpeeds[exchange.ask.source] = exchange.received.multipliedClamped(by: 1000) / time.milliseconds

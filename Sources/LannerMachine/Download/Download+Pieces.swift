@@ -14,7 +14,7 @@ extension Download {
         case .transferring(var transfer):
             takeOut(piece, &context)
             transfer.takeOut(piece)
-            leaveMirror(of: piece, &transfer, &context)
+            leaveBringer(of: piece, &transfer, &context)
             state = .transferring(transfer)
         case .verifying:
             takeOut(piece, &context)

@@ -167,7 +167,8 @@ extension Download {
 
     /// Begins one more exchange of a transfer.
     func begin(_ ask: Ask, beside transfer: inout Transfer, _ context: inout Context) {
-        let exchange = Exchange(number: context.makeExchangeNumber(), ask: ask, begun: context.now)
+        var exchange = Exchange(number: context.makeExchangeNumber(), ask: ask, begun: context.now)
+        exchange.wasLed = transfer.led.contains(ask.source)
         transfer.exchanges.append(exchange)
         perform(.begin(exchange.number, ask), &context)
     }

@@ -113,6 +113,8 @@ package struct Exchange: Sendable, Equatable {
     package var offersRanges = false
     /// What came lately.
     var recent: RecentSpeed
+    /// Whether it went at once where a redirect had led another one.
+    var wasLed = false
 
     init(number: ExchangeNumber, ask: Ask, begun: Duration) {
         (self.number, self.ask, self.begun, lastAdvance) = (number, ask, begun, begun)
@@ -192,6 +194,8 @@ package struct Transfer: Sendable, Equatable {
     package var connections: ConnectionRule
     /// Bytes a second that the last exchange of a place has brought.
     var pastSpeeds: [Source: Int64] = [:]
+    /// What exchanges that are over have brought from elsewhere than where the version was told, and whence.
+    var brought: [(body: Range<Int64>, source: Source)] = []
     /// Places whose requests go where a redirect has led.
     var led: Set<Source> = []
 

@@ -51,7 +51,7 @@ package struct Mirrors: Sendable, Hashable {
     /// Nothing comes from there now, nor is to be asked for until then.
     package mutating func fail(_ source: Source, _ failure: DownloadFailure? = nil, until rest: Duration? = nil) {
         failed |= source.bit
-        rests[source] = rest
+        if let rest { rests[source] = max(rests[source] ?? .zero, rest) }
         passing = failure ?? passing
     }
 

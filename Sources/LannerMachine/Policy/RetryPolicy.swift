@@ -69,7 +69,12 @@ extension RetryPolicy {
         // The high word of the product is `half` × (random / 2⁶⁴).
         let jitter = Int64(UInt64(half).multipliedFullWidth(by: random).high)
         let own = Duration.nanoseconds(whole - half + jitter)
-        return max(own, min(retryAfter ?? .zero, .nanoseconds(Self.nanoseconds(maximumRetryAfter))))
+        return max(own, patience(with: retryAfter) ?? .zero)
+    }
+
+    /// How long a server's `Retry-After` is heeded.
+    package func patience(with retryAfter: Duration?) -> Duration? {
+        retryAfter.map { min($0, .nanoseconds(Self.nanoseconds(maximumRetryAfter))) }
     }
 
     /// Base × 2ⁿ⁻¹, without jitter.

@@ -102,6 +102,37 @@ import Testing
         #expect(bench.holds(large, in: task) == true)
     }
 
+    /// It goes by who asks for the download until that is known.
+    @Test(arguments: [false, true]) func whoStartsItDuringTheComparisonStartsIt(starts: Bool) throws {
+        let (bench, _) = try Moment.publishing.bench()
+        let other = Array(large.reversed())
+        let before = try #require(try bench.manager.download(address, checksum: digest(of: other)))
+        try bench.step { before.status == .succeeded }
+        bench.transport.serve(.init(other), at: place)
+        let task = try #require(bench.relaunch().fetchTask(address))
+        for _ in 0..<2 {
+            try bench.manager.download(
+                DownloadRequest(address, checksum: digest(of: other), startsImmediately: starts))
+        }
+        var comparisons = 0
+        while bench.lanes.runNext("validation") { comparisons += 1 }
+        #expect(bench.runToRest())
+        #expect(comparisons == 1 && task.status == (starts ? .succeeded : .suspended))
+    }
+
+    /// Somebody has moved it away as soon as it was there.
+    @Test func aFileThatIsGoneIsNotFetchedAgainForAChecksum() throws {
+        let (bench, _) = try Moment.publishing.bench()
+        let task = try #require(try bench.manager.download(address, checksum: digest(of: Array(large.reversed()))))
+        try bench.step { task.status == .succeeded }
+        try bench.disk.remove(task.filePath)
+        #expect(bench.runToRest())
+        #expect(task.status == .succeeded && bench.transport.requests.count == 1)
+        bench.relaunch()
+        #expect(bench.runToRest())
+        #expect(bench.manager.fetchTask(address)?.status == .succeeded)
+    }
+
     /// The same of pieces, which are no reason to fetch a file that has them.
     @Test(arguments: [Moment.publishing, .succeeded], [false, true])
     func piecesAreNeverTooLate(at moment: Moment, areRight: Bool) throws {

@@ -402,6 +402,21 @@ import Testing
         #expect(bench.transfer?.exchanges.map(\.number) == [2])
     }
 
+    /// Several were on the way there at once.
+    @Test func whereARedirectLedMayExpireForSeveral() {
+        let settings = Settings().with { ($0.connections, $0.firstConnections) = (4, 4) }
+        let redirect = ExchangeEvent.head(ResponseHead(status: 302, fields: ["Location": "/signed"]))
+        let refusal = ExchangeEvent.head(ResponseHead(status: 403))
+        var bench = Bench.requesting(settings)
+        bench.feed(.exchange(bench.id, 1, redirect))
+        bench.feed(.exchange(bench.id, 1, .redirected))
+        #expect(bench.feed(.exchange(bench.id, 2, .head(.large()))).asks.count == 3)
+        var actions: [Action] = []
+        for number in 3...5 { actions += bench.feed(.exchange(bench.id, ExchangeNumber(number), refusal)) }
+        #expect(actions.count { $0 == .transport(bench.id, .leadBack) } == 1)
+        #expect(bench.transfer?.exchanges.map(\.number) == [2, 6, 7, 8])
+    }
+
     @Test func aRedirectIsFollowed() {
         var line = Line()
         let second = line.toSecond()

@@ -154,6 +154,40 @@ import Testing
         #expect(retry?.time == .seconds(120))
     }
 
+    /// Else a mirror that is down would use up the tries of a URL that only wants to be left alone.
+    @Test func theLastTryWaitsForAll() throws {
+        var (bench, retry) = refused(refusal(503, 600), .failed(lost))
+        var sources: [Source] = []
+        for attempt in Attempt(3)...9 {
+            bench.now = try #require(retry)
+            bench.pass(.zero)
+            sources += bench.opened(attempt).asks.map(\.source)
+            guard sources.last == 1 else { break }
+            retry = bench.feed(.exchange(bench.id, ExchangeNumber(attempt), .failed(lost))).retry?.time
+            bench.closed(attempt)
+        }
+        #expect(sources == [1, 1, 1, 1, 0] && bench.now >= .seconds(600))
+    }
+
+    @Test func noPlaceIsLeftAloneForLongerThanThePolicyAllows() {
+        let settings = Settings().with { $0.retry.maximumRetryAfter = .zero }
+        var bench = Bench.requesting(settings, mirrors: 1)
+        bench.feed(.exchange(bench.id, 1, refusal(503, 600)))
+        #expect(bench.reopened(2).map(\.ask.source) == [1])
+        bench.feed(.exchange(bench.id, 2, .failed(lost)))
+        bench.closed(2)
+        bench.pass(.seconds(1))
+        #expect(bench.opened(3).asks.map(\.source) == [0])
+    }
+
+    /// Of two requests to one mirror the first is refused, and the second lost.
+    @Test func whatIsLostDoesNotForgetThatAPlaceWantsToBeLeftAlone() {
+        var mirrors = Mirrors(count: 1)
+        mirrors.fail(1, until: .seconds(120))
+        mirrors.fail(1)
+        #expect(mirrors.rest(of: 1) == .seconds(120))
+    }
+
     @Test func oneThatWantsToBeLeftAloneBesideOthersIsToo() {
         let settings = Settings().with { ($0.connections, $0.firstConnections) = (2, 2) }
         var bench = Bench.requesting(settings, mirrors: 1)

@@ -118,6 +118,21 @@ import Testing
         #expect(actions.asks.map(\.source) == [0] && actions.asks.map(\.range) == [50 << 20..<Self.total])
     }
 
+    /// Also when it has brought all it was asked for by then.
+    @Test func aMirrorThatHasBroughtAWrongPieceIsNotAskedAgain() {
+        let settings = Settings().with { ($0.connections, $0.firstConnections) = (2, 2) }
+        var bench = Bench.requesting(settings, hasDigest: true, mirrors: 1)
+        bench.feed(.exchange(bench.id, 1, .head(.large())))
+        bench.feed(.exchange(bench.id, 2, .head(.part(half, of: Self.total))))
+        bench.feed(.file(bench.id, 1, .wrote(half)))
+        bench.now = .seconds(100)
+        let asks = bench.feed(.exchange(bench.id, 2, .ended(received: 50 << 20))).asks
+        #expect(asks.map(\.source) == [1])
+        let actions = bench.feed(.file(bench.id, 1, .damaged(50 << 20..<51 << 20)))
+        #expect(actions.contains(.transport(bench.id, .stop(3, keepBytes: true))))
+        #expect(actions.asks.map(\.source) == [0])
+    }
+
     /// Nor does it say that the URL's server does not send parts.
     @Test func aMirrorThatSendsTooMuchIsNotAskedAgain() {
         var (bench, _) = asking()
