@@ -9,7 +9,7 @@ extension SessionManager {
     /// as long as the finished file has yet to be moved to its place. From then on the name stays; asking for another is
     /// logged as ``LannerError/fileNameIsFixed(_:asked:)`` and changes nothing. A task that has succeeded keeps its file:
     /// with another checksum or other pieces, unless it is not to be started, it is compared on a queue of the manager's own,
-    /// and fetched again where it does not have them or cannot be read (by ``FileConflictPolicy/fail`` it is in the way then);
+    /// and fetched again where it does not have them or is broken (by ``FileConflictPolicy/fail`` it is in the way then);
     /// ``DownloadTask/validation`` is unknown meanwhile. What the process did not live to compare the next one does
     /// (``SessionConfiguration/resumesAtLaunch``). Only if it is gone does the task begin again, under the new name. Its URL, header fields, list,
     /// priority, limit and metadata are updated all the same.
