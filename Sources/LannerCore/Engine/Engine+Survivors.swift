@@ -216,10 +216,13 @@ private struct Left {
 }
 
 extension EngineState {
-    /// Notes whether the user wants downloads to run; returns those whose exchange has to be stopped though nobody has
+    /// Notes whether the user wants downloads to run, also those whose file may yet turn out to be wrong; returns those whose exchange has to be stopped though nobody has
     /// taken it up.
     mutating func note(_ verb: Verb, _ ids: [DownloadID]) -> [Job] {
         if !interrupted.isEmpty, verb.decides { interrupted.subtract(ids) }
+        if case .start = verb {
+            for id in ids { jobs[id]?.state.withLock { $0.comparison?.starts = true } }
+        }
         guard keepsExchanges, let isWanted = verb.wantsToRun else { return [] }
         return ids.compactMap { jobs[$0] }.filter { $0.state.withLock { $0.want(isWanted) } }
     }

@@ -240,6 +240,8 @@ extension Download {
             state = .opening(opening)
         case .transferring(var transfer):
             transfer.exchanges = transfer.exchanges.map { $0.number == number ? exchange : $0 }
+            // Where it goes the next ones do, too.
+            if exchange.redirects > 0 { transfer.led.insert(exchange.ask.source) }
             state = .transferring(transfer)
         case .waiting, .pausing, .verifying, .publishing, .suspended, .failed, .succeeded: break
         }

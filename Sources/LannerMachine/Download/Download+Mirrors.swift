@@ -179,7 +179,7 @@ extension Download {
     }
 
     /// Where the next of several exchanges goes: to a place that nobody was asked at, else to the one that brings most over each.
-    /// The one instead of another goes elsewhere, if it can. A piece that was wrong is asked for where the attempt began: that is what is left
+    /// Instead of another rather elsewhere, where that brings ten times as much. A piece that was wrong is asked for where the attempt began: that is what is left
     /// when it stays so.
     func nextAsk(
         for piece: Range<Int64>, insteadOf held: Exchange? = nil, _ transfer: Transfer, _ context: Context
@@ -189,11 +189,11 @@ extension Download {
         let places = [mirrors.main] + (isOfOne ? [] : mirrors.usable.filter { $0 != mirrors.main })
         let asks = places.filter { !mirrors.isCrowded($0, at: context.now) }
             .compactMap { ask(for: piece, context.settings.delivery, at: $0) }
-        let others = asks.filter { $0.source != held?.ask.source }
-        return (others.isEmpty ? asks : others).max {
-            transfer.worth(of: $0.source, besides: held, at: context.now)
-                < transfer.worth(of: $1.source, besides: held, at: context.now)
-        }
+        let worths = asks.map { ($0, worth: transfer.worth(of: $0.source, besides: held, at: context.now)) }
+        let best = worths.max { $0.worth < $1.worth }
+        guard let held, let speed = held.recent.speed else { return best?.0 }
+        let other = worths.filter { $0.0.source != held.ask.source }.max { $0.worth < $1.worth }
+        return other.flatMap { $0.worth / 10 >= max(1, speed) ? $0.0 : nil } ?? best?.0
     }
 
     /// Whether an exchange that came to nothing is the fault of a mirror; then that is left.

@@ -77,7 +77,7 @@ package struct Mirrors: Sendable, Hashable {
         let others = ~Source(0).bit
         (dropped, failed, different) = (dropped & others, failed & others, 0)
         if failed == 0 { passing = nil }
-        crowds[0] = nil
+        (rests[0], crowds[0]) = (nil, nil)
         (main, ofVersion) = (0, 0)
     }
 

@@ -103,7 +103,8 @@ import Testing
     }
 
     /// It goes by who asks for the download until that is known.
-    @Test(arguments: [false, true]) func whoStartsItDuringTheComparisonStartsIt(starts: Bool) throws {
+    @Test(arguments: [false, true], [false, true])
+    func whoStartsItDuringTheComparisonStartsIt(starts: Bool, byVerb: Bool) throws {
         let (bench, _) = try Moment.publishing.bench()
         let other = Array(large.reversed())
         let before = try #require(try bench.manager.download(address, checksum: digest(of: other)))
@@ -112,8 +113,9 @@ import Testing
         let task = try #require(bench.relaunch().fetchTask(address))
         for _ in 0..<2 {
             try bench.manager.download(
-                DownloadRequest(address, checksum: digest(of: other), startsImmediately: starts))
+                DownloadRequest(address, checksum: digest(of: other), startsImmediately: starts && !byVerb))
         }
+        if starts, byVerb { bench.manager.start(task) }
         var comparisons = 0
         while bench.lanes.runNext("validation") { comparisons += 1 }
         #expect(bench.runToRest())

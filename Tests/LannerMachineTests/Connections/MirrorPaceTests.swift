@@ -188,6 +188,14 @@ import Testing
         #expect(mirrors.rest(of: 1) == .seconds(120))
     }
 
+    @Test func anotherURLDoesNotWantWhatTheLastOneDid() {
+        var mirrors = Mirrors(count: 1)
+        mirrors.fail(0, until: .seconds(3600))
+        mirrors.renewURL()
+        mirrors.fail(0)
+        #expect(mirrors.rest(of: 0) == .zero)
+    }
+
     @Test func oneThatWantsToBeLeftAloneBesideOthersIsToo() {
         let settings = Settings().with { ($0.connections, $0.firstConnections) = (2, 2) }
         var bench = Bench.requesting(settings, mirrors: 1)
