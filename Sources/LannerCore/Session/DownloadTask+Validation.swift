@@ -74,6 +74,8 @@ extension Engine {
     /// that has come; it is only added again unless somebody `starts` it. One that is gone, or may not be read, is left as
     /// it is. One comparison is under way at a time.
     func compareIfNeeded(_ job: Job, starts: Bool) {
+        // As of nearly all, which need not wait for the engine's lock.
+        guard job.state.withLock({ $0.uncompared != nil }) else { return }
         let expectation = state.withLock { state -> Expectation? in
             guard state.isThere(job) else { return nil }
             return job.state.withLock { job in
