@@ -28,16 +28,7 @@ import Testing
             bench.now += .milliseconds(250)
             var actions: [Action] = []
             for exchange in exchanges {
-                guard let body = exchange.body else { continue }
-                let before = received[exchange.number] ?? 0
-                let count = min(before + perSecond / 4, body.upperBound - body.lowerBound)
-                received[exchange.number] = count
-                let range = body.lowerBound + before..<body.lowerBound + count
-                if !range.isEmpty { actions += bench.feed(.file(bench.id, 1, .wrote(range))) }
-                actions += bench.feed(.exchange(bench.id, exchange.number, .received(count)))
-                if count == body.upperBound - body.lowerBound {
-                    actions += bench.feed(.exchange(bench.id, exchange.number, .ended(received: count)))
-                }
+                actions += bench.bring(perSecond / 4, over: exchange, &received)
             }
             return actions + bench.feed(.timer)
         }
@@ -380,15 +371,22 @@ import Testing
         #expect(actions.contains(.transport(bench.id, .accept(2, half))))
     }
 
-    /// As a signed link does after some minutes.
-    @Test func whereARedirectLedMayExpire() {
-        let settings = Settings().with { ($0.connections, $0.firstConnections) = (2, 2) }
-        let redirect = ExchangeEvent.head(ResponseHead(status: 302, fields: ["Location": "/signed"]))
-        let refusal = ExchangeEvent.head(ResponseHead(status: 403))
+    private let redirect = ExchangeEvent.head(ResponseHead(status: 302, fields: ["Location": "/signed"]))
+    private let refusal = ExchangeEvent.head(ResponseHead(status: 403))
+
+    /// A redirect has led somewhere, and further requests go there at once.
+    private func led(_ connections: Int) -> (bench: Bench, asks: [Ask]) {
+        let settings = Settings().with { ($0.connections, $0.firstConnections) = (connections, connections) }
         var bench = Bench.requesting(settings)
         bench.feed(.exchange(bench.id, 1, redirect))
         bench.feed(.exchange(bench.id, 1, .redirected))
         let asks = bench.feed(.exchange(bench.id, 2, .head(.large()))).asks
+        return (bench, asks)
+    }
+
+    /// As a signed link does after some minutes.
+    @Test func whereARedirectLedMayExpire() {
+        var (bench, asks) = led(2)
         #expect(asks.map(\.range) == [50 * megabyte..<100 * megabyte])
         let anew: [Action] = [
             .transport(bench.id, .stop(3, keepBytes: true)), .transport(bench.id, .leadBack),
@@ -404,13 +402,8 @@ import Testing
 
     /// Several were on the way there at once.
     @Test func whereARedirectLedMayExpireForSeveral() {
-        let settings = Settings().with { ($0.connections, $0.firstConnections) = (4, 4) }
-        let redirect = ExchangeEvent.head(ResponseHead(status: 302, fields: ["Location": "/signed"]))
-        let refusal = ExchangeEvent.head(ResponseHead(status: 403))
-        var bench = Bench.requesting(settings)
-        bench.feed(.exchange(bench.id, 1, redirect))
-        bench.feed(.exchange(bench.id, 1, .redirected))
-        #expect(bench.feed(.exchange(bench.id, 2, .head(.large()))).asks.count == 3)
+        var (bench, asks) = led(4)
+        #expect(asks.count == 3)
         var actions: [Action] = []
         for number in 3...5 { actions += bench.feed(.exchange(bench.id, ExchangeNumber(number), refusal)) }
         #expect(actions.count { $0 == .transport(bench.id, .leadBack) } == 1)

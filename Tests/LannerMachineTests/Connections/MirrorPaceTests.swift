@@ -33,16 +33,7 @@ import Testing
                 actions += bench.feed(.exchange(bench.id, exchange.number, .head(part)))
             }
             for exchange in exchanges {
-                guard let body = exchange.body else { continue }
-                let before = received[exchange.number] ?? 0
-                let count = min(before + speeds[exchange.ask.source] / 4, body.upperBound - body.lowerBound)
-                received[exchange.number] = count
-                let range = body.lowerBound + before..<body.lowerBound + count
-                if !range.isEmpty { actions += bench.feed(.file(bench.id, 1, .wrote(range))) }
-                actions += bench.feed(.exchange(bench.id, exchange.number, .received(count)))
-                if count == body.upperBound - body.lowerBound {
-                    actions += bench.feed(.exchange(bench.id, exchange.number, .ended(received: count)))
-                }
+                actions += bench.bring(speeds[exchange.ask.source] / 4, over: exchange, &received)
             }
             return actions + bench.feed(.timer)
         }

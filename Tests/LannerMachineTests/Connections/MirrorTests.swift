@@ -96,9 +96,7 @@ import Testing
 
     /// A piece that is wrong may be so at the place that brought it.
     @Test func aPieceThatWasWrongIsAskedForWhereTheAttemptBegan() {
-        let settings = Settings().with { ($0.connections, $0.firstConnections) = (2, 2) }
-        var bench = Bench.requesting(settings, hasDigest: true, mirrors: 1)
-        bench.feed(.exchange(bench.id, 1, .head(.large())))
+        var (bench, _) = asking(hasDigest: true)
         bench.feed(.exchange(bench.id, 2, .head(.part(half, of: Self.total))))
         bench.feed(.file(bench.id, 1, .wrote(half)))
         bench.feed(.exchange(bench.id, 2, .ended(received: 50 << 20)))
@@ -107,9 +105,7 @@ import Testing
     }
 
     @Test func aMirrorThatBringsAWrongPieceIsLeft() {
-        let settings = Settings().with { ($0.connections, $0.firstConnections) = (2, 2) }
-        var bench = Bench.requesting(settings, hasDigest: true, mirrors: 1)
-        bench.feed(.exchange(bench.id, 1, .head(.large())))
+        var (bench, _) = asking(hasDigest: true)
         bench.feed(.exchange(bench.id, 2, .head(.part(half, of: Self.total))))
         bench.feed(.exchange(bench.id, 2, .received(1 << 20)))
         bench.feed(.file(bench.id, 1, .wrote(50 << 20..<51 << 20)))
@@ -120,9 +116,7 @@ import Testing
 
     /// Also when it has brought all it was asked for by then.
     @Test func aMirrorThatHasBroughtAWrongPieceIsNotAskedAgain() {
-        let settings = Settings().with { ($0.connections, $0.firstConnections) = (2, 2) }
-        var bench = Bench.requesting(settings, hasDigest: true, mirrors: 1)
-        bench.feed(.exchange(bench.id, 1, .head(.large())))
+        var (bench, _) = asking(hasDigest: true)
         bench.feed(.exchange(bench.id, 2, .head(.part(half, of: Self.total))))
         bench.feed(.file(bench.id, 1, .wrote(half)))
         bench.now = .seconds(100)

@@ -111,6 +111,22 @@ struct Bench {
         feed(.file(id, attempt, .closed(written: ByteRanges(ranges), synced: ByteRanges(ranges))))
     }
 
+    /// Of an answer's body so many bytes more come, up to its end, and are written at once; `received` says how many came of each.
+    mutating func bring(
+        _ more: Int64, over exchange: Exchange, _ received: inout [ExchangeNumber: Int64]
+    ) -> [Action] {
+        guard let body = exchange.body else { return [] }
+        let length = body.upperBound - body.lowerBound
+        let before = received[exchange.number] ?? 0
+        let count = min(before + more, length)
+        received[exchange.number] = count
+        let range = body.lowerBound + before..<body.lowerBound + count
+        var actions = range.isEmpty ? [] : feed(.file(id, 1, .wrote(range)))
+        actions += feed(.exchange(id, exchange.number, .received(count)))
+        if count == length { actions += feed(.exchange(id, exchange.number, .ended(received: count))) }
+        return actions
+    }
+
     /// Time passes, and the timer with it.
     @discardableResult
     mutating func pass(_ time: Duration) -> [Action] {
