@@ -7,6 +7,8 @@ final class Launch: Sendable {
     /// What outlives the process.
     struct Parts: Sendable {
         var transport: ScriptedTransport
+        /// What a manager uses, made of the scripted transport.
+        var makeTransport: @Sendable (any Transport) -> any Transport = { $0 }
         var clock: ManualClock
         var disk: MemoryDisk
         /// Stands before the store of every launch.
@@ -48,9 +50,9 @@ final class Launch: Sendable {
             links: parts.links, mainLane: lanes.makeLane("main"), operationLane: lanes.makeLane("operation"),
             patience: parts.patience, seed: parts.seed, notesCoverage: parts.notesCoverage)
         manager = SessionManager(
-            parts.log.identifier, configuration: configuration, transport: network, store: records, logger: parts.log,
-            cache: Cache(parts.log.identifier, downloadPath: "/downloads", on: parts.disk), operationQueue: .global(),
-            environment: environment)
+            parts.log.identifier, configuration: configuration, transport: parts.makeTransport(network), store: records,
+            logger: parts.log, cache: Cache(parts.log.identifier, downloadPath: "/downloads", on: parts.disk),
+            operationQueue: .global(), environment: environment)
     }
 
     /// What the store holds, if it is one in memory.

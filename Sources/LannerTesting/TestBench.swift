@@ -23,7 +23,7 @@ import LannerMachine
 ///
 /// May be used on any thread, by one at a time.
 public final class TestBench: Sendable {
-    /// What answers the manager's requests.
+    /// What answers the manager's requests, or those that a transport of your own hands on.
     public let transport: ScriptedTransport
     /// The manager's time.
     public let clock: ManualClock
@@ -45,7 +45,10 @@ public final class TestBench: Sendable {
     ///
     /// - Parameters:
     ///   - configuration: What the manager works by.
-    ///   - traits: What the transport claims to be.
+    ///   - traits: What ``transport`` claims to be.
+    ///   - makeTransport: Makes the manager's transport, anew for every launch: one of your own that hands requests on to
+    ///     the one it is given, which is ``transport``, or takes its place. ``settle()`` does not wait for one with threads
+    ///     of its own.
     ///   - disk: The disk; an empty one without a limit unless given.
     ///   - store: Keeps the records, below ``store``; a `MemoryStore` when nil. Any other is not carried over by
     ///     ``relaunch(configuration:store:meanwhile:)``, and ``settle()`` does not wait for one with threads of its own.
@@ -53,16 +56,17 @@ public final class TestBench: Sendable {
     ///   - seed: Decides the jitter of retries.
     public init(
         configuration: SessionConfiguration = SessionConfiguration(),
-        traits: TransportTraits = TransportTraits(delivery: .pausable), disk: MemoryDisk = MemoryDisk(),
-        store: (any Store)? = nil, links: ManualLinks? = nil, seed: UInt64 = 1
+        traits: TransportTraits = TransportTraits(delivery: .pausable),
+        transport makeTransport: @escaping @Sendable (any Transport) -> any Transport = { $0 },
+        disk: MemoryDisk = MemoryDisk(), store: (any Store)? = nil, links: ManualLinks? = nil, seed: UInt64 = 1
     ) {
         clock = ManualClock()
         self.disk = disk
         self.seed = seed
         transport = ScriptedTransport(traits: traits, clock: clock)
         let parts = Launch.Parts(
-            transport: transport, clock: clock, disk: disk, store: self.store, log: log, lanes: lanes, seed: seed,
-            network: network, links: links)
+            transport: transport, makeTransport: makeTransport, clock: clock, disk: disk, store: self.store, log: log,
+            lanes: lanes, seed: seed, network: network, links: links)
         launch = Locked(Launch(parts, configuration) { _ in store ?? MemoryStore() })
     }
 

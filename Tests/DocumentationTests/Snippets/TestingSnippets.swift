@@ -91,6 +91,17 @@ struct TestingSnippets {
     }
     // end
 
+    // snippet: own transport's test
+    @Test func keysGoToOurHostAlone() {
+        let bench = TestBench(transport: { KeyedTransport(base: $0, host: "api.example.com", key: "secret") })
+        bench.transport.script("https://api.example.com/one.mp3", .redirect(to: "https://cdn.example.net/one.mp3"))
+        bench.transport.serve(.init(.generated(seed: 1, length: 1_000_000)), at: "https://cdn.example.net/one.mp3")
+        bench.manager.download("https://api.example.com/one.mp3")
+        bench.settle()
+        #expect(bench.transport.requests.map { $0.fields["X-Key"] } == ["secret", nil])
+    }
+    // end
+
     // snippet: contract
     @Test func ourStoreKeepsTheContract() async {
         let violations = await StoreContract.check {
@@ -128,5 +139,25 @@ private final class TemporaryDirectory: Sendable {
     deinit {
         try? FileManager.default.removeItem(at: url)
     }
+}
+// end
+
+// snippet: own transport
+/// Adds a key to each request of one host.
+struct KeyedTransport: Transport {
+    let base: any Transport
+    let host: String
+    let key: String
+    var traits: TransportTraits { base.traits }
+
+    func begin(
+        _ request: TransportRequest, receive: @escaping @Sendable (TransportEvent) -> Void
+    ) -> any TransportExchange {
+        var request = request
+        if request.url.host == host { request.fields["X-Key"] = key }
+        return base.begin(request, receive: receive)
+    }
+
+    func invalidate() { base.invalidate() }
 }
 // end
