@@ -18,6 +18,26 @@ struct TestingSnippets {
     }
     // end
 
+    // snippet: states
+    @Test @MainActor func passesThroughTheseStates() throws {
+        let bench = TestBench()
+        bench.transport.serve(.init(.generated(seed: 1, length: 1_000_000)), at: "/one.mp3")
+        bench.transport.script("/one.mp3", .stall(afterBytes: 400_000))
+        let task = try #require(bench.manager.download("https://example.com/one.mp3"))
+        var statuses: [Status] = []
+        let observation = task.observe { event in
+            if case .status(let status) = event { statuses.append(status) }
+        }
+        bench.settle()
+        bench.manager.suspend(task)
+        bench.settle()
+        bench.manager.start(task)
+        bench.runToRest()
+        #expect(statuses == [.running, .willSuspend, .suspended, .waiting, .running, .succeeded])
+        observation.cancel()
+    }
+    // end
+
     // snippet: network
     @Test func survivesABadServer() throws {
         let bench = TestBench()
