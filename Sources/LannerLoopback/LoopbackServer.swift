@@ -14,7 +14,7 @@ public final class LoopbackServer: Sendable {
 
     let host: Host
     private let limit: Int
-    private let listener: Guarded<Listener?>
+    private let listener: Guarded<PortListener?>
 
     /// Makes a server and starts it.
     ///
@@ -25,7 +25,7 @@ public final class LoopbackServer: Sendable {
     public init(port: UInt16 = 0, maximumConnections: Int = 256) throws(Failure) {
         host = try Host()
         limit = maximumConnections
-        let started = try Listener(port: port, limit: limit, host: host)
+        let started = try PortListener(port: port, limit: limit, host: host)
         self.port = started.port
         listener = Guarded(started)
     }
@@ -44,7 +44,7 @@ public final class LoopbackServer: Sendable {
         try listener.withLock { listener in
             if listener != nil { return }
             host.ledger.start()
-            listener = try Listener(port: port, limit: limit, host: host)
+            listener = try PortListener(port: port, limit: limit, host: host)
         }
     }
 

@@ -413,7 +413,7 @@ struct EngineState {
     /// Those without an exchange that go on once it has: who has one has a slot before them.
     var interrupted: Set<DownloadID> = []
     var resumesAtLaunch = false
-    var delivery = Delivery()
+    var delivery = BackgroundDelivery()
     /// Keeps others out of the manager's directory.
     var lock: (any FileLock)?
     weak var manager: SessionManager?

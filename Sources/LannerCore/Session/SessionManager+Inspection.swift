@@ -101,7 +101,7 @@ extension EngineState {
             (isInvalidated, ending) = (true, nil)
             scopes = [:]
             (jobs, tickets, actions) = (IDTable(), [:], [])
-            delivery = Delivery()
+            delivery = BackgroundDelivery()
         }
         return (jobs.values, tickets)
     }

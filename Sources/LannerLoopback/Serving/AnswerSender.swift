@@ -114,11 +114,11 @@ extension AnswerSender {
         }
     }
 
-    /// How much of what is left goes at once: up to the buffer's size, the pace's portion, the next fault.
+    /// How much of what is left goes at once: up to the buffer's size, the pacer's portion, the next fault.
     private func nextCount(_ left: Int) -> Int {
         let rates = [answer.bytesPerSecond, connection.host.state.withLock { $0.bytesPerSecond }]
         connection.adjustPace(rates.compactMap(\.self).min())
-        var count = min(left, Connection.bufferSize, connection.pace?.portion ?? .max)
+        var count = min(left, Connection.bufferSize, connection.pacer?.portion ?? .max)
         for fault in [answer.stopsAfter, answer.stallsAfter] {
             if let fault, fault > sent { count = min(count, Int(clamping: fault - sent)) }
         }
@@ -130,7 +130,7 @@ extension AnswerSender {
         try sendCounted(body, position..<position + Int64(count))
         if framing == .chunked { try connection.send(Array("\r\n".utf8)) }
         sent += Int64(count)
-        if let deadline = connection.pace?.count(count) { try connection.rest(until: deadline) }
+        if let deadline = connection.pacer?.count(count) { try connection.rest(until: deadline) }
     }
 
     /// Sends and counts; counts first, so that a client that has the bytes finds them counted.

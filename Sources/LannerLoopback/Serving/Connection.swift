@@ -23,7 +23,7 @@ final class Connection {
     /// For what arrives and, at other times, for what is sent.
     private let buffer = UnsafeMutableRawBufferPointer.allocate(byteCount: Connection.bufferSize, alignment: 16)
     /// The rate the connection keeps now.
-    var pace: Pace?
+    var pacer: Pacer?
 
     static let bufferSize = 256 * 1024
 
@@ -137,7 +137,7 @@ extension Connection {
 extension Connection {
     /// Keeps a rate from now on; none for nil.
     func adjustPace(_ rate: Int?) {
-        if rate != pace?.rate { pace = rate.map(Pace.init(rate:)) }
+        if rate != pacer?.rate { pacer = rate.map(Pacer.init(rate:)) }
     }
 
     /// Waits until a descriptor is ready, or the time is over; throws after the stop.

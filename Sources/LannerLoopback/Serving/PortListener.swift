@@ -1,7 +1,7 @@
 import Foundation
 
 /// Takes connections on a port and serves each on a thread of its own, until it is stopped.
-final class Listener: Sendable {
+final class PortListener: Sendable {
     let port: UInt16
     private let socket: Socket
     private let host: Host
@@ -27,7 +27,7 @@ final class Listener: Sendable {
     func stop() -> Bool {
         stopGate.open()
         slots.open()
-        if Listener.isOwnThread { return false }
+        if PortListener.isOwnThread { return false }
         threads.wait()
         return true
     }
@@ -64,10 +64,10 @@ final class Listener: Sendable {
         slots.give()
     }
 
-    private func spawn(_ work: @escaping @Sendable (Listener) -> Void) {
+    private func spawn(_ work: @escaping @Sendable (PortListener) -> Void) {
         threads.enter()
         let thread = Thread {
-            Listener.isOwnThread = true
+            PortListener.isOwnThread = true
             work(self)
             self.threads.leave()
         }

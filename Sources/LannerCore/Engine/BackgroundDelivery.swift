@@ -4,7 +4,7 @@ import LannerMachine
 // called the app may be suspended again. So it is called when the files are in their places, and the next requests are out.
 
 /// The handler that the system waits for, and what it waits for in turn.
-struct Delivery {
+struct BackgroundDelivery {
     /// The longest it waits, for anything: the system allows for half a minute.
     static let patience = Duration.seconds(20)
 
@@ -91,7 +91,7 @@ extension Engine {
         withExtendedLifetime(last) {}
         guard let number else { return call(handler) }
         if handler == nil { return }
-        environment.clock.schedule(at: environment.clock.now + Delivery.patience) { [weak self] in
+        environment.clock.schedule(at: environment.clock.now + BackgroundDelivery.patience) { [weak self] in
             self?.enter { state in
                 state.delivery.expire(number)
                 return []

@@ -1,7 +1,7 @@
 import Dispatch
 
 /// Spreads bytes over time so that a rate is kept.
-struct Pace {
+struct Pacer {
     /// Bytes per second.
     let rate: Int
     /// When the bytes so far have had their time.
