@@ -218,13 +218,14 @@ extension Transfer {
     }
 
     /// An exchange is over, or lost: what it has brought says what the next one of its place is worth, and is its place's fault if
-    /// it is wrong. Not in next to no time; a lost one might have burst.
+    /// it is wrong. Not in next to no time; a lost one might have burst. One without an answer has brought nothing: else a place
+    /// that never gives one would be asked again and again, instead of others.
     mutating func remember(_ exchange: Exchange, isLost: Bool = false, at now: Duration) {
         if exchange.ask.isElsewhere, let body = exchange.body, let rest = exchange.rest {
             brought.append((body.lowerBound..<rest.lowerBound, exchange.ask.source))
         }
         let time = max(now - exchange.begun, isLost ? .seconds(1) : .zero)
-        guard exchange.isAccepted, time >= .seconds(1) else { return }
+        guard time >= .seconds(1) else { return }
         pastSpeeds[exchange.ask.source] = exchange.received.multipliedClamped(by: 1000) / time.milliseconds
     }
 }

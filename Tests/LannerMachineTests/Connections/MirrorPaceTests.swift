@@ -11,6 +11,9 @@ import Testing
         var bench: Bench
         var speeds: [Int64]
         var received: [ExchangeNumber: Int64] = [:]
+        /// Places that do not answer, and places that refuse a connection beside another one.
+        var dead: Set<Source> = []
+        var narrow: Set<Source> = []
 
         init(_ speeds: [Int64], connections: Int = 4, first: Int = 1) {
             self.speeds = speeds
@@ -28,14 +31,19 @@ import Testing
         mutating func tick() -> [Action] {
             bench.now += .milliseconds(250)
             var actions: [Action] = []
-            for exchange in exchanges where !exchange.isAccepted {
-                let part = ResponseHead.part(exchange.ask.range ?? 0..<1, of: MirrorPaceTests.total)
-                actions += bench.feed(.exchange(bench.id, exchange.number, .head(part)))
+            for exchange in exchanges where !exchange.isAccepted && !dead.contains(exchange.ask.source) {
+                actions += bench.feed(.exchange(bench.id, exchange.number, .head(answer(to: exchange.ask))))
             }
             for exchange in exchanges {
                 actions += bench.bring(speeds[exchange.ask.source] / 4, over: exchange, &received)
             }
             return actions + bench.feed(.timer)
+        }
+
+        private func answer(to ask: Ask) -> ResponseHead {
+            let isBusy = exchanges.contains { $0.isAccepted && $0.ask.source == ask.source }
+            if isBusy, narrow.contains(ask.source) { return ResponseHead(status: 503) }
+            return .part(ask.range ?? 0..<1, of: MirrorPaceTests.total)
         }
 
         mutating func run(_ seconds: Int) { for _ in 0..<seconds * 4 { tick() } }
@@ -55,6 +63,13 @@ import Testing
                 line.bench.feed(.exchange(line.bench.id, exchange.number, .failed(lost)))
             }
         }
+        #expect(line.connections(to: 0) > 1)
+    }
+
+    @Test func aMirrorThatDoesNotAnswerDoesNotKeepTheURLToOneConnection() {
+        var line = Line([5 << 20, 0])
+        line.dead = [1]
+        line.run(20)
         #expect(line.connections(to: 0) > 1)
     }
 
