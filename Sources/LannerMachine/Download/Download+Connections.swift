@@ -50,8 +50,7 @@ extension Download {
     private func askForHeldUp(_ transfer: Transfer, _ context: Context) -> Ask? {
         for exchange in transfer.exchanges {
             guard let (piece, speed) = transfer.heldUp(by: exchange, besides: written),
-                let ask = nextAsk(for: piece, insteadOf: exchange, transfer, context),
-                transfer.worth(of: ask.source, besides: exchange, at: context.now) / 10 >= max(1, speed)
+                let ask = nextAsk(for: piece, insteadOf: exchange, at: speed, transfer, context)
             else { continue }
             return ask
         }

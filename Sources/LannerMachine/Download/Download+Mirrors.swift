@@ -178,22 +178,31 @@ extension Download {
         close(for: .restart, [], &context)
     }
 
-    /// Where the next of several exchanges goes: to a place that nobody was asked at, else to the one that brings most over each.
-    /// Instead of another rather elsewhere, where that brings ten times as much. A piece that was wrong is asked for where the attempt began: that is what is left
-    /// when it stays so.
+    /// Where the next of several exchanges goes: to a place that nobody was asked at, else to the one that brings most over one.
+    func nextAsk(for piece: Range<Int64>, _ transfer: Transfer, _ context: Context) -> Ask? {
+        worths(for: piece, transfer, context).max { $0.worth < $1.worth }?.ask
+    }
+
+    /// Where a piece may be asked for that one exchange holds up: where another would bring ten times as much, rather elsewhere.
     func nextAsk(
-        for piece: Range<Int64>, insteadOf held: Exchange? = nil, _ transfer: Transfer, _ context: Context
+        for piece: Range<Int64>, insteadOf held: Exchange, at speed: Int64, _ transfer: Transfer, _ context: Context
     ) -> Ask? {
+        let worths = worths(for: piece, besides: held, transfer, context).filter { $0.worth / 10 >= max(1, speed) }
+        let others = worths.filter { $0.ask.source != held.ask.source }
+        return (others.isEmpty ? worths : others).max { $0.worth < $1.worth }?.ask
+    }
+
+    /// Where one more exchange may be asked for a piece, and what it would bring in a second. A piece that was wrong is asked for
+    /// where the attempt began: that is what is left when it stays so.
+    private func worths(
+        for piece: Range<Int64>, besides held: Exchange? = nil, _ transfer: Transfer, _ context: Context
+    ) -> [(ask: Ask, worth: Int64)] {
         let isOfOne = mirrors.count == 0 || pieceFailures.keys.contains { $0.overlaps(piece) }
         // Where bytes come from now counts whatever it has failed at before.
         let places = [mirrors.main] + (isOfOne ? [] : mirrors.usable.filter { $0 != mirrors.main })
-        let asks = places.filter { !mirrors.isCrowded($0, at: context.now) }
+        return places.filter { !mirrors.isCrowded($0, at: context.now) }
             .compactMap { ask(for: piece, context.settings.delivery, at: $0) }
-        let worths = asks.map { ($0, worth: transfer.worth(of: $0.source, besides: held, at: context.now)) }
-        let best = worths.max { $0.worth < $1.worth }
-        guard let held, let speed = held.recent.speed else { return best?.0 }
-        let other = worths.filter { $0.0.source != held.ask.source }.max { $0.worth < $1.worth }
-        return other.flatMap { $0.worth / 10 >= max(1, speed) ? $0.0 : nil } ?? best?.0
+            .map { ($0, transfer.worth(of: $0.source, besides: held, at: context.now)) }
     }
 
     /// Whether an exchange that came to nothing is the fault of a mirror; then that is left.
@@ -205,16 +214,15 @@ extension Download {
 }
 
 extension Transfer {
-    /// Bytes a second that a place brings over each exchange but one, or has brought over the last one; a place that was not
-    /// asked at might bring any number.
+    /// The most bytes a second that a place brings over an exchange, but for one, or has brought over the last one: one that
+    /// stands still says nothing of the next. A place that was not asked at might bring any number.
     func worth(of source: Source, besides held: Exchange?, at now: Duration) -> Int64 {
         let mine = exchanges.filter { $0.ask.source == source && $0.number != held?.number }
-        guard !mine.isEmpty else { return pastSpeeds[source] ?? (source == held?.ask.source ? 0 : .max) }
         let speeds = mine.map { exchange in
             exchange.recent.speed
                 ?? exchange.received.multipliedClamped(by: 1000) / max(1, (now - exchange.begun).milliseconds)
         }
-        return speeds.reduce(0) { $0.addingClamped($1) } / Int64(mine.count)
+        return speeds.max() ?? pastSpeeds[source] ?? (source == held?.ask.source ? 0 : .max)
     }
 
     /// An exchange is over, or lost: what it has brought says what the next one of its place is worth, and is its place's fault if

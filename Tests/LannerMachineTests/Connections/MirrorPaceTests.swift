@@ -73,6 +73,28 @@ import Testing
         #expect(line.connections(to: 0) > 1)
     }
 
+    /// One that stands still says nothing of the next.
+    @Test func oneConnectionThatStandsStillDoesNotSendTheNextToASlowerPlace() {
+        let settings = Settings().with { ($0.connections, $0.firstConnections) = (4, 3) }
+        var bench = Bench.requesting(settings, mirrors: 1)
+        bench.feed(.exchange(bench.id, 1, .head(.large(Self.total))))
+        for exchange in bench.transfer?.exchanges ?? [] where !exchange.isAccepted {
+            bench.feed(.exchange(bench.id, exchange.number, .head(.part(exchange.ask.range!, of: Self.total))))
+        }
+        #expect(bench.transfer?.exchanges.map(\.ask.source) == [0, 1, 0])
+        var received: [ExchangeNumber: Int64] = [:]
+        var asks: [Ask] = []
+        for _ in 0..<80 where asks.isEmpty {
+            bench.now += .milliseconds(250)
+            for exchange in bench.transfer?.exchanges ?? [] {
+                let speed: Int64 = exchange.ask.source == 1 ? 3 << 20 : exchange.number == 1 ? 5 << 20 : 100
+                _ = bench.bring(speed / 4, over: exchange, &received)
+            }
+            asks = bench.feed(.timer).asks
+        }
+        #expect(asks.map(\.source) == [0])
+    }
+
     @Test func theEndDoesNotWaitForAMirrorThatBringsNextToNothing() {
         var line = Line([5 << 20, 5 << 20], connections: 2, first: 2)
         for _ in 0..<800 where line.exchanges.first(where: { $0.ask.source == 1 })?.remaining ?? .max > 1 << 20 {
@@ -81,6 +103,32 @@ import Testing
         line.speeds[1] = 100
         line.run(30)
         #expect(line.bench.transfer == nil)
+    }
+
+    /// The URL's first connection stands almost still, its other one and that of the mirror bring so much.
+    @Test(arguments: [(3 << 20, 2 << 20, 1), (3 << 20, 500, 0), (500, 500, nil)] as [(Int64, Int64, Source?)])
+    func anEndThatIsHeldUpIsAskedForElsewhereIfThatBringsTenTimesAsMuch(url: Int64, mirror: Int64, source: Source?) {
+        let settings = Settings().with { ($0.connections, $0.firstConnections, $0.smallestPiece) = (4, 4, 20 << 20) }
+        var bench = Bench.requesting(settings, mirrors: 1)
+        bench.feed(.exchange(bench.id, 1, .head(.large())))
+        let speeds: [ExchangeNumber: Int64] = [1: 100, 2: mirror, 3: url]
+        bench.feed(.settings(settings.with { $0.smallestPiece = 100 << 20 }))
+        for exchange in bench.transfer?.exchanges ?? [] where !exchange.isAccepted {
+            bench.feed(.exchange(bench.id, exchange.number, .head(.part(exchange.ask.range!, of: 100 << 20))))
+        }
+        #expect(bench.transfer?.exchanges.map(\.ask.source) == [0, 1, 0])
+        var received: [ExchangeNumber: Int64] = [:]
+        var asks: [Ask] = []
+        for _ in 0..<24 {
+            bench.now += .milliseconds(250)
+            for exchange in bench.transfer?.exchanges.filter(\.isAccepted) ?? [] {
+                _ = bench.bring((speeds[exchange.number] ?? 0) / 4, over: exchange, &received)
+            }
+            asks += bench.feed(.timer).asks
+        }
+        #expect(asks.map(\.source) == (source.map { [$0] } ?? []))
+        // But what comes until the answer does.
+        #expect(asks.allSatisfy { $0.range == 900..<25 << 20 })
     }
 
     @Test func theEndOfWhatALimitHoldsBackIsNotAskedForAgain() {
