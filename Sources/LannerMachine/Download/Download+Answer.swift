@@ -257,7 +257,7 @@ extension Download {
             link.refusal = status
             return close(for: .restart, [], &context)
         }
-        let failure = DownloadFailure(.status(status), "The server answered with status \(status).")
+        let failure = DownloadFailure.refused(status)
         // The place that a redirect led to may have expired: a new attempt begins at the first URL. Not without a gain.
         if case .transferring(let transfer) = state, transfer.received > 0, Self.expired.contains(status) {
             return close(for: .restart, [], &context)
@@ -266,5 +266,11 @@ extension Download {
             return startOver(.cannotResume, plain: true, &context)
         }
         retryOrFail(failure, retryAfter: retryAfter, at: exchange.ask.source, &context)
+    }
+}
+
+extension DownloadFailure {
+    static func refused(_ status: Int) -> DownloadFailure {
+        DownloadFailure(.status(status), "The server answered with status \(status).")
     }
 }

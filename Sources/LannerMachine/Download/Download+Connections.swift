@@ -65,9 +65,10 @@ extension Download {
         case .redirect(let location) where exchange.redirects < Pace.redirects:
             redirect(exchange, location, &context)
         case .refused(let status, let retryAfter):
-            if !askFromBeginning(exchange, after: status, &context) { refuse(exchange, retryAfter, &context) }
+            if askFromBeginning(exchange, after: status, &context) { return }
+            refuse(exchange, after: .refused(status), retryAfter: retryAfter, &context)
         case .whole, .resumed, .restart, .fromZero, .complete, .unusable, .redirect:
-            refuse(exchange, nil, isOther: true, &context)
+            refuse(exchange, isOther: true, &context)
         }
     }
 
@@ -97,7 +98,7 @@ extension Download {
         // A server's digest is that of its own file, and says nothing of another place's.
         let isDecided = exchange.ask.isElsewhere ? hasDigest : isDecidedByDigest
         guard maySplit(transfer), exchange.ask.rung != .digestOnly || isDecided else {
-            return refuse(exchange, nil, &context)
+            return refuse(exchange, &context)
         }
         let isLate = transfer.arrived(besides: written).contains(body.lowerBound..<body.lowerBound + 1)
         if isLate {
@@ -106,7 +107,7 @@ extension Download {
             return askForMore(&context)
         }
         // One that brings all would end for a few bytes, and what is behind them be asked for bit by bit.
-        if transfer.isWithin(body.upperBound, besides: exchange) { return refuse(exchange, nil, &context) }
+        if transfer.isWithin(body.upperBound, besides: exchange) { return refuse(exchange, &context) }
         if let before = transfer.cut(at: body) { perform(.cut(before, at: body.lowerBound), &context) }
         state = .transferring(transfer)
         acceptPart(exchange, version, body, &context)
@@ -117,11 +118,12 @@ extension Download {
     /// A server that does not send it like this may not want to: one connection is enough. Of a mirror nothing follows
     /// for the others.
     private mutating func refuse(
-        _ exchange: Exchange, _ retryAfter: Duration?, isOther: Bool = false, _ context: inout Context
+        _ exchange: Exchange, after failure: DownloadFailure? = nil, retryAfter: Duration? = nil, isOther: Bool = false,
+        _ context: inout Context
     ) {
         guard case .transferring(var transfer) = state else { return }
         let rest = restEnd(after: retryAfter, context)
-        if !blameMirror(exchange, isOther: isOther, until: rest) {
+        if !blameMirror(exchange, isOther: isOther, after: failure, until: rest) {
             transfer.connections.wasRefused(at: context.now, retryAfter: rest.map { $0 - context.now })
             // The next attempt has to know.
             if let rest { mirrors.crowd(exchange.ask.source, until: rest) }

@@ -205,10 +205,15 @@ extension Download {
             .map { ($0, transfer.worth(of: $0.source, besides: held, at: context.now)) }
     }
 
-    /// Whether an exchange that came to nothing is the fault of a mirror; then that is left.
-    mutating func blameMirror(_ exchange: Exchange, isOther: Bool, until rest: Duration? = nil) -> Bool {
-        guard exchange.ask.source != mirrors.main, exchange.received == 0 else { return false }
-        if isOther { mirrors.differ(exchange.ask.source) } else { mirrors.fail(exchange.ask.source, until: rest) }
+    /// Whether an exchange that came to nothing is the fault of a mirror; then that is left. One that wants to be left alone
+    /// until then is, though it be all there is.
+    mutating func blameMirror(
+        _ exchange: Exchange, isOther: Bool, after failure: DownloadFailure? = nil, until rest: Duration? = nil
+    ) -> Bool {
+        let source = exchange.ask.source
+        guard source != mirrors.main, exchange.received == 0 else { return false }
+        let isToWait = rest != nil && failure?.reason.isWorthRetrying == true
+        if isOther { mirrors.differ(source) } else { mirrors.fail(source, isToWait ? failure : nil, until: rest) }
         return true
     }
 }

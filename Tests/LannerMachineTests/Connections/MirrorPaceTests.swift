@@ -250,6 +250,22 @@ import Testing
         #expect(mirrors.rest(of: 0) == .zero)
     }
 
+    /// It is all there is then.
+    @Test func oneThatWantedToBeLeftAloneBesideAURLThatIsGoneIsToo() throws {
+        let settings = Settings().with { ($0.connections, $0.firstConnections) = (2, 2) }
+        var bench = Bench.requesting(settings, mirrors: 1)
+        bench.feed(.exchange(bench.id, 1, .head(.large())))
+        bench.feed(.exchange(bench.id, 2, refusal(503, 120)))
+        bench.feed(.file(bench.id, 1, .wrote(0..<1 << 20)))
+        let gone = DownloadFailure(.transport(.secureConnectionFailed), "")
+        let retry = bench.feed(.exchange(bench.id, 1, .failed(gone))).retry?.time
+        #expect(retry == .seconds(120))
+        bench.closed(1, 0..<1 << 20)
+        bench.now = try #require(retry)
+        bench.pass(.zero)
+        #expect(bench.opened(2, 0..<1 << 20).asks.map(\.source) == [1])
+    }
+
     @Test func oneThatWantsToBeLeftAloneBesideOthersIsToo() {
         let settings = Settings().with { ($0.connections, $0.firstConnections) = (2, 2) }
         var bench = Bench.requesting(settings, mirrors: 1)
