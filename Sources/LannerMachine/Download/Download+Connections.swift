@@ -124,8 +124,7 @@ extension Download {
         guard case .transferring(var transfer) = state else { return }
         let rest = restEnd(after: retryAfter, context)
         if !blameMirror(exchange, isOther: isOther, after: failure, until: rest) {
-            transfer.connections.wasRefused(at: context.now, retryAfter: rest.map { $0 - context.now })
-            // The next attempt has to know.
+            transfer.connections.wasRefused(at: context.now)
             if let rest { mirrors.crowd(exchange.ask.source, until: rest) }
         }
         leave(exchange.number, &transfer, &context)
@@ -222,7 +221,8 @@ extension Download {
                 now: context.now, received: transfer.received, running: transfer.running,
                 left: max(0, total - written.count),
                 isHeldUp: isHeldUp(transfer) || transfer.isHeld(at: context.now),
-                most: context.connections))
+                // While nobody wants more, a try would seem to bring nothing.
+                most: mayAskMore(context) ? context.connections : min(transfer.exchanges.count, context.connections)))
         dropUnwanted(&transfer, &context)
         transfer.lookBack(at: context.now, isHeldUp: isHeldUp(transfer) || transfer.isHeld(at: context.now))
         let silent = transfer.exchanges.first { exchange in

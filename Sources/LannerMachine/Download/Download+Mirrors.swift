@@ -192,17 +192,25 @@ extension Download {
         return (others.isEmpty ? worths : others).max { $0.worth < $1.worth }?.ask
     }
 
-    /// Where one more exchange may be asked for a piece, and what it would bring in a second. A piece that was wrong is asked for
-    /// where the attempt began: that is what is left when it stays so.
+    /// Whether there is a place that takes another exchange.
+    func mayAskMore(_ context: Context) -> Bool {
+        nextGap.map { !furtherAsks(for: $0, context).isEmpty } ?? false
+    }
+
+    /// What another exchange is asked for at each place that may take it, and what it would bring in a second.
     private func worths(
         for piece: Range<Int64>, besides held: Exchange? = nil, _ transfer: Transfer, _ context: Context
     ) -> [(ask: Ask, worth: Int64)] {
+        furtherAsks(for: piece, context).map { ($0, transfer.worth(of: $0.source, besides: held, at: context.now)) }
+    }
+
+    /// A piece that was wrong is asked for where the attempt began: that is what is left when it stays so.
+    private func furtherAsks(for piece: Range<Int64>, _ context: Context) -> [Ask] {
         let isOfOne = mirrors.count == 0 || pieceFailures.keys.contains { $0.overlaps(piece) }
         // Where bytes come from now counts whatever it has failed at before.
         let places = [mirrors.main] + (isOfOne ? [] : mirrors.usable.filter { $0 != mirrors.main })
         return places.filter { !mirrors.isCrowded($0, at: context.now) }
             .compactMap { ask(for: piece, context.settings.delivery, at: $0) }
-            .map { ($0, transfer.worth(of: $0.source, besides: held, at: context.now)) }
     }
 
     /// Whether an exchange that came to nothing is the fault of a mirror; then that is left. One that wants to be left alone

@@ -85,16 +85,16 @@ package struct ConnectionRule: Sendable, Equatable {
     }
 
     /// A connection was refused, or what came over it was of no use: one is enough, for a while.
-    package mutating func wasRefused(at now: Duration, retryAfter: Duration? = nil) {
+    package mutating func wasRefused(at now: Duration) {
         settle(at: 1)
-        waitLonger(at: now, retryAfter ?? .zero)
+        waitLonger(at: now)
     }
 
     /// A connection was lost, and so many are left.
     package mutating func wasLost(at now: Duration, left: Int) {
         settle(at: max(1, min(wanted, left)))
         // Those that are lost together are one reason to wait.
-        if now >= rest { waitLonger(at: now, .zero) }
+        if now >= rest { waitLonger(at: now) }
     }
 
     // MARK: Trying
@@ -127,7 +127,7 @@ package struct ConnectionRule: Sendable, Equatable {
         guard isMost || time >= Self.longWindow else { return }
         guard isMost || speed > trial.speed.addingClamped(trial.speed / 10) else {
             settle(at: trial.before)
-            return waitLonger(at: look.now, .zero)
+            return waitLonger(at: look.now)
         }
         self.trial = nil
         pause = Self.firstPause
@@ -138,16 +138,16 @@ package struct ConnectionRule: Sendable, Equatable {
         let enough = Int(min(left > 0 ? whole + 1 : whole, Int64(wanted)))
         if enough == wanted { return consider(speed, look) }
         (wanted, mark) = (enough, Mark(time: look.now, received: look.received))
-        waitLonger(at: look.now, .zero)
+        waitLonger(at: look.now)
     }
 
     private mutating func settle(at count: Int) {
         (wanted, trial, mark) = (count, nil, nil)
     }
 
-    private mutating func waitLonger(at now: Duration, _ least: Duration) {
+    private mutating func waitLonger(at now: Duration) {
         isCautious = true
-        rest = now + max(pause, least)
+        rest = now + pause
         pause = min(pause * 2, Self.longestPause)
     }
 }

@@ -129,10 +129,11 @@ import Testing
         #expect(line.changes(in: .seconds(10)) == [1, 2, 3, 4])
     }
 
-    @Test func aServerMaySayForHowLong() {
-        var line = Line(most: 4) { Int64($0) * 5_000_000 }
-        line.rule.wasRefused(at: line.now, retryAfter: .seconds(60))
+    @Test func whileNoneMayBeTriedNothingSaysThatNoneIsWorthIt() {
+        var line = Line(most: 1) { Int64($0) * 5_000_000 }
+        line.rule.wasRefused(at: line.now)
         #expect(line.changes(in: .milliseconds(59_750)) == [1])
+        line.most = 4
         line.run(.milliseconds(500))
         #expect(line.rule.wanted == 2)
     }

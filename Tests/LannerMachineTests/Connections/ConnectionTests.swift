@@ -193,6 +193,27 @@ import Testing
         #expect(bench.feed(.exchange(bench.id, 3, .received(2))).asks.count == 1)
     }
 
+    /// No connection could be tried meanwhile, so nothing says that none is worth it.
+    @Test func afterThatTheNextAttemptTriesMoreAtOnce() {
+        let settings = Settings().with { ($0.connections, $0.firstConnections) = (4, 2) }
+        var bench = Bench.transferring(settings, head: .large())
+        bench.feed(.exchange(bench.id, 2, .head(ResponseHead(status: 429, fields: ["Retry-After": "100"]))))
+        bench.feed(.file(bench.id, 1, .wrote(0..<megabyte)))
+        bench.feed(.exchange(bench.id, 1, .failed(DownloadFailure(.transport(.connectionLost), ""))))
+        bench.feed(.settings(settings.with { $0.firstConnections = 1 }))
+        bench.closed(1, 0..<megabyte)
+        bench.pass(.seconds(10))
+        bench.opened(2, 0..<megabyte)
+        bench.feed(.exchange(bench.id, 3, .head(.part(megabyte..<100 * megabyte, of: 100 * megabyte))))
+        var asks: [Ask] = []
+        for count in 1...Int64(400) where asks.isEmpty {
+            bench.feed(.file(bench.id, 2, .wrote(megabyte..<megabyte + count << 16)))
+            bench.feed(.exchange(bench.id, 3, .received(count << 16)))
+            asks = bench.pass(.milliseconds(250)).asks
+        }
+        #expect(asks.count == 1 && bench.now >= .seconds(100) && bench.now <= .seconds(101))
+    }
+
     @Test func aRefusalBringsItBackToOneWithoutLosingBytes() throws {
         var line = Line()
         for _ in 0..<4 {
