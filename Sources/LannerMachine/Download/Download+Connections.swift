@@ -115,20 +115,22 @@ extension Download {
 
     // MARK: Less
 
-    /// A server that does not send it like this may not want to: one connection is enough. Of a mirror nothing follows
+    /// A server that does not send it like this may not want to: one connection to it is enough. Of one place nothing follows
     /// for the others.
     private mutating func refuse(
         _ exchange: Exchange, after failure: DownloadFailure? = nil, retryAfter: Duration? = nil, isOther: Bool = false,
         _ context: inout Context
     ) {
         guard case .transferring(var transfer) = state else { return }
-        let rest = restEnd(after: retryAfter, context)
-        if !blameMirror(exchange, isOther: isOther, after: failure, until: rest) {
-            transfer.connections.wasRefused(at: context.now)
-            if let rest { mirrors.crowd(exchange.ask.source, until: rest) }
-        }
+        let (source, rest) = (exchange.ask.source, restEnd(after: retryAfter, context))
         leave(exchange.number, &transfer, &context)
-        dropUnwanted(&transfer, &context)
+        if let rest { mirrors.crowd(source, until: rest) }
+        if !blameMirror(exchange, isOther: isOther, after: failure, until: rest, &transfer) {
+            transfer.limit(source)
+            let others = transfer.exchanges.count { $0.ask.source != source }
+            transfer.connections.wasRefused(at: context.now, left: min(transfer.exchanges.count, others + 1))
+            dropUnwanted(of: source, &transfer, &context)
+        }
         state = .transferring(transfer)
         askForMore(&context)
     }
@@ -147,9 +149,9 @@ extension Download {
     /// An exchange is over before its end, and others are not: they go on, and one of them brings later what it did not.
     mutating func lose(_ number: ExchangeNumber, _ context: inout Context) {
         guard case .transferring(var transfer) = state, let exchange = exchange(number) else { return }
-        let isMirror = blameMirror(exchange, isOther: false)
         transfer.remember(exchange, isLost: true, at: context.now)
         transfer.give(back: number)
+        let isMirror = blameMirror(exchange, isOther: false, &transfer)
         if !isMirror { transfer.connections.wasLost(at: context.now, left: transfer.exchanges.count) }
         state = .transferring(transfer)
         askForMore(&context)
@@ -195,10 +197,12 @@ extension Download {
         perform(.stop(number, keepBytes: true), &context)
     }
 
-    /// The latest go first: the others have shown what they are worth.
-    private func dropUnwanted(_ transfer: inout Transfer, _ context: inout Context) {
+    /// The latest go first, of one place or of all: the others have shown what they are worth.
+    private func dropUnwanted(of source: Source? = nil, _ transfer: inout Transfer, _ context: inout Context) {
         while transfer.exchanges.count > transfer.connections.wanted,
-            let last = transfer.exchanges.last(where: { !$0.isAccepted || transfer.running > 1 })
+            let last = transfer.exchanges.last(where: {
+                source ?? $0.ask.source == $0.ask.source && (!$0.isAccepted || transfer.running > 1)
+            })
         {
             leave(last.number, &transfer, &context)
         }
@@ -216,13 +220,14 @@ extension Download {
         guard context.settings.delivery == .whole, case .transferring(var transfer) = state, transfer.running > 0,
             maySplit(transfer), let total
         else { return }
+        // While nobody takes more, a try would seem to bring nothing.
+        let most = mayAskMore(transfer, context) ? context.connections : transfer.exchanges.count
         transfer.connections.look(
             ConnectionRule.Look(
                 now: context.now, received: transfer.received, running: transfer.running,
                 left: max(0, total - written.count),
                 isHeldUp: isHeldUp(transfer) || transfer.isHeld(at: context.now),
-                // While nobody wants more, a try would seem to bring nothing.
-                most: mayAskMore(context) ? context.connections : min(transfer.exchanges.count, context.connections)))
+                most: min(most, context.connections)))
         dropUnwanted(&transfer, &context)
         transfer.lookBack(at: context.now, isHeldUp: isHeldUp(transfer) || transfer.isHeld(at: context.now))
         let silent = transfer.exchanges.first { exchange in
@@ -243,6 +248,19 @@ extension Transfer {
 
     /// Over how many exchanges bytes come.
     var running: Int { exchanges.count { $0.isAccepted } }
+
+    /// A place has refused an exchange: it takes no more than those that are running, if there are any; says whether there are.
+    @discardableResult
+    mutating func limit(_ source: Source) -> Bool {
+        let count = exchanges.count { $0.isAccepted && $0.ask.source == source }
+        if count > 0 { limits[source] = count }
+        return count > 0
+    }
+
+    /// Whether a place has as many exchanges as it takes.
+    func isFull(_ source: Source) -> Bool {
+        limits[source].map { most in exchanges.count { $0.ask.source == source } >= most } ?? false
+    }
 
     /// Whether an exchange is asked for a part of what another one is still to bring.
     func asks(_ number: ExchangeNumber, within rest: Range<Int64>?) -> Bool {

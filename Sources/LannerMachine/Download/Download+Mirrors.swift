@@ -193,35 +193,44 @@ extension Download {
     }
 
     /// Whether there is a place that takes another exchange.
-    func mayAskMore(_ context: Context) -> Bool {
-        nextGap.map { !furtherAsks(for: $0, context).isEmpty } ?? false
+    func mayAskMore(_ transfer: Transfer, _ context: Context) -> Bool {
+        nextGap.map { !furtherAsks(for: $0, transfer, context).isEmpty } ?? false
     }
 
     /// What another exchange is asked for at each place that may take it, and what it would bring in a second.
     private func worths(
         for piece: Range<Int64>, besides held: Exchange? = nil, _ transfer: Transfer, _ context: Context
     ) -> [(ask: Ask, worth: Int64)] {
-        furtherAsks(for: piece, context).map { ($0, transfer.worth(of: $0.source, besides: held, at: context.now)) }
+        furtherAsks(for: piece, transfer, context)
+            .map { ($0, transfer.worth(of: $0.source, besides: held, at: context.now)) }
     }
 
-    /// A piece that was wrong is asked for where the attempt began: that is what is left when it stays so.
-    private func furtherAsks(for piece: Range<Int64>, _ context: Context) -> [Ask] {
+    /// A piece that was wrong is asked for where the attempt began: that is what is left when it stays so. As is what no place
+    /// takes, now and then.
+    private func furtherAsks(for piece: Range<Int64>, _ transfer: Transfer, _ context: Context) -> [Ask] {
         let isOfOne = mirrors.count == 0 || pieceFailures.keys.contains { $0.overlaps(piece) }
         // Where bytes come from now counts whatever it has failed at before.
         let places = [mirrors.main] + (isOfOne ? [] : mirrors.usable.filter { $0 != mirrors.main })
-        return places.filter { !mirrors.isCrowded($0, at: context.now) }
+        let asks = places.filter { !mirrors.isCrowded($0, at: context.now) }
             .compactMap { ask(for: piece, context.settings.delivery, at: $0) }
+        let free = asks.filter { !transfer.isFull($0.source) }
+        return free.isEmpty ? asks.filter { $0.source == mirrors.main } : free
     }
 
-    /// Whether an exchange that came to nothing is the fault of a mirror; then that is left. One that wants to be left alone
-    /// until then is, though it be all there is.
+    /// Whether an exchange that came to nothing is the fault of a mirror. Then that is left, unless it only has enough with what
+    /// it brings over others. One that wants to be left alone until then is, though it be all there is.
     mutating func blameMirror(
-        _ exchange: Exchange, isOther: Bool, after failure: DownloadFailure? = nil, until rest: Duration? = nil
+        _ exchange: Exchange, isOther: Bool, after failure: DownloadFailure? = nil, until rest: Duration? = nil,
+        _ transfer: inout Transfer
     ) -> Bool {
         let source = exchange.ask.source
         guard source != mirrors.main, exchange.received == 0 else { return false }
-        let isToWait = rest != nil && failure?.reason.isWorthRetrying == true
-        if isOther { mirrors.differ(source) } else { mirrors.fail(source, isToWait ? failure : nil, until: rest) }
+        if isOther {
+            mirrors.differ(source)
+        } else if !transfer.limit(source) {
+            let isToWait = rest != nil && failure?.reason.isWorthRetrying == true
+            mirrors.fail(source, isToWait ? failure : nil, until: rest)
+        }
         return true
     }
 }

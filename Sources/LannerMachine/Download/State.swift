@@ -194,6 +194,8 @@ package struct Transfer: Sendable, Equatable {
     package var connections: ConnectionRule
     /// Bytes a second that the last exchange of a place has brought.
     var pastSpeeds: [Source: Int64] = [:]
+    /// How many exchanges at once a place takes that has refused another.
+    var limits: [Source: Int] = [:]
     /// What exchanges that are over have brought from elsewhere than where the version was told, and whence.
     var brought: [(body: Range<Int64>, source: Source)] = []
     /// Places whose requests go where a redirect has led.

@@ -84,9 +84,9 @@ package struct ConnectionRule: Sendable, Equatable {
         if let trial { judge(trial, speed, over: time, look) } else { consider(speed, look) }
     }
 
-    /// A connection was refused, or what came over it was of no use: one is enough, for a while.
-    package mutating func wasRefused(at now: Duration) {
-        settle(at: 1)
+    /// A connection was refused, or what came over it was of no use: so many are enough, for a while.
+    package mutating func wasRefused(at now: Duration, left: Int = 1) {
+        settle(at: max(1, left))
         waitLonger(at: now)
     }
 

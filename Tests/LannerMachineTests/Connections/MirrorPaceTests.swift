@@ -73,6 +73,25 @@ import Testing
         #expect(line.connections(to: 0) > 1)
     }
 
+    @Test func aMirrorThatTakesOneConnectionAtATimeIsAskedForMoreWhenThatIsDone() {
+        var line = Line([1 << 20, 20 << 20])
+        line.narrow = [0, 1]
+        line.run(120)
+        #expect(line.bench.transfer == nil)
+    }
+
+    @Test func whatAMirrorBringsGoesOnWhereTheURLTakesOneConnection() {
+        var line = Line([5 << 20, 4 << 20])
+        line.narrow = [0]
+        line.run(4)
+        var mirrors = 0
+        for _ in 0..<80 {
+            line.tick()
+            mirrors += line.connections(to: 1) > 0 ? 1 : 0
+        }
+        #expect(mirrors == 80)
+    }
+
     /// One that stands still says nothing of the next.
     @Test func oneConnectionThatStandsStillDoesNotSendTheNextToASlowerPlace() {
         let settings = Settings().with { ($0.connections, $0.firstConnections) = (4, 3) }
