@@ -25,7 +25,7 @@ public struct SessionConfiguration: Sendable, Hashable {
     /// limit. Most programs load from one host, and for that ``maxConcurrentTasksLimit`` is the limit.
     ///
     /// The host is that of ``DownloadTask/url``, in whatever case and at whatever port, wherever redirects or the links of
-    /// a ``DownloadLink/Provider`` lead from there. A task that is given another URL while it runs counts for the host it
+    /// a ``DownloadLink/Provider`` lead from there, and whichever of its ``DownloadRequest/mirrors`` it is asked for at. A task that is given another URL while it runs counts for the host it
     /// began with until it stops. Tasks of other hosts do not wait for those of one that is full.
     public var maxConcurrentTasksPerHost: Int?
     /// How many bytes a second all tasks together may take, at least 1; nil, the default, for no limit. Tasks that want
@@ -39,10 +39,11 @@ public struct SessionConfiguration: Sendable, Hashable {
     /// Each file begins with one, and is asked for as a whole. Others follow while they make it come faster by more than a
     /// tenth; for large files only, and only where the server sends parts (`Accept-Ranges`, RFC 9110, 14.3) and a strong
     /// validator, or a checksum, shows that all are of one version. They are given up where they bring nothing, and when
-    /// the server refuses one. Losing one of several is no failure. 1 uses one in any case.
+    /// their server refuses one. Losing one of several is no failure. 1 uses one in any case.
     ///
-    /// Where there is a ``maxConcurrentTasksPerHost``, all connections to a host count for it: the tasks that run share
-    /// what is left, and when another begins, within half a second. Where the transport limits the connections to a host,
+    /// Where there is a ``maxConcurrentTasksPerHost``, all connections count for it: the tasks of a host that run share
+    /// what is left, and when another begins, within half a second. Those to mirrors count for the host of the task as well,
+    /// and not for their own. Where the transport limits the connections to a host,
     /// leave room: those of one task may hold up another.
     public var maxConnectionsPerDownload = 4
     /// With how many of them a file begins, and the least that one is begun for: a test need not wait for either.
