@@ -215,8 +215,22 @@ extension Download {
         transfer.base.addingClamped(transfer.received) - written.count > Pace.backlog
     }
 
+    /// A mirror that leaves a request without an answer for so long is left: what it was asked for may be all that is missing.
+    private func unansweredByMirror(_ context: Context) -> ExchangeNumber? {
+        guard context.settings.delivery == .whole, case .transferring(let transfer) = state else { return nil }
+        let unanswered = transfer.exchanges.first { exchange in
+            !exchange.isAccepted && exchange.ask.source != mirrors.main
+                && context.now - max(exchange.begun, transfer.heldUntil) >= Pace.endTime
+        }
+        return unanswered?.number
+    }
+
     /// The regular look at what the connections bring.
     mutating func adapt(_ context: inout Context) {
+        if let number = unansweredByMirror(context) {
+            perform(.stop(number, keepBytes: true), &context)
+            return lose(number, &context)
+        }
         guard context.settings.delivery == .whole, case .transferring(var transfer) = state, transfer.running > 0,
             maySplit(transfer), let total
         else { return }

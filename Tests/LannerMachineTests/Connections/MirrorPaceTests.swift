@@ -73,6 +73,14 @@ import Testing
         #expect(line.connections(to: 0) > 1)
     }
 
+    /// The URL's connection was cut where the other mirror's part begins, before that which it was asked for.
+    @Test func whatAMirrorDoesNotAnswerForIsNotWaitedForUntilItIsSilentForTooLong() {
+        var line = Line([20 << 20, 5 << 20, 0])
+        line.dead = [2]
+        line.run(30)
+        #expect(line.bench.transfer == nil && line.bench.phase == .running)
+    }
+
     @Test func aMirrorThatTakesOneConnectionAtATimeIsAskedForMoreWhenThatIsDone() {
         var line = Line([1 << 20, 20 << 20])
         line.narrow = [0, 1]
