@@ -45,7 +45,8 @@ public final class CurlTransport: Transport {
     ///
     /// Requests that cannot be sent safely fail with `TransportFault.unacceptableRequest`: other schemes than http
     /// and https, malformed hosts, credentials in the URL, line breaks in a field, fields that belong to the
-    /// connection (`Host`, `Content-Length`, `Transfer-Encoding`, `Connection`, `TE` and their like).
+    /// connection (`Host`, `Content-Length`, `Transfer-Encoding`, `Connection`, `TE` and their like). So do those that a proxy
+    /// will not let through later either: it wants another password, or forbids the host.
     public func begin(
         _ request: TransportRequest, receive: @escaping @Sendable (TransportEvent) -> Void
     ) -> any TransportExchange {

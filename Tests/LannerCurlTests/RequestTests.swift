@@ -130,11 +130,15 @@ struct RequestTests {
         #expect(["secret", "ret@", "sec "].allSatisfy { !message.contains($0) }, "\(message)")
     }
 
-    @Test func aProxysRefusalToConnectIsNoAnswer() async throws {
-        server.always("/", .status(403))
-        let transport = try CurlTransport(configuration: .init(proxy: .url("http://127.0.0.1:\(server.port)")))
+    @Test(
+        .enabled(if: OneAnswerServer("") != nil, "The machine has no IPv6."),
+        arguments: [(407, TransportFault.unacceptableRequest), (403, .unacceptableRequest), (502, .cannotConnect)])
+    func aProxysRefusalToConnectIsNoAnswer(status: Int, fault: TransportFault) async throws {
+        let server = try #require(OneAnswerServer("HTTP/1.1 \(status) No\r\nContent-Length: 0\r\n\r\n"))
+        let transport = try CurlTransport(configuration: .init(proxy: .url("http://[::1]:\(server.port)")))
         let log = await transport.fetch(try #require(URL(string: "https://example.invalid/")))
-        #expect(log.failure?.fault == .cannotConnect)
+        withExtendedLifetime(server) {}
+        #expect(log.failure?.fault == fault)
         #expect(log.head == nil)
     }
 

@@ -33,12 +33,24 @@ import Testing
         #expect(TransferEnd(code: 7, text: "", systemError: ECONNREFUSED).fault == .cannotConnect)
         #expect(TransferEnd(code: 18, text: "").fault == .connectionLost)
         #expect(TransferEnd(code: 18, text: "", hasLength: true).fault == .lengthMismatch)
-        #expect(TransferEnd(code: 56, text: "", proxyStatus: 407).fault == .cannotConnect)
         #expect(TransferEnd(code: 56, text: "", proxyStatus: 200).fault == .connectionLost)
         #expect(TransferEnd(code: 27, text: "No memory").words == "No memory, or a line of the header is too long")
         #expect(
             TransferEnd(code: 56, text: "Tunnel failed", proxyStatus: 407).words
                 == "Tunnel failed; give the proxy's user name and password, for example in its URL")
+        #expect(TransferEnd(code: 97, text: "Rejected.", proxyError: 33).words.hasPrefix("Rejected; give the proxy's"))
+        #expect(TransferEnd(code: 56, text: "No", proxyStatus: 403).words == "No; the proxy does not allow it")
+    }
+
+    /// What a server would not be asked again for is final, of a SOCKS proxy that the user is unknown or the host forbidden.
+    @Test(arguments: [
+        (56, 407, 0, TransportFault.unacceptableRequest), (56, 403, 0, .unacceptableRequest),
+        (56, 302, 0, .unacceptableRequest), (56, 502, 0, .cannotConnect), (56, 503, 0, .cannotConnect),
+        (56, 429, 0, .cannotConnect), (97, 0, 12, .unacceptableRequest), (97, 0, 33, .unacceptableRequest),
+        (97, 0, 23, .unacceptableRequest), (97, 0, 19, .cannotConnect), (97, 0, 3, .cannotConnect),
+    ])
+    func whatAProxyRefusesForGoodIsFinal(code: Int32, status: Int, error: Int, fault: TransportFault) {
+        #expect(TransferEnd(code: code, text: "", proxyStatus: status, proxyError: error).fault == fault)
     }
 
     // MARK: The library

@@ -88,6 +88,7 @@ enum lanner_curl_info {
     LANNER_CURL_CONNECT_STATUS = 0x200000 + 22,
     LANNER_CURL_SYSTEM_ERROR = 0x200000 + 25,
     LANNER_CURL_LOCAL_PORT = 0x200000 + 42,
+    LANNER_CURL_PROXY_ERROR = 0x200000 + 59,
 };
 
 /// How loading ended.

@@ -108,7 +108,8 @@ final class Handle {
         var end = TransferEnd(
             code: code, text: own.isEmpty ? String(cString: lanner_curl_text(code)) : own,
             systemError: Int32(truncatingIfNeeded: lanner_curl_number(easy, LANNER_CURL_SYSTEM_ERROR)),
-            proxyStatus: Int(lanner_curl_number(easy, LANNER_CURL_CONNECT_STATUS)), hasLength: hasLength)
+            proxyStatus: Int(lanner_curl_number(easy, LANNER_CURL_CONNECT_STATUS)),
+            proxyError: Int(lanner_curl_number(easy, LANNER_CURL_PROXY_ERROR)), hasLength: hasLength)
         if end.hasNoRouteToLast { end.hasRoute = lanner_curl_has_route() != 0 }
         return end
     }

@@ -20,6 +20,8 @@ struct TransferEnd: Sendable {
     var hasRoute = false
     /// What a proxy answered to CONNECT, or 0.
     var proxyStatus = 0
+    /// Its `CURLproxycode`: what a SOCKS proxy did, or 0.
+    var proxyError = 0
     /// Whether the response announced its length.
     var hasLength = false
 }
@@ -32,11 +34,33 @@ extension TransferEnd {
         case 18: hasLength ? .lengthMismatch : .connectionLost
         case 35: says(Self.brokenHandshakes) ? .connectionLost : .secureConnectionFailed
         case 43: says(Self.badKeys) ? .secureConnectionFailed : .other
+        case _ where isRefusedByProxy: .unacceptableRequest
         case 56 where proxyStatus >= 300: .cannotConnect
         case 56: says(Self.badBytes) ? .malformedResponse : .connectionLost
         case _: Self.faults[code] ?? .other
         }
     }
+
+    /// Whether a proxy would not let the same request through later either, as far as can be told: of one that speaks HTTP, by
+    /// what is worth a retry of a server.
+    private var isRefusedByProxy: Bool {
+        switch code {
+        case 56: proxyStatus >= 300 && !DownloadFailure.Reason.status(proxyStatus).isWorthRetrying
+        case 97: Self.refusals.contains(proxyError)
+        case _: false
+        }
+    }
+
+    /// Whether a proxy wants to know who asks.
+    private var isUnknownToProxy: Bool {
+        proxyStatus == 407 || code == 97 && Self.strangers.contains(proxyError)
+    }
+
+    /// Of SOCKS: NO_AUTH, none of our ways to log in; USER_REJECTED.
+    private static let strangers: Set<Int> = [12, 33]
+
+    /// And REPLY_NOT_ALLOWED; LONG_HOSTNAME, LONG_PASSWD, LONG_USER.
+    private static let refusals = strangers.union([23, 9, 10, 11])
 
     /// Whether the system knew no way to the last address. That need not be for want of a network: where there is only
     /// IPv4, a host that refuses and has an IPv6 address, too, ends like that.
@@ -52,8 +76,10 @@ extension TransferEnd {
 
     /// What to tell of it: before 8.6 a line of the header that is too long is no memory to libcurl.
     var words: String {
-        let text = Self.withoutUserInfo(text)
-        if proxyStatus == 407 { return "\(text); give the proxy's user name and password, for example in its URL" }
+        var text = Self.withoutUserInfo(text)
+        if isRefusedByProxy, text.last == "." { text.removeLast() }
+        if isUnknownToProxy { return "\(text); give the proxy's user name and password, for example in its URL" }
+        if isRefusedByProxy { return "\(text); the proxy does not allow it" }
         return code == Self.outOfMemory ? "\(text), or a line of the header is too long" : text
     }
 

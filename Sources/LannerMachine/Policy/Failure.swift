@@ -18,7 +18,8 @@ public enum TransportFault: String, Sendable, Hashable, CaseIterable {
     case malformedResponse
     /// The response body ended before, or went past, the length that was announced.
     case lengthMismatch
-    /// The request cannot be sent: its URL or a header field is not acceptable.
+    /// The request cannot be sent: its URL or a header field is not acceptable, or the proxy that it has to go through
+    /// refuses it (wants a password, forbids the host).
     case unacceptableRequest
     /// The exchange was canceled by its owner.
     case canceled
