@@ -57,6 +57,7 @@ struct HeadReader {
         case .whole(let head):
             state = .taken
             guard head.status >= 200 else { throw .notFinal(head.status) }
+            if let coding = Self.strangeCoding(head.fields) { throw .strangeCoding(coding) }
             length = ContentLength(fields: head.fields)
             if case .contradictory = length {
                 throw .contradictoryLength(head.fields.values(of: "Content-Length").joined(separator: ", "))
@@ -81,6 +82,14 @@ struct HeadReader {
         size = line.count
         state = .open(ResponseHead(status: Int(status), fields: Self.room()))
         return nil
+    }
+
+    /// A transfer coding that nobody has asked for (RFC 9112, 7). libcurl from 8.14 on refuses it; before, it leaves the body as
+    /// it is, and forgets its length.
+    private static func strangeCoding(_ fields: HeaderFields) -> String? {
+        FieldText.members(fields.values(of: "Transfer-Encoding"))
+            .first { !$0.isEmpty && !FieldText.equal($0, "chunked") && !FieldText.equal($0, "identity") }
+            .map { String(decoding: $0, as: UTF8.self) }
     }
 
     private static func isStatusLine(_ line: Bytes) -> Bool { line.starts(with: "HTTP/".utf8) }
@@ -115,5 +124,12 @@ struct HeadReader {
         let text = String(decoding: bytes, as: UTF8.self)
         if bytes.allSatisfy({ $0 < 0x80 }) || text.utf8.elementsEqual(bytes) { return text }
         return String(String.UnicodeScalarView(bytes.map { Unicode.Scalar($0) }))
+    }
+}
+
+extension TransportFailure {
+    fileprivate static func strangeCoding(_ name: String) -> TransportFailure {
+        TransportFailure(
+            .malformedResponse, "The response has a transfer coding that nobody asked for: \(FieldText.shown(name))")
     }
 }
