@@ -8,9 +8,10 @@ import LannerCore
 /// 8.16: wherever FoundationNetworking runs, a libcurl is there.
 ///
 /// - Each transport has one thread, which does all that libcurl does, and connections of its own, which are kept for
-///   the next exchanges. HTTP/2 is used over TLS where the server offers it; later exchanges with a host then share the
-///   connection that is there. Not by exchanges that begin under a limit, each of which has a connection of its own; and not
-///   with a libcurl whose HTTP/2 loses bytes or stands still when it is paused: before 7.76, 7.84, 8.3, 8.10 to 8.13.
+///   the next exchanges. What is spoken is HTTP/1.1: over HTTP/2 no libcurl tells a body that is broken off from a whole one
+///   in all cases, or leaves what is paused where it is.
+/// - A body with neither a length nor chunks is complete when its connection is closed, over TLS with most versions before
+///   8.14 also when that is cut.
 /// - Events are delivered on threads of Dispatch. A receiver that blocks holds up its own exchange only: when 2 MiB wait
 ///   for it, its transfer is paused. `pause()` does the same. A cancellation is reported at once, in the place of what
 ///   still waits.

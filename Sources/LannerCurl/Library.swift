@@ -15,18 +15,6 @@ enum Library {
         _ = try outcome.get()
     }
 
-    /// Whether it loses nothing, and goes on, when a transfer over HTTP/2 pauses.
-    static let mayPauseHTTP2 = (try? outcome.get()).map(mayPauseHTTP2) ?? false
-
-    /// By the version: before 7.76 it keeps without bound what comes meanwhile, or takes a broken connection for the end of a
-    /// body; 7.84, 8.3 and 8.10 to 8.13 lose what they hold back, or never go on.
-    static func mayPauseHTTP2(_ version: UInt32) -> Bool {
-        switch version >> 8 {
-        case ..<0x07_4C, 0x07_54, 0x08_03, 0x08_0A...0x08_0D: false
-        case _: true
-        }
-    }
-
     /// Whether it does not take a transfer that is paused for one that has become silent.
     static let mayTimeSilence = (try? outcome.get()).map(mayTimeSilence) ?? false
 

@@ -19,7 +19,7 @@ import Testing
         (56, "Illegal or missing hexadecimal sequence in chunked-encoding", .malformedResponse),
         (56, "Too large response headers: 307205 > 307200", .malformedResponse),
         (60, "SSL certificate problem: self-signed certificate", .secureConnectionFailed),
-        (90, "", .secureConnectionFailed), (92, "", .connectionLost), (27, "", .other), (9999, "", .other),
+        (90, "", .secureConnectionFailed), (27, "", .other), (9999, "", .other),
     ])
     func codesDecide(code: Int32, text: String, fault: TransportFault) {
         #expect(TransferEnd(code: code, text: text).fault == fault)
@@ -70,15 +70,6 @@ import Testing
         let outcome = Library.judge(loading, version: version, words: "")
         #expect(throws: CurlUnavailable(.tooOld(text))) { try outcome.get() }
         #expect(CurlUnavailable(.tooOld(text)).description.hasPrefix("libcurl \(text) is too old."))
-    }
-
-    @Test(arguments: [
-        (0x07_44_00, false), (0x07_4B_00, false), (0x07_4C_00, true), (0x07_54_00, false), (0x07_58_01, true),
-        (0x08_03_00, false), (0x08_05_00, true), (0x08_0A_01, false), (0x08_0D_00, false), (0x08_0E_01, true),
-        (0x08_11_00, true),
-    ])
-    func anHTTP2ThatDoesNotPauseIsNotOffered(version: UInt32, isOffered: Bool) {
-        #expect(Library.mayPauseHTTP2(version) == isOffered)
     }
 
     @Test(arguments: [(0x07_44_00, false), (0x07_4A_00, false), (0x07_4B_00, true), (0x08_00_00, true)])

@@ -36,8 +36,6 @@ enum lanner_curl_option {
     LANNER_CURL_LOW_SPEED_TIME = 20,
     LANNER_CURL_NETRC = 51,
     LANNER_CURL_FOLLOW_LOCATION = 52,
-    LANNER_CURL_FRESH_CONNECT = 74,
-    LANNER_CURL_FORBID_REUSE = 75,
     LANNER_CURL_HTTP_GET = 80,
     LANNER_CURL_HTTP_VERSION = 84,
     LANNER_CURL_BUFFER_SIZE = 98,
@@ -77,7 +75,6 @@ enum lanner_curl_option {
 
 /// Options of the handle of many (`CURLMoption`).
 enum lanner_curl_multi_option {
-    LANNER_CURL_MULTIPLEXING = 3,
     LANNER_CURL_IDLE_CONNECTIONS = 6,
     LANNER_CURL_HOST_CONNECTIONS = 7,
     LANNER_CURL_TOTAL_CONNECTIONS = 13,

@@ -29,9 +29,10 @@ extension Handle {
         if !ask(LANNER_CURL_PROTOCOLS_TEXT, "http,https") { set(LANNER_CURL_PROTOCOLS, 0b11) }
         // Only then does the end of a transfer not wait for the resolver. Of 7.87.
         ask(LANNER_CURL_QUICK_EXIT, 1)
-        // HTTP/2 over TLS where it is offered, or HTTP/1.1 alone; a libcurl without HTTP/2 goes on with HTTP/1.1.
-        // Of a connection that is shared it goes on reading in spite of a pause: that would be megabytes more than a limit allows.
-        ask(LANNER_CURL_HTTP_VERSION, Library.mayPauseHTTP2 && !isLimited ? 4 : 2)
+        // HTTP/1.1 alone. Over HTTP/2 libcurl takes a body of unknown length that the server breaks off for a whole one; of a
+        // connection that is shared it goes on reading in spite of a pause, up to whole files; and before 8.5 a request may
+        // be put on a busy connection of HTTP/1.1 where others of its host are of HTTP/2, and then bytes go astray.
+        set(LANNER_CURL_HTTP_VERSION, 2)
     }
 
     private func secure(_ options: CurlTransport.Options) {

@@ -97,8 +97,8 @@ final class Handle {
         if result != 0, refusal == nil { refusal = (option, result) }
     }
 
-    /// Of its connection; not positive while there is none.
-    var localPort: Int { lanner_curl_number(easy, LANNER_CURL_LOCAL_PORT) }
+    /// The port of a connection is not positive while there is none.
+    var hasConnection: Bool { lanner_curl_number(easy, LANNER_CURL_LOCAL_PORT) > 0 }
 
     // MARK: The end
 

@@ -46,7 +46,7 @@ final class Loop: @unchecked Sendable {
     /// libcurl has shorter waits of its own where it needs them.
     private static let longestWait: Int32 = 60_000
     /// `CURLM_OUT_OF_MEMORY`, and `CURLM_UNRECOVERABLE_POLL`: the system takes no more descriptors at once than a program may
-    /// have open, and libcurl counts those of a connection once for each transfer that shares it.
+    /// have open.
     private static let passingTroubles: Set<Int32> = [3, 12]
 
     private let options: CurlTransport.Options
@@ -56,8 +56,6 @@ final class Loop: @unchecked Sendable {
 
     private var transfers: [OpaquePointer: Transfer] = [:]
     private var spareHandles: SpareHandles
-    /// How many transfers wait on connections over which nothing comes any more.
-    private var stranded: [Origin: Int] = [:]
     /// When a connection was given up over which nothing came: those that were idle then may have died with it.
     private var doubts: [Origin: DispatchTime] = [:]
     /// The exchanges that have been told something in this round: their receivers hear of it at its end, of all at once.
@@ -153,7 +151,6 @@ final class Loop: @unchecked Sendable {
 
     private func makeMulti() -> OpaquePointer? {
         guard let multi = make() else { return nil }
-        lanner_curl_multi_set_number(multi, LANNER_CURL_MULTIPLEXING, 2)
         lanner_curl_multi_set_number(multi, LANNER_CURL_IDLE_CONNECTIONS, Self.idleConnections)
         if let limit = options.connectionsPerHost {
             lanner_curl_multi_set_number(multi, LANNER_CURL_HOST_CONNECTIONS, max(1, limit))
@@ -211,49 +208,22 @@ final class Loop: @unchecked Sendable {
     }
 
     private func drop(_ easy: OpaquePointer, _ multi: OpaquePointer) {
-        if let transfer = transfers[easy], transfer.isSilent { leaveConnection(of: transfer) }
+        if let transfer = transfers[easy], transfer.isSilent, transfer.handle.hasConnection { doubt(transfer.origin) }
         _ = remove(easy, multi)
     }
 
-    /// Of a transfer that others share a connection with, as over HTTP/2, libcurl gives up the stream alone, and it closes the
-    /// connection only with the last of them. Where nothing comes any more, the next one would wait on the same connection, or
-    /// on another that has died with it, and so would all that follow: they have connections of their own.
-    private func leaveConnection(of silent: Transfer) {
-        silent.handle.set(LANNER_CURL_FORBID_REUSE, 1)
-        let port = silent.handle.localPort
-        guard port > 0, !silent.isStranded else { return }
-        let others = others(on: port, of: silent)
-        if others.contains(where: \.isHeard) { return }
+    /// Where a connection has died and nobody has said so, others that are kept may have died with it.
+    private func doubt(_ origin: Origin) {
         let now = DispatchTime.now()
         doubts = doubts.filter { $0.value + .seconds(Self.longestIdle) > now }
-        doubts[silent.origin] = now
-        for transfer in others where !transfer.isStranded {
-            transfer.isStranded = true
-            stranded[transfer.origin, default: 0] += 1
-        }
-    }
-
-    /// The transfers that share a connection, which has this port at our end, with one.
-    private func others(on port: Int, of transfer: Transfer) -> [Transfer] {
-        guard transfer.origin.scheme == "https" else { return [] }
-        return transfers.values.filter {
-            $0 !== transfer && $0.origin == transfer.origin && $0.handle.localPort == port
-        }
+        doubts[origin] = now
     }
 
     private func avoidDeadConnections(_ transfer: Transfer) {
-        if stranded[transfer.origin] != nil { transfer.handle.set(LANNER_CURL_FRESH_CONNECT, 1) }
         guard let time = doubts[transfer.origin] else { return }
         let seconds = (DispatchTime.now().uptimeNanoseconds - time.uptimeNanoseconds) / 1_000_000_000
         // libcurl closes those that have been idle for longer.
         transfer.handle.set(LANNER_CURL_LONGEST_IDLE, min(max(Int(seconds), 1), Self.longestIdle))
-    }
-
-    /// Its connection is alive, or is not its own any more.
-    func rescue(_ transfer: Transfer) {
-        transfer.isStranded = false
-        let left = stranded[transfer.origin, default: 1] - 1
-        stranded[transfer.origin] = left > 0 ? left : nil
     }
 
     private func remove(_ easy: OpaquePointer, _ multi: OpaquePointer) -> Transfer? {
@@ -261,7 +231,6 @@ final class Loop: @unchecked Sendable {
         transfer.exchange.handle = nil
         lanner_curl_multi_remove(multi, easy)
         gathering.transfers.removeAll { $0 === transfer }
-        if transfer.isStranded { rescue(transfer) }
         return transfer
     }
 

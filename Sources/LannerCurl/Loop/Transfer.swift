@@ -16,12 +16,6 @@ final class Transfer {
     private var isHolding = false
     /// When it began, or bytes of the body last came.
     private var lastHeard = DispatchTime.now()
-    /// Whether bytes of the body have come.
-    private var hasHeard = false
-    /// Whether others with its connection have given that up, because nothing came over it.
-    var isStranded = false {
-        didSet { handle.set(LANNER_CURL_FORBID_REUSE, isStranded ? 1 : 0) }
-    }
     /// Why the transfer was given up from inside; libcurl only says that it was.
     private var refusal: TransportFailure?
 
@@ -69,8 +63,7 @@ final class Transfer {
 
     /// Returns how many were taken: all, none, which ends the transfer, or that they have to come again.
     func take(_ bytes: UnsafeRawBufferPointer) -> Int {
-        (lastHeard, hasHeard) = (.now(), true)
-        if isStranded { loop.rescue(self) }
+        lastHeard = .now()
         do {
             try reportHead()
         } catch {
@@ -117,12 +110,7 @@ final class Transfer {
     }
 
     /// Whether nothing has come for a while, though it might: the connection may be dead, and nobody has said so.
-    var isSilent: Bool { !isHolding && !isRecent }
-
-    /// Whether bytes have come a moment ago, which shows that the connection is alive.
-    var isHeard: Bool { hasHeard && isRecent }
-
-    private var isRecent: Bool { lastHeard + Self.silence >= .now() }
+    var isSilent: Bool { !isHolding && lastHeard + Self.silence < .now() }
 
     private static let silence = DispatchTimeInterval.seconds(2)
 

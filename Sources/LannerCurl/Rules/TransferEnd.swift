@@ -119,7 +119,6 @@ extension TransferEnd {
         6: .cannotFindHost,  // COULDNT_RESOLVE_HOST
         7: .cannotConnect,  // COULDNT_CONNECT
         8: .malformedResponse,  // WEIRD_SERVER_REPLY
-        16: .connectionLost,  // HTTP2: the framing of the connection
         28: .timedOut,  // OPERATION_TIMEDOUT
         47: .malformedResponse,  // TOO_MANY_REDIRECTS
         51: .secureConnectionFailed,  // PEER_FAILED_VERIFICATION before 7.62
@@ -140,7 +139,6 @@ extension TransferEnd {
         83: .secureConnectionFailed,  // SSL_ISSUER_ERROR
         90: .secureConnectionFailed,  // SSL_PINNEDPUBKEYNOTMATCH
         91: .secureConnectionFailed,  // SSL_INVALIDCERTSTATUS
-        92: .connectionLost,  // HTTP2_STREAM
         96: .cannotConnect,  // QUIC_CONNECT_ERROR
         97: .cannotConnect,  // PROXY
         98: .secureConnectionFailed,  // SSL_CLIENTCERT: the server wants one
