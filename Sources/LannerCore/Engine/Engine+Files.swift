@@ -128,6 +128,8 @@ extension Engine {
     }
 
     private func verify(_ job: Job, _ attempt: Attempt, _ total: Int64) {
+        // It takes nothing any more, while others begin in its place: what it owes under a limit is theirs to wait for.
+        leaveThrottle(job)
         let pieces = job.state.withLock { state in
             // What turns out to be wrong is fetched again.
             state.leadBack()

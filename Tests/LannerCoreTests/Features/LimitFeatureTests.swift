@@ -143,6 +143,27 @@ import Testing
         #expect(tasks.map(\.endDate).max().map { $0 - tasks[0].startDate >= 3.5 } == true)
     }
 
+    /// Files that make room for the next when their bytes have come, and are finished much later.
+    @Test func filesThatWaitForTheDiskHaveTakenTheirShare() throws {
+        var configuration = limited(Self.rate)
+        configuration.maxConcurrentTasksLimit = 8
+        let bench = TestBench(configuration: configuration)
+        let tasks = try (1...60).map { number in
+            bench.transport.serve(.init(.generated(seed: UInt64(number), length: 16 << 10)), at: "/\(number)")
+            return try #require(bench.manager.download("https://example.com/\(number)"))
+        }
+        bench.store.hold()
+        bench.run(for: .seconds(2))
+        // Two seconds' worth, and what came at once: up to one for each that ran.
+        #expect((8...17).contains(bench.transport.requests.count), "\(bench.transport.requests.count)")
+        bench.run(for: .seconds(4))
+        #expect((24...33).contains(bench.transport.requests.count), "\(bench.transport.requests.count)")
+        bench.store.release()
+        #expect(bench.runToRest())
+        #expect(tasks.allSatisfy { $0.status == .succeeded })
+        #expect(tasks.map(\.endDate).max().map { $0 - tasks[0].startDate >= 13 } == true)
+    }
+
     // MARK: Watchdogs
 
     @Test func silenceAndSlownessOfALimitAreNoFault() throws {
