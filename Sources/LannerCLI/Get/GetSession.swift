@@ -21,7 +21,10 @@ struct GetSession: Sendable {
     /// Downloads everything that is not there. The outcomes are in the order of the plan.
     func run() async -> [Outcome] {
         let missing = await survey()
-        interruption.onSignal { [manager] in manager.totalSuspend() }
+        interruption.onSignal { [manager] in
+            Console.hurry()
+            manager.totalSuspend()
+        }
         let ended = await download(missing)
         reporter.finish()
         return plan.items.indices.map { ended[$0] ?? .done }

@@ -5,7 +5,7 @@ import Lanner
 enum Console {
     /// Why a line was not written.
     enum Failure: Sendable, Equatable {
-        /// No one reads any more.
+        /// No one reads any more, or no one has read while the program had to end.
         case readerGone
         /// Another reason, which has been told on standard error.
         case told
@@ -26,7 +26,7 @@ enum Console {
         let code = write(line + "\n", to: STDOUT_FILENO)
         switch code {
         case 0: return nil
-        case EPIPE: return .readerGone
+        case EPIPE, ETIMEDOUT: return .readerGone
         case _:
             error("standard output cannot be written: \(String(cString: strerror(code)))")
             return .told
@@ -42,33 +42,50 @@ enum Console {
     /// Writes text as it is to standard error.
     static func draw(_ text: String) { write(text, to: STDERR_FILENO) }
 
-    private static let lock = Locked(())
+    /// The program is to end: from now on nobody is waited for who does not read.
+    static func hurry() { isHurried.withLock { $0 = true } }
 
-    /// Writes all of a text; returns 0, or the `errno` that prevented it.
+    private static let isHurried = Locked(false)
+    /// The streams on which no one has read when the program had to end.
+    private static let abandoned = Locked(Set<Int32>())
+
+    /// Writes all of a text; returns 0, or the `errno` that prevented it, which is `ETIMEDOUT` when no one reads.
     @discardableResult
     static func write(_ text: String, to descriptor: Int32) -> Int32 {
         var text = text
-        return lock.withLock { _ in text.withUTF8 { write(UnsafeRawBufferPointer($0), to: descriptor) } }
+        return abandoned.withLock { abandoned in
+            guard !abandoned.contains(descriptor) else { return ETIMEDOUT }
+            let code = text.withUTF8 { write(UnsafeRawBufferPointer($0), to: descriptor) }
+            if code == ETIMEDOUT { abandoned.insert(descriptor) }
+            return code
+        }
     }
 
     private static func write(_ bytes: UnsafeRawBufferPointer, to descriptor: Int32) -> Int32 {
         var rest = bytes
         while !rest.isEmpty {
-            let count = Foundation.write(descriptor, rest.baseAddress, rest.count)
+            guard hasRoom(descriptor) else { return ETIMEDOUT }
+            // A pipe that has room takes so many without waiting.
+            let count = Foundation.write(descriptor, rest.baseAddress, min(rest.count, Int(PIPE_BUF)))
             if count >= 0 {
                 rest = UnsafeRawBufferPointer(rebasing: rest.dropFirst(count))
-            } else if errno == EAGAIN {
-                waitForRoom(descriptor)
-            } else if errno != EINTR {
+            } else if errno != EAGAIN, errno != EINTR {
                 return errno
             }
         }
         return 0
     }
 
-    /// Returns when a pipe that does not block can take more, or never will.
-    private static func waitForRoom(_ descriptor: Int32) {
+    /// Returns when a stream can take more, or never will; false when it has taken nothing for two seconds, and the program
+    /// is to end.
+    private static func hasRoom(_ descriptor: Int32) -> Bool {
         var entry = pollfd(fd: descriptor, events: Int16(POLLOUT), revents: 0)
-        _ = poll(&entry, 1, -1)
+        var patience = 20
+        while patience > 0 {
+            let count = poll(&entry, 1, 100)
+            if count > 0 || count < 0 && errno != EINTR { return true }
+            if isHurried.withLock({ $0 }) { patience -= 1 }
+        }
+        return false
     }
 }

@@ -246,6 +246,23 @@ import Testing
         #expect(get.errors.isEmpty)
     }
 
+    #if os(Linux)
+    @Test(arguments: [["--json"], []]) func stopsInOrderWhenNoOneReadsAPipe(_ options: [String]) async throws {
+        server.script("small.bin", [.hold])
+        let words = ["get", url("small.bin")] + options
+        // A pipe that is full.
+        let script = #"mkfifo p && exec 3<>p && rm p && head -c 65536 /dev/zero >&3 && exec "$0" "$@" "#
+        let get = try Program(words, in: place, script: script + (options.isEmpty ? "2>&3" : ">&3"))
+        try await server.waitForStalls(1)
+        get.send(SIGINT)
+        #expect(await get.result().code == 130)
+        #expect(place.names == [".lanner"])
+        server.clearScript("small.bin")
+        #expect(try await Program.run(words, in: place).code == 0)
+        #expect(place.bytes("small.bin") == small.bytes)
+    }
+    #endif
+
     @Test(.enabled(if: FileManager.default.fileExists(atPath: "/dev/full")))
     func stopsInOrderWhenOutputCannotBeWritten() async throws {
         server.script("small.bin", [.hold])
