@@ -83,6 +83,25 @@ import Testing
         next.invalidate()
     }
 
+    /// The same command goes on from there, as it is told.
+    @Test func remembersWhatWasDoneWhenItIsInterruptedAtTheEnd() async throws {
+        let place = try Workplace()
+        let server = try LoopbackServer()
+        server.put("file.bin", .init(.generated(seed: 1, length: 10)))
+        let plan = try GetPlan(
+            GetOptions(urls: [server.url("file.bin").absoluteString], directory: place.url.path))
+        let interruption = Interruption(by: [])
+        let stopped = session(plan, Record(), interruption)
+        let outcomes = await stopped.run()
+        #expect(outcomes == [.done])
+        interruption.receive(SIGINT)
+        #expect(await !stopped.tidy(outcomes))
+        let again = session(plan, Record())
+        #expect(await again.run() == [.done])
+        #expect(server.requests.count == 1)
+        #expect(await again.tidy([.done]))
+    }
+
     @Test func addsNoMoreWhenItIsInterrupted() async throws {
         let place = try Workplace()
         let urls = (0..<600).map { "http://127.0.0.1/\($0)" }

@@ -163,10 +163,10 @@ struct GetSession: Sendable {
 
     /// Forgets what no later call needs, and closes the manager; true when there is nothing left to remember.
     ///
-    /// When all is done that is everything. Else the files that are there are remembered, so that the same command
-    /// does not download them again, and the failures that left bytes.
+    /// When all is done that is everything. Else, and when the command has been stopped, the files that are there are
+    /// remembered, so that the same command does not download them again, and the failures that left bytes.
     func tidy(_ outcomes: [Outcome]) async -> Bool {
-        let isDone = outcomes.allSatisfy { $0 == .done }
+        let isDone = interruption.received == nil && outcomes.allSatisfy { $0 == .done }
         let useless = zip(plan.items, outcomes).compactMap { item, outcome in
             manager.fetchTask(item.url).flatMap { isDone || Self.isUseless($0, outcome) ? $0 : nil }
         }
