@@ -78,10 +78,10 @@ import Testing
             ["ftp://a/x"],
             "the URL “ftp://a/x” has the scheme “ftp”; only http and https can be downloaded"
         ),
-        (["x"], "the URL “x” has no scheme"),
+        (["x"], "the URL “x” has no scheme; begin it with https:// or http://"),
         (["http://"], "the URL “http://” has no host"),
         (["http://a:99999/"], "the URL “http://a:99999/” has a port that is not a number from 1 to 65535"),
-        ([""], "“” is no URL"),
+        ([""], "“” is no URL; write one as https://example.com/file"),
         (
             ["http://a%3Ab:c@host/x"],
             "http://host/x: The user name in the URL has a colon, which Basic authentication cannot carry"

@@ -60,7 +60,10 @@ import Testing
         ("http://a/1\n  out=a/b", "f:2: “a/b” is no file name; give one without a directory"),
         ("http://a/1\n  out=..", "f:2: “..” is no file name; give one without a directory"),
         ("http://a/1\n  out=.lanner", "f:2: “.lanner” is taken; choose another name"),
-        ("http://a/1\n  mirror=http://b/1\n  mirror=nope", "f:3: the URL “nope” has no scheme"),
+        (
+            "http://a/1\n  mirror=http://b/1\n  mirror=nope",
+            "f:3: the URL “nope” has no scheme; begin it with https:// or http://"
+        ),
         ("http://a/1\n  out=a\n  out=b", "f:3: out= is given twice"),
         (
             "http://a/1\n  checksum=md5:\(String(repeating: "0", count: 32))\n"

@@ -17,8 +17,11 @@ struct GetCommand {
 
     /// Each download would fail by it, in libcurl's words.
     private static func checkCertificates(_ file: String) throws(UsageError) {
-        guard let bytes = try? Data(contentsOf: URL(fileURLWithPath: file)) else {
-            throw UsageError("the certificates \(file.quoted) cannot be read; check the file's name")
+        let bytes: Data
+        do {
+            bytes = try FileHandle(forReadingFrom: URL(fileURLWithPath: file)).readToEnd() ?? Data()
+        } catch {
+            throw unreadable("the certificates \(file.quoted)", error)
         }
         // What begins a certificate, of any kind that OpenSSL reads (RFC 7468, 5).
         guard bytes.range(of: Data("CERTIFICATE-----".utf8)) != nil else {
@@ -31,7 +34,7 @@ struct GetCommand {
         do {
             let handle = file == "-" ? .standardInput : try FileHandle(forReadingFrom: URL(fileURLWithPath: file))
             guard let text = String(bytes: try handle.readToEnd() ?? Data(), encoding: .utf8) else {
-                throw UsageError("\(name.printable) is not a text in UTF-8")
+                throw UsageError("\(name.printable) is not a text in UTF-8; save the list as one")
             }
             return try InputFile.parse(text, file: name.printable)
         } catch let error as UsageError {
@@ -40,8 +43,15 @@ struct GetCommand {
             if file == "-" {
                 throw UsageError("standard input cannot be read; give the list through a pipe, or as a file")
             }
-            throw UsageError("the list \(name.quoted) cannot be read; check its name")
+            throw unreadable("the list \(name.quoted)", error)
         }
+    }
+
+    /// Says why, as the system does.
+    private static func unreadable(_ file: String, _ error: any Error) -> UsageError {
+        let cause = (error as NSError).userInfo[NSUnderlyingErrorKey] as? NSError ?? error as NSError
+        let why = cause.domain == NSPOSIXErrorDomain ? ": " + String(cString: strerror(Int32(cause.code))) : ""
+        return UsageError("\(file) cannot be read\(why); check its name, and that you may read it")
     }
 
     func run() async -> ExitCode {

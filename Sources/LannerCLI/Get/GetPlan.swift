@@ -71,7 +71,7 @@ struct GetPlan: Sendable, Equatable {
 
     private static func url(_ text: String) throws(UsageError) -> (URL, WebAddress) {
         guard let url = URL(string: WebAddress.escaped(text)) else {
-            throw UsageError("\(Destination.redacted(text).quoted) is no URL")
+            throw UsageError("\(Destination.redacted(text).quoted) is no URL; write one as https://example.com/file")
         }
         do throws(WebAddress.Refusal) {
             return (url, try WebAddress(url.absoluteString))

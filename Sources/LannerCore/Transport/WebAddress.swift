@@ -100,7 +100,7 @@ extension WebAddress {
     }
 
     private static func scheme(_ bytes: (some ByteSlice)?) throws(Refusal) -> String {
-        guard let bytes else { throw Refusal(reason: "has no scheme") }
+        guard let bytes else { throw Refusal(reason: "has no scheme; begin it with https:// or http://") }
         for scheme in ["http", "https"] where bytes.lazy.map(FieldText.lowercased).elementsEqual(scheme.utf8) {
             return scheme
         }

@@ -285,6 +285,19 @@ import Testing
         #expect(place.bytes("small.bin") == small.bytes)
     }
 
+    @Test func tellsWhyAFileCannotBeRead() async throws {
+        let advice = "; check its name, and that you may read it"
+        let calls = [
+            (["-i", "none"], "the list “none” cannot be read: No such file or directory"),
+            (["-i", "."], "the list “.” cannot be read: Is a directory"),
+            (["--ca-certificate=none", url("x")], "the certificates “none” cannot be read: No such file or directory"),
+        ]
+        for (words, reason) in calls {
+            let get = try await Program.run(["get"] + words, in: place)
+            #expect(get.code == 2 && get.errors == ["lanner: " + reason + advice])
+        }
+    }
+
     @Test func tellsThatStandardInputCannotBeRead() async throws {
         let get = try await Program.run(["get", "-i", "-"], in: place, script: #"exec "$0" "$@" <&-"#)
         #expect(get.code == 2)
