@@ -80,9 +80,11 @@ struct GetCommand {
             plan: plan, headers: headers, priority: options.priority, manager: manager, reporter: reporter,
             interruption: interruption)
         let outcomes = await session.run()
-        if interruption.received != nil { reporter.note("Stopped. The same command goes on from there.") }
-        if await session.tidy(outcomes) { state.remove() }
-        return .worst(outcomes.map(\.exitCode) + (interruption.received.map { [$0] } ?? []))
+        // One that comes from here on finds all at its end.
+        let received = interruption.received
+        if received != nil { reporter.note("Stopped. The same command goes on from there.") }
+        if await session.tidy(outcomes, isStopped: received != nil) { state.remove() }
+        return .worst(outcomes.map(\.exitCode) + (received.map { [$0] } ?? []))
     }
 
     private func fail(_ trouble: Trouble) -> ExitCode {

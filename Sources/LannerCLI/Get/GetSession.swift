@@ -165,8 +165,8 @@ struct GetSession: Sendable {
     ///
     /// When all is done that is everything. Else, and when the command has been stopped, the files that are there are
     /// remembered, so that the same command does not download them again, and the failures that left bytes.
-    func tidy(_ outcomes: [Outcome]) async -> Bool {
-        let isDone = interruption.received == nil && outcomes.allSatisfy { $0 == .done }
+    func tidy(_ outcomes: [Outcome], isStopped: Bool = false) async -> Bool {
+        let isDone = !isStopped && outcomes.allSatisfy { $0 == .done }
         let useless = zip(plan.items, outcomes).compactMap { item, outcome in
             manager.fetchTask(item.url).flatMap { isDone || Self.isUseless($0, outcome) ? $0 : nil }
         }
