@@ -16,7 +16,7 @@ enum Wording {
         case .restarted(let reason): return "\(name): starts over: \(words(reason))"
         case .retrying(let trouble, let delay):
             return "\(name): tries again in \(seconds(delay)): \(trouble.reason)"
-        case .suspended: return "\(name): stopped at \(bytes(standing.bytes))"
+        case .suspended: return standing.bytes > 0 ? "\(name): stopped at \(bytes(standing.bytes))" : nil
         case .failed(let trouble): return failure(report.item, trouble)
         }
     }
