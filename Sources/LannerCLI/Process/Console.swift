@@ -65,8 +65,7 @@ enum Console {
         var rest = bytes
         while !rest.isEmpty {
             guard hasRoom(descriptor) else { return ETIMEDOUT }
-            // A pipe that has room takes so many without waiting.
-            let count = Foundation.write(descriptor, rest.baseAddress, min(rest.count, Int(PIPE_BUF)))
+            let count = Foundation.write(descriptor, rest.baseAddress, min(rest.count, atOnce))
             if count >= 0 {
                 rest = UnsafeRawBufferPointer(rebasing: rest.dropFirst(count))
             } else if errno != EAGAIN, errno != EINTR {
@@ -75,6 +74,13 @@ enum Console {
         }
         return 0
     }
+
+    /// What a pipe that has room takes without waiting: `PIPE_BUF`, which Swift does not see in every C library.
+    #if canImport(Darwin)
+    private static let atOnce = 512
+    #else
+    private static let atOnce = 4096
+    #endif
 
     /// Returns when a stream can take more, or never will; false when it has taken nothing for two seconds, and the program
     /// is to end.
