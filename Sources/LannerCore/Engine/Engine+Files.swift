@@ -12,7 +12,7 @@ extension Engine {
         case .setTotal(let total): file(job)?.setTotal(total)
         case .expect(let digest): expect(digest, of: job)
         case .sync: file(job)?.checkpoint()
-        case .verify(let total): verify(job, attempt, total)
+        case .verify(let total): verify(job, total)
         case .publish: publish(job, attempt)
         case .close(let sync): close(job, sync: sync)
         case .withdraw: withdraw(job)
@@ -127,20 +127,11 @@ extension Engine {
         file?.hash(with: environment.makeHasher(digest.algorithm))
     }
 
-    private func verify(_ job: Job, _ attempt: Attempt, _ total: Int64) {
+    private func verify(_ job: Job, _ total: Int64) {
         // It takes nothing any more, while others begin in its place: what it owes under a limit is theirs to wait for.
         leaveThrottle(job)
-        let pieces = job.state.withLock { state in
-            // What turns out to be wrong is fetched again.
-            state.leadBack()
-            return state.pieces
-        }
-        if let pieces, !pieces.fileSizes.contains(total) {
-            let detail =
-                "The file has \(total) bytes, but \(pieces.count) pieces of \(pieces.length) bytes have checksums; check the "
-                + "checksums, or download again."
-            return handle(.file(job.id, attempt, .verified(.mismatch(detail))))
-        }
+        // What turns out to be wrong is fetched again.
+        job.state.withLock { $0.leadBack() }
         file(job)?.finish(total: total)
     }
 

@@ -213,7 +213,7 @@ extension Job {
         let (list, priority, limit, url) = task.state.withLock { ($0.list, $0.priority, $0.rateLimit, $0.url) }
         return state.withLock { state in
             NewDownload(
-                id: id, rank: state.rank, hasDigest: state.hasDigest, list: list,
+                id: id, rank: state.rank, hasDigest: state.hasDigest, sizes: state.pieces?.fileSizes, list: list,
                 host: host ?? HostID(of: url),
                 priority: priority, rateLimit: limit, isShelved: isShelved,
                 linkExpires: state.linkExpirationDate?.wholeSeconds, mirrors: state.mirrors.count,

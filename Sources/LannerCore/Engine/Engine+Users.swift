@@ -174,6 +174,7 @@ extension Engine {
                 return state.hasDigest
             }
             return [.user(.downloadAgain(starts: request.starts), [job.id], nil), .expectDigest(job.id, hasDigest)]
+                + (request.pieces.map { [.expectPieces(job.id, sizes: $0.fileSizes)] } ?? [])
         }
         return isAgain
     }
@@ -320,13 +321,13 @@ extension EngineState {
             move(job, request, to: next)
         }
         let pieces = takesDigests ? request.pieces : nil
-        let (hasDigest, hasOtherPieces, mirrors) = job.state.withLock { state in
+        let (hasDigest, others, mirrors) = job.state.withLock { state in
             defer { state.pieces = pieces ?? state.pieces }
-            let hasOtherPieces = pieces.map { $0 != state.pieces } ?? false
-            return (state.hasDigest || pieces != nil, hasOtherPieces, state.renewedMirrors(by: request))
+            let others = pieces == state.pieces ? nil : pieces
+            return (state.hasDigest || pieces != nil, others, state.renewedMirrors(by: request))
         }
         return events + [.expectDigest(job.id, hasDigest, mirrors: mirrors)]
-            + (hasOtherPieces ? [.expectPieces(job.id)] : [])
+            + (others.map { [.expectPieces(job.id, sizes: $0.fileSizes)] } ?? [])
     }
 
     /// What the machine has to know of another priority, which is not recorded yet.

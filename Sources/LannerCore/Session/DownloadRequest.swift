@@ -18,7 +18,8 @@ public struct DownloadRequest: Sendable {
     /// What the pieces of the file have to be, besides or instead of ``checksum``. Each is compared as soon as it is there;
     /// one that is wrong is told as ``RestartReason/wrongPiece`` and fetched again
     /// (``RetryPolicy/maximumPieceRetries``), the others stay. Where a server sends the file only as a whole, that is
-    /// fetched again. They are remembered; a task that is there keeps its own when nil. Given for a task that runs, they
+    /// fetched again. A file of a size that cannot consist of them is refused as soon as the server tells the size. They are
+    /// remembered; a task that is there keeps its own when nil. Given for a task that runs, they
     /// count at once: it stops and goes on. One that has succeeded is compared with them as with another ``checksum``.
     public var pieces: Checksum.Pieces?
 

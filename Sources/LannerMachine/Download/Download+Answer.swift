@@ -83,6 +83,7 @@ extension Download {
         // What is held behind the end is of another version: without a size nobody could tell.
         if let total = version.total, written.end > total { return startOver(.contentChanged, &context) }
         learn(version, of: exchange, &context)
+        if let misfit { return refuseSize(misfit, &context) }
         guard mayGoOn(after: body, context.settings.delivery) else {
             return startOver(.cannotResume, plain: true, &context)
         }
@@ -111,6 +112,7 @@ extension Download {
         }
         carried.exchange = exchange.ask.range == nil ? exchange.number : nil
         learn(version, of: exchange, &context)
+        if let misfit { return refuseSize(misfit, &context) }
         accept(exchange, 0..<(version.total ?? .max), &context)
     }
 

@@ -26,8 +26,9 @@ extension Download {
         let isSettled = slotClaim == .holdsPart || mayBeSettled
         carried.drop()
         tell(.progress(completed: total, total: total), &context)
-        perform(.verify(total: total), &context)
         go(to: .verifying(Verifying(total: total, isSettled: isSettled)), &context)
+        if let misfit { return verified(.mismatch(misfit), &context) }
+        perform(.verify(total: total), &context)
     }
 
     mutating func verified(_ result: Verification, _ context: inout Context) {

@@ -55,7 +55,8 @@ extension Download {
     }
 
     /// The user has given other digests of pieces: they count from the next time the file is opened.
-    mutating func expectPieces(_ context: inout Context) {
+    mutating func expectPieces(ofFilesOf sizes: ClosedRange<Int64>, _ context: inout Context) {
+        self.sizes = sizes
         pieceFailures = [:]
         isOlderThanPieces = isOlderThanPieces || !written.isEmpty
         switch state {
@@ -66,6 +67,21 @@ extension Download {
             if isPublished { record(.status, &context) }
         case .pausing, .succeeded: break
         }
+    }
+
+    /// What is wrong with the size, where the file cannot consist of its pieces; nil when it can, or nobody knows yet.
+    var misfit: String? {
+        guard let sizes, let total, !sizes.contains(total) else { return nil }
+        return "The file has \(total) bytes, but the checksums of its pieces are for one of \(sizes.lowerBound) to "
+            + "\(sizes.upperBound) bytes; check the checksums, or download again."
+    }
+
+    /// The server tells a size that the file cannot have: nothing that comes could mend that. What is held of that version
+    /// stays, for the checksums may be wrong.
+    mutating func refuseSize(_ detail: String, _ context: inout Context) {
+        wasResumed = false
+        tell(.verified(.mismatch(detail)), &context)
+        mismatched(detail, &context)
     }
 }
 

@@ -29,6 +29,8 @@ package struct Download: Sendable {
     var written: ByteRanges
     var synced: ByteRanges
     var hasDigest: Bool
+    /// The sizes that the file may have, as far as its pieces tell.
+    @Apart var sizes: ClosedRange<Int64>?
     /// Whether there may be a partial file on the disk.
     var hasFile: Bool
     /// Whether the file was moved to its place, and only its name or the record of it could not be kept.
@@ -84,6 +86,7 @@ package struct Download: Sendable {
         attempt = new.lastAttempt
         isOfOtherURL = new.saved.isOfOtherURL
         hasDigest = new.hasDigest
+        sizes = new.sizes
         link = HeldLink(expires: new.linkExpires)
         mirrors = Mirrors(count: new.mirrors)
         // A record comes from outside: what makes no sense in it is left out.

@@ -17,8 +17,8 @@ package enum Event: Sendable, Equatable {
     case limit(DownloadID, Int64?)
     /// Another place in the order.
     case reorder([DownloadID: Int64])
-    /// Other digests of pieces: an attempt that is under way begins anew.
-    case expectPieces(DownloadID)
+    /// Other digests of pieces, and the sizes of files that consist of so many: an attempt that is under way begins anew.
+    case expectPieces(DownloadID, sizes: ClosedRange<Int64>)
     /// Another expected digest, or none; other mirrors, so many, from the next attempt on; and whatever else the user
     /// changed is to be recorded.
     case expectDigest(DownloadID, Bool, mirrors: Int? = nil)
@@ -141,6 +141,8 @@ package struct NewDownload: Sendable, Equatable {
     package var rank: Int64
     /// Whether a digest of the whole file is known and compared at the end.
     package var hasDigest: Bool
+    /// The sizes that its file may have, as far as its pieces tell.
+    package var sizes: ClosedRange<Int64>?
     /// The list whose limit it keeps, besides the machine's.
     package var list: String?
     /// The host whose limit it keeps.
@@ -160,14 +162,15 @@ package struct NewDownload: Sendable, Equatable {
     package var saved: Saved
 
     package init(
-        id: DownloadID, rank: Int64, hasDigest: Bool = false, list: String? = nil, host: HostID = .unknown,
-        priority: DownloadPriority = .normal, rateLimit: Int64? = nil, isShelved: Bool = false,
+        id: DownloadID, rank: Int64, hasDigest: Bool = false, sizes: ClosedRange<Int64>? = nil, list: String? = nil,
+        host: HostID = .unknown, priority: DownloadPriority = .normal, rateLimit: Int64? = nil, isShelved: Bool = false,
         linkExpires: Int64? = nil, mirrors: Int = 0, lastAttempt: Attempt = 0,
         saved: Saved = Saved(status: .suspended)
     ) {
         self.id = id
         self.rank = rank
         self.hasDigest = hasDigest
+        self.sizes = sizes
         self.list = list
         self.host = host
         self.priority = priority

@@ -93,7 +93,8 @@ extension Machine {
             for (id, rank) in ranks.sorted(by: { $0.key < $1.key }) {
                 change(id, .reorder) { download, _ in download.rank = rank }
             }
-        case .expectPieces(let id): change(id, .expectPieces) { $0.expectPieces(&$1) }
+        case .expectPieces(let id, let sizes):
+            change(id, .expectPieces) { $0.expectPieces(ofFilesOf: sizes, &$1) }
         case .expectDigest(let id, let hasDigest, let mirrors):
             change(id, .expectDigest) { $0.expectDigest(hasDigest, mirrors: mirrors, &$1) }
         case .expectLink(let id, let expires):

@@ -184,6 +184,66 @@ import Testing
         }
     }
 
+    /// No byte of the file is waited for.
+    @Test func aListForAnotherSizeIsRefusedWithTheAnswer() throws {
+        for traits in Self.kinds {
+            let bench = bench(traits)
+            bench.transport.always(place, .stall(afterBytes: 0))
+            let task = try download(bench, pieces: .of(Array(bytes.prefix(90_000)), length: 10_000))
+            bench.settle()
+            #expect(task.status == .failed && task.reason == .checksumMismatch && task.validation == .incorrect)
+            #expect(task.error.map { "\($0)" }?.contains("are for one of 80001 to 90000 bytes") == true)
+            #expect(bench.transport.requests.count == 1 && bench.transport.underway == 0)
+        }
+    }
+
+    /// The bytes are those of the server's file, and the list may be mended.
+    @Test func whatIsHeldOutlastsAListForAnotherSize() throws {
+        for traits in Self.kinds.prefix(2) {
+            let bench = bench(traits)
+            let task = try download(bench, .stall(afterBytes: 4095))
+            bench.run(for: .seconds(2))
+            bench.manager.suspend(task)
+            bench.settle()
+            let held = task.completedBytes
+            #expect(held > 0)
+            bench.transport.endScripts()
+            let list = Checksum.Pieces.of(Array(bytes.prefix(90_000)), length: 10_000)
+            bench.manager.download(DownloadRequest(address, pieces: list))
+            #expect(bench.runToRest())
+            #expect(task.reason == .checksumMismatch && task.completedBytes == held)
+            bench.manager.download(DownloadRequest(address, pieces: pieces))
+            #expect(bench.runToRest())
+            #expect(task.status == .succeeded && bench.holds(bytes, in: task) == true)
+        }
+    }
+
+    @Test func aFileOfAnotherSizeIsAskedOfTheMirror() throws {
+        let bench = bench()
+        bench.transport.serve(.init(Array(bytes.prefix(90_000))), at: place)
+        bench.transport.serve(.init(bytes), at: "/other")
+        let request = DownloadRequest(address, pieces: pieces, mirrors: ["https://example.com/other"])
+        let task = try #require(bench.manager.download(request))
+        #expect(bench.runToRest())
+        #expect(task.status == .succeeded && bench.holds(bytes, in: task) == true)
+        #expect(bench.transport.requests.map(\.url.path) == [place, "/other"])
+    }
+
+    /// The server may have been mended since.
+    @Test func aFileThatHadAnotherSizeIsFetchedAgain() throws {
+        for framing in [LoopbackServer.Resource.Framing.chunked, .contentLength] {
+            let bench = bench()
+            bench.transport.serve(.init(.bytes(Array(bytes.prefix(90_000))), framing: framing), at: place)
+            let task = try download(bench)
+            #expect(bench.runToRest())
+            #expect(task.reason == .checksumMismatch)
+            bench.transport.serve(.init(bytes), at: place)
+            bench.manager.start(task)
+            #expect(bench.runToRest())
+            #expect(task.status == .succeeded && bench.holds(bytes, in: task) == true)
+        }
+    }
+
     @Test func anotherListCountsAtOnce() throws {
         let bench = bench()
         let wrong = Checksum.Pieces.of([UInt8](repeating: 0, count: 100_000), length: 10_000)

@@ -115,7 +115,7 @@ import Testing
 
     @Test func whatIsInItsPlaceIsNotTakenForOtherPieces() {
         var bench = unconfirmed()
-        #expect(bench.feed(.expectPieces(bench.id)).records.map(\.isPublished) == [false])
+        #expect(bench.feed(.expectPieces(bench.id, sizes: 1...1000)).records.map(\.isPublished) == [false])
         #expect(isFetchedAgain(&bench, .bytesLost))
     }
 
@@ -149,7 +149,7 @@ import Testing
         #expect(bench.feed(.file(bench.id, 1, .unconfirmed(.disk))).records.map(\.isPublished) == [false])
         #expect(isFetchedAgain(&bench, .otherURL))
         var other = Bench.moving()
-        other.feed(.expectPieces(other.id))
+        other.feed(.expectPieces(other.id, sizes: 1...1000))
         #expect(other.feed(.file(other.id, 1, .unconfirmed(.disk))).records.map(\.isPublished) == [false])
         #expect(isFetchedAgain(&other, .bytesLost))
     }
@@ -157,7 +157,7 @@ import Testing
     /// Pieces that were there before are those it was compared with, though bytes are older than they are.
     @Test func whatIsInItsPlaceHasThePiecesItWasComparedWith() {
         var bench = Bench.resting(hasDigest: true, saved: .holding(0..<500))
-        bench.feed(.expectPieces(bench.id))
+        bench.feed(.expectPieces(bench.id, sizes: 1...1000))
         bench.verb(.start)
         bench.opened(1, 0..<500)
         bench.feed(.exchange(bench.id, 1, .head(.part(500..<1000, of: 1000))))

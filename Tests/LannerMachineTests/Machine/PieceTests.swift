@@ -128,21 +128,43 @@ import Testing
         #expect(actions.asks.isEmpty && actions.contains(.file(bench.id, 2, .close(sync: true))))
     }
 
+    /// The size is learned with the last byte, or with the word that there is no more.
+    @Test func aWrongSizeIsFoundAtTheEndAtTheLatest() {
+        var saved = Saved.holding(0..<500)
+        saved.total = nil
+        saved.version = Version(
+            entityTag: EntityTag("\"a\""), lastModified: nil, isLastModifiedStrong: false, total: nil)
+        var bench = Bench()
+        bench.feed(.add([NewDownload(id: bench.id, rank: 0, hasDigest: true, sizes: 1...400, saved: saved)]))
+        bench.verb(.start)
+        bench.opened(1, 0..<500)
+        let head = ResponseHead(status: 416, fields: ["Content-Range": "bytes */500"])
+        let actions = bench.feed(.exchange(bench.id, 1, .head(head)))
+        #expect(actions.count { if case .transport(_, .stop) = $0 { true } else { false } } == 1)
+        #expect(actions.restarts == [.wrongDigest], "they may be of two versions")
+        bench.feed(.file(bench.id, 2, .opened(held: ByteRanges())))
+        bench.feed(.exchange(bench.id, 2, .head(ResponseHead(status: 200, fields: [:]))))
+        bench.feed(.file(bench.id, 2, .wrote(0..<500)))
+        let end = bench.feed(.exchange(bench.id, 2, .ended(received: 500)))
+        #expect(end.contains { if case .file(_, 2, .close) = $0 { true } else { false } })
+        #expect(!end.contains { if case .file(_, _, .verify) = $0 { true } else { false } })
+    }
+
     @Test func otherPiecesCountFromTheNextOpeningOn() {
         for var bench in [Bench.opening(), .requesting(), .transferring(), .verifying()] {
-            let actions = bench.feed(.expectPieces(bench.id))
+            let actions = bench.feed(.expectPieces(bench.id, sizes: 1...1000))
             #expect(actions.contains { if case .file(_, 1, .close) = $0 { true } else { false } })
             #expect(bench.closed().phases == [.running])
         }
         for var bench in [Bench.resting(), .announcing(), .succeeded()] {
-            #expect(bench.feed(.expectPieces(bench.id)).isEmpty)
+            #expect(bench.feed(.expectPieces(bench.id, sizes: 1...1000)).isEmpty)
         }
     }
 
     /// The record that is kept may be one without them, which claims these bytes and would take others for them.
     @Test func bytesFromBeforeThemAreNotWrittenAgain() {
         var bench = Bench.resting(saved: .holding(0..<500))
-        bench.feed(.expectPieces(bench.id))
+        bench.feed(.expectPieces(bench.id, sizes: 1...1000))
         bench.verb(.start)
         bench.opened(1, 0..<500)
         let actions = damaged(&bench, 1)
@@ -158,7 +180,7 @@ import Testing
     /// The file was closed before anybody heard of the wrong piece, or has lost some bytes.
     @Test func norAreThoseOfWhichSomeAreGone() {
         var bench = Bench.resting(saved: .holding(0..<500))
-        bench.feed(.expectPieces(bench.id))
+        bench.feed(.expectPieces(bench.id, sizes: 1...1000))
         bench.verb(.start)
         var other = bench
         bench.opened(1, 0..<500)

@@ -97,7 +97,7 @@ extension World {
         case 14: try limit(index)
         case 15:
             places[index].isOtherAsked = true
-            try feed(.expectPieces(places[index].id))
+            try feed(.expectPieces(places[index].id, sizes: 0...Int64.max))
         default: try advance(to: now + .seconds(random.below(40)))
         }
     }
