@@ -50,27 +50,26 @@ extension Engine {
     private func restore(_ records: [DownloadRecord], _ configuration: SessionConfiguration) {
         var jobs: [Job] = []
         var new: [NewDownload] = []
-        var published: [Job] = []
         jobs.reserveCapacity(records.count)
         new.reserveCapacity(records.count)
         let lastMoves = lastMoves(records)
         let had = hadPlaces(records)
         for record in records where !record.saved.isLeftover {
             let mayReplace = record.conflictPolicy ?? configuration.fileConflictPolicy == .replace
-            guard let job = restoredJob(record, lastMoves, besides: mayReplace ? [] : had) else { continue }
+            guard let (job, isFound) = restoredJob(record, lastMoves, besides: mayReplace ? [] : had) else { continue }
             jobs.append(job)
-            let download = job.new(isShelved: record.context != configuration.contextAtLaunch)
+            var download = job.new(isShelved: record.context != configuration.contextAtLaunch)
+            download.isMoving = isFound
             new.append(download)
-            if download.saved.status == .succeeded, record.saved.status != .succeeded { published.append(job) }
         }
         enter { state in
             state.reserve(jobs.count)
             for job in jobs { state.keep(job) }
             for record in records where record.saved.isLeftover { state.keepLeftover(record, boot: boot) }
             state.toldStatus = state.scope.totals.status
-            return [.add(new)]
+            // What was found is told once it is on record: another death might take it back.
+            return [.add(new)] + new.lazy.filter(\.isMoving).map { .file($0.id, $0.lastAttempt, .published) }
         }
-        if !published.isEmpty { record(published) }
         for job in jobs where job.task.status == .succeeded {
             compareIfNeeded(job, starts: configuration.resumesAtLaunch)
         }
@@ -108,11 +107,12 @@ extension Engine {
         return Set(records.filter { $0.saved.status == .succeeded }.map { FilePlace($0.place, in: cache) })
     }
 
-    /// What lies in a place that another download is known to have, and that is not replaced, is none of this one's, unless a
-    /// digest says so.
+    /// A download as it is remembered, and whether its file was found in its place, of which there is no record. What lies in
+    /// a place that another download is known to have, and that is not replaced, is none of this one's, unless a digest says
+    /// so.
     private func restoredJob(
         _ record: DownloadRecord, _ lastMoves: [FilePlace: Double], besides had: Set<FilePlace>
-    ) -> Job? {
+    ) -> (Job, isFound: Bool)? {
         guard let url = URL(string: record.url) else { return nil }
         var record = record
         record.place = FilePlace(record.place, in: cache)
@@ -125,8 +125,10 @@ extension Engine {
         saved.isPublished = found == .unconfirmed
         // It is what is asked for, wherever it came from.
         if saved.isPublished { saved.isOfOtherURL = false }
-        if found == .confirmed { saved.status = .succeeded }
-        var taskState = TaskState(engine: self, status: saved.status.restored, url: url, place: record.place)
+        let isFound = found == .confirmed
+        if isFound { saved.status = .publishing }
+        var taskState = TaskState(
+            engine: self, status: isFound ? .running : saved.status.restored, url: url, place: record.place)
         (taskState.list, taskState.metadata, taskState.priority) = (record.list, record.metadata, record.priority)
         taskState.maximumBytesPerSecond = record.maximumBytesPerSecond
         if case .failed(let failure) = saved.status { taskState.error = LannerError(failure) }
@@ -136,7 +138,7 @@ extension Engine {
         // One that was found has ended by now, and later than any other file of its place.
         taskState.endDate =
             found != .nothing && record.endDate == 0 ? environment.clock.date.timeIntervalSince1970 : record.endDate
-        let completed = saved.status == .succeeded ? saved.total ?? 0 : saved.held
+        let completed = isFound || saved.status == .succeeded ? saved.total ?? 0 : saved.held
         taskState.setProgress(completed: completed, total: saved.total)
         let task = DownloadTask(id: record.id, identity: record.identity, cache: cache, state: taskState)
         let address = Address(url: url, fields: record.fields)
@@ -145,15 +147,15 @@ extension Engine {
         state.mirrors = record.mirrors
         (state.link, state.linkExpirationDate) = (record.link, record.linkExpirationDate)
         state.pieces = record.pieces
-        if found == .confirmed { state.followed = digest }
+        if isFound { state.followed = digest }
         if saved.status == .succeeded, !record.isUncompared {
             (state.followed, state.followedPieces) = (digest, record.pieces)
         }
-        state.isInPlace = saved.status == .succeeded || saved.isPublished
+        state.isInPlace = isFound || saved.status == .succeeded || saved.isPublished
         (state.conflictPolicy, state.hasDestination) = (record.conflictPolicy, record.hasDestination)
         (state.exchange, state.lastSerial) = (leftExchange(record), record.lastSerial)
-        state.mayBeAt = mayBePublished && found != .confirmed ? record.place : nil
-        return Job(id: record.id, token: record.token, task: task, state: state)
+        state.mayBeAt = mayBePublished && !isFound ? record.place : nil
+        return (Job(id: record.id, token: record.token, task: task, state: state), isFound)
     }
 
     /// The exchange that a record names, if it may be taken up.
@@ -194,6 +196,7 @@ extension EngineState {
         lastRank = max(lastRank, job.state.withLock { $0.rank })
         let (figures, list) = job.task.state.withLock { ($0.figures, $0.list) }
         scopes[job.task.context, default: Scope()].add(job.id, list, figures)
+        if figures.status == .running { active += 1 }
         if job.state.withLock({ $0.hasDestination }) { places.claim(job.task.place, for: job.id) }
         keepPlace(job)
     }
@@ -226,7 +229,8 @@ extension NewDownload {
     /// Whether the process ended before the download had.
     fileprivate var isInterrupted: Bool {
         switch saved.status {
-        case .active, .publishing: true
+        case .active: true
+        case .publishing: !isMoving
         case .suspended, .failed, .succeeded: false
         }
     }

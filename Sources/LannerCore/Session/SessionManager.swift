@@ -32,6 +32,7 @@ public final class SessionManager: Sendable {
     ///
     /// Blocks while the records are read. A file that was just being put into its place when the process ended is
     /// compared with its digest meanwhile, which takes as long as reading it; where no digest was given, its size decides.
+    /// Its task is ``Status/running`` until that is on record, and succeeds then.
     ///
     /// - Parameters:
     ///   - identifier: Names the manager; the default cache and log lines go by it.

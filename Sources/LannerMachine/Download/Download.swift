@@ -96,13 +96,14 @@ package struct Download: Sendable {
         generation = new.saved.generation
         written = new.saved.written.clipped(to: total ?? .max)
         // A file that was verified is whole, whatever else the record says.
-        if new.saved.status == .succeeded, let total, total > 0 { written.insert(0..<total) }
+        if new.saved.status == .succeeded || new.isMoving, let total, total > 0 { written.insert(0..<total) }
         synced = written.intersection(new.saved.synced)
         if written.isEmpty, let data = new.saved.resumeData, data.held >= 0 { carried = Carried(data) }
         highMark = max(written.count, carried.held)
         hasFile = new.saved.generation > 0
         isPublished = new.saved.isPublished && new.saved.status != .succeeded
         switch new.saved.status {
+        case .publishing where new.isMoving: state = .publishing(Publishing(step: .moving, total: total ?? 0))
         case .active, .suspended, .publishing: state = .suspended
         case .failed(let failure): state = .failed(failure)
         case .succeeded: state = .succeeded

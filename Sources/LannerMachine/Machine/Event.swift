@@ -160,12 +160,14 @@ package struct NewDownload: Sendable, Equatable {
     package var lastAttempt: Attempt
     /// What the store remembered, or a blank for a new one.
     package var saved: Saved
+    /// Whether its file was being moved to its place when the last process ended, and what came of that is told next.
+    package var isMoving: Bool
 
     package init(
         id: DownloadID, rank: Int64, hasDigest: Bool = false, sizes: ClosedRange<Int64>? = nil, list: String? = nil,
         host: HostID = .unknown, priority: DownloadPriority = .normal, rateLimit: Int64? = nil, isShelved: Bool = false,
         linkExpires: Int64? = nil, mirrors: Int = 0, lastAttempt: Attempt = 0,
-        saved: Saved = Saved(status: .suspended)
+        saved: Saved = Saved(status: .suspended), isMoving: Bool = false
     ) {
         self.id = id
         self.rank = rank
@@ -180,6 +182,7 @@ package struct NewDownload: Sendable, Equatable {
         self.mirrors = mirrors
         self.lastAttempt = lastAttempt
         self.saved = saved
+        self.isMoving = isMoving
     }
 }
 

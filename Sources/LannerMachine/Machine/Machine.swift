@@ -127,6 +127,7 @@ extension Machine {
             let download = Download(download)
             coverage?.note(.add, from: .none, to: .init(download.state))
             roster.add(download)
+            if download.slotClaim.isHeld { hold(download.id, download.slotClaim, download.list, download.host) }
         }
     }
 
@@ -192,14 +193,14 @@ extension Machine {
         let host = before.claim.isHeld ? release(change) : after.host
         if before.isForNetwork { waitingForNetwork.remove(change.id) }
         if after.claim == .wants { slots.join(place, after.list, after.host, after.turn) }
-        if after.claim.isHeld { hold(change, host) }
+        if after.claim.isHeld { hold(change.id, after.claim, after.list, host) }
         if after.isForNetwork { waitingForNetwork.insert(change.id) }
     }
 
-    private mutating func hold(_ change: Change, _ host: HostID) {
-        let isPart = change.after.claim == .holdsPart
-        if isPart { finishing[change.id] = host } else { holders[change.id] = host }
-        slots.hold(change.after.list, host, isPart: isPart)
+    private mutating func hold(_ id: DownloadID, _ claim: SlotClaim, _ list: String?, _ host: HostID) {
+        let isPart = claim == .holdsPart
+        if isPart { finishing[id] = host } else { holders[id] = host }
+        slots.hold(list, host, isPart: isPart)
     }
 
     /// Says of which host the slot was.

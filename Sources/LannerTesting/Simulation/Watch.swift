@@ -124,11 +124,6 @@ struct Watch {
         succeeded.removeAll { $0 == task.identity }
     }
 
-    /// The next launch may not find what has succeeded.
-    mutating func forgetSuccesses() {
-        succeeded = []
-    }
-
     /// Somebody takes a partial file away.
     mutating func noteLoss(ofPartAt path: String) {
         partials[path] = nil

@@ -178,8 +178,6 @@ extension World {
         let operation = MemoryDisk.Operation.allCases[random.below(MemoryDisk.Operation.allCases.count)]
         let fault: DiskFault = [.inputOutput, .noSpace, .notPermitted, .tooManyFiles][random.below(4)]
         journal.note("fault at launch", text: "\(operation) \(fault)")
-        // What was found to have succeeded at the last launch, and was not recorded yet, may not be found again.
-        if [.open, .read, .size, .syncDirectory].contains(operation) { watch.forgetSuccesses() }
         disk.fail(operation, with: fault, skipping: random.below(8))
     }
 

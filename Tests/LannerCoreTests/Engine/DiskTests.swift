@@ -127,6 +127,7 @@ import Testing
         let bench = try unconfirmed()
         bench.relaunch()
         let task = try #require(bench.manager.fetchTask(address))
+        bench.settle()
         #expect(task.status == .succeeded && bench.holds(large, in: task) == true)
     }
 
@@ -270,7 +271,9 @@ import Testing
         bench.store.fail(.commit, skipping: 2, times: .max)
         bench.manager.download(DownloadRequest(address, fileName: "one"))
         bench.settle()
+        bench.store.failNothing()
         bench.relaunch()
+        bench.settle()
         let task = try #require(bench.manager.fetchTask(address))
         let other = try #require(bench.manager.fetchTask("https://example.com/other"))
         #expect(task.status == .succeeded && other.status == .succeeded)
@@ -288,6 +291,7 @@ import Testing
         bench.settle()
         #expect(bench.manager.fetchTask(address)?.status == .failed)
         bench.relaunch()
+        bench.settle()
         let task = try #require(bench.manager.fetchTask(address))
         #expect(task.status == .succeeded && bench.holds(large, in: task) == true)
     }

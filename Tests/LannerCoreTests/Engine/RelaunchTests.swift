@@ -222,9 +222,30 @@ import Testing
         try bench.step { bench.disk.files.contains(first.filePath) }
         bench.relaunch(store: MemoryStore(contents, lanes: bench.lanes))
         let task = try restored(bench)
+        bench.settle()
         #expect(task.status == .succeeded)
         #expect(bench.records.first?.saved.status == .succeeded, "and recorded")
         #expect(bench.transport.requests.count == 1)
+    }
+
+    /// Else another death might take it back.
+    @Test func aFileThatWasPublishedIsNoSuccessBeforeThatIsRecorded() throws {
+        let bench = TestBench.serving(large)
+        let first = try bench.download()
+        try bench.step { bench.records.first?.saved.status == .publishing }
+        let contents = bench.contents
+        try bench.step { bench.disk.files.contains(first.filePath) }
+        bench.store.fail(.commit, times: 2)
+        bench.relaunch(store: MemoryStore(contents, lanes: bench.lanes))
+        let task = try restored(bench)
+        let ends = Tally()
+        task.completion { ends.add($0.status.rawValue) }
+        #expect(task.status == .running && task.completedBytes == large.count && bench.manager.status == .running)
+        bench.settle()
+        #expect(task.status == .running && ends.all.isEmpty)
+        #expect(bench.runToRest())
+        #expect(ends.all == ["succeeded"] && bench.records.first?.saved.status == .succeeded)
+        #expect(bench.transport.requests.count == 1 && bench.holds(large, in: task) == true)
     }
 
     @Test func aRelativeURLIsKnownAgain() throws {
@@ -254,6 +275,7 @@ import Testing
             bench.disk.operationsLeft = operations
             bench.settle()
             bench.relaunch(store: MemoryStore(bench.contents, lanes: bench.lanes))
+            bench.settle()
             guard try restored(bench).status == .succeeded else { continue }
             succeeded += 1
             bench.reboot(seed: seed)

@@ -113,6 +113,19 @@ import Testing
         #expect(other.verb(.start).contains(.file(other.id, 2, .publish)))
     }
 
+    /// The process ended before it could say so: that is recorded, which takes no slot of all, and only then told.
+    @Test func whatWasFoundInItsPlaceIsRecordedBeforeItIsTold() {
+        var bench = Bench()
+        let saved = Saved(status: .publishing, generation: 1, total: 1000)
+        bench.feed(.add([NewDownload(id: bench.id, rank: 0, saved: saved, isMoving: true)]))
+        #expect(bench.machine[bench.id]?.phase == .running)
+        #expect(bench.machine.heldSlots == 0 && bench.machine.running == [bench.id])
+        let actions = bench.feed(.file(bench.id, 0, .published))
+        #expect(actions.records.map(\.status) == [.succeeded] && actions.phases.isEmpty)
+        #expect(bench.feed(.store(bench.id, 0, .recorded)).phases == [.succeeded])
+        #expect(bench.machine.running.isEmpty)
+    }
+
     @Test func whatIsInItsPlaceIsNotTakenForOtherPieces() {
         var bench = unconfirmed()
         #expect(bench.feed(.expectPieces(bench.id, sizes: 1...1000)).records.map(\.isPublished) == [false])
