@@ -67,7 +67,7 @@ extension Engine {
                     events.append(.file(move.job.id, move.attempt, .placeTaken))
                 }
             } catch {
-                events.append(.file(move.job.id, move.attempt, .failed(DownloadFailure(error))))
+                events.append(.file(move.job.id, move.attempt, .failed(failure(error, of: move))))
             }
         }
         events += confirm(moved)
@@ -118,6 +118,21 @@ extension Engine {
             if let file = try moveIfFree(move, to: place) { return file }
             throw FileError(fault: .inTheWay, operation: "move a file to", path: cache.path(of: place))
         }
+    }
+
+    /// Why a file was not moved. A place that another download has is not free, though somebody has taken its file away.
+    private func failure(_ error: FileError, of move: FileMove) -> DownloadFailure {
+        let path = cache.path(of: move.job.task.place)
+        let owner = state.withLock { state in
+            state.places.owner(of: move.job.task.place).flatMap { state.jobs[$0]?.task }
+        }
+        guard error.fault == .inTheWay, let owner, owner.id != move.job.id,
+            (try? environment.fileSystem.isTaken(path)) == false
+        else { return DownloadFailure(error) }
+        return DownloadFailure(
+            .disk(.inTheWay),
+            "move a file to \(path): it is the place of the task “\(Destination.redacted(owner.key))”, though its file is gone; "
+                + "remove that task, or choose another name")
     }
 
     /// Whether the file was moved before, is still there, and is what is asked for now. Reads it when there is a digest that

@@ -25,6 +25,7 @@ public enum FileConflictPolicy: String, Sendable, Hashable, CaseIterable {
     /// The file is given another name beside it, "name 2.ext" for "name.ext", which ``DownloadTask/fileName`` then is.
     case keepBoth
     /// The task fails with ``DownloadFailure/Reason/disk(_:)`` of ``DiskFault/inTheWay``. Its bytes are kept: started
-    /// again, it only has to look whether the place is free now.
+    /// again, it only has to look whether the place is free now. A task keeps its place though somebody has taken its file
+    /// away; remove it to make the place free.
     case fail
 }

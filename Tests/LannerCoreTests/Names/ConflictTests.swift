@@ -231,6 +231,28 @@ import Testing
         #expect(two.status == .succeeded && two.fileName == "b.txt" && bench.contents(of: two) == Self.two)
     }
 
+    /// Its file was moved away; the name is still its own. Nothing is in the way, and that is not what is said.
+    @Test(arguments: [false, true]) func aPlaceOfATaskWithoutItsFileIsNotFree(relaunches: Bool) throws {
+        let bench = Self.bench(.fail)
+        let one = try download("one", on: bench)
+        bench.settle()
+        try bench.disk.remove(one.filePath)
+        if relaunches { bench.relaunch() }
+        let two = try download("two", on: bench)
+        bench.settle()
+        #expect(two.reason == .disk(.inTheWay))
+        #expect(
+            two.error.map { "\($0)" }
+                == "move a file to /downloads/File/a.txt: it is the place of the task “https://example.com/one”, though its "
+                + "file is gone; remove that task, or choose another name")
+        bench.manager.remove("https://example.com/one")
+        bench.settle()
+        bench.manager.start(two)
+        bench.settle()
+        #expect(two.status == .succeeded && bench.contents(of: two) == Self.two)
+        #expect(bench.transport.requests.count == 2)
+    }
+
     /// A move that was cut off between its steps left both: the task's own file is not in its way.
     @Test(arguments: [FileConflictPolicy.keepBoth, .fail]) func itsOwnFileIsNotInTheWay(
         _ policy: FileConflictPolicy
