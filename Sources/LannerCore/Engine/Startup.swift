@@ -9,6 +9,9 @@ struct Startup {
     private(set) var records: [DownloadRecord] = []
     /// Records that a later one of the same key has replaced.
     private(set) var replaced: [DownloadRecord] = []
+    /// Those that cannot be read. They stay, for a later version of the library may be able to: neither its number nor its
+    /// partial file becomes another's.
+    private var unread: Set<DownloadID> = []
     private(set) var identity: StoreIdentity
     /// What could not be read, though the rest could.
     private(set) var problems: [String] = []
@@ -61,9 +64,13 @@ struct Startup {
             } else if let record = DownloadRecord(value), record.storeKey == key {
                 records.append(record)
             } else {
+                if let number = Int64(key), DownloadRecord.numbers.contains(number) {
+                    unread.insert(DownloadID(UInt64(number)))
+                }
                 problems.append("The record “\(key)” makes no sense and is left out.")
             }
         }
+        identity.lastID = max(identity.lastID, unread.max()?.number ?? 0)
         problems.sort()
         leaveOutReplaced()
         sort()
@@ -94,7 +101,8 @@ struct Startup {
             tokens.insert(record.token)
         }
         tokens.formUnion(replaced.map(\.token))
-        let paths = orphans.filter { tokens.contains($0.token) }.map { directory + "/" + $0.text }
+        let known = orphans.filter { tokens.contains($0.token) && !unread.contains($0.id) }
+        let paths = known.map { directory + "/" + $0.text }
         for path in paths.sorted() { try? fileSystem.remove(path) }
     }
 }

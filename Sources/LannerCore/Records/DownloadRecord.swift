@@ -220,13 +220,17 @@ extension DownloadRecord {
         writer.put(Tag.versionTotal, version.total)
     }
 
-    /// Reads a record; nil when what makes a download is not in it.
+    /// Reads a record; nil when what makes a download is not in it, or it expects a digest that nobody here can compute:
+    /// without it another file might pass for the one that was asked for.
     init?(_ data: Data) {
         guard let reader = RecordReader(data), let id = reader.number(Tag.id), Self.numbers.contains(id),
             let token = reader.number(Tag.token), let url = reader.text(Tag.url),
             let fileName = reader.text(Tag.fileName), FileName.isName(fileName),
             reader.text(Tag.directory).map(FilePlace.isPath) ?? true, let saved = Self.saved(reader)
         else { return nil }
+        (digest, pieces) = (reader.text(Tag.digest), Self.pieces(reader))
+        if let digest, (try? Checksum.Digest(parsing: digest)) == nil { return nil }
+        if pieces == nil, reader.data(Tag.pieceDigests) != nil { return nil }
         self.id = DownloadID(UInt64(bitPattern: id))
         self.token = UInt64(bitPattern: token)
         self.url = url
@@ -244,9 +248,7 @@ extension DownloadRecord {
         self.saved = saved
         fields = Self.fields(reader, Tag.fieldName, Tag.fieldValue)
         rank = min(max(reader.number(Tag.rank) ?? 0, -Self.numbers.upperBound), Self.numbers.upperBound)
-        digest = reader.text(Tag.digest)
         isUncompared = reader.number(Tag.isUncompared) == 1
-        pieces = Self.pieces(reader)
         startDate = Self.date(reader.number(Tag.startDate))
         endDate = Self.date(reader.number(Tag.endDate))
         validation = reader.text(Tag.validation).flatMap(Validation.init) ?? .unknown

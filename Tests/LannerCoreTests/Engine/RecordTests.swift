@@ -24,7 +24,8 @@ import Testing
         return DownloadRecord(
             id: DownloadID(1 << 62), token: .max, url: "https://example.com/ä?q",
             fields: ["A": "b", "A": "", "C": "d"],
-            place: FilePlace("näme", in: "a/ü"), hasDestination: true, rank: -5, digest: "md5:00",
+            place: FilePlace("näme", in: "a/ü"), hasDestination: true, rank: -5,
+            digest: "md5:00000000000000000000000000000000",
             pieces: .of(Sample.bytes(1000), length: 300, .sha512), startDate: 1.5,
             endDate: 2.5, validation: .incorrect, boot: "boot", key: "kéy", list: "a list", priority: .veryLow,
             maximumBytesPerSecond: -7, context: "",

@@ -43,6 +43,34 @@ import Testing
         #expect(bench.manager.restorationProblems == ["The record “d1” makes no sense and is left out."])
     }
 
+    /// A later version of the library knows another status, or another algorithm: a program that goes back to an earlier
+    /// version, and on again, has lost nothing by it.
+    @Test(arguments: [("active", "queued"), ("sha256:", "blake3:"), ("md5", "xxh")])
+    func whatALaterVersionHasWrittenIsLeftAlone(known: String, unknown: String) throws {
+        let bytes = Sample.bytes(1000)
+        let bench = TestBench.serving(bytes)
+        let request = try DownloadRequest(
+            address, checksum: digest(of: bytes), pieces: .of(bytes, length: 300, .md5))
+        bench.transport.script(place, .stall(afterBytes: 500))
+        try #require(bench.manager.download(request) != nil)
+        bench.run(for: .seconds(2))
+        let partial = try #require(bench.files.first)
+        var contents = bench.contents
+        let record = try #require(bench.records.first)
+        let key = record.storeKey
+        var later = record.encoded
+        let range = try #require(later.firstRange(of: Array(known.utf8)))
+        later.replaceSubrange(range, with: Array(unknown.utf8))
+        (contents[key], contents[StoreIdentity.key]) = (later, StoreIdentity(token: record.token).encoded)
+        bench.relaunch(store: MemoryStore(contents, lanes: bench.lanes))
+        #expect(bench.manager.restorationProblems == ["The record “\(key)” makes no sense and is left out."])
+        bench.transport.serve(.init([1]), at: "/other")
+        let other = try #require(bench.manager.download("https://example.com/other"))
+        #expect(bench.runToRest())
+        #expect(other.status == .succeeded && DownloadRecord.key(other.id) != key)
+        #expect(bench.contents[key] == later && bench.files.contains(partial))
+    }
+
     @Test(arguments: spoiled) func endsWithTheRightFile(saved: Saved) throws {
         let bench = TestBench.serving(Sample.bytes(1000))
         for version in [
