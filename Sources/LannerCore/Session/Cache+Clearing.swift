@@ -38,7 +38,8 @@ extension Cache {
         }
     }
 
-    private func clear() throws(LannerError) {
+    /// The same, here and now.
+    package func clear() throws(LannerError) {
         var problem: LannerError?
         // Nobody else gets the directory meanwhile, neither a manager nor a store.
         let lock = try? disk.lock(lockPath)

@@ -42,8 +42,9 @@ extension World {
     private func heal() {
         journal.note("healed")
         journal.isHealed = true
-        // Whoever has shut the manager down comes back.
+        // Whoever has shut the manager down comes back, and gives to others what was kept empty.
         manager.context = manager.context
+        manager.startWaiting()
         transport.outage = nil
         if network.path != nil { network.path = NetworkPath(kind: .wifi) }
         servers.heal()
@@ -109,6 +110,9 @@ extension World {
     }
 
     func compareForeignFiles() {
+        if disk.contents(of: Self.foreignPart) != Self.foreign {
+            journal.report(.place, "the unfinished file of another manager was changed or removed")
+        }
         guard conflictPolicy != .replace else { return }
         for path in foreignPaths where disk.contents(of: path) != Self.foreign {
             journal.report(.place, "somebody else's file at \(path) was replaced or removed")

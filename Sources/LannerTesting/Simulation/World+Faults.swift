@@ -189,7 +189,7 @@ extension World {
     /// Somebody removes a file while nobody is there, a finished one or a part.
     private func loseFile(_ places: [String: [DownloadTask]]) {
         let paths = disk.files.filter { path in places[path] != nil || path.hasSuffix(".part") }
-        let lost = paths.filter { !foreignPaths.contains($0) }
+        let lost = paths.filter { !foreignPaths.contains($0) && $0 != Self.foreignPart }
         guard !lost.isEmpty else { return }
         let path = lost[random.below(lost.count)]
         journal.note("lose", text: path)

@@ -216,8 +216,10 @@ extension World {
                 let handler = called.map { called -> DownloadTask.Handler in { _ in called() } }
                 switch number {
                 case 0, 1: manager.start(task, handler: handler)
-                case 2, 3: manager.suspend(task, handler: handler)
-                case 4: manager.cancel(task, handler: handler)
+                case 2: manager.suspend(task, handler: handler)
+                // Its place is given to another or not, as the seed says.
+                case 3: manager.suspend(task, startsNext: completely, handler: handler)
+                case 4: manager.cancel(task, startsNext: completely, handler: handler)
                 default: manager.remove(task, completely: completely, handler: handler)
                 }
             }
@@ -316,14 +318,36 @@ extension World {
         manager.configuration = Self.configuration(&random, conflictPolicy)
     }
 
-    /// Takes away a finished file behind the manager's back.
+    /// Takes away a finished file behind the manager's back, or all.
     private func deleteFile() {
+        if random.chance(1, in: 4) { return clearCache() }
         guard let task = manager.succeededTasks.first else { return }
         // Another may just have put its own there.
         if isPlaceShared(by: task) { return }
         journal.note("delete", text: task.url.path)
         watch.noteLoss(of: task)
         try? disk.remove(task.filePath)
+    }
+
+    /// Takes away all finished files that lie in the manager's own directory, and nothing else.
+    private func clearCache() {
+        let tasks = manager.allTasks
+        // One that has it, of which nobody was told yet, would succeed without it.
+        let isUntold = tasks.contains { task in
+            let place = manager.place(of: task)
+            return place == .moving || place == .recording || place == .succeeded && task.status != .succeeded
+        }
+        if isUntold { return }
+        journal.note("clear")
+        let directory = manager.cache.downloadFilePath
+        let (before, others) = (Set(disk.files), disk.files.filter { $0.directory != directory })
+        try? manager.cache.clear()
+        for task in tasks where before.contains(task.filePath) && disk.contents(of: task.filePath) == nil {
+            watch.noteLoss(of: task)
+        }
+        forgetForeignFiles()
+        let lost = Set(others).subtracting(disk.files)
+        if !lost.isEmpty { journal.report(.memory, "with finished files went \(lost.sorted())") }
     }
 
     /// Whether another download has, or wants, the same place.

@@ -62,6 +62,8 @@ public final class World {
     let conflictPolicy: FileConflictPolicy
     /// Where files are that are none of the manager's.
     private(set) var foreignPaths: [String] = []
+    /// An unfinished file of another manager, which has the same directory for these.
+    static let foreignPart = "/downloads/Tmp/1234567890abcdef-1-1.part"
     private let skipped: Set<Int>
     private var launched: (SessionManager) -> Void = { _ in }
 
@@ -105,6 +107,8 @@ public final class World {
             watch.ranged = Set(servers.sites.filter(\.isRanged).flatMap { [$0.url, $0.alias] })
         }
         putForeignFile(at: Self.foreignDirectory + "/file-0.bin")
+        disk.place(Self.foreign, at: Self.foreignPart)
+        disk.state.withLock { $0.syncNames(in: Self.foreignPart.directory) }
         disk.state.withLock { $0.whileSyncing = whileSyncing }
         begin()
     }
@@ -128,6 +132,11 @@ public final class World {
         foreignPaths.append(path)
         disk.place(Self.foreign, at: path)
         disk.state.withLock { $0.syncNames(in: path.directory) }
+    }
+
+    /// Those that somebody has removed are no matter any more.
+    func forgetForeignFiles() {
+        foreignPaths.removeAll { disk.contents(of: $0) == nil }
     }
 
     /// Whose downloads there are.
