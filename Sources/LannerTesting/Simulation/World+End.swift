@@ -6,7 +6,7 @@ import LannerMachine
 
 extension World {
     /// How much may happen until all has come to rest.
-    private static let patience = 100_000
+    private static let patience = 300_000
 
     /// L1: lets all faults stop and sees to it that every download ends, and is remembered.
     func finish() throws(Violation) {
