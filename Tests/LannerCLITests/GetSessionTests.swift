@@ -10,9 +10,9 @@ import Testing
     /// Keeps what is reported.
     private final class Record: Reporter {
         let interval = Duration.zero
-        let reports = Locked<[Report]>([])
+        let reports = Locked<[DownloadReport]>([])
 
-        func report(_ report: Report) { reports.withLock { $0.append(report) } }
+        func report(_ report: DownloadReport) { reports.withLock { $0.append(report) } }
         func note(_ line: String) {}
         func finish() {}
     }

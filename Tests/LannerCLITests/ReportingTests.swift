@@ -7,11 +7,11 @@ import Testing
 
 /// A report of a download of `http://127.0.0.1/NAME` into the directory `d`.
 func report(
-    _ event: Report.Event, _ standing: Standing = Standing(), name: String = "x", index: Int = 0
-) throws -> Report {
+    _ event: DownloadReport.Event, _ standing: Standing = Standing(), name: String = "x", index: Int = 0
+) throws -> DownloadReport {
     let url = "http://127.0.0.1/\(index)"
     let item = GetPlan.Item(url: try #require(URL(string: url)), shownURL: url, name: name, path: "d/" + name)
-    return Report(index: index, item: item, event: event, standing: standing)
+    return DownloadReport(index: index, item: item, event: event, standing: standing)
 }
 
 @Suite struct BarTests {
@@ -146,7 +146,7 @@ func report(
     @Test func tellsNoPasswords() throws {
         let plan = try GetPlan(GetOptions(urls: ["http://me:secret@127.0.0.1/x?y=z"]))
         let item = try #require(plan.items.first)
-        let line = JSONLines.line(Report(index: 0, item: item, event: .start, standing: Standing()))
+        let line = JSONLines.line(DownloadReport(index: 0, item: item, event: .start, standing: Standing()))
         #expect(line.contains(#""url":"http://127.0.0.1/x?y=z""#))
     }
 
@@ -160,8 +160,8 @@ func report(
             (.retrying(trouble, after: .milliseconds(1500)), "retrying", ["code", "detail", "delay"]),
             (.suspended, "suspended", []),
             (.failed(trouble), "failed", ["code", "detail"]),
-        ] as [(Report.Event, String, Set<String>)])
-    func hasStableKeys(_ event: Report.Event, _ name: String, _ keys: Set<String>) throws {
+        ] as [(DownloadReport.Event, String, Set<String>)])
+    func hasStableKeys(_ event: DownloadReport.Event, _ name: String, _ keys: Set<String>) throws {
         let line = JSONLines.line(try report(event, name: "a\"\n\u{1F600}/b"))
         #expect(!line.contains("\n"))
         let object = try #require(try JSONSerialization.jsonObject(with: Data(line.utf8)) as? [String: Any])
@@ -202,17 +202,17 @@ func report(
             // As all of a long list that have not begun.
             (.suspended, Standing(), nil),
             (.failed(trouble), Standing(), "lanner: http://127.0.0.1/0: no answer; wait"),
-        ] as [(Report.Event, Standing, String?)])
-    func words(_ event: Report.Event, _ standing: Standing, _ line: String?) throws {
+        ] as [(DownloadReport.Event, Standing, String?)])
+    func words(_ event: DownloadReport.Event, _ standing: Standing, _ line: String?) throws {
         #expect(Wording.line(try report(event, standing)) == line)
     }
 }
 
-@Suite struct ThrottleTests {
+@Suite struct UpdateIntervalTests {
     @Test func letsOneThroughInEachInterval() {
         let start = ContinuousClock.now
-        var throttle = Throttle(interval: .seconds(1), since: start)
-        let admitted = [0, 500, 1000, 1500, 1999, 2000, 9000].map { throttle.admits(at: start + .milliseconds($0)) }
+        var updates = UpdateInterval(interval: .seconds(1), since: start)
+        let admitted = [0, 500, 1000, 1500, 1999, 2000, 9000].map { updates.admits(at: start + .milliseconds($0)) }
         #expect(admitted == [false, false, true, false, false, true, true])
     }
 }

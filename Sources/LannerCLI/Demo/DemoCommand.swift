@@ -65,8 +65,8 @@ private struct Demo {
         return problems
     }
 
-    private func download() async -> [String: Outcome] {
-        await withTaskGroup(of: (String, Outcome).self) { group in
+    private func download() async -> [String: DownloadOutcome] {
+        await withTaskGroup(of: (String, DownloadOutcome).self) { group in
             for (index, file) in site.files.enumerated() {
                 group.addTask { (file.name, await download(file, index)) }
             }
@@ -74,7 +74,7 @@ private struct Demo {
         }
     }
 
-    private func download(_ file: DemoSite.File, _ index: Int) async -> Outcome {
+    private func download(_ file: DemoSite.File, _ index: Int) async -> DownloadOutcome {
         guard let follower = await start(file, index) else { return .suspended }
         guard file.name == DemoSite.paused else { return await follower.follow() }
         let task = follower.task
@@ -141,7 +141,7 @@ private final class DemoReporter: Reporter {
     var hasRetried: Bool { state.withLock { $0 } }
     var interval: Duration { reporter.interval }
 
-    func report(_ report: Report) {
+    func report(_ report: DownloadReport) {
         if case .retrying = report.event { state.withLock { $0 = true } }
         reporter.report(report)
     }

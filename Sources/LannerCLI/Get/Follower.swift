@@ -8,21 +8,21 @@ final class Follower {
     /// Bytes that were there before the start, and still were when it began.
     private var held: Int64
     let reporter: any Reporter
-    private var throttle: Throttle
+    private var updates: UpdateInterval
     private var hasBegun = false
     private var reported: Int64
 
     init(index: Int, item: GetPlan.Item, task: DownloadTask, held: Int64, reporter: any Reporter) {
         (self.index, self.item, self.task, self.held, self.reporter) = (index, item, task, held, reporter)
-        throttle = Throttle(interval: reporter.interval)
+        updates = UpdateInterval(interval: reporter.interval)
         reported = held
     }
 
     /// How it has ended, if it has; it must have been started.
-    func outcome() -> Outcome? { outcome(of: task.status) }
+    func outcome() -> DownloadOutcome? { outcome(of: task.status) }
 
     /// Returns when the task has come to rest.
-    func follow() async -> Outcome {
+    func follow() async -> DownloadOutcome {
         for await event in task.events {
             if let outcome = take(event) { return outcome }
         }
@@ -30,7 +30,7 @@ final class Follower {
     }
 
     /// What has happened; how the download has ended, when it has come to rest with that.
-    func take(_ event: DownloadEvent) -> Outcome? {
+    func take(_ event: DownloadEvent) -> DownloadOutcome? {
         switch event {
         case .status(let status):
             if status == .running, !hasBegun {
@@ -39,7 +39,7 @@ final class Follower {
             }
             return outcome(of: status)
         case .progress(let completed, _):
-            if completed != reported, throttle.admits(at: .now) {
+            if completed != reported, updates.admits(at: .now) {
                 reported = completed
                 report(.progress)
             }
@@ -53,7 +53,7 @@ final class Follower {
         return nil
     }
 
-    private func outcome(of status: Status) -> Outcome? {
+    private func outcome(of status: Status) -> DownloadOutcome? {
         switch status {
         case .waiting, .running, .willSuspend, .willCancel, .willRemove: return nil
         case .succeeded:
@@ -69,13 +69,13 @@ final class Follower {
         }
     }
 
-    private func report(_ event: Report.Event, _ standing: Standing? = nil) {
-        reporter.report(Report(index: index, item: item, event: event, standing: standing ?? Standing(task)))
+    private func report(_ event: DownloadReport.Event, _ standing: Standing? = nil) {
+        reporter.report(DownloadReport(index: index, item: item, event: event, standing: standing ?? Standing(task)))
     }
 }
 
 /// Lets one in each interval through, the first after an interval.
-struct Throttle {
+struct UpdateInterval {
     let interval: Duration
     private var last: ContinuousClock.Instant
 

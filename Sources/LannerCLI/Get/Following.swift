@@ -8,8 +8,8 @@ final class Following: Sendable {
         /// Whether no more follow.
         var areAllThere = false
         var followers: [DownloadTask: Follower] = [:]
-        var ended: [Int: Outcome] = [:]
-        var waiting: CheckedContinuation<[Int: Outcome], Never>?
+        var ended: [Int: DownloadOutcome] = [:]
+        var waiting: CheckedContinuation<[Int: DownloadOutcome], Never>?
 
         mutating func take(_ event: DownloadEvent, of task: DownloadTask) {
             guard let follower = followers[task] else {
@@ -19,7 +19,7 @@ final class Following: Sendable {
             if let outcome = follower.take(event) { end(follower, outcome) }
         }
 
-        private mutating func end(_ follower: Follower, _ outcome: Outcome) {
+        private mutating func end(_ follower: Follower, _ outcome: DownloadOutcome) {
             (ended[follower.index], followers[follower.task]) = (outcome, nil)
         }
 
@@ -35,7 +35,7 @@ final class Following: Sendable {
         }
 
         /// Who waits for the end, once there.
-        mutating func takeWaiting() -> CheckedContinuation<[Int: Outcome], Never>? {
+        mutating func takeWaiting() -> CheckedContinuation<[Int: DownloadOutcome], Never>? {
             guard areAllThere, followers.isEmpty else { return nil }
             defer { waiting = nil }
             return waiting
@@ -60,7 +60,7 @@ final class Following: Sendable {
     }
 
     /// Returns when all that are followed have come to rest; no more may follow.
-    func outcomes() async -> [Int: Outcome] {
+    func outcomes() async -> [Int: DownloadOutcome] {
         await withCheckedContinuation { continuation in
             let (waiting, ended) = state.withLock { state in
                 (state.waiting, state.areAllThere, state.early) = (continuation, true, [])

@@ -19,7 +19,7 @@ struct GetSession: Sendable {
     }
 
     /// Downloads everything that is not there. The outcomes are in the order of the plan.
-    func run() async -> [Outcome] {
+    func run() async -> [DownloadOutcome] {
         let missing = await survey()
         interruption.onSignal { [manager] in
             Console.hurry()
@@ -45,7 +45,7 @@ struct GetSession: Sendable {
             if let validation {
                 let size = fileSize(item.path) ?? 0
                 reporter.report(
-                    Report(
+                    DownloadReport(
                         index: index, item: item, event: .skipped(isVerified: validation == .correct),
                         standing: Standing(bytes: size, total: size)))
             } else {
@@ -74,7 +74,7 @@ struct GetSession: Sendable {
 
     // MARK: Downloading
 
-    private func download(_ missing: [Missing]) async -> [Int: Outcome] {
+    private func download(_ missing: [Missing]) async -> [Int: DownloadOutcome] {
         if interruption.received != nil {
             return Dictionary(uniqueKeysWithValues: missing.map { ($0.index, .suspended) })
         }
@@ -104,11 +104,12 @@ struct GetSession: Sendable {
     }
 
     /// The library did not take it, though the plan was looked over.
-    private func refuse(_ index: Int) -> Outcome {
+    private func refuse(_ index: Int) -> DownloadOutcome {
         let trouble = Trouble(
             code: "transport.unacceptableRequest", reason: "this cannot be asked for",
             advice: "check the URL and the header fields", exitCode: .failure)
-        reporter.report(Report(index: index, item: plan.items[index], event: .failed(trouble), standing: Standing()))
+        let event = DownloadReport.Event.failed(trouble)
+        reporter.report(DownloadReport(index: index, item: plan.items[index], event: event, standing: Standing()))
         return .failed(trouble)
     }
 
@@ -165,7 +166,7 @@ struct GetSession: Sendable {
     ///
     /// When all is done that is everything. Else, and when the command has been stopped, the files that are there are
     /// remembered, so that the same command does not download them again, and the failures that left bytes.
-    func tidy(_ outcomes: [Outcome], isStopped: Bool = false) async -> Bool {
+    func tidy(_ outcomes: [DownloadOutcome], isStopped: Bool = false) async -> Bool {
         let isDone = !isStopped && outcomes.allSatisfy { $0 == .done }
         let useless = zip(plan.items, outcomes).compactMap { item, outcome in
             manager.fetchTask(item.url).flatMap { isDone || Self.isUseless($0, outcome) ? $0 : nil }
@@ -197,7 +198,7 @@ struct GetSession: Sendable {
     }
 
     /// Whether it failed and left no bytes, or the wrong ones.
-    private static func isUseless(_ task: DownloadTask, _ outcome: Outcome) -> Bool {
+    private static func isUseless(_ task: DownloadTask, _ outcome: DownloadOutcome) -> Bool {
         switch outcome {
         case .done, .suspended: false
         case .failed(let trouble): task.completedBytes == 0 || trouble.exitCode == .mismatch

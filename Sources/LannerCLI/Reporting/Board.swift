@@ -19,7 +19,7 @@ struct Board: Sendable, Equatable {
         self.count = count
     }
 
-    mutating func take(_ report: Report) {
+    mutating func take(_ report: DownloadReport) {
         switch report.event {
         case .start, .progress, .restarted, .retrying:
             running[report.index] = Row(name: report.item.name, standing: report.standing)

@@ -11,7 +11,7 @@ struct JSONLines: Reporter {
     let interval = Duration.milliseconds(250)
     private let isBroken = Locked(false)
 
-    func report(_ report: Report) {
+    func report(_ report: DownloadReport) {
         if let failure = firstFailure(Self.line(report)) { onFailure(failure) }
         if case .failed(let trouble) = report.event { Console.message(Wording.failure(report.item, trouble)) }
     }
@@ -30,7 +30,7 @@ struct JSONLines: Reporter {
     }
 
     /// The line of an event.
-    static func line(_ report: Report) -> String {
+    static func line(_ report: DownloadReport) -> String {
         let encoder = JSONEncoder()
         encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
         guard let data = try? encoder.encode(JSONEvent(report)) else { return "{}" }
@@ -46,9 +46,9 @@ private struct JSONEvent: Encodable {
         case verified, code, detail, delay
     }
 
-    private let report: Report
+    private let report: DownloadReport
 
-    init(_ report: Report) {
+    init(_ report: DownloadReport) {
         self.report = report
     }
 

@@ -23,7 +23,7 @@ final class LiveBars: Reporter {
         timer.resume()
     }
 
-    func report(_ report: Report) {
+    func report(_ report: DownloadReport) {
         state.withLock { state in
             state.board.take(report)
             if report.event.staysOnScreen, let line = Wording.line(report) { Self.show([line], above: &state) }
@@ -69,7 +69,7 @@ final class LiveBars: Reporter {
     }
 }
 
-extension Report.Event {
+extension DownloadReport.Event {
     /// Whether its line is left above the bars.
     fileprivate var staysOnScreen: Bool {
         switch self {

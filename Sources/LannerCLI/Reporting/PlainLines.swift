@@ -6,7 +6,7 @@ struct PlainLines: Reporter {
 
     let interval = Duration.seconds(5)
 
-    func report(_ report: Report) {
+    func report(_ report: DownloadReport) {
         guard !isQuiet || report.event.isFailure, let line = Wording.line(report) else { return }
         Console.message(line)
     }
@@ -18,7 +18,7 @@ struct PlainLines: Reporter {
     func finish() {}
 }
 
-extension Report.Event {
+extension DownloadReport.Event {
     var isFailure: Bool {
         switch self {
         case .failed: true

@@ -4,7 +4,7 @@ import Lanner
 /// How events are put into words for people.
 enum Wording {
     /// The line of an event; nil for one that is not worth a line.
-    static func line(_ report: Report) -> String? {
+    static func line(_ report: DownloadReport) -> String? {
         let (name, standing) = (report.item.name.printable, report.standing)
         switch report.event {
         case .start: return "\(name): " + (standing.bytes > 0 ? "goes on at \(bytes(standing.bytes))" : "begins")

@@ -1,6 +1,6 @@
 import LannerCore
 
-/// One GET, as its owner and its receiver see it. What libcurl sees is the ``Transfer``.
+/// One GET, as its owner and its receiver see it. What libcurl sees is the ``CurlTransfer``.
 final class CurlExchange: TransportExchange {
     let request: TransportRequest
     private let loop: Loop

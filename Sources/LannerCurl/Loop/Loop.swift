@@ -54,14 +54,14 @@ final class Loop: @unchecked Sendable {
     private let pool = SlabPool()
     private let inbox = Locked(Inbox())
 
-    private var transfers: [OpaquePointer: Transfer] = [:]
+    private var transfers: [OpaquePointer: CurlTransfer] = [:]
     private var spareHandles: SpareHandles
     /// When a connection was given up over which nothing came: those that were idle then may have died with it.
     private var doubts: [Origin: DispatchTime] = [:]
     /// The exchanges that have been told something in this round: their receivers hear of it at its end, of all at once.
     private var told: [CurlExchange] = []
     /// The transfers that have gathered bytes, and since when the first has.
-    private var gathering: (transfers: [Transfer], since: UInt64) = ([], 0)
+    private var gathering: (transfers: [CurlTransfer], since: UInt64) = ([], 0)
 
     /// `make` gives a new multi handle; nil when there cannot be one now.
     init(_ options: CurlTransport.Options, make: @escaping @Sendable () -> OpaquePointer? = Loop.makeWakeable) {
@@ -187,7 +187,7 @@ final class Loop: @unchecked Sendable {
             guard let handle = spareHandles.take(isLimited: exchange.request.isLimited) else {
                 throw TransportFailure(.unavailable, "There is no memory left.")
             }
-            let transfer = try Transfer(exchange, handle, userAgent: options.userAgent, loop: self, pool: pool)
+            let transfer = try CurlTransfer(exchange, handle, userAgent: options.userAgent, loop: self, pool: pool)
             avoidDeadConnections(transfer)
             let easy = transfer.handle.easy
             let result = lanner_curl_multi_add(multi, easy)
@@ -219,14 +219,14 @@ final class Loop: @unchecked Sendable {
         doubts[origin] = now
     }
 
-    private func avoidDeadConnections(_ transfer: Transfer) {
+    private func avoidDeadConnections(_ transfer: CurlTransfer) {
         guard let time = doubts[transfer.origin] else { return }
         let seconds = (DispatchTime.now().uptimeNanoseconds - time.uptimeNanoseconds) / 1_000_000_000
         // libcurl closes those that have been idle for longer.
         transfer.handle.set(LANNER_CURL_LONGEST_IDLE, min(max(Int(seconds), 1), Self.longestIdle))
     }
 
-    private func remove(_ easy: OpaquePointer, _ multi: OpaquePointer) -> Transfer? {
+    private func remove(_ easy: OpaquePointer, _ multi: OpaquePointer) -> CurlTransfer? {
         guard let transfer = transfers.removeValue(forKey: easy) else { return nil }
         transfer.exchange.handle = nil
         lanner_curl_multi_remove(multi, easy)
@@ -279,7 +279,7 @@ final class Loop: @unchecked Sendable {
     // MARK: What has been gathered
 
     /// A transfer has gathered its first bytes.
-    func gathered(_ transfer: Transfer) {
+    func gathered(_ transfer: CurlTransfer) {
         if gathering.transfers.isEmpty { gathering.since = DispatchTime.now().uptimeNanoseconds }
         gathering.transfers.append(transfer)
     }

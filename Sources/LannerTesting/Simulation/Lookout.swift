@@ -11,11 +11,11 @@ final class Lookout: Sendable {
         var older: Set<DownloadID> = []
     }
 
-    private let journal: Journal
+    private let chronicle: Chronicle
     private let seen = Locked(Seen())
 
-    init(_ journal: Journal) {
-        self.journal = journal
+    init(_ chronicle: Chronicle) {
+        self.chronicle = chronicle
     }
 
     func look(at manager: SessionManager, _ transport: ScriptedTransport) {
@@ -29,12 +29,12 @@ final class Lookout: Sendable {
         for request in requests[before.requests...] { look(at: request) }
         if requests.count > 256 { forgetRequests(of: transport) }
         let limit = configuration.maxConcurrentTasksLimit
-        if running > before.running, running > limit { journal.report(.limit, "\(running) run, \(limit) may") }
+        if running > before.running, running > limit { chronicle.report(.limit, "\(running) run, \(limit) may") }
         let older = before.older.isEmpty ? [] : before.older.intersection(manager.running)
         seen.withLock { $0.older = older }
         guard let perHost else { return }
         for (host, ids) in manager.openFilesByHost where ids.count > perHost && !older.isSuperset(of: ids) {
-            journal.report(.limit, "\(ids.count) of \(host) run, \(perHost) may")
+            chronicle.report(.limit, "\(ids.count) of \(host) run, \(perHost) may")
         }
     }
 
@@ -57,11 +57,11 @@ final class Lookout: Sendable {
 
     /// S4.
     private func look(at request: TransportRequest) {
-        journal.note(
+        chronicle.note(
             "request", text: "\(request.url) \(request.fields["Range"] ?? "whole") \(request.fields["If-Range"] ?? "")")
         guard let credential = request.fields["Authorization"] else { return }
         if credential != "for \(request.url.host ?? "")" {
-            journal.report(.credentials, "\(request.url) was sent what is \(credential)")
+            chronicle.report(.credentials, "\(request.url) was sent what is \(credential)")
         }
     }
 }

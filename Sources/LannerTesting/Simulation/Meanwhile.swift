@@ -17,7 +17,7 @@ final class Meanwhile: Logable {
     }
 
     let identifier = "world"
-    private let journal: Journal
+    private let chronicle: Chronicle
     private let lanes: ManualLanes
     private let transport: ScriptedTransport
     private let servers: Servers
@@ -39,14 +39,14 @@ final class Meanwhile: Logable {
     }
 
     init(
-        _ journal: Journal, _ lanes: ManualLanes, _ transport: ScriptedTransport, _ servers: Servers,
+        _ chronicle: Chronicle, _ lanes: ManualLanes, _ transport: ScriptedTransport, _ servers: Servers,
         _ lookout: Lookout, _ clock: ManualClock, _ mood: Mood
     ) {
         self.clock = clock
         self.mood = mood
         self.lookout = lookout
         self.servers = servers
-        self.journal = journal
+        self.chronicle = chronicle
         self.lanes = lanes
         self.transport = transport
     }
@@ -73,12 +73,12 @@ final class Meanwhile: Logable {
     }
 
     var option: LogOption {
-        get { isOn || journal.keepsLines ? .default : .none }
+        get { isOn || chronicle.keepsLines ? .default : .none }
         set {}
     }
 
     func log(_ type: LogType) {
-        journal.comment("  log: " + type.line)
+        chronicle.comment("  log: " + type.line)
         pass()
     }
 
@@ -94,7 +94,7 @@ final class Meanwhile: Logable {
     /// One thing at a time: nothing goes on in the middle of what goes on.
     private func pass(_ count: (inout SeededGenerator) -> Int) {
         guard isOn, var taken = share.withLock({ $0.take() }) else { return }
-        journal.isElsewhere = true
+        chronicle.isElsewhere = true
         let number = min(count(&taken.generator), taken.left)
         var done = 0
         while done < number, goOn(&taken) {
@@ -103,7 +103,7 @@ final class Meanwhile: Logable {
         }
         stepCount.withLock { $0 += done }
         taken.left -= done
-        journal.isElsewhere = false
+        chronicle.isElsewhere = false
         share.withLock { $0 = taken }
     }
 
@@ -115,10 +115,10 @@ final class Meanwhile: Logable {
             servers.confuse(using: &share.generator)
         } else if isSyncing, share.generator.chance(1, in: 8) {
             // Long enough that those who gather bytes hand them on.
-            journal.note("meanwhile time")
+            chronicle.note("meanwhile time")
             clock.advance(by: .seconds(1))
         } else if share.generator.chance(1, in: 2), lanes.runAnyIdle(using: &share.generator) {
-            journal.note("meanwhile work", lanes.count)
+            chronicle.note("meanwhile work", lanes.count)
         } else if transport.underway > 0 {
             deliver(&share.generator)
         } else {
@@ -131,11 +131,11 @@ final class Meanwhile: Logable {
     private func deliver(_ generator: inout SeededGenerator) {
         let underway = transport.underwayExchanges
         if generator.chance(1, in: 2) {
-            journal.note("meanwhile deliver all", underway.count)
+            chronicle.note("meanwhile deliver all", underway.count)
             return underway.shuffled(using: &generator).forEach { $0.release(nil) }
         }
         let index = generator.below(underway.count)
-        journal.note("meanwhile deliver", index)
+        chronicle.note("meanwhile deliver", index)
         underway[index].release(generator.chance(1, in: 3) ? nil : 700)
     }
 
@@ -145,7 +145,7 @@ final class Meanwhile: Logable {
         let tasks = manager.tasks
         guard !tasks.isEmpty else { return }
         let task = tasks[generator.below(tasks.count)]
-        journal.note("meanwhile suspend", text: task.url.path)
+        chronicle.note("meanwhile suspend", text: task.url.path)
         manager.suspend(task)
     }
 }

@@ -5,25 +5,25 @@ import LannerMachine
 
 /// The simulated servers: what they have, and what goes wrong with them.
 final class Servers: Sendable {
-    private let all: Locked<[Site]>
-    private let journal: Journal
+    private let all: Locked<[SimulatedSite]>
+    private let chronicle: Chronicle
     private let transport: ScriptedTransport
     private let clock: ManualClock
 
     init(
-        _ journal: Journal, _ transport: ScriptedTransport, _ clock: ManualClock, areFilesLong: Bool,
+        _ chronicle: Chronicle, _ transport: ScriptedTransport, _ clock: ManualClock, areFilesLong: Bool,
         using random: inout SeededGenerator
     ) {
-        self.journal = journal
+        self.chronicle = chronicle
         self.transport = transport
         self.clock = clock
-        all = Locked((0..<4).map { Site(number: $0, isLong: areFilesLong, using: &random) })
+        all = Locked((0..<4).map { SimulatedSite(number: $0, isLong: areFilesLong, using: &random) })
         for index in sites.indices { changeFile(at: index, using: &random) }
         redirect()
     }
 
     /// Their files.
-    var sites: [Site] { all.withLock { $0 } }
+    var sites: [SimulatedSite] { all.withLock { $0 } }
 
     /// A digest of the present version of a file.
     func digest(_ algorithm: Checksum.Algorithm, ofSiteAt index: Int) -> Checksum.Digest {
@@ -43,7 +43,7 @@ final class Servers: Sendable {
     /// Puts another version of a file on its server, unless nobody could tell it from the last one.
     private func changeFile(at index: Int, using random: inout SeededGenerator) {
         guard let resource = all.withLock({ $0[index].change(at: clock.date, using: &random) }) else { return }
-        journal.note("version", index, Int(resource.length))
+        chronicle.note("version", index, Int(resource.length))
         transport.serve(resource, at: sites[index].place)
         // A mirror may be behind.
         if random.chance(2, in: 3) { transport.serve(resource, at: sites[index].mirror.absoluteString) }
@@ -59,7 +59,7 @@ final class Servers: Sendable {
         let step =
             lies ? lie(of: site, &random) : random.chance(1, in: 2) ? breakdown(&random) : oddity(of: site, &random)
         let place = [site.alias.absoluteString, site.mirror.absoluteString, site.place][min(2, random.below(8))]
-        journal.note("serve", index, text: "\(step)")
+        chronicle.note("serve", index, text: "\(step)")
         transport.script(place, step)
     }
 
@@ -71,13 +71,13 @@ final class Servers: Sendable {
         let steps =
             random.chance(1, in: 2) ? turn(of: site, &random) : (0..<3).map { _ in confusion(of: site, &random) }
         for step in steps {
-            journal.note("confuse", index, text: "\(step)")
+            chronicle.note("confuse", index, text: "\(step)")
             transport.script(site.place, step)
         }
     }
 
     /// The first slice comes, the second makes the download begin anew, and what comes of the others is too late for it.
-    private func turn(of site: Site, _ random: inout SeededGenerator) -> [ScriptedTransport.Step] {
+    private func turn(of site: SimulatedSite, _ random: inout SeededGenerator) -> [ScriptedTransport.Step] {
         let start = 512 + 512 * random.below(3)
         let tooShort = "bytes \(start)-\(start + 1)/\(site.bytes.count)"
         let late: ScriptedTransport.Step =
@@ -97,7 +97,7 @@ final class Servers: Sendable {
     }
 
     /// What makes downloads go back, rather than fail.
-    private func confusion(of site: Site, _ random: inout SeededGenerator) -> ScriptedTransport.Step {
+    private func confusion(of site: SimulatedSite, _ random: inout SeededGenerator) -> ScriptedTransport.Step {
         switch random.below(8) {
         case 0: .ignoreRange
         case 1: .wrongRange(offset: Int64(random.below(200)) - 100)
@@ -111,7 +111,7 @@ final class Servers: Sendable {
     }
 
     /// A 416 that tells the size, or another, or none.
-    private func unsatisfied(of site: Site, _ random: inout SeededGenerator) -> ScriptedTransport.Step {
+    private func unsatisfied(of site: SimulatedSite, _ random: inout SeededGenerator) -> ScriptedTransport.Step {
         let total = [site.bytes.count, 5, nil][random.below(3)]
         return .status(416, total.map { ["Content-Range": "bytes */\($0)"] } ?? [:])
     }
@@ -120,7 +120,7 @@ final class Servers: Sendable {
     private func serveOtherVersion(at index: Int, using random: inout SeededGenerator) {
         changeFile(at: index, using: &random)
         guard random.chance(2, in: 3) else { return }
-        journal.note("silent", index)
+        chronicle.note("silent", index)
         transport.script(sites[index].place, .fields(["ETag": "", "Last-Modified": "", "Repr-Digest": ""]))
     }
 
@@ -141,7 +141,7 @@ final class Servers: Sendable {
     }
 
     /// What bad servers do.
-    private func oddity(of site: Site, _ random: inout SeededGenerator) -> ScriptedTransport.Step {
+    private func oddity(of site: SimulatedSite, _ random: inout SeededGenerator) -> ScriptedTransport.Step {
         switch random.below(9) {
         case 0: .status([404, 403, 410, 500, 408, 425, 412, 416][random.below(8)])
         case 1: .ignoreRange
@@ -157,14 +157,14 @@ final class Servers: Sendable {
     }
 
     /// None, none that can be read, or less than is sent.
-    private func falseRange(of site: Site, _ random: inout SeededGenerator) -> String? {
+    private func falseRange(of site: SimulatedSite, _ random: inout SeededGenerator) -> String? {
         let length = site.bytes.count
         let ranges = [nil, "bytes */\(length)", "bytes 0-1/2", "none", "bytes 0-\(length / 4)/\(length)"]
         return ranges[random.below(ranges.count)]
     }
 
     /// What only a digest tells.
-    private func lie(of site: Site, _ random: inout SeededGenerator) -> ScriptedTransport.Step {
+    private func lie(of site: SimulatedSite, _ random: inout SeededGenerator) -> ScriptedTransport.Step {
         let position = random.below(max(1, site.bytes.count))
         return random.chance(1, in: 2) ? .corrupt(at: Int64(position)) : .fields(["Content-Length": "\(position)"])
     }

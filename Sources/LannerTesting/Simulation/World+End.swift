@@ -13,7 +13,7 @@ extension World {
         heal()
         // Nobody has to help what may run.
         try runToRest()
-        watch.isSettled.withLock { $0 = true }
+        auditor.isSettled.withLock { $0 = true }
         // Those that had failed once for what the faults left behind get another chance.
         for _ in 0..<2 { try startAll() }
         // Records that could not be kept are tried again.
@@ -23,8 +23,8 @@ extension World {
         }
         for claim in manager.inspections { compareEnd(of: claim) }
         comparePlaces()
-        watch.allHandlersWereCalled("everything had come to rest")
-        watch.compareTotals(of: manager)
+        auditor.allHandlersWereCalled("everything had come to rest")
+        auditor.compareTotals(of: manager)
         try check()
         try remember()
     }
@@ -33,15 +33,15 @@ extension World {
     private func startAll() throws(Violation) {
         for context in isUserQuiet ? [nil] : Self.contexts {
             manager.context = context
-            watch.noteStart()
+            auditor.noteStart()
             manager.totalStart()
             try runToRest()
         }
     }
 
     private func heal() {
-        journal.note("healed")
-        journal.isHealed = true
+        chronicle.note("healed")
+        chronicle.isHealed = true
         // Whoever has shut the manager down comes back, and gives to others what was kept empty.
         manager.context = manager.context
         manager.startWaiting()
@@ -80,14 +80,14 @@ extension World {
         guard servers.sites.contains(where: { $0.leads(from: claim.task.url) }) else { return }
         switch claim.task.status {
         case .succeeded:
-            watch.compareFile(of: claim.task, servers.sites, disk)
-            if !isPlaceShared(by: claim.task) { watch.compareDigests(of: claim, disk) }
+            auditor.compareFile(of: claim.task, servers.sites, disk)
+            if !isPlaceShared(by: claim.task) { auditor.compareDigests(of: claim, disk) }
         case .failed where claim.hasChecksum: break
         // What is in the way stays there.
         case .failed where isInTheWay(claim.task): break
         case let status:
             let reason = claim.task.error.map { "\($0)" } ?? ""
-            journal.report(.liveness, "\(claim.task.url) is \(status.rawValue) in a good world: \(reason)")
+            chronicle.report(.liveness, "\(claim.task.url) is \(status.rawValue) in a good world: \(reason)")
         }
     }
 
@@ -104,18 +104,18 @@ extension World {
         compareForeignFiles()
         var names: Set<String> = []
         for task in manager.allTasks
-        where task.status == .succeeded && !watch.mayHaveLost(task) && !names.insert(task.filePath).inserted {
-            journal.report(.place, "two downloads have their files at \(task.filePath)")
+        where task.status == .succeeded && !auditor.mayHaveLost(task) && !names.insert(task.filePath).inserted {
+            chronicle.report(.place, "two downloads have their files at \(task.filePath)")
         }
     }
 
     func compareForeignFiles() {
         if disk.contents(of: Self.foreignPart) != Self.foreign {
-            journal.report(.place, "the unfinished file of another manager was changed or removed")
+            chronicle.report(.place, "the unfinished file of another manager was changed or removed")
         }
         guard conflictPolicy != .replace else { return }
         for path in foreignPaths where disk.contents(of: path) != Self.foreign {
-            journal.report(.place, "somebody else's file at \(path) was replaced or removed")
+            chronicle.report(.place, "somebody else's file at \(path) was replaced or removed")
         }
     }
 
@@ -125,9 +125,9 @@ extension World {
         relaunch(reboots: true)
         let after = memories
         for (one, memory) in before.sorted(by: { "\($0.key)" < "\($1.key)" }) where after[one] != memory {
-            journal.report(.memory, "\(one) was \(memory), and is now \(after[one].map { "\($0)" } ?? "unknown")")
+            chronicle.report(.memory, "\(one) was \(memory), and is now \(after[one].map { "\($0)" } ?? "unknown")")
         }
-        if after.count > before.count { journal.report(.memory, "a download came back") }
+        if after.count > before.count { chronicle.report(.memory, "a download came back") }
         for claim in manager.inspections { compareEnd(of: claim) }
         try check()
     }

@@ -11,7 +11,7 @@ extension World {
     func changeNetwork() {
         if random.chance(1, in: 8) { return setClock() }
         let kind = random.below(3)
-        journal.note("network", kind)
+        chronicle.note("network", kind)
         transport.outage = kind == 0 ? .notConnected : nil
         guard network.path != nil else { return }
         network.path = NetworkPath(isAvailable: kind != 0, kind: kind == 1 ? .cellular : .wifi)
@@ -20,7 +20,7 @@ extension World {
     /// The time of day jumps, back as well; the time that has passed does not.
     private func setClock() {
         let seconds = random.below(7200) - 3600
-        journal.note("date", seconds)
+        chronicle.note("date", seconds)
         clock.date += TimeInterval(seconds)
     }
 
@@ -36,9 +36,9 @@ extension World {
             let fault: DiskFault = random.chance(1, in: 2) ? .inputOutput : .noSpace
             let operation = operations[random.below(operations.count)]
             disk.fail(operation, with: fault, skipping: random.below(4))
-            journal.note("fault", text: "\(operation) \(fault)")
+            chronicle.note("fault", text: "\(operation) \(fault)")
         }
-        journal.note("disk", Int(disk.capacity ?? -1))
+        chronicle.note("disk", Int(disk.capacity ?? -1))
     }
 
     /// Somebody puts a file where a download has yet to have its own.
@@ -46,13 +46,13 @@ extension World {
         guard conflictPolicy != .replace, !isUserQuiet else { return }
         // One that has had its file may believe that it is there.
         let tasks = manager.allTasks.map {
-            (path: $0.filePath, isHad: $0.status == .succeeded || watch.mayHaveLost($0))
+            (path: $0.filePath, isHad: $0.status == .succeeded || auditor.mayHaveLost($0))
         }
         let had = Set(tasks.filter(\.isHad).map(\.path))
         let free = tasks.map(\.path).filter { !had.contains($0) && disk.contents(of: $0) == nil }
         guard !free.isEmpty else { return }
         let path = free[random.below(free.count)]
-        journal.note("intrude", text: path)
+        chronicle.note("intrude", text: path)
         putForeignFile(at: path)
     }
 
@@ -82,7 +82,7 @@ extension World {
         // A new name that was not synced is lost only after somebody has relied on it.
         let isNameNew = number == 5
         relaunch(reboots: number == 6 || !isNameNew && random.chance(1, in: 2))
-        if isOneCommit { watch.compareTogether(asked, manager) }
+        if isOneCommit { auditor.compareTogether(asked, manager) }
         switch random.below(isNameNew ? 2 : 4) {
         // What a manager has read and not touched yet.
         case 0: relaunch(reboots: true)
@@ -96,16 +96,16 @@ extension World {
     }
 
     private func end() {
-        journal.note("end")
+        chronicle.note("end")
         manager.invalidate()
         // What was called back before is on its queues.
         while lanes.runNext() {}
-        watch.allHandlersWereCalled("the manager was invalidated")
+        auditor.allHandlersWereCalled("the manager was invalidated")
     }
 
     /// The process dies while the manager ends.
     private func dieAtEnd() {
-        journal.note("end")
+        chronicle.note("end")
         disk.state.withLock { $0.operationsLeft = random.below(24) }
         manager.invalidate()
     }
@@ -146,26 +146,26 @@ extension World {
     }
 
     func relaunch(reboots: Bool) {
-        journal.note("death", reboots ? 1 : 0)
-        watch.compareTotals(of: manager)
-        watch.compareDurableClaims(of: manager, disk)
-        watch.noteKnown(of: manager, disk)
+        chronicle.note("death", reboots ? 1 : 0)
+        auditor.compareTotals(of: manager)
+        auditor.compareDurableClaims(of: manager, disk)
+        auditor.noteKnown(of: manager, disk)
         keepCoverage()
         let places = Dictionary(manager.allTasks.map { ($0.filePath, [$0]) }, uniquingKeysWith: +)
         launch.die()
         if reboots { disk.loseUnsynced(&random) }
         disk.failNothing()
-        if !journal.isHealed, !isUserQuiet, random.chance(1, in: 8) { loseFile(places) }
+        if !chronicle.isHealed, !isUserQuiet, random.chance(1, in: 8) { loseFile(places) }
         if transport.traits.outlivesProcess { passWithoutProcess() }
         let parts = launch.parts
         var configuration = Self.configuration(&random, conflictPolicy)
         if !isUserQuiet { configuration.contextAtLaunch = Self.contexts[random.below(2)] }
         let lengths = lengths
-        if !journal.isHealed, random.chance(1, in: 8) { failAtLaunch() }
+        if !chronicle.isHealed, random.chance(1, in: 8) { failAtLaunch() }
         launch = Launch(parts, configuration) { Self.store(disk: parts.disk, $0) }
-        if !journal.isHealed, let reason = manager.unavailable {
-            journal.note("in vain", text: "\(reason)")
-            if lengths != self.lengths { journal.report(.memory, "a manager that cannot be used has changed files") }
+        if !chronicle.isHealed, let reason = manager.unavailable {
+            chronicle.note("in vain", text: "\(reason)")
+            if lengths != self.lengths { chronicle.report(.memory, "a manager that cannot be used has changed files") }
             launch.die()
             disk.failNothing()
             launch = Launch(parts, configuration) { Self.store(disk: parts.disk, $0) }
@@ -177,7 +177,7 @@ extension World {
     private func failAtLaunch() {
         let operation = MemoryDisk.Operation.allCases[random.below(MemoryDisk.Operation.allCases.count)]
         let fault: DiskFault = [.inputOutput, .noSpace, .notPermitted, .tooManyFiles][random.below(4)]
-        journal.note("fault at launch", text: "\(operation) \(fault)")
+        chronicle.note("fault at launch", text: "\(operation) \(fault)")
         disk.fail(operation, with: fault, skipping: random.below(8))
     }
 
@@ -192,9 +192,9 @@ extension World {
         let lost = paths.filter { !foreignPaths.contains($0) && $0 != Self.foreignPart }
         guard !lost.isEmpty else { return }
         let path = lost[random.below(lost.count)]
-        journal.note("lose", text: path)
-        places[path]?.forEach { watch.noteLoss(of: $0) }
-        watch.noteLoss(ofPartAt: path)
+        chronicle.note("lose", text: path)
+        places[path]?.forEach { auditor.noteLoss(of: $0) }
+        auditor.noteLoss(ofPartAt: path)
         try? disk.remove(path)
     }
 
@@ -211,7 +211,7 @@ extension World {
         }
         for _ in 0..<3 {
             if startsAll {
-                watch.noteStart()
+                auditor.noteStart()
                 manager.totalStart()
             }
             for task in manager.tasks where random.chance(2, in: 3) { userVerb()(task, manager) }
@@ -221,7 +221,7 @@ extension World {
 
     /// What happens to transfers while nobody is there.
     private func passWithoutProcess() {
-        journal.note("without a process", transport.keptNames.count)
+        chronicle.note("without a process", transport.keptNames.count)
         let number = random.below(8)
         if number < 6 { for exchange in transport.underwayExchanges { exchange.release(Int64(random.below(4096))) } }
         switch number {
@@ -238,13 +238,13 @@ extension World {
     /// Looks at a manager that is new.
     func begin() {
         meanwhile.manager = manager
-        watch.begin(with: manager)
+        auditor.begin(with: manager)
         lookout.begin()
-        if let reason = manager.unavailable { journal.report(.memory, "the manager cannot be used: \(reason)") }
-        watch.compareLengths(of: manager, disk)
+        if let reason = manager.unavailable { chronicle.report(.memory, "the manager cannot be used: \(reason)") }
+        auditor.compareLengths(of: manager, disk)
         let sites = servers.sites
-        watch.compareClaims(of: manager, sites, disk)
-        for task in manager.allTasks where task.status == .succeeded { watch.compareFile(of: task, sites, disk) }
+        auditor.compareClaims(of: manager, sites, disk)
+        for task in manager.allTasks where task.status == .succeeded { auditor.compareFile(of: task, sites, disk) }
         tellOfLaunch()
     }
 }

@@ -11,7 +11,7 @@ extension World {
         guard let request = links.oldestWaiting else { return }
         // Of no use are most of those that come late.
         let number = random.below(task == nil ? 8 : 4)
-        journal.note("link", number, text: request.url.path)
+        chronicle.note("link", number, text: request.url.path)
         switch number {
         case 0: links.answer(.success(nil))
         case 1: links.answer(.failure(Refusal()))

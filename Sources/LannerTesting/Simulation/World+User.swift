@@ -101,10 +101,10 @@ extension World {
         let length = pieceLength(of: site)
         let pieces = isOfPieces ? isWrong ? wrong.pieces(length: length, .md5) : site.pieces(length: length) : nil
         let digest = isWrong ? wrong.digest(algorithm) : servers.digest(algorithm, ofSiteAt: index)
-        journal.note("digests", index, isWrong ? 1 : 0, text: "\(task.url.path) \(isOfPieces ? "pieces" : "")")
-        watch.noteStart()
-        watch.noteAsked(task.identity, task.url, isOfPieces ? nil : digest, pieces)
-        watch.expectCall("digests").make { called in
+        chronicle.note("digests", index, isWrong ? 1 : 0, text: "\(task.url.path) \(isOfPieces ? "pieces" : "")")
+        auditor.noteStart()
+        auditor.noteAsked(task.identity, task.url, isOfPieces ? nil : digest, pieces)
+        auditor.expectCall("digests").make { called in
             let request = DownloadRequest(
                 task.url, checksum: isOfPieces ? nil : digest, pieces: pieces, key: task.key)
             manager.download(request) { _ in called?() }
@@ -138,12 +138,12 @@ extension World {
         let (destination, policy) = ownPlace(name)
         let metadata = random.chance(1, in: 4) ? ["step": "\(steps)"] : nil
         let starts = random.chance(1, in: 8) ? false : nil
-        journal.note("download", index, text: "\(url)")
-        watch.noteStart()
+        chronicle.note("download", index, text: "\(url)")
+        auditor.noteStart()
         let identity = Identity(context: manager.context, key: key ?? url.absoluteString)
-        watch.noteAsked(identity, url, checksum, pieces)
+        auditor.noteAsked(identity, url, checksum, pieces)
         var task: DownloadTask?
-        watch.expectCall("download").make { called in
+        auditor.expectCall("download").make { called in
             let request = DownloadRequest(
                 url, headers: headers, fileName: name, checksum: checksum, pieces: pieces, mirrors: mirrors, key: key,
                 list: list, priority: priority, destination: destination, conflictPolicy: policy, metadata: metadata,
@@ -151,7 +151,7 @@ extension World {
             task = manager.download(request) { _ in called?() }
         }
         guard let task else { return }
-        watch.observe(task)
+        auditor.observe(task)
         if random.chance(1, in: 2) { listen(to: task) }
     }
 
@@ -177,12 +177,12 @@ extension World {
     }
 
     /// A few pieces, or many.
-    private func pieceLength(of site: Site) -> Int {
+    private func pieceLength(of site: SimulatedSite) -> Int {
         max(site.bytes.count / 64, 1 << (6 + random.below(8)))
     }
 
     /// Sometimes none, sometimes a wrong one; always one where nothing else would tell that the server lies.
-    private func digest(of site: Site, at index: Int, isNeeded: Bool) -> Checksum.Digest? {
+    private func digest(of site: SimulatedSite, at index: Int, isNeeded: Bool) -> Checksum.Digest? {
         guard isNeeded || random.chance(1, in: 3) else { return nil }
         let algorithm = Checksum.Algorithm.allCases[random.below(4)]
         if random.chance(1, in: 8) { return [UInt8(truncatingIfNeeded: steps)].digest(algorithm) }
@@ -192,9 +192,9 @@ extension World {
     /// Calls back, and calls the manager from there.
     private func listen(to task: DownloadTask) {
         let verb = userVerb()
-        let handler: DownloadTask.Handler = { [weak manager, journal] task in
-            journal.note("callback", text: task.status.rawValue)
-            if let manager, !journal.isHealed { verb(task, manager) }
+        let handler: DownloadTask.Handler = { [weak manager, chronicle] task in
+            chronicle.note("callback", text: task.status.rawValue)
+            if let manager, !chronicle.isHealed { verb(task, manager) }
         }
         switch random.below(4) {
         case 0: task.progress(handler: handler)
@@ -208,9 +208,9 @@ extension World {
     func userVerb() -> @Sendable (DownloadTask, SessionManager) -> Void {
         let number = random.below(6)
         let completely = random.chance(1, in: 2)
-        let expected = watch.expectCall("verb \(number)")
-        return { [journal, starts = watch.starts] task, manager in
-            journal.note("verb", number, text: task.url.path)
+        let expected = auditor.expectCall("verb \(number)")
+        return { [chronicle, starts = auditor.starts] task, manager in
+            chronicle.note("verb", number, text: task.url.path)
             if number < 2 { starts.withLock { $0 += 1 } }
             expected.make { called in
                 let handler = called.map { called -> DownloadTask.Handler in { _ in called() } }
@@ -229,9 +229,9 @@ extension World {
     private func everyVerb() {
         let number = random.below(9)
         let completely = random.chance(1, in: 2)
-        journal.note("all", number)
-        watch.noteStart()
-        watch.expectCall("total \(number)").make { called in
+        chronicle.note("all", number)
+        auditor.noteStart()
+        auditor.expectCall("total \(number)").make { called in
             let handler: SessionManager.Handler = { _ in called?() }
             switch number {
             case 0..<3: manager.totalStart(handler: handler)
@@ -249,19 +249,19 @@ extension World {
         let urls = servers.sites.filter { !$0.needsChecksum }.flatMap { [$0.url, $0.alias] }
         // Mirrors that were given with another URL stay.
         let picked = urls.filter { random.chance(1, in: 4) && !wasReaddressed($0) }
-        journal.note("several", picked.count)
-        watch.noteStart()
+        chronicle.note("several", picked.count)
+        auditor.noteStart()
         let lastID = manager.lastID
         var tasks: [DownloadTask] = []
         // Whoever stops one of them before they are started has it recorded alone.
         meanwhile.holdStill {
-            watch.expectCall("multiDownload").make { called in
+            auditor.expectCall("multiDownload").make { called in
                 tasks = manager.multiDownload(picked) { _ in called?() }
             }
         }
         for task in tasks {
-            watch.noteAsked(task.identity, task.url)
-            watch.observe(task)
+            auditor.noteAsked(task.identity, task.url)
+            auditor.observe(task)
         }
         return tasks.filter { $0.id > lastID }
     }
@@ -269,20 +269,20 @@ extension World {
     private func reorder() {
         let count = manager.tasks.count
         if random.chance(1, in: 4) {
-            journal.note("sort")
+            chronicle.note("sort")
             return manager.tasksSort { $0.url.path > $1.url.path }
         }
         let (source, destination) = (random.below(count), random.below(count))
-        journal.note("move", source, destination)
+        chronicle.note("move", source, destination)
         manager.moveTask(at: source, to: destination)
     }
 
     /// Another user's downloads come in the place of those that are there; or nobody's.
     func changeContext() {
         let number = random.below(8)
-        journal.note("context", number)
+        chronicle.note("context", number)
         if number < 7 { return manager.context = Self.contexts[number % 2] }
-        watch.expectCall("shutDown").make { called in manager.shutDown { _ in called?() } }
+        auditor.expectCall("shutDown").make { called in manager.shutDown { _ in called?() } }
     }
 
     /// Another context, and perhaps the same again before anything else can happen.
@@ -294,7 +294,7 @@ extension World {
 
     /// The URL of a task expires, or has.
     private func expire(_ task: DownloadTask) {
-        journal.note("expire", text: task.url.path)
+        chronicle.note("expire", text: task.url.path)
         task.linkExpirationDate = clock.date + Double(random.below(60) - 10)
     }
 
@@ -302,18 +302,18 @@ extension World {
 
     private func prioritize(_ task: DownloadTask) {
         let priority = anyPriority
-        journal.note("priority", Int(priority.rawValue), text: task.url.path)
+        chronicle.note("priority", Int(priority.rawValue), text: task.url.path)
         task.priority = priority
     }
 
     private func limit(_ task: DownloadTask) {
         let limit = random.chance(1, in: 4) ? nil : Int64(2048 << random.below(5))
-        journal.note("limit", Int(limit ?? -1), text: task.url.path)
+        chronicle.note("limit", Int(limit ?? -1), text: task.url.path)
         task.maximumBytesPerSecond = limit
     }
 
     private func configure() {
-        journal.note("configure")
+        chronicle.note("configure")
         lookout.lookBeforeOtherLimits(at: manager, transport)
         manager.configuration = Self.configuration(&random, conflictPolicy)
     }
@@ -324,8 +324,8 @@ extension World {
         guard let task = manager.succeededTasks.first else { return }
         // Another may just have put its own there.
         if isPlaceShared(by: task) { return }
-        journal.note("delete", text: task.url.path)
-        watch.noteLoss(of: task)
+        chronicle.note("delete", text: task.url.path)
+        auditor.noteLoss(of: task)
         try? disk.remove(task.filePath)
     }
 
@@ -338,16 +338,16 @@ extension World {
             return place == .moving || place == .recording || place == .succeeded && task.status != .succeeded
         }
         if isUntold { return }
-        journal.note("clear")
+        chronicle.note("clear")
         let directory = manager.cache.downloadFilePath
         let (before, others) = (Set(disk.files), disk.files.filter { $0.directory != directory })
         try? manager.cache.clear()
         for task in tasks where before.contains(task.filePath) && disk.contents(of: task.filePath) == nil {
-            watch.noteLoss(of: task)
+            auditor.noteLoss(of: task)
         }
         forgetForeignFiles()
         let lost = Set(others).subtracting(disk.files)
-        if !lost.isEmpty { journal.report(.memory, "with finished files went \(lost.sorted())") }
+        if !lost.isEmpty { chronicle.report(.memory, "with finished files went \(lost.sorted())") }
     }
 
     /// Whether another download has, or wants, the same place.
@@ -360,8 +360,8 @@ extension World {
         let file = disk.contents(of: task.filePath)
         let codes = ["", String(repeating: "0", count: 32), file?.digest(.md5).hexadecimal ?? ""]
         let code = codes[random.below(3)]
-        journal.note("validate", text: task.url.path)
-        watch.expectCall("validateFile").make { called in
+        chronicle.note("validate", text: task.url.path)
+        auditor.expectCall("validateFile").make { called in
             task.validateFile(code: code, type: .md5) { _ in called?() }
         }
     }

@@ -24,9 +24,9 @@ public final class World {
     /// How many more there were in the middle of those, as on other threads; not in every world there are.
     public var innerSteps: Int { meanwhile.steps }
     /// A number over everything that happened; the same for every run with this seed.
-    public var traceHash: UInt64 { journal.hash }
+    public var traceHash: UInt64 { chronicle.hash }
     /// Everything that happened, a line each; only kept when the world was asked to.
-    public var trace: [String] { journal.lines }
+    public var trace: [String] { chronicle.lines }
 
     /// The present manager.
     public var manager: SessionManager { launch.manager }
@@ -37,7 +37,7 @@ public final class World {
     /// wrong bytes then, which nobody without a checksum can notice.
     public var isUserQuiet = false
 
-    let journal: Journal
+    let chronicle: Chronicle
     let clock = ManualClock()
     let disk = MemoryDisk()
     let transport: ScriptedTransport
@@ -50,7 +50,7 @@ public final class World {
     var random: SeededGenerator
     let servers: Servers
     var launch: Launch
-    var watch: Watch
+    var auditor: Auditor
     let lookout: Lookout
     /// What the machine has met, over all launches.
     var coverage = Coverage()
@@ -80,16 +80,16 @@ public final class World {
     init(seed: UInt64, keepsTrace: Bool, skipping: Set<Int>) {
         self.seed = seed
         skipped = skipping
-        let journal = Journal(keepsLines: keepsTrace)
-        self.journal = journal
+        let chronicle = Chronicle(keepsLines: keepsTrace)
+        self.chronicle = chronicle
         var random = SeededGenerator(seed: seed)
         let mood = Self.mood(&random)
         transport = ScriptedTransport(
             traits: Self.traits(&random, mood), pieceLength: 1 << (8 + random.below(8)), clock: clock)
         transport.holdsAll = true
-        servers = Servers(journal, transport, clock, areFilesLong: mood == .stormy, using: &random)
-        lookout = Lookout(journal)
-        let meanwhile = Meanwhile(journal, lanes, transport, servers, lookout, clock, mood)
+        servers = Servers(chronicle, transport, clock, areFilesLong: mood == .stormy, using: &random)
+        lookout = Lookout(chronicle)
+        let meanwhile = Meanwhile(chronicle, lanes, transport, servers, lookout, clock, mood)
         self.meanwhile = meanwhile
         network = ManualNetwork(random.chance(1, in: 2) ? NetworkPath(kind: .wifi) : nil)
         links = random.chance(1, in: 2) ? ManualLinks() : nil
@@ -101,10 +101,10 @@ public final class World {
             meanwhile: meanwhile.pass)
         conflictPolicy = Self.conflictPolicy(of: seed)
         launch = Launch(parts, Self.configuration(&random, conflictPolicy)) { Self.store(disk: parts.disk, $0) }
-        watch = Watch(journal)
+        auditor = Auditor(chronicle)
         self.random = random
         if !transport.traits.hasResumeData {
-            watch.ranged = Set(servers.sites.filter(\.isRanged).flatMap { [$0.url, $0.alias] })
+            auditor.ranged = Set(servers.sites.filter(\.isRanged).flatMap { [$0.url, $0.alias] })
         }
         putForeignFile(at: Self.foreignDirectory + "/file-0.bin")
         disk.place(Self.foreign, at: Self.foreignPart)
@@ -231,10 +231,10 @@ public final class World {
             defer { hasSynced = false }
             return hasSynced
         }
-        if hasSynced { watch.compareDurableClaims(of: manager, disk) }
+        if hasSynced { auditor.compareDurableClaims(of: manager, disk) }
         // Not each time: it looks at every byte.
         if steps % 64 == 0 {
-            watch.compareClaims(of: manager, servers.sites, disk)
+            auditor.compareClaims(of: manager, servers.sites, disk)
             compareForeignFiles()
         }
         try check()
@@ -242,7 +242,7 @@ public final class World {
 
     func check() throws(Violation) {
         lookout.look(at: manager, transport)
-        if let violation = journal.violation { throw violation }
+        if let violation = chronicle.violation { throw violation }
     }
 
     private func happen() {
@@ -267,7 +267,7 @@ public final class World {
     /// A piece of work that is queued; else bytes come.
     func work() {
         guard lanes.runAny(using: &random) else { return deliver() }
-        journal.note("work", lanes.count)
+        chronicle.note("work", lanes.count)
         if random.chance(1, in: 32) { disturbTheRarest() }
     }
 
@@ -277,7 +277,7 @@ public final class World {
         guard !underway.isEmpty else { return pass() }
         let index = random.below(underway.count)
         let bytes: Int64? = random.chance(1, in: 8) ? nil : Int64(random.below(3) * 700)
-        journal.note("deliver", index, Int(bytes ?? -1))
+        chronicle.note("deliver", index, Int(bytes ?? -1))
         underway[index].release(bytes)
     }
 
@@ -285,8 +285,8 @@ public final class World {
     /// way.
     private func creep() {
         slowSteps -= 1
-        if random.chance(7, in: 8), lanes.runAny(using: &random) { return journal.note("work", lanes.count) }
-        journal.note("creep", transport.underway)
+        if random.chance(7, in: 8), lanes.runAny(using: &random) { return chronicle.note("work", lanes.count) }
+        chronicle.note("creep", transport.underway)
         if random.chance(1, in: 4) { servers.confuse(using: &random) }
         for exchange in transport.underwayExchanges { exchange.release(Int64(random.below(700))) }
         clock.advance(by: .seconds(2))
@@ -298,7 +298,7 @@ public final class World {
     func pass() {
         let next = clock.nextDeadline.map { $0 - clock.now } ?? .seconds(1)
         let time: Duration = random.chance(1, in: 8) ? .milliseconds(random.below(90_000)) : max(next, .zero)
-        journal.note("time", Int(time / .milliseconds(1)))
+        chronicle.note("time", Int(time / .milliseconds(1)))
         clock.advance(by: time)
     }
 }

@@ -6,42 +6,42 @@ import Testing
 @testable import LannerTesting
 
 /// Rules that are broken on purpose.
-@Suite struct WatchTests {
-    private let journal = Journal(keepsLines: true)
+@Suite struct AuditorTests {
+    private let chronicle = Chronicle(keepsLines: true)
 
-    private var broken: Violation.Rule? { journal.violation?.rule }
+    private var broken: Violation.Rule? { chronicle.violation?.rule }
 
     @Test func aHandlerIsCalledOnceAndLater() {
-        var watch = Watch(journal)
-        watch.expectCall("never made")
-        let call = watch.expectCall("made")
+        var auditor = Auditor(chronicle)
+        auditor.expectCall("never made")
+        let call = auditor.expectCall("made")
         var handler: (@Sendable () -> Void)?
         call.make { called in handler = called }
         #expect(call.isOwed)
         handler?()
-        watch.allHandlersWereCalled("all is done")
+        auditor.allHandlersWereCalled("all is done")
         #expect(broken == nil)
         handler?()
         #expect(broken == .handler)
     }
 
     @Test func aHandlerIsNotCalledInsideTheCall() {
-        var watch = Watch(journal)
-        watch.expectCall("made").make { $0?() }
+        var auditor = Auditor(chronicle)
+        auditor.expectCall("made").make { $0?() }
         #expect(broken == .handler)
     }
 
     @Test func aHandlerThatIsOwedIsMissed() {
-        var watch = Watch(journal)
-        watch.expectCall("made").make { _ in }
-        watch.allHandlersWereCalled("all is done")
+        var auditor = Auditor(chronicle)
+        auditor.expectCall("made").make { _ in }
+        auditor.allHandlersWereCalled("all is done")
         #expect(broken == .handler)
     }
 
     @Test func credentialsStayWhereTheyWereGivenFor() {
         let bench = TestBench()
         bench.transport.serve(.init([1, 2, 3]), at: "/file")
-        let lookout = Lookout(journal)
+        let lookout = Lookout(chronicle)
         bench.manager.download("https://a.example/file", headers: ["Authorization": "for a.example"])
         bench.settle()
         lookout.look(at: bench.manager, bench.transport)
@@ -54,25 +54,25 @@ import Testing
 
     @Test func aFileIsOneVersion() throws {
         var random = SeededGenerator(seed: 1)
-        var site = Site(number: 0, using: &random)
+        var site = SimulatedSite(number: 0, using: &random)
         let bench = TestBench()
         let other = try #require(site.change(at: Date(timeIntervalSince1970: 100), using: &random))
         let served = try #require(site.change(at: Date(timeIntervalSince1970: 200), using: &random))
-        let watch = Watch(journal)
+        let auditor = Auditor(chronicle)
         bench.transport.serve(served, at: site.place)
         let task = try #require(bench.manager.download(site.url))
         bench.settle()
-        watch.compareFile(of: task, [site], bench.disk)
+        auditor.compareFile(of: task, [site], bench.disk)
         #expect(broken == nil)
         try bench.disk.remove(task.filePath)
         bench.disk.place(other.bytes.map { ~$0 } + [1], at: task.filePath)
-        watch.compareFile(of: task, [site], bench.disk)
+        auditor.compareFile(of: task, [site], bench.disk)
         #expect(broken == .oneVersion)
     }
 
     @Test func bytesThatAreClaimedAreOfOneVersion() throws {
         var random = SeededGenerator(seed: 2)
-        var site = Site(number: 1, using: &random)
+        var site = SimulatedSite(number: 1, using: &random)
         for second in 1...3 { _ = site.change(at: Date(timeIntervalSince1970: Double(second)), using: &random) }
         let version = try #require(site.versions.first { $0.count > 4 })
         #expect(site.holds(version, in: [0..<2, 3..<4]))
@@ -84,17 +84,17 @@ import Testing
     @Test(arguments: [true, false]) func bytesOfAnotherURLMayBeALie(isLying: Bool) throws {
         var random = SeededGenerator(seed: 3)
         let one = try #require(
-            (0..<64).map { _ in Site(number: 0, using: &random) }.first { $0.needsChecksum == isLying })
+            (0..<64).map { _ in SimulatedSite(number: 0, using: &random) }.first { $0.needsChecksum == isLying })
         let other = try #require(
-            (0..<64).map { _ in Site(number: 1, using: &random) }.first { !$0.needsChecksum })
+            (0..<64).map { _ in SimulatedSite(number: 1, using: &random) }.first { !$0.needsChecksum })
         var configuration = SessionConfiguration()
         configuration.keepsPartialFileOnCancel = true
         let bench = TestBench(configuration: configuration)
         // Of no version, since there are none.
         bench.transport.serveElsewhere(.init([UInt8](repeating: 1, count: 100)))
         for site in [one, other] { bench.transport.script(site.place, .stall(afterBytes: 50)) }
-        var watch = Watch(journal)
-        for site in [one, other] { watch.noteAsked(Identity(key: "key"), site.url) }
+        var auditor = Auditor(chronicle)
+        for site in [one, other] { auditor.noteAsked(Identity(key: "key"), site.url) }
         let digest = isLying ? [UInt8]().digest(.md5) : nil
         bench.manager.download(DownloadRequest(one.url, checksum: digest, key: "key"))
         bench.settle()
@@ -104,14 +104,14 @@ import Testing
         let task = try #require(bench.manager.download(request))
         bench.settle()
         #expect(bench.manager.inspections.map(\.claimed) == [[0..<50]])
-        watch.compareClaims(of: bench.manager, [one, other], bench.disk)
+        auditor.compareClaims(of: bench.manager, [one, other], bench.disk)
         #expect(broken == (isLying ? nil : .rightBytes))
         bench.manager.start(task)
         bench.settle()
         bench.manager.suspend(task)
         bench.settle()
         #expect(bench.manager.inspections.map(\.claimed) == [[0..<50]])
-        watch.compareClaims(of: bench.manager, [one, other], bench.disk)
+        auditor.compareClaims(of: bench.manager, [one, other], bench.disk)
         #expect(broken == .rightBytes)
     }
 

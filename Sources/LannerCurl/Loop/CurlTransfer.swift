@@ -4,7 +4,7 @@ import Foundation
 import LannerCore
 
 /// One exchange as libcurl carries it out. Only on the loop's thread.
-final class Transfer {
+final class CurlTransfer {
     let exchange: CurlExchange
     let handle: Handle
     let origin: Origin
@@ -142,7 +142,7 @@ private func takeLine(
     _ bytes: UnsafePointer<CChar>?, _ size: Int, _ count: Int, _ context: UnsafeMutableRawPointer?
 ) -> Int {
     guard let context else { return 0 }
-    let transfer = Unmanaged<Transfer>.fromOpaque(context).takeUnretainedValue()
+    let transfer = Unmanaged<CurlTransfer>.fromOpaque(context).takeUnretainedValue()
     return transfer.take(line: UnsafeRawBufferPointer(start: bytes, count: size * count))
 }
 
@@ -150,6 +150,6 @@ private func takeBytes(
     _ bytes: UnsafePointer<CChar>?, _ size: Int, _ count: Int, _ context: UnsafeMutableRawPointer?
 ) -> Int {
     guard let context, size * count > 0 else { return 0 }
-    let transfer = Unmanaged<Transfer>.fromOpaque(context).takeUnretainedValue()
+    let transfer = Unmanaged<CurlTransfer>.fromOpaque(context).takeUnretainedValue()
     return transfer.take(UnsafeRawBufferPointer(start: bytes, count: size * count))
 }

@@ -3,8 +3,8 @@ import LannerCore
 import LannerMachine
 
 /// Watches a manager and says when it breaks a rule.
-struct Watch {
-    private let journal: Journal
+struct Auditor {
+    private let chronicle: Chronicle
     /// Held, so that no new task is taken for one that is gone.
     private var observed: Set<DownloadTask> = []
     /// Calls whose handlers have yet to be called.
@@ -28,8 +28,8 @@ struct Watch {
     /// keep, and which may therefore come back without them.
     private let doomed = Locked(Doomed())
 
-    init(_ journal: Journal) {
-        self.journal = journal
+    init(_ chronicle: Chronicle) {
+        self.chronicle = chronicle
     }
 
     // MARK: Each launch
@@ -40,10 +40,10 @@ struct Watch {
         let tasks = manager.allTasks
         tasks.forEach { observe($0) }
         let found = Dictionary(tasks.map { ($0.identity, $0.status) }, uniquingKeysWith: { $1 })
-        if found.count < tasks.count { journal.report(.oneTask, "two downloads have one key") }
-        for one in known where found[one] == nil { journal.report(.memory, "\(one) is forgotten") }
+        if found.count < tasks.count { chronicle.report(.oneTask, "two downloads have one key") }
+        for one in known where found[one] == nil { chronicle.report(.memory, "\(one) is forgotten") }
         for one in succeeded where found[one] != .succeeded {
-            journal.report(.memory, "\(one) had succeeded, which is forgotten")
+            chronicle.report(.memory, "\(one) had succeeded, which is forgotten")
         }
         known = tasks.map(\.identity)
     }
@@ -72,20 +72,20 @@ struct Watch {
             else { continue }
             let length = disk.length(of: claim.partialPath) ?? 0
             if length < end {
-                journal.report(.rightBytes, "\(claim.task.url) claims \(end) bytes, of which a death left \(length)")
+                chronicle.report(.rightBytes, "\(claim.task.url) claims \(end) bytes, of which a death left \(length)")
             }
         }
     }
 
     /// S2: what a manager claims to hold of a file is there, and of one version.
-    func compareClaims(of manager: SessionManager, _ sites: [Site], _ disk: MemoryDisk) {
+    func compareClaims(of manager: SessionManager, _ sites: [SimulatedSite], _ disk: MemoryDisk) {
         for claim in manager.inspections where !claim.claimed.isEmpty {
             // With a digest the bytes of two versions may stand side by side; it decides in the end.
             if claim.hasChecksum || claim.hasServerDigest || claim.isMixed { continue }
             // A partial file that is gone, or was emptied to be removed, is noticed when it is opened.
             guard let file = disk.contents(of: claim.partialPath) else { continue }
             if claim.isTransferring, let end = claim.claimed.last?.upperBound, end > file.count {
-                journal.report(.rightBytes, "\(claim.task.url) claims \(end) bytes of \(file.count)")
+                chronicle.report(.rightBytes, "\(claim.task.url) claims \(end) bytes of \(file.count)")
             }
             let sites = self.sites(of: claim.task, sites)
             // What a canceled download leaves to one with another URL loses its digest: a lie in it goes unnoticed until
@@ -93,7 +93,7 @@ struct Watch {
             if claim.isOfOtherURL, sites.contains(where: \.needsChecksum) { continue }
             let claimed = claim.claimed.map { $0.clamped(to: 0..<Int64(file.count)) }
             if !sites.contains(where: { $0.holds(file, in: claimed) }) {
-                journal.report(.rightBytes, "\(claim.task.url) claims \(claimed) of no version")
+                chronicle.report(.rightBytes, "\(claim.task.url) claims \(claimed) of no version")
             }
         }
     }
@@ -103,7 +103,7 @@ struct Watch {
     func compareDurableClaims(of manager: SessionManager, _ disk: MemoryDisk) {
         for claim in manager.inspections where claim.pieces == nil && !claim.durable.isEmpty {
             if disk.hasDurably(claim.durable, of: claim.partialPath) { continue }
-            journal.report(.rightBytes, "\(claim.task.url) claims \(claim.durable) to be synced, which is not")
+            chronicle.report(.rightBytes, "\(claim.task.url) claims \(claim.durable) to be synced, which is not")
         }
     }
 
@@ -112,7 +112,7 @@ struct Watch {
         let ids = Dictionary(manager.allTasks.map { ($0.identity, $0.id) }, uniquingKeysWith: { $1 })
         let found = asked.count { ids[$0.identity] == $0.id }
         if found > 0, found < asked.count {
-            journal.report(.memory, "of \(asked.count) downloads of one call \(found) came back")
+            chronicle.report(.memory, "of \(asked.count) downloads of one call \(found) came back")
         }
     }
 
@@ -139,7 +139,7 @@ struct Watch {
     }
 
     /// The sites whose file may be that of a task: one that was given another URL may still have that of the one before.
-    private func sites(of task: DownloadTask, _ sites: [Site]) -> [Site] {
+    private func sites(of task: DownloadTask, _ sites: [SimulatedSite]) -> [SimulatedSite] {
         let urls = asked[task.identity]?.urls ?? [task.url]
         return sites.filter { site in urls.contains(where: site.leads) }
     }
@@ -154,40 +154,40 @@ struct Watch {
     mutating func observe(_ task: DownloadTask) {
         guard observed.insert(task).inserted else { return }
         let state = Locked(TaskWatch(task))
-        let (journal, isSettled, starts, doomed) = (journal, isSettled, starts, doomed)
+        let (chronicle, isSettled, starts, doomed) = (chronicle, isSettled, starts, doomed)
         let (name, ranged) = (task.identity, ranged)
         task.witness { [unowned task] event in
             switch event {
             case .status(let status):
-                journal.note("status", Int(status.number), text: "\(name) \(status.rawValue)")
+                chronicle.note("status", Int(status.number), text: "\(name) \(status.rawValue)")
                 doomed.withLock { $0.note(status, of: task) }
                 state.withLock { state in
                     if !state.status.leads(to: status) {
-                        journal.report(.status, "\(name) went from \(state.status.rawValue) to \(status.rawValue)")
+                        chronicle.report(.status, "\(name) went from \(state.status.rawValue) to \(status.rawValue)")
                     }
                     state.note(status, isSettled: isSettled.withLock { $0 })
                 }
             case .progress(let completed, let total):
-                journal.note("progress", Int(completed), Int(total ?? -1), text: "\(name)")
+                chronicle.note("progress", Int(completed), Int(total ?? -1), text: "\(name)")
                 state.withLock { state in
                     if completed < state.completed {
-                        journal.report(.progress, "\(name) went from \(state.completed) back to \(completed)")
+                        chronicle.report(.progress, "\(name) went from \(state.completed) back to \(completed)")
                     }
                     state.note(completed)
                 }
             case .restarted(let reason):
-                journal.note("restarted", text: "\(name) \(reason.rawValue)")
+                chronicle.note("restarted", text: "\(name) \(reason.rawValue)")
                 let mayBeRight = state.withLock { $0.restart(for: reason) }
                 if !mayBeRight, ranged.contains(task.url) {
-                    journal.report(.progress, "\(name) began again for want of ranges, which there are")
+                    chronicle.report(.progress, "\(name) began again for want of ranges, which there are")
                 }
             case .retrying:
-                journal.note("retrying", text: "\(name)")
+                chronicle.note("retrying", text: "\(name)")
                 // What was gained, and forgave what had failed before, may be lost before it is told.
                 if state.withLock({ $0.retry(after: starts.withLock { $0 }) }) > 2 * World.mostRetries + 1 {
-                    journal.report(.liveness, "\(name) tries again and again")
+                    chronicle.report(.liveness, "\(name) tries again and again")
                 }
-            case .response(let head): journal.note("response", head.status, text: "\(name)")
+            case .response(let head): chronicle.note("response", head.status, text: "\(name)")
             }
         }
     }
@@ -199,7 +199,7 @@ struct Watch {
         let total = tasks.reduce(0) { $0 + ($1.totalBytes ?? 0) }
         let progress = manager.progress
         if (progress.completedUnitCount, progress.totalUnitCount) != (completed, total) {
-            journal.report(
+            chronicle.report(
                 .progress,
                 "all have \(completed) of \(total) bytes, the manager says \(progress.completedUnitCount) of "
                     + "\(progress.totalUnitCount)")
@@ -212,14 +212,14 @@ struct Watch {
     @discardableResult
     mutating func expectCall(_ name: String) -> ExpectedCall {
         if expected.count > 64 { expected.removeAll(where: \.isCalled) }
-        let call = ExpectedCall(name, journal)
+        let call = ExpectedCall(name, chronicle)
         expected.append(call)
         return call
     }
 
     func allHandlersWereCalled(_ occasion: String) {
         for call in expected where call.isOwed {
-            journal.report(.handler, "the handler of \(call.name) was not called though \(occasion)")
+            chronicle.report(.handler, "the handler of \(call.name) was not called though \(occasion)")
         }
     }
 
@@ -227,26 +227,26 @@ struct Watch {
 
     /// S1: what is in the place of a task that has succeeded. Which digest counted is the task's affair: one that is asked
     /// for once the file was verified comes too late.
-    func compareFile(of task: DownloadTask, _ sites: [Site], _ disk: MemoryDisk) {
+    func compareFile(of task: DownloadTask, _ sites: [SimulatedSite], _ disk: MemoryDisk) {
         guard let file = disk.contents(of: task.filePath) else {
             if doomed.withLock({ $0.contains(task) }) { return }
-            return journal.report(.oneVersion, "\(task.url) has succeeded without a file")
+            return chronicle.report(.oneVersion, "\(task.url) has succeeded without a file")
         }
         if self.sites(of: task, sites).contains(where: { $0.versions.contains(file) }) { return }
         let asked = asked[task.identity] ?? Asked()
         if asked.digests.contains(where: { file.digest($0.algorithm) == $0 }) { return }
         if asked.pieces.contains(where: { $0.fits(file) }) { return }
-        journal.report(.oneVersion, "\(task.url) has \(file.count) bytes that are of no version")
+        chronicle.report(.oneVersion, "\(task.url) has \(file.count) bytes that are of no version")
     }
 
     /// S1: once all has come to rest, what has succeeded has the digests that were asked for last, whenever that was.
     func compareDigests(of claim: Inspection, _ disk: MemoryDisk) {
         guard let file = disk.contents(of: claim.task.filePath), !mayHaveLost(claim.task) else { return }
         if let digest = claim.digest, file.digest(digest.algorithm) != digest {
-            journal.report(.oneVersion, "\(claim.task.url) has succeeded without the digest that was asked for")
+            chronicle.report(.oneVersion, "\(claim.task.url) has succeeded without the digest that was asked for")
         }
         if let pieces = claim.pieces, !pieces.fits(file) {
-            journal.report(.oneVersion, "\(claim.task.url) has succeeded without the pieces that were asked for")
+            chronicle.report(.oneVersion, "\(claim.task.url) has succeeded without the pieces that were asked for")
         }
     }
 }
@@ -338,12 +338,12 @@ final class ExpectedCall: Sendable {
     }
 
     let name: String
-    private let journal: Journal
+    private let chronicle: Chronicle
     private let state = Locked(State.notMade)
 
-    init(_ name: String, _ journal: Journal) {
+    init(_ name: String, _ chronicle: Chronicle) {
         self.name = name
-        self.journal = journal
+        self.chronicle = chronicle
     }
 
     var isCalled: Bool { state.withLock { $0 == .called } }
@@ -368,19 +368,19 @@ final class ExpectedCall: Sendable {
     }
 
     private func called() {
-        journal.note("handler", text: name)
-        let isElsewhere = journal.isElsewhere
+        chronicle.note("handler", text: name)
+        let isElsewhere = chronicle.isElsewhere
         state.withLock { state in
-            if state == .called { journal.report(.handler, "the handler of \(name) was called twice") }
+            if state == .called { chronicle.report(.handler, "the handler of \(name) was called twice") }
             if state == .inside, !isElsewhere {
-                journal.report(.handler, "the handler of \(name) was called inside the call")
+                chronicle.report(.handler, "the handler of \(name) was called inside the call")
             }
             state = .called
         }
     }
 }
 
-extension Site {
+extension SimulatedSite {
     /// Whether a download of this URL ends here.
     func leads(from url: URL) -> Bool { url == self.url || url == alias }
 }

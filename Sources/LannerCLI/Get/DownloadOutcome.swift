@@ -1,5 +1,5 @@
 /// How one download of a call ended.
-enum Outcome: Sendable, Equatable {
+enum DownloadOutcome: Sendable, Equatable {
     /// The file is there.
     case done
     /// It was stopped; the bytes are kept.

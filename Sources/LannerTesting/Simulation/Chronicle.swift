@@ -42,7 +42,7 @@ public struct Violation: Error, Sendable, Hashable, CustomStringConvertible {
 /// that was broken.
 ///
 /// Callbacks and observers write here as well, from wherever they are called.
-final class Journal: Sendable {
+final class Chronicle: Sendable {
     fileprivate struct State {
         var hash: UInt64 = 0xCBF2_9CE4_8422_2325
         var lines: [String] = []
@@ -101,7 +101,7 @@ final class Journal: Sendable {
     }
 }
 
-extension Journal.State {
+extension Chronicle.State {
     /// FNV-1a, a word at a time.
     fileprivate mutating func mix(_ word: UInt64) {
         hash = (hash ^ word) &* 0x0000_0100_0000_01B3

@@ -1,7 +1,7 @@
 import Lanner
 
 /// Something that happened to one download of a call, to be told to the user.
-struct Report: Sendable, Equatable {
+struct DownloadReport: Sendable, Equatable {
     enum Event: Sendable, Equatable {
         /// It runs for the first time.
         case start
@@ -54,7 +54,7 @@ protocol Reporter: Sendable {
     /// Whether nothing but how downloads end is worth one.
     var wantsEndsOnly: Bool { get }
 
-    func report(_ report: Report)
+    func report(_ report: DownloadReport)
 
     /// Tells something that is no download's.
     func note(_ line: String)

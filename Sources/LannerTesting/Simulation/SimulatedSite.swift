@@ -4,7 +4,7 @@ import LannerLoopback
 import LannerMachine
 
 /// One file of a simulated server, in all the versions it ever had.
-struct Site {
+struct SimulatedSite {
     /// By what versions can be told apart.
     enum Validator: CaseIterable {
         case strongTag, weakTag, date, both, none
