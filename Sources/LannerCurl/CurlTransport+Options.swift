@@ -3,9 +3,10 @@ extension CurlTransport {
     public struct Options: Sendable, Hashable {
         /// How many connections to one host and port there may be at once; more exchanges wait for one. Nil for any
         /// number. Of plain HTTP through an HTTP proxy, the proxy is
-        /// the host. libcurl has one line for all who wait, so that those of one host may hold up those of others that wait,
-        /// too. The manager takes those that wait for silent: they may fail by `timeoutIntervalForRequest` though their
-        /// server was never asked. To have fewer at once, set `SessionConfiguration.maxConcurrentTasksPerHost` instead.
+        /// the host. libcurl has one line for all who wait, so that those of one host may hold up those of others that
+        /// wait, too. The manager takes those that wait for silent: they may fail by `timeoutIntervalForRequest` though
+        /// their server was never asked. To have fewer at once, set `SessionConfiguration.maxConcurrentTasksPerHost`
+        /// instead.
         public var connectionsPerHost: Int?
         /// How many connections there may be at once in all; more exchanges wait for one. Nil for any number. The
         /// manager takes those that wait for silent: they may fail by `timeoutIntervalForRequest` though their server
@@ -63,8 +64,8 @@ extension CurlTransport {
         /// Nothing, whatever the environment says.
         case none
         /// A proxy's URL (http, https, socks4, socks4a, socks5, socks5h), and what to log in with: at an HTTP proxy
-        /// by Basic, so that the password can be read on the way to it unless it is https. Whatever the environment says; an
-        /// empty URL is refused.
+        /// by Basic, so that the password can be read on the way to it unless it is https. Whatever the environment
+        /// says; an empty URL is refused.
         case url(String, user: String? = nil, password: String? = nil)
     }
 }

@@ -23,7 +23,8 @@ enum Library {
         version >= 0x07_4B_00
     }
 
-    /// Loads it from a file of this name, and returns its version. Only for `outcome` and, with names of no libcurl, for tests.
+    /// Loads it from a file of this name, and returns its version. Only for `outcome` and, with names of no libcurl,
+    /// for tests.
     static func load(_ name: String) -> Result<UInt32, CurlUnavailable> {
         var version: UInt32 = 0
         var words = [CChar](repeating: 0, count: 512)

@@ -19,7 +19,8 @@ final class Launch: Sendable {
         var network = ManualNetwork()
         var links: (any LinkSource)?
         var notesCoverage = false
-        /// So long a caller carries out what it has asked for; no time passes in a call here, but none may be granted either.
+        /// So long a caller carries out what it has asked for; no time passes in a call here, but none may be granted
+        /// either.
         var patience = Duration.milliseconds(1)
         /// Whether an exchange that is canceled ends some time later, as those of other processes do.
         var cancelsLater = false

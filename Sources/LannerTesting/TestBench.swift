@@ -18,8 +18,8 @@ import LannerMachine
 /// A transport that claims to be `sliced` or to deliver a `file` is held back by blocking it, and here there is but one
 /// thread: keep its files below 16 MiB.
 ///
-/// What a script does not stall comes inside the request, where nobody can pause it: to see a limit on bandwidth kept, stall
-/// an answer, and release it.
+/// What a script does not stall comes inside the request, where nobody can pause it: to see a limit on bandwidth kept,
+/// stall an answer, and release it.
 ///
 /// May be used on any thread, by one at a time.
 public final class TestBench: Sendable {

@@ -38,8 +38,8 @@ public final class URLSessionBackgroundTransport: Transport {
     }
 
     #if canImport(Darwin)
-    /// Makes a transport over the background session of an identifier. The session stays until the process ends: its directory
-    /// and its limit of connections are those of the first transport of the identifier.
+    /// Makes a transport over the background session of an identifier. The session stays until the process ends: its
+    /// directory and its limit of connections are those of the first transport of the identifier.
     ///
     /// - Parameters:
     ///   - identifier: Names the session in the app: what the system hands to

@@ -45,7 +45,8 @@ struct SecureTests {
         #expect(log.breaches == [] && log.failure?.fault == .secureConnectionFailed && log.head == nil)
     }
 
-    /// The server offers HTTP/2, over which libcurl takes files that are broken off for whole ones, and answers for each other's.
+    /// The server offers HTTP/2, over which libcurl takes files that are broken off for whole ones, and answers for
+    /// each other's.
     @Test func aFileComesOverHTTP1() async throws {
         let server = try server()
         expectFile(await (try transport()).fetch(server.url("file")))

@@ -45,7 +45,8 @@ struct PauseTests {
         let log = await recorder.end()
         #expect(log.isComplete && log.bytes.count == 64 << 20, "\(String(describing: log.failure))")
     }
-    /// Who keeps a limit pauses when the first bytes have come: what is on its way by then is not much, however long that takes.
+    /// Who keeps a limit pauses when the first bytes have come: what is on its way by then is not much, however long
+    /// that takes.
     @Test func comesBeforeMuchHasCome() async {
         let paused = Locked<(any TransportExchange)?>(nil)
         let gate = Turnstile()

@@ -69,7 +69,8 @@ struct ReuseTests {
         #expect(server.requests.last?.fields["User-Agent"] == "Lanner/0.1")
     }
 
-    /// Each finds that its connection was closed meanwhile, and is sent once more over another: that is no retry of the next.
+    /// Each finds that its connection was closed meanwhile, and is sent once more over another: that is no retry of the
+    /// next.
     @Test func whatWasSentOnceMoreCountsForItsTransferOnly() {
         #expect(transport.fetchBlocking(server.url("/file")).isComplete)
         for _ in 0..<8 {

@@ -42,7 +42,8 @@ import Testing
         #expect(TransferEnd(code: 56, text: "No", proxyStatus: 403).words == "No; the proxy does not allow it")
     }
 
-    /// What a server would not be asked again for is final, of a SOCKS proxy that the user is unknown or the host forbidden.
+    /// What a server would not be asked again for is final, of a SOCKS proxy that the user is unknown or the host
+    /// forbidden.
     @Test(arguments: [
         (56, 407, 0, TransportFault.unacceptableRequest), (56, 403, 0, .unacceptableRequest),
         (56, 302, 0, .unacceptableRequest), (56, 502, 0, .cannotConnect), (56, 503, 0, .cannotConnect),

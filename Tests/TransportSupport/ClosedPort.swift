@@ -8,7 +8,8 @@ import Glibc
 import Musl
 #endif
 
-/// A port of 127.0.0.1 on which nobody answers, and nobody will: it is taken by a socket that does not listen, or never accepts.
+/// A port of 127.0.0.1 on which nobody answers, and nobody will: it is taken by a socket that does not listen, or never
+/// accepts.
 package final class ClosedPort: Sendable {
     package struct Failed: Error {
         package var code: Int32

@@ -141,8 +141,8 @@ struct GetCommand {
         return plan.items.lazy.filter { present?.contains($0.name.lowercased()) != false }.compactMap(obstacle).first
     }
 
-    /// The names in a directory that a file may be given, in lower case, since to some file systems that is all the same; nil
-    /// when there are more, or when it cannot be read.
+    /// The names in a directory that a file may be given, in lower case, since to some file systems that is all the
+    /// same; nil when there are more, or when it cannot be read.
     private func names(in directory: String, atMost limit: Int) -> Set<String>? {
         guard let names = try? PosixFileSystem().list(directory, atMost: limit + 1), names.count <= limit else {
             return nil

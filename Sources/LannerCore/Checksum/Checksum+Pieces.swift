@@ -3,8 +3,8 @@ import Foundation
 extension Checksum {
     /// The digests of the pieces of a file: all of one length but the last, which may be shorter.
     ///
-    /// A download that has them compares each piece as soon as it is there, and fetches those again that are wrong, and only
-    /// those.
+    /// A download that has them compares each piece as soon as it is there, and fetches those again that are wrong, and
+    /// only those.
     public struct Pieces: Hashable, Sendable {
         /// The algorithm of all digests.
         public let algorithm: Algorithm

@@ -15,8 +15,8 @@ package protocol LaneFactory: Sendable {
     /// Waits until a latch is opened by what runs on the lanes. Lanes without threads of their own run meanwhile, those
     /// apart that the caller is on; when nothing is left to run, nobody will open it, and the wait is over as well.
     func wait(for latch: Latch)
-    /// Whether the caller is on a lane that runs nothing but our own work, which cannot wait for itself: something of a user's
-    /// may be let go of there.
+    /// Whether the caller is on a lane that runs nothing but our own work, which cannot wait for itself: something of a
+    /// user's may be let go of there.
     var isOnOwnLane: Bool { get }
 }
 

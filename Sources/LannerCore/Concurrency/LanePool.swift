@@ -4,9 +4,9 @@ import Foundation
 /// Threads that lanes share, so that the work for many small files changes threads seldom: to wake a thread costs more than
 /// most of what is done here.
 ///
-/// Work may block all the same. A thread is woken when none works, when many lanes wait, or when those that work have been at
-/// the same things for a while; and while lanes wait, one that has no work of its own looks whether any are taken. Work that
-/// knows when it waits for a device says so, and another thread takes over at once.
+/// Work may block all the same. A thread is woken when none works, when many lanes wait, or when those that work have
+/// been at the same things for a while; and while lanes wait, one that has no work of its own looks whether any are
+/// taken. Work that knows when it waits for a device says so, and another thread takes over at once.
 package final class LanePool: Sendable {
     package static let shared = LanePool()
 
@@ -53,13 +53,14 @@ package final class LanePool: Sendable {
         var isWatcherCalled = false
         /// The threads that have begun and not gone.
         var hands: [ThreadNumber: Hand] = [:]
-        /// Threads that work or were fetched for it, those apart that wait for a device, and how many of these have not begun.
+        /// Threads that work or were fetched for it, those apart that wait for a device, and how many of these have not
+        /// begun.
         var working = 0
         var called = 0
         /// New threads that have not begun: each takes over a duty when it does, if nobody has before.
         var coming = 0
-        /// How often nobody took anything in a whole interval, and how many threads have been at the same thing since one of
-        /// these.
+        /// How often nobody took anything in a whole interval, and how many threads have been at the same thing since
+        /// one of these.
         var standstills = 0
         var stuck = 0
         /// When a lane was last taken, and how many were.
@@ -154,8 +155,8 @@ package final class LanePool: Sendable {
             return .rest
         }
 
-        /// What one that has looked does next, `seen` lanes having been taken when it looked before; nil when it was fetched
-        /// meanwhile.
+        /// What one that has looked does next, `seen` lanes having been taken when it looked before; nil when it was
+        /// fetched meanwhile.
         mutating func look(_ hand: Hand, seen: Int) -> Duty? {
             guard watcher === hand else { return nil }
             if taken != seen { return .watch }
@@ -209,15 +210,16 @@ package final class LanePool: Sendable {
         case .nobody: break
         case .hand(let hand): hand.signal.signal()
         case .newcomer:
-            // Each on a queue of its own, which has a thread of its own, and gets it also when there is none for the moment.
+            // Each on a queue of its own, which has a thread of its own, and gets it also when there is none for the
+            // moment.
             DispatchQueue(label: "lanner.lanes").async { self.serve() }
         }
     }
 
     // MARK: On a thread of the pool
 
-    /// Does what waits for a device, while another thread takes the lanes that wait. On a thread that is none of the pool's it
-    /// is only done.
+    /// Does what waits for a device, while another thread takes the lanes that wait. On a thread that is none of the
+    /// pool's it is only done.
     func block<Result, Failure: Error>(_ work: () throws(Failure) -> Result) throws(Failure) -> Result {
         guard let (hand, call) = state.withLock({ $0.block(.current) }) else { return try work() }
         defer { state.withLock { $0.unblock(hand) } }

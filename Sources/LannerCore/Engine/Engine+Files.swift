@@ -37,8 +37,9 @@ extension Engine {
             state.destination = nil
             state.mirrorDestinations = [:]
         }
-        // A new file holds nothing, and takes what comes before it is there: the server is asked meanwhile. Not on the time of a
-        // caller, who would begin the exchange; nor for nothing, or for what the transport would lose, when the disk refuses.
+        // A new file holds nothing, and takes what comes before it is there: the server is asked meanwhile. Not on the
+        // time of a caller, who would begin the exchange; nor for nothing, or for what the transport would lose, when
+        // the disk refuses.
         let isAwaited =
             !isOnLane || !claimed.isEmpty || total != nil || transport.traits.outlivesProcess
             || job.state.withLock { $0.hasFileFailed }

@@ -107,9 +107,9 @@ extension Engine {
         return Set(records.filter { $0.saved.status == .succeeded }.map { FilePlace($0.place, in: cache) })
     }
 
-    /// A download as it is remembered, and whether its file was found in its place, of which there is no record. What lies in
-    /// a place that another download is known to have, and that is not replaced, is none of this one's, unless a digest says
-    /// so.
+    /// A download as it is remembered, and whether its file was found in its place, of which there is no record. What
+    /// lies in a place that another download is known to have, and that is not replaced, is none of this one's, unless
+    /// a digest says so.
     private func restoredJob(
         _ record: DownloadRecord, _ lastMoves: [FilePlace: Double], besides had: Set<FilePlace>
     ) -> (Job, isFound: Bool)? {
@@ -245,7 +245,8 @@ extension Saved {
 }
 
 extension DownloadRecord {
-    /// When its file was moved to its place, if it may have been; of one that went on afterwards only when it began is known.
+    /// When its file was moved to its place, if it may have been; of one that went on afterwards only when it began is
+    /// known.
     var moved: Double? {
         switch saved.status {
         case .publishing: .infinity

@@ -135,8 +135,8 @@ extension Engine {
                 + "remove that task, or choose another name")
     }
 
-    /// Whether the file was moved before, is still there, and is what is asked for now. Reads it when there is a digest that
-    /// it was not compared with.
+    /// Whether the file was moved before, is still there, and is what is asked for now. Reads it when there is a digest
+    /// that it was not compared with.
     private func isMoved(_ move: FileMove, to place: FilePlace) throws(FileError) -> Bool {
         guard hasItsFile(move.job) else { return false }
         let (size, digest) = move.job.state.withLock { state in
@@ -294,8 +294,8 @@ extension Engine {
 }
 
 extension JobState {
-    /// What tells the finished file from another that has come in its place, while nobody was told of it; nil afterwards, when
-    /// it is its user's.
+    /// What tells the finished file from another that has come in its place, while nobody was told of it; nil
+    /// afterwards, when it is its user's.
     fileprivate var sizeOfUntold: Int64? { saved.status == .succeeded ? nil : saved.total }
 }
 

@@ -216,8 +216,8 @@ private struct Left {
 }
 
 extension EngineState {
-    /// Notes whether the user wants downloads to run, also those whose file may yet turn out to be wrong; returns those whose
-    /// exchange has to be stopped though nobody has taken it up.
+    /// Notes whether the user wants downloads to run, also those whose file may yet turn out to be wrong; returns those
+    /// whose exchange has to be stopped though nobody has taken it up.
     mutating func note(_ verb: Verb, _ ids: [DownloadID]) -> [Job] {
         if !interrupted.isEmpty, verb.decides { interrupted.subtract(ids) }
         if case .start = verb {

@@ -202,8 +202,8 @@ extension Engine {
 }
 
 extension JobState {
-    /// Requests begin at the first URL again: where redirects led to may have expired. One that a link led to for this attempt
-    /// alone stays.
+    /// Requests begin at the first URL again: where redirects led to may have expired. One that a link led to for this
+    /// attempt alone stays.
     mutating func leadBack() {
         guard attempted == address, coming.isEmpty else { return }
         (destination, mirrorDestinations) = (nil, [:])

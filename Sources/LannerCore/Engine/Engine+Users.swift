@@ -57,14 +57,14 @@ private final class Gathering: Sendable {
 }
 
 extension Engine {
-    /// So many are taken at once, and recorded in one commit: the first of a longer list does not wait for the last, nor does
-    /// anybody else who calls.
+    /// So many are taken at once, and recorded in one commit: the first of a longer list does not wait for the last,
+    /// nor does anybody else who calls.
     private static let intakeSize = 10_000
 
     /// Adds downloads, and starts those that are to be; those that are there already are updated. Throws when nothing
     /// happens any more; when that begins after the first parts of a long list, the rest are a refusal. `done` is called
-    /// exactly once, when they have been started, or added, with the first of them; not after a throw. For `count`, which is
-    /// no less than there are, room is made at once.
+    /// exactly once, when they have been started, or added, with the first of them; not after a throw. For `count`,
+    /// which is no less than there are, room is made at once.
     func download(
         _ requests: some Sequence<CheckedRequest>, atMost count: Int,
         _ done: @escaping @Sendable (DownloadTask?) -> Void
@@ -145,8 +145,8 @@ extension Engine {
         user(.start, ids, behind: records, isPatient: true, done)
     }
 
-    /// A download whose finished file is gone begins again, or is only added anew, in the place that was asked for; one that
-    /// has its file keeps its place.
+    /// A download whose finished file is gone begins again, or is only added anew, in the place that was asked for; one
+    /// that has its file keeps its place.
     private func settlePlace(_ job: Job, _ request: CheckedRequest) {
         let place = request.place(instead: job.task.place)
         if job.task.status == .succeeded {
@@ -227,8 +227,8 @@ extension Engine {
     }
 
     /// A verb over some downloads, or over all of the present context when nil; `done` is called exactly once, when all
-    /// have come to rest, also when there was nothing to do. Before them the machine is told of other events. Only a patient
-    /// caller carries out all of it.
+    /// have come to rest, also when there was nothing to do. Before them the machine is told of other events. Only a
+    /// patient caller carries out all of it.
     func user(
         _ verb: Verb, _ ids: [DownloadID]?, behind events: [Event] = [], isPatient: Bool = false,
         _ done: (@Sendable () -> Void)?

@@ -6,8 +6,9 @@ import LannerMachine
 /// Every event goes to the machine under the lock; the actions it answers with join one queue there, in order, and one
 /// thread at a time (the drainer) runs them outside the lock. So actions run in the order of events, no foreign code runs
 /// under a lock, and what an action reports at once is simply the next event. Who asks for something is the drainer where
-/// there is none, until a lane takes over because it takes long. What is reported is left in the inbox for the drainer to take
-/// to the machine, which is a lane where there is none: whoever reports does not wait for the lock, and goes on.
+/// there is none, until a lane takes over because it takes long. What is reported is left in the inbox for the drainer
+/// to take to the machine, which is a lane where there is none: whoever reports does not wait for the lock, and goes
+/// on.
 final class Engine: Sendable {
     let environment: Environment
     let transport: any Transport

@@ -19,8 +19,8 @@ final class Job: Sendable {
 
 /// The part of a job that changes.
 struct JobState {
-    /// What the next attempt begins with, and what the present one began with. They differ while an attempt goes on with the old
-    /// one.
+    /// What the next attempt begins with, and what the present one began with. They differ while an attempt goes on
+    /// with the old one.
     var address: Address
     var attempted: Address
     /// Those that were asked for and are not the next attempt's yet, oldest first: each becomes that in its turn, as the
@@ -34,8 +34,8 @@ struct JobState {
     var hasDestination = false
     var digest: Checksum.Digest?
     @Apart var pieces: Checksum.Pieces?
-    /// What the open partial file is hashed for, and the finished one was compared with: the caller's digest, as it was then,
-    /// or the server's.
+    /// What the open partial file is hashed for, and the finished one was compared with: the caller's digest, as it was
+    /// then, or the server's.
     var followed: Checksum.Digest?
     /// The same of pieces.
     @Apart var followedPieces: Checksum.Pieces?

@@ -145,7 +145,8 @@ final class Sink: Sendable {
         return (ending(last, state.received), state.exchange)
     }
 
-    /// The last report of an exchange that has brought so many bytes, and before it the one of these where it does not tell.
+    /// The last report of an exchange that has brought so many bytes, and before it the one of these where it does not
+    /// tell.
     private static func ending(_ last: Report, _ received: Int64) -> [Report] {
         switch last {
         case .ended: [last]

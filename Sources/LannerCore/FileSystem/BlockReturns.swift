@@ -9,9 +9,9 @@ import Glibc
 import Musl
 #endif
 
-/// Gives back to the disk what large files have of it that are removed. For a gibibyte that takes a tenth of a second, which
-/// whoever removes a file need not wait for: its name is gone at once, and it is held open until a thread of its own lets it
-/// go. Who needs the room meanwhile waits for it.
+/// Gives back to the disk what large files have of it that are removed. For a gibibyte that takes a tenth of a second,
+/// which whoever removes a file need not wait for: its name is gone at once, and it is held open until a thread of its
+/// own lets it go. Who needs the room meanwhile waits for it.
 final class BlockReturns: Sendable {
     /// Not on a lane of the pool, whose threads may all wait for this one.
     static let shared = BlockReturns(lane: DispatchLane(DispatchQueue(label: "lanner.blocks")))
@@ -21,8 +21,8 @@ final class BlockReturns: Sendable {
     /// Descriptors are few: who removes more at once waits for the disk.
     private let most: Int
     private let lane: any Lane
-    /// Whether the file system of an open file does without its name what is expected: others give it another name until it is
-    /// closed, or do not let it go.
+    /// Whether the file system of an open file does without its name what is expected: others give it another name
+    /// until it is closed, or do not let it go.
     private let mayHold: @Sendable (Int32) -> Bool
     private let counts = Locked(Counts())
 
@@ -55,7 +55,8 @@ final class BlockReturns: Sendable {
         return true
     }
 
-    /// Does what needs room on the disk: where there is none, once more when all has been let go, be it during the first try.
+    /// Does what needs room on the disk: where there is none, once more when all has been let go, be it during the
+    /// first try.
     func makingRoom<Result>(_ work: () throws(FileError) -> Result) throws(FileError) -> Result {
         let before = counts.withLock(\.givenBack)
         do throws(FileError) {

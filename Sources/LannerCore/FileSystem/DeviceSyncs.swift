@@ -9,9 +9,9 @@ import Glibc
 import Musl
 #endif
 
-/// Brings files and names to their devices. Whoever wants that of something small while another such sync is under way waits
-/// for one sync of the whole file system, together with all others who do: that costs little more than one of a single file,
-/// and the many small files, the records of them and the names in two directories want many.
+/// Brings files and names to their devices. Whoever wants that of something small while another such sync is under way
+/// waits for one sync of the whole file system, together with all others who do: that costs little more than one of a
+/// single file, and the many small files, the records of them and the names in two directories want many.
 enum DeviceSyncs {
     /// A device takes longer for more that all programs have left to it than it would for single files: 64 MiB.
     private static let mostUnwritten: Int64 = 64 << 20
@@ -22,8 +22,8 @@ enum DeviceSyncs {
     /// By the numbers of their devices.
     private static let fileSystems = SharedSyncs<dev_t>()
 
-    /// The errors of a sync that was only begun which mean that bytes are lost. Any other, that something cannot be done here or
-    /// now: the sync itself will tell.
+    /// The errors of a sync that was only begun which mean that bytes are lost. Any other, that something cannot be
+    /// done here or now: the sync itself will tell.
     static let losses: Set<Int32> = {
         let everywhere: Set<Int32> = [EIO, ENOSPC, EDQUOT, EFBIG, EBADMSG, EROFS, ENODEV]
         #if canImport(Darwin)
@@ -33,8 +33,8 @@ enum DeviceSyncs {
         #endif
     }()
 
-    /// The errors of a check which mean that it cannot be made here. Any other, that bytes are lost, and the kernel may have told
-    /// that for the last time.
+    /// The errors of a check which mean that it cannot be made here. Any other, that bytes are lost, and the kernel may
+    /// have told that for the last time.
     static let refusals: Set<Int32> = [ENOSYS, EPERM, EACCES, EINVAL, ENOTSUP, EOPNOTSUPP, EBADF]
 
     /// Has an open file or directory synced together with others, or else by its own sync.
@@ -59,7 +59,8 @@ enum DeviceSyncs {
         if !isByOwn { try check(file, path) }
     }
 
-    /// Has so many files of a device synced together with others, one of them being this; its own sync comes behind that of all.
+    /// Has so many files of a device synced together with others, one of them being this; its own sync comes behind
+    /// that of all.
     static func shareAll(
         _ file: Descriptor, _ path: String, _ device: dev_t, for count: Int, own: () throws(FileError) -> Void
     ) throws(FileError) {

@@ -57,19 +57,20 @@ package protocol OpenFile: AnyObject, Sendable {
     func beginSync(of range: Range<Int64>) throws(FileError)
     /// Returns when the bytes written so far survive the death of the machine.
     func sync() throws(FileError)
-    /// The same for a file of which little was written since its last sync: it may wait for others of the kind, and one sync
-    /// serve all.
+    /// The same for a file of which little was written since its last sync: it may wait for others of the kind, and one
+    /// sync serve all.
     func syncShared() throws(FileError)
-    /// Of a file that was written from its beginning to its end, and synced: throws when bytes are missing all the same. File
-    /// systems may lose some for which they find no place, and tell nobody. Where that cannot be told, does nothing.
+    /// Of a file that was written from its beginning to its end, and synced: throws when bytes are missing all the
+    /// same. File systems may lose some for which they find no place, and tell nobody. Where that cannot be told, does
+    /// nothing.
     func checkWhole() throws(FileError)
-    /// Parts of ranges within the size that the file has no bytes for, though they were written: file systems may lose some, and
-    /// whoever copies a file may leave zeros out. Empty where that cannot be told.
+    /// Parts of ranges within the size that the file has no bytes for, though they were written: file systems may lose
+    /// some, and whoever copies a file may leave zeros out. Empty where that cannot be told.
     func holes(in ranges: ByteRanges) -> ByteRanges
     /// The size now.
     func size() throws(FileError) -> Int64
-    /// Whether its path still leads to it: somebody may have removed it, or put something else there. True when it cannot be
-    /// told.
+    /// Whether its path still leads to it: somebody may have removed it, or put something else there. True when it
+    /// cannot be told.
     var isInPlace: Bool { get }
     /// Closes; later calls fail. Closing twice does nothing.
     func close()

@@ -1,5 +1,5 @@
-// Paths, by bytes as file systems have them: a mark behind a slash makes another character of both, and names that are equal
-// as text may be two.
+// Paths, by bytes as file systems have them: a mark behind a slash makes another character of both, and names that are
+// equal as text may be two.
 
 extension String {
     /// The last component of a path.

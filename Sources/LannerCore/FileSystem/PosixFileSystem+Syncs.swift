@@ -21,8 +21,8 @@ extension PosixFileSystem {
         }
     }
 
-    /// Nil for one that may be entered and written, but not opened, as where everybody may put something and nobody look: there
-    /// is only to sync all there is.
+    /// Nil for one that may be entered and written, but not opened, as where everybody may put something and nobody
+    /// look: there is only to sync all there is.
     private static func directory(_ path: String) throws(FileError) -> Descriptor? {
         do throws(FileError) {
             return try Descriptor(opening: path, O_RDONLY | O_DIRECTORY, operation: "sync directory")

@@ -159,7 +159,8 @@ extension PosixFileSystem {
         return names
     }
 
-    /// In two steps, where one does not do: gives a file a second name, which fails when somebody has it, and takes the first.
+    /// In two steps, where one does not do: gives a file a second name, which fails when somebody has it, and takes the
+    /// first.
     private func linkIfFree(_ path: String, to target: String) throws(FileError) -> Bool {
         do throws(FileError) {
             try systemCall("rename", path, to: target) { linkat(AT_FDCWD, path, AT_FDCWD, target, 0) }

@@ -18,9 +18,9 @@ final class SharedSyncs<Key: Hashable & Sendable>: Sendable {
     private nonisolated(unsafe) var rounds: [Key: Rounds] = [:]
     private let condition = NSCondition()
 
-    /// Returns when a sync that has begun after this call is over, which is made by `sync` of one of the callers; it is told
-    /// for how many, each caller standing for `count`. Throws when that has failed, for each of them: a device may tell of lost
-    /// bytes only once.
+    /// Returns when a sync that has begun after this call is over, which is made by `sync` of one of the callers; it is
+    /// told for how many, each caller standing for `count`. Throws when that has failed, for each of them: a device may
+    /// tell of lost bytes only once.
     func perform(
         _ key: Key, for count: Int = 1, _ sync: (_ wanted: Int) throws(FileError) -> Void
     ) throws(FileError) {

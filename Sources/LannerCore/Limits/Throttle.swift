@@ -113,7 +113,8 @@ struct Throttle: Sendable {
         return account.bucket.map { $0.level > 0 } ?? true && (overall == nil || account.credit > 0)
     }
 
-    /// Takes its share of what is there just now, and no more than comes in while nobody looks: others may be about to begin.
+    /// Takes its share of what is there just now, and no more than comes in while nobody looks: others may be about to
+    /// begin.
     private mutating func draw(_ id: DownloadID, at now: Duration) {
         overall?.fill(at: now)
         guard let overall, overall.level > 0, let credit = accounts[id]?.credit, credit <= 0 else { return }

@@ -35,11 +35,11 @@ public struct DownloadLink: Sendable, Hashable {
     /// refusal once: when the server refuses what was given, too, without a byte in between, the task fails with that
     /// status. The task holds its slot meanwhile.
     ///
-    /// Return nil where there is no other link; one that cannot be used counts as nil. Then only the mirrors of the task are
-    /// asked, and without any it fails (``DownloadFailure/Reason-swift.enum/link``). After an error, and after no answer for
-    /// ``SessionConfiguration/timeoutIntervalForRequest``, the retry policy decides. When the answer is not wanted any more,
-    /// the Swift task is canceled and whatever comes is left aside; the manager waits for it only to ask for the same task
-    /// again.
+    /// Return nil where there is no other link; one that cannot be used counts as nil. Then only the mirrors of the
+    /// task are asked, and without any it fails (``DownloadFailure/Reason-swift.enum/link``). After an error, and after
+    /// no answer for ``SessionConfiguration/timeoutIntervalForRequest``, the retry policy decides. When the answer is
+    /// not wanted any more, the Swift task is canceled and whatever comes is left aside; the manager waits for it only
+    /// to ask for the same task again.
     public typealias Provider = @Sendable (Request) async throws -> DownloadLink?
 
     /// What a link is asked for.

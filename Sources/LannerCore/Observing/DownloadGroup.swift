@@ -22,9 +22,9 @@ public final class DownloadGroup: Sendable {
     public var progress: AggregateProgress { sums.progress }
 
     /// Where the tasks stand, from now on; at most every ``SessionConfiguration/progressInterval`` of the first task's
-    /// manager, and when the last has come to rest. Only the latest waits for who is slow. Ends when nothing more can happen
-    /// to any of the tasks: they are canceled or removed, or their managers invalidated. Any number may listen; they need not
-    /// hold the group.
+    /// manager, and when the last has come to rest. Only the latest waits for who is slow. Ends when nothing more can
+    /// happen to any of the tasks: they are canceled or removed, or their managers invalidated. Any number may listen;
+    /// they need not hold the group.
     public var updates: EventSequence<AggregateProgress> { sums.makeSequence() }
 
     /// Calls a closure with where the tasks stand, as ``updates`` tells it. Any number may be added.

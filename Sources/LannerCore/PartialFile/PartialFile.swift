@@ -30,10 +30,10 @@ package enum PartialFileEvent: Sendable, Hashable {
 ///
 /// A small file that is finished is synced on the lane of its group, together with others, and closed when that was all.
 ///
-/// Events come one at a time, in order, on one of these lanes, `closed` also inside ``close(sync:dropping:)``, and never under a
-/// lock of this; any method may be called from `report`. The order: `opened`, if that is awaited; `wrote`, `synced` and
-/// `damaged` as they happen; `finished`. `failed` comes at most once, at any point, and then only `closed`. `closed` comes
-/// exactly once, after a close, and is the last.
+/// Events come one at a time, in order, on one of these lanes, `closed` also inside ``close(sync:dropping:)``, and
+/// never under a lock of this; any method may be called from `report`. The order: `opened`, if that is awaited;
+/// `wrote`, `synced` and `damaged` as they happen; `finished`. `failed` comes at most once, at any point, and then only
+/// `closed`. `closed` comes exactly once, after a close, and is the last.
 package final class PartialFile: Sendable {
     let path: String
     let fileSystem: any FileSystem
@@ -50,11 +50,11 @@ package final class PartialFile: Sendable {
     /// A file at `path`, in a directory that is there. Nothing is touched before ``open(total:isAwaited:)``.
     ///
     /// The hasher is a fresh one and gets every byte of the file from 0 on, in order, where there are pieces only those of
-    /// pieces that are right; `makeHasher` makes those of pieces. `claimed` is what the record says was written and may be kept, empty for a new file;
-    /// `durable` the part of it that is on the device. At most `backlogLimit` bytes of memory wait for the hasher; what
-    /// does not fit is read back. How the file is written depends on what waits in all that share its `load`. The file
-    /// `replacing` is removed before this one takes any space; another partial file that still writes to it has to have
-    /// the same lanes.
+    /// pieces that are right; `makeHasher` makes those of pieces. `claimed` is what the record says was written and may
+    /// be kept, empty for a new file; `durable` the part of it that is on the device. At most `backlogLimit` bytes of
+    /// memory wait for the hasher; what does not fit is read back. How the file is written depends on what waits in all
+    /// that share its `load`. The file `replacing` is removed before this one takes any space; another partial file
+    /// that still writes to it has to have the same lanes.
     package init(
         path: String, fileSystem: any FileSystem, lanes: Lanes, hasher: (any Checksum.Hasher)?,
         pieces: Checksum.Pieces? = nil, claimed: ByteRanges = ByteRanges(), durable: ByteRanges = ByteRanges(),
@@ -191,8 +191,9 @@ package final class PartialFile: Sendable {
     /// Writes what was accepted, gives up hashing and a finish under way, syncs if asked to, and closes. → `closed`,
     /// after `failed` where this fails
     ///
-    /// Only the first call counts. With `dropping` what waits to be written is not: for a file that nobody wants any more. Where
-    /// nothing is left to be done `closed` is reported before this returns: the caller holds no lock that `report` takes.
+    /// Only the first call counts. With `dropping` what waits to be written is not: for a file that nobody wants any
+    /// more. Where nothing is left to be done `closed` is reported before this returns: the caller holds no lock that
+    /// `report` takes.
     package func close(sync: Bool, dropping: Bool = false) {
         if state.withLock({ $0.beginClosingFinished() }) { return update { $0.didClose() } }
         accept { state in

@@ -131,8 +131,8 @@ extension PartialFileState {
     }
 
     /// What is written next, one behind the other in the file; nil when it was written already, together with what came
-    /// before it, or dropped. Directly when chunks come faster than they are written: much waits, here or in other files, or did
-    /// a short while ago. Not what has to be read back for its digest.
+    /// before it, or dropped. Directly when chunks come faster than they are written: much waits, here or in other
+    /// files, or did a short while ago. Not what has to be read back for its digest.
     mutating func nextWrite(isMuchWaiting: Bool) -> (chunks: [Chunk], offset: Int64, isDirect: Bool)? {
         guard let (first, offset) = queue.first else { return nil }
         queue.removeFirst()
@@ -183,8 +183,8 @@ extension PartialFileState {
         emit(.wrote(range))
     }
 
-    /// Keeps chunks in memory for the hasher, if there is one and they were written as a whole. Not where they may turn out to
-    /// be wrong.
+    /// Keeps chunks in memory for the hasher, if there is one and they were written as a whole. Not where they may turn
+    /// out to be wrong.
     mutating func keep(_ chunks: [Chunk], at offset: Int64) {
         guard hasHasher, check == nil, wantedFile != nil else { return }
         var position = offset
@@ -215,8 +215,8 @@ extension PartialFileState {
     /// Some work on the sync lane is over, whatever came of it.
     mutating func endSyncLaneWork() { syncLaneWork -= 1 }
 
-    /// Whether it may be synced together with others, all of it being new to the device, and nothing else to be done there; it
-    /// counts as being then.
+    /// Whether it may be synced together with others, all of it being new to the device, and nothing else to be done
+    /// there; it counts as being then.
     mutating func joinGroup() -> Bool {
         isInGroup = isSyncLaneFree && isNew && check == nil
         return isInGroup
@@ -351,7 +351,8 @@ extension PartialFileState {
         if finishing.parts == 0, isWanted { emit(.finished(digest: finishing.digest)) }
     }
 
-    /// The file, for the caller to close, when the finish waits for nothing but a part that is done, and is yet to be counted.
+    /// The file, for the caller to close, when the finish waits for nothing but a part that is done, and is yet to be
+    /// counted.
     mutating func takeFinished() -> (any OpenFile)? {
         guard phase == .finishing, finishing.parts == 1, let file = workingFile else { return nil }
         self.file = nil

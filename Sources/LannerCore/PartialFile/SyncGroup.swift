@@ -3,7 +3,8 @@ import LannerMachine
 /// Small files that are finished, and wait to be brought to the device: as many as wait go together, which
 /// costs little more than one does by itself. Those that come meanwhile are the next to go.
 package final class SyncGroup: Sendable {
-    /// So many are synced one by one where they cannot go together; more go their own ways, so that none waits for all others.
+    /// So many are synced one by one where they cannot go together; more go their own ways, so that none waits for all
+    /// others.
     private static let few = 3
     /// So many at most go their own ways at once: each of them has a thread, of which others want some, too.
     private static let mostApart = 32

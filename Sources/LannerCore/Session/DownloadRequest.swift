@@ -4,23 +4,23 @@ import LannerMachine
 /// What is to be downloaded, and how: for ``SessionManager/download(_:onMainQueue:handler:)`` and
 /// ``SessionManager/multiDownload(requests:onMainQueue:handler:)``. All but the URL may be left out.
 public struct DownloadRequest: Sendable {
-    /// What to download, http or https. A user name and password in it are sent as Basic authentication, to its origin only,
-    /// unless ``headers`` have an `Authorization`.
+    /// What to download, http or https. A user name and password in it are sent as Basic authentication, to its origin
+    /// only, unless ``headers`` have an `Authorization`.
     public var url: any URLConvertible
     /// Header fields for the server the URL names; a task that is there keeps its own when nil. See
     /// ``SessionManager/download(_:headers:fileName:checksum:onMainQueue:handler:)``.
     public var headers: [String: String]?
-    /// The name of the finished file; when nil, one by ``SessionConfiguration/fileNaming``, or, for a task that is there, that
-    /// which it has. Ignored where there is a ``destination``.
+    /// The name of the finished file; when nil, one by ``SessionConfiguration/fileNaming``, or, for a task that is
+    /// there, that which it has. Ignored where there is a ``destination``.
     public var fileName: String?
     /// What the file has to be; nothing when nil, or, for a task that is there, what it was given before.
     public var checksum: Checksum.Digest?
     /// What the pieces of the file have to be, besides or instead of ``checksum``. Each is compared as soon as it is there;
     /// one that is wrong is told as ``RestartReason/wrongPiece`` and fetched again
     /// (``RetryPolicy/maximumPieceRetries``), the others stay. Where a server sends the file only as a whole, that is
-    /// fetched again. A file of a size that cannot consist of them is refused as soon as the server tells the size. They are
-    /// remembered; a task that is there keeps its own when nil. Given for a task that runs, they
-    /// count at once: it stops and goes on. One that has succeeded is compared with them as with another ``checksum``.
+    /// fetched again. A file of a size that cannot consist of them is refused as soon as the server tells the size.
+    /// They are remembered; a task that is there keeps its own when nil. Given for a task that runs, they count at
+    /// once: it stops and goes on. One that has succeeded is compared with them as with another ``checksum``.
     public var pieces: Checksum.Pieces?
 
     /// Other places that have the same file, http or https, in the order in which they are tried; none when nil, or, for a
@@ -38,9 +38,10 @@ public struct DownloadRequest: Sendable {
     /// What the task is known by, one task a key in each context; the text of the URL when nil.
     ///
     /// With keys of their own two tasks may have one URL. A key that is asked for again is the same task, updated; with
-    /// another URL it goes there from the next attempt on, and a task that has succeeded keeps its file. The bytes of the old
-    /// URL are kept only where a checksum decides in the end, for nothing else tells whether both lead to one file; else the
-    /// file begins anew, told as ``RestartReason/otherURL``. Header fields for the old URL do not go to another origin.
+    /// another URL it goes there from the next attempt on, and a task that has succeeded keeps its file. The bytes of
+    /// the old URL are kept only where a checksum decides in the end, for nothing else tells whether both lead to one
+    /// file; else the file begins anew, told as ``RestartReason/otherURL``. Header fields for the old URL do not go to
+    /// another origin.
     public var key: String?
     /// The list whose limit the task keeps (``SessionConfiguration/listLimits``); none when nil, or, for a task that is
     /// there, that which it has.
@@ -49,20 +50,21 @@ public struct DownloadRequest: Sendable {
     public var priority: DownloadPriority?
     /// See ``DownloadTask/maximumBytesPerSecond``; none when nil, or, for a task that is there, that which it has.
     public var maximumBytesPerSecond: Int64?
-    /// The context the task belongs to; when nil, the manager's present one, whatever that is. See ``SessionManager/context``.
+    /// The context the task belongs to; when nil, the manager's present one, whatever that is. See
+    /// ``SessionManager/context``.
     public var context: String?
     /// The path of the finished file: relative to the cache's ``Cache/downloadFilePath``, or absolute and inside that or
     /// one of the cache's ``Cache/allowedDirectories``; ``fileName`` when nil, or, for a task that is there, where it goes.
     /// Directories on the way are made; one that is a symbolic link is not followed, and the task fails with
     /// ``DiskFault/notPermitted``.
     ///
-    /// Another absolute path is ``LannerError/destinationNotAllowed(_:)``; so is one in the cache's ``Cache/downloadPath`` or
-    /// ``Cache/downloadTmpPath`` that is in no allowed directory inside these. What is no path of a file is
-    /// ``LannerError/invalidDestination(_:)``. The destination of another task that has yet to succeed is
-    /// ``LannerError/destinationTaken(_:)`` where this one would replace its file.
+    /// Another absolute path is ``LannerError/destinationNotAllowed(_:)``; so is one in the cache's
+    /// ``Cache/downloadPath`` or ``Cache/downloadTmpPath`` that is in no allowed directory inside these. What is no
+    /// path of a file is ``LannerError/invalidDestination(_:)``. The destination of another task that has yet to
+    /// succeed is ``LannerError/destinationTaken(_:)`` where this one would replace its file.
     public var destination: String?
-    /// What happens when the place of the finished file is taken; when nil, ``SessionConfiguration/fileConflictPolicy``, or,
-    /// for a task that is there, what it was given before.
+    /// What happens when the place of the finished file is taken; when nil,
+    /// ``SessionConfiguration/fileConflictPolicy``, or, for a task that is there, what it was given before.
     public var conflictPolicy: FileConflictPolicy?
     /// See ``DownloadTask/metadata``; a task that is there keeps its own when nil.
     public var metadata: [String: String]?

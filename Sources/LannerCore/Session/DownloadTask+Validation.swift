@@ -70,9 +70,9 @@ extension Engine {
     }
 
     /// Compares a finished file with the digests that are asked for, unless it was: those that were given late, or that the
-    /// last process could not compare any more. A file that does not have them, or is broken, is fetched again, and stays until
-    /// that has come; it is only added again unless somebody `starts` it. One that is gone, or may not be read, is left as
-    /// it is. One comparison is under way at a time.
+    /// last process could not compare any more. A file that does not have them, or is broken, is fetched again, and
+    /// stays until that has come; it is only added again unless somebody `starts` it. One that is gone, or may not be
+    /// read, is left as it is. One comparison is under way at a time.
     func compareIfNeeded(_ job: Job, starts: Bool) {
         // As of nearly all, which need not wait for the engine's lock.
         guard job.state.withLock({ $0.uncompared != nil }) else { return }

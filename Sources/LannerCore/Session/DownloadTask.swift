@@ -67,8 +67,8 @@ public final class DownloadTask: Sendable {
     /// May be changed at any time, also while the task runs, and is remembered. Bytes of bodies are counted as they
     /// come. A quarter of a second's worth, or 16 KiB where that is more, may come at once; then the task's exchanges
     /// are paused until as much time has passed as it has taken, or, with a transport that cannot pause, the
-    /// next, smaller slice is asked for so much later. What is on its way by then comes still, and is counted. Neither silence
-    /// nor slowness that a limit brings about is a fault of the server: no timeout but
+    /// next, smaller slice is asked for so much later. What is on its way by then comes still, and is counted. Neither
+    /// silence nor slowness that a limit brings about is a fault of the server: no timeout but
     /// ``SessionConfiguration/timeoutIntervalForResource`` runs meanwhile. A server may close a connection that takes
     /// nothing for long; the task goes on over another.
     ///
@@ -91,8 +91,8 @@ public final class DownloadTask: Sendable {
 
     /// Why the task waits; nil when it does not.
     ///
-    /// A waiting task transfers nothing. It can be suspended, canceled or removed at once; if its file is still being closed,
-    /// handlers are called right after that.
+    /// A waiting task transfers nothing. It can be suspended, canceled or removed at once; if its file is still being
+    /// closed, handlers are called right after that.
     public var waitingReason: WaitingReason? {
         let (wait, engine) = state.withLock { ($0.wait, $0.engine) }
         guard let wait else { return nil }

@@ -10,8 +10,8 @@ extension DownloadTask {
     /// ``SessionManager/operationQueue``; the object is the task.
     public static let didCompleteNotification = Notification.Name("lanner.downloadTask.didComplete")
 
-    /// Posted by a task that was added to its manager, before any other. Not by those that are restored at launch. Posted on
-    /// ``SessionManager/operationQueue``; the object is the task.
+    /// Posted by a task that was added to its manager, before any other. Not by those that are restored at launch.
+    /// Posted on ``SessionManager/operationQueue``; the object is the task.
     public static let addedNotification = Notification.Name("lanner.downloadTask.added")
     /// Posted by a task that begins to run, also when it does so again. Posted on
     /// ``SessionManager/operationQueue``; the object is the task.

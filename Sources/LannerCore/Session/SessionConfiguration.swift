@@ -1,8 +1,8 @@
 import Foundation
 import LannerMachine
 
-/// What a ``SessionManager`` works by. A change applies at once to tasks that wait and run. Lower limits of tasks, lists and
-/// hosts hold for those that start from then on; what runs goes on.
+/// What a ``SessionManager`` works by. A change applies at once to tasks that wait and run. Lower limits of tasks,
+/// lists and hosts hold for those that start from then on; what runs goes on.
 public struct SessionConfiguration: Sendable, Hashable {
     /// How long a server may stay silent, before its answer and within it, in seconds. From 1 to 86,400 (a day); 60 by
     /// default. One that sends a byte now and then is not silent: see ``minimumSpeed`` and ``timeoutIntervalForResource``.
@@ -16,8 +16,8 @@ public struct SessionConfiguration: Sendable, Hashable {
     /// of n it waits while n · n files are on that way: at most 256, and at most a quarter of the files the process may
     /// have open, but at least n.
     public var maxConcurrentTasksLimit = 6
-    /// How many tasks of one list run at once, by the name of the list; at least 1. Empty by default. Lists that are not here
-    /// have ``standardListLimit``, tasks without a list know no other limit than ``maxConcurrentTasksLimit``.
+    /// How many tasks of one list run at once, by the name of the list; at least 1. Empty by default. Lists that are
+    /// not here have ``standardListLimit``, tasks without a list know no other limit than ``maxConcurrentTasksLimit``.
     public var listLimits: [String: Int] = [:]
     /// How many tasks run at once of each list that is not in ``listLimits``. At least 1; 3 by default.
     public var standardListLimit = 3
@@ -25,8 +25,9 @@ public struct SessionConfiguration: Sendable, Hashable {
     /// limit. Most programs load from one host, and for that ``maxConcurrentTasksLimit`` is the limit.
     ///
     /// The host is that of ``DownloadTask/url``, in whatever case and at whatever port, wherever redirects or the links of
-    /// a ``DownloadLink/Provider`` lead from there, and whichever of its ``DownloadRequest/mirrors`` it is asked for at. A task that is given another URL while it runs counts for the host it
-    /// began with until it stops. Tasks of other hosts do not wait for those of one that is full.
+    /// a ``DownloadLink/Provider`` lead from there, and whichever of its ``DownloadRequest/mirrors`` it is asked for
+    /// at. A task that is given another URL while it runs counts for the host it began with until it stops. Tasks of
+    /// other hosts do not wait for those of one that is full.
     public var maxConcurrentTasksPerHost: Int?
     /// How many bytes a second all tasks together may take, at least 1; nil, the default, for no limit. Tasks that want
     /// more than there is have about equal shares; what one does not use is the others'. See
@@ -42,25 +43,25 @@ public struct SessionConfiguration: Sendable, Hashable {
     /// their server refuses one. Losing one of several is no failure. 1 uses one in any case.
     ///
     /// Where there is a ``maxConcurrentTasksPerHost``, all connections count for it: the tasks of a host that run share
-    /// what is left, and when another begins, within half a second. Those to mirrors count for the host of the task as well,
-    /// and not for their own. Where the transport limits the connections to a host,
-    /// leave room: those of one task may hold up another.
+    /// what is left, and when another begins, within half a second. Those to mirrors count for the host of the task as
+    /// well, and not for their own. Where the transport limits the connections to a host, leave room: those of one task
+    /// may hold up another.
     public var maxConnectionsPerDownload = 4
     /// With how many of them a file begins, and the least that one is begun for: a test need not wait for either.
     package var firstConnections = 1
     package var smallestPiece = Pace.piece
 
     /// Whether mobile data may be used; false by default. Where a ``NetworkMonitor`` tells of the kinds of networks, tasks
-    /// that run stop and keep their bytes when there is only one that may not be used, and all wait until there is another or
-    /// this changes; elsewhere it is up to the transport, and holds for requests from then on.
+    /// that run stop and keep their bytes when there is only one that may not be used, and all wait until there is
+    /// another or this changes; elsewhere it is up to the transport, and holds for requests from then on.
     public var allowsCellularAccess = false
     /// Whether networks the system calls expensive may be used; true by default. Otherwise as ``allowsCellularAccess``.
     public var allowsExpensiveNetworkAccess = true
     /// Whether networks in low-data mode may be used; true by default. Otherwise as ``allowsCellularAccess``.
     public var allowsConstrainedNetworkAccess = true
 
-    /// Whether the manager's ``DownloadLink/Provider`` is asked for a link before every attempt at the task's own URL (not at
-    /// mirrors), and not only when the link in hand has expired or is refused. False by default.
+    /// Whether the manager's ``DownloadLink/Provider`` is asked for a link before every attempt at the task's own URL
+    /// (not at mirrors), and not only when the link in hand has expired or is refused. False by default.
     public var refreshesLinksBeforeStart = false
 
     /// Whether a file is compared with the digest that its server gives, where the caller gives no checksum: in
@@ -89,9 +90,9 @@ public struct SessionConfiguration: Sendable, Hashable {
     /// Whether a new download starts at once; else it is suspended until it is started. True by default.
     public var startsImmediately = true
     /// Whether tasks that were waiting or running when the process ended start by themselves; else they come back
-    /// suspended. False by default. The same goes for a task that had succeeded, if its file turns out not to have a checksum
-    /// that was given too late for the last process to compare. Those whose transfer has outlived the process go on with it in any case; with a transport
-    /// that may have such, all are suspended until it has told which.
+    /// suspended. False by default. The same goes for a task that had succeeded, if its file turns out not to have a
+    /// checksum that was given too late for the last process to compare. Those whose transfer has outlived the process
+    /// go on with it in any case; with a transport that may have such, all are suspended until it has told which.
     public var resumesAtLaunch = false
     /// Whether a task that is canceled leaves what is there of its file. False by default.
     ///
@@ -117,8 +118,8 @@ public struct SessionConfiguration: Sendable, Hashable {
     /// observers.
     public var postsNotifications = true
 
-    /// How a file is named for which the caller gives no name; ``FileNaming/urlDigest`` by default. Holds for downloads that
-    /// are asked for from then on.
+    /// How a file is named for which the caller gives no name; ``FileNaming/urlDigest`` by default. Holds for downloads
+    /// that are asked for from then on.
     public var fileNaming = FileNaming.urlDigest
     /// What happens when a finished file is to go where another one is; ``FileConflictPolicy/replace`` by default.
     public var fileConflictPolicy = FileConflictPolicy.replace

@@ -13,16 +13,16 @@ extension SessionManager {
         return self
     }
 
-    /// Calls `handler` each time the last task has ended and all have succeeded, from the next end on. On the main queue, or
-    /// on ``operationQueue``; replaces an earlier closure of this kind. - Returns: The manager.
+    /// Calls `handler` each time the last task has ended and all have succeeded, from the next end on. On the main
+    /// queue, or on ``operationQueue``; replaces an earlier closure of this kind. - Returns: The manager.
     @discardableResult
     public func success(onMainQueue: Bool, handler: @escaping Handler) -> Self {
         state.replace(\.callbacks.success, by: Callback(onMainQueue: onMainQueue, handler: handler))
         return self
     }
 
-    /// Calls `handler` each time nothing runs or waits any more and ``status`` is not succeeded, from the next end on. On the
-    /// main queue, or on ``operationQueue``; replaces an earlier closure of this kind. - Returns: The manager.
+    /// Calls `handler` each time nothing runs or waits any more and ``status`` is not succeeded, from the next end on.
+    /// On the main queue, or on ``operationQueue``; replaces an earlier closure of this kind. - Returns: The manager.
     @discardableResult
     public func failure(onMainQueue: Bool, handler: @escaping Handler) -> Self {
         state.replace(\.callbacks.failure, by: Callback(onMainQueue: onMainQueue, handler: handler))
@@ -30,8 +30,8 @@ extension SessionManager {
     }
 
     /// Calls `handler` each time nothing runs or waits any more, from the next end on; the closures of
-    /// ``success(onMainQueue:handler:)`` and ``failure(onMainQueue:handler:)`` are not called then. On the main queue, or on
-    /// ``operationQueue``; replaces an earlier closure of this kind. - Returns: The manager.
+    /// ``success(onMainQueue:handler:)`` and ``failure(onMainQueue:handler:)`` are not called then. On the main queue,
+    /// or on ``operationQueue``; replaces an earlier closure of this kind. - Returns: The manager.
     @discardableResult
     public func completion(onMainQueue: Bool, handler: @escaping Handler) -> Self {
         state.replace(\.callbacks.completion, by: Callback(onMainQueue: onMainQueue, handler: handler))

@@ -23,9 +23,9 @@ extension SessionManager {
         set { engine.choose(newValue) }
     }
 
-    /// Stops all tasks, and keeps their bytes; until ``context`` is set, also to what it is, nothing runs. Tasks that ran or
-    /// waited wait for ``WaitingReason/context``; all are shown as before. Tasks that are started or added meanwhile wait as
-    /// well.
+    /// Stops all tasks, and keeps their bytes; until ``context`` is set, also to what it is, nothing runs. Tasks that
+    /// ran or waited wait for ``WaitingReason/context``; all are shown as before. Tasks that are started or added
+    /// meanwhile wait as well.
     ///
     /// - Parameters:
     ///   - onMainQueue: Whether `handler` is called on the main queue, else on ``operationQueue``.

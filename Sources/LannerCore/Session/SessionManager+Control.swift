@@ -42,9 +42,9 @@ extension SessionManager {
     ///     something is started.
     ///   - onMainQueue: Whether `handler` is called on the main queue, else on ``operationQueue``.
     ///   - handler: Called exactly once, never inside this call, with the task when it has come to rest; the store has its
-    ///     record by then, and may still be writing it. Soon when it rests already. One that is just being finished succeeds
-    ///     first. When there is no task for the URL, it is called soon with one that belongs to no manager, whose
-    ///     ``DownloadTask/status`` is ``Status/removed`` and whose ``DownloadTask/error`` is
+    ///     record by then, and may still be writing it. Soon when it rests already. One that is just being finished
+    ///     succeeds first. When there is no task for the URL, it is called soon with one that belongs to no manager,
+    ///     whose ``DownloadTask/status`` is ``Status/removed`` and whose ``DownloadTask/error`` is
     ///     ``LannerError/fetchDownloadTaskFailed(url:)``.
     public func suspend(
         _ url: any URLConvertible, startsNext: Bool = true, onMainQueue: Bool,
@@ -61,9 +61,9 @@ extension SessionManager {
     ///     something is started.
     ///   - onMainQueue: Whether `handler` is called on the main queue, else on ``operationQueue``.
     ///   - handler: Called exactly once, never inside this call, with the task when it has come to rest; the store has its
-    ///     record by then, and may still be writing it. Soon when it rests already. One that is just being finished succeeds
-    ///     first. When the task is not, or no longer, this manager's, it is called soon with the task as it is; when it is
-    ///     nil, with one that belongs to no manager.
+    ///     record by then, and may still be writing it. Soon when it rests already. One that is just being finished
+    ///     succeeds first. When the task is not, or no longer, this manager's, it is called soon with the task as it
+    ///     is; when it is nil, with one that belongs to no manager.
     public func suspend(
         _ task: DownloadTask?, startsNext: Bool = true, onMainQueue: Bool, handler: DownloadTask.Handler? = nil
     ) {
@@ -234,7 +234,8 @@ extension SessionManager {
     }
 
     /// Forgets the records of tasks at rest, in one commit, and not the tasks: for who is about to end the manager. Calls
-    /// `done` exactly once, with whether the store has done so, when that and all that was to be recorded before is with it.
+    /// `done` exactly once, with whether the store has done so, when that and all that was to be recorded before is
+    /// with it.
     package func dropRecords(of tasks: [DownloadTask], _ done: @escaping @Sendable (Bool) -> Void) {
         let keys = engine.ids(of: tasks).map(DownloadRecord.key)
         if keys.isEmpty { return done(true) }

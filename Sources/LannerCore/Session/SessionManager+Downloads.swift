@@ -8,21 +8,21 @@ extension SessionManager {
     /// An update takes effect as far as it still can: header fields with the next attempt, a checksum at the end, a name
     /// as long as the finished file has yet to be moved to its place. From then on the name stays; asking for another is
     /// logged as ``LannerError/fileNameIsFixed(_:asked:)`` and changes nothing. A task that has succeeded keeps its file:
-    /// with another checksum or other pieces, unless it is not to be started, it is compared on a queue of the manager's own,
-    /// and fetched again where it does not have them or is broken (by ``FileConflictPolicy/fail`` it is in the way then);
-    /// ``DownloadTask/validation`` is unknown meanwhile. What the process did not live to compare the next one does
-    /// (``SessionConfiguration/resumesAtLaunch``). Only if it is gone does the task begin again, under the new name. Its URL, header fields, list,
-    /// priority, limit and metadata are updated all the same.
+    /// with another checksum or other pieces, unless it is not to be started, it is compared on a queue of the
+    /// manager's own, and fetched again where it does not have them or is broken (by ``FileConflictPolicy/fail`` it is
+    /// in the way then); ``DownloadTask/validation`` is unknown meanwhile. What the process did not live to compare the
+    /// next one does (``SessionConfiguration/resumesAtLaunch``). Only if it is gone does the task begin again, under
+    /// the new name. Its URL, header fields, list, priority, limit and metadata are updated all the same.
     ///
     /// - Parameters:
-    ///   - url: What to download, http or https. It is what the task is known by. A user name and password in it are sent as
-    ///     Basic authentication, to its origin only.
+    ///   - url: What to download, http or https. It is what the task is known by. A user name and password in it are
+    ///     sent as Basic authentication, to its origin only.
     ///   - headers: Header fields for the server the URL names. Those but `Accept`, `Accept-Language` and `User-Agent`
     ///     are not sent to any other. A task that is there keeps its own when nil; none, as an empty dictionary, are taken
-    ///     over as well. Refused, with ``TransportFault/unacceptableRequest``: names that are no tokens, values that are not
-    ///     visible ASCII, spaces and tabs, and `Host`, `Content-Length`, `Transfer-Encoding`, `Expect`, `Connection`,
-    ///     `Keep-Alive`, `Proxy-Connection`, `Upgrade`, `TE`, `Trailer`, `Range`, `If-Range`, `Accept-Encoding`, `If-Match`,
-    ///     `If-None-Match`, `If-Modified-Since` and `If-Unmodified-Since`.
+    ///     over as well. Refused, with ``TransportFault/unacceptableRequest``: names that are no tokens, values that
+    ///     are not visible ASCII, spaces and tabs, and `Host`, `Content-Length`, `Transfer-Encoding`, `Expect`,
+    ///     `Connection`, `Keep-Alive`, `Proxy-Connection`, `Upgrade`, `TE`, `Trailer`, `Range`, `If-Range`,
+    ///     `Accept-Encoding`, `If-Match`, `If-None-Match`, `If-Modified-Since` and `If-Unmodified-Since`.
     ///   - fileName: The name of the finished file; when nil, one by ``SessionConfiguration/fileNaming``, or that which a
     ///     task that is there has.
     ///   - checksum: What the file has to be; a file with another digest is a failure. A task that is there keeps its own
@@ -68,9 +68,9 @@ extension SessionManager {
         }
     }
 
-    /// Starts several downloads at the cost of one: one commit to the store, one look at the queue. More than 10,000 are added
-    /// in batches of 10,000: the first batch may be running before later ones are looked at, whatever their priorities, and a
-    /// crash in between may leave only the earlier batches.
+    /// Starts several downloads at the cost of one: one commit to the store, one look at the queue. More than 10,000
+    /// are added in batches of 10,000: the first batch may be running before later ones are looked at, whatever their
+    /// priorities, and a crash in between may leave only the earlier batches.
     ///
     /// - Parameters:
     ///   - urls: What to download. Those that cannot be used and those that come twice are skipped, and logged.
@@ -100,8 +100,8 @@ extension SessionManager {
         return multiDownload(requests: requests, onMainQueue: onMainQueue, handler: handler)
     }
 
-    /// Starts several downloads that are described by requests, at the cost of one; more than 10,000 are added in batches, as
-    /// with URLs.
+    /// Starts several downloads that are described by requests, at the cost of one; more than 10,000 are added in
+    /// batches, as with URLs.
     ///
     /// - Parameters:
     ///   - requests: What to download. Those that cannot be used and those whose key comes twice are skipped, and logged.

@@ -97,8 +97,8 @@ extension SessionManager {
     ///   - startsNext: Whether the places of those that run are given to others; else they stay empty until something is
     ///     started.
     ///   - onMainQueue: Whether `handler` is called on the main queue, else on ``operationQueue``.
-    ///   - handler: Called exactly once, never inside this call, with the manager, when they are gone, and their files deleted
-    ///     or recorded as left; soon when there are none.
+    ///   - handler: Called exactly once, never inside this call, with the manager, when they are gone, and their files
+    ///     deleted or recorded as left; soon when there are none.
     public func cancel(
         _ tasks: [DownloadTask], startsNext: Bool = true, onMainQueue: Bool, handler: Handler? = nil
     ) {

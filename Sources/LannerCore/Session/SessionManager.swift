@@ -18,8 +18,8 @@ public final class SessionManager: Sendable {
     /// The directories.
     public let cache: Cache
     /// Why the manager cannot be used: ``LannerError/storeError(_:)`` when its directory is in use or its records cannot be
-    /// read, ``LannerError/cacheError(path:message:)`` when a directory cannot be made or read. Nil when all is well. Nothing
-    /// on the disk is changed by a manager that cannot be used.
+    /// read, ``LannerError/cacheError(path:message:)`` when a directory cannot be made or read. Nil when all is well.
+    /// Nothing on the disk is changed by a manager that cannot be used.
     public let unavailable: LannerError?
     /// What of the records could not be restored when the manager was made, one sentence for each; they are logged as well.
     /// Empty when all is well.
@@ -44,9 +44,9 @@ public final class SessionManager: Sendable {
     ///   - network: Tells what network there is; the system's monitor when nil, on Linux ``UnwatchedNetwork``.
     ///   - logger: Takes log lines; standard error when nil.
     ///   - cache: The directories; the defaults for the identifier when nil.
-    ///   - operationQueue: The queue of callbacks that do not ask for the main queue. A serial one keeps their order. One of
-    ///     the manager's own when nil, which is quicker: where others use that one, too, the order between them and the
-    ///     callbacks is left open.
+    ///   - operationQueue: The queue of callbacks that do not ask for the main queue. A serial one keeps their order.
+    ///     One of the manager's own when nil, which is quicker: where others use that one, too, the order between them
+    ///     and the callbacks is left open.
     ///   - linkProvider: Gives other links to files whose links expire or are refused; nil when there are none.
     ///   - hasherProvider: Makes the hashers that files and pieces are compared by, from another implementation of the
     ///     same algorithms; the library's own when nil.

@@ -65,8 +65,8 @@ public protocol Transport: Sendable {
     /// ``TransportRecovery/survivors(_:)``.
     func recover(_ report: @escaping @Sendable (TransportRecovery) -> Void)
 
-    /// Gives up the exchange of a name: it ends if it still runs, and what was kept of it is deleted. Does nothing when there
-    /// is none. Only called on transports that outlive their process.
+    /// Gives up the exchange of a name: it ends if it still runs, and what was kept of it is deleted. Does nothing when
+    /// there is none. Only called on transports that outlive their process.
     func discard(_ name: String)
 }
 

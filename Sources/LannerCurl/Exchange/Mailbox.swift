@@ -26,11 +26,11 @@ struct Mailbox {
     private var handed = 0
     /// Of what waits, and of what the receiver has in hand.
     private var weight = 0
-    /// Of what the receiver has in hand. It is only then out of the way when the receiver comes back for more, for it may say
-    /// until then that it wants no more.
+    /// Of what the receiver has in hand. It is only then out of the way when the receiver comes back for more, for it
+    /// may say until then that it wants no more.
     private var weightInHand = 0
-    /// Bytes that may wait before the transfer is held; with half as many it goes on. Few after a pause, since a receiver that
-    /// keeps a limit says only once it has too many that it wants no more; then as many more as it takes.
+    /// Bytes that may wait before the transfer is held; with half as many it goes on. Few after a pause, since a
+    /// receiver that keeps a limit says only once it has too many that it wants no more; then as many more as it takes.
     private var capacity: Int
     /// The last event was accepted; what is posted later is dropped.
     private(set) var isClosed = false

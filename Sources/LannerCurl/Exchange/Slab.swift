@@ -2,8 +2,8 @@ import CLannerCurl
 import Foundation
 import LannerCore
 
-/// Memory that pieces of bodies are put into. It goes back to its pool when the last piece in it is gone. Bytes lie in it as
-/// they do within a block of their file, so that whole ones can be written without a copy.
+/// Memory that pieces of bodies are put into. It goes back to its pool when the last piece in it is gone. Bytes lie in
+/// it as they do within a block of their file, so that whole ones can be written without a copy.
 // @unchecked Sendable: the memory is written by libcurl's thread alone, and never again where a piece was made of it.
 final class Slab: @unchecked Sendable {
     /// As much as libcurl reads at once where no limit is kept.

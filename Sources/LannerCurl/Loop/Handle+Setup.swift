@@ -29,9 +29,10 @@ extension Handle {
         if !ask(LANNER_CURL_PROTOCOLS_TEXT, "http,https") { set(LANNER_CURL_PROTOCOLS, 0b11) }
         // Only then does the end of a transfer not wait for the resolver. Of 7.87.
         ask(LANNER_CURL_QUICK_EXIT, 1)
-        // HTTP/1.1 alone. Over HTTP/2 libcurl takes a body of unknown length that the server breaks off for a whole one; of a
-        // connection that is shared it goes on reading in spite of a pause, up to whole files; and before 8.5 a request may
-        // be put on a busy connection of HTTP/1.1 where others of its host are of HTTP/2, and then bytes go astray.
+        // HTTP/1.1 alone. Over HTTP/2 libcurl takes a body of unknown length that the server breaks off for a whole
+        // one; of a connection that is shared it goes on reading in spite of a pause, up to whole files; and before 8.5
+        // a request may be put on a busy connection of HTTP/1.1 where others of its host are of HTTP/2, and then bytes
+        // go astray.
         set(LANNER_CURL_HTTP_VERSION, 2)
     }
 
@@ -44,7 +45,8 @@ extension Handle {
         set(LANNER_CURL_KEY_PASSWORD, own.password)
     }
 
-    /// libcurl looks into the system's directory besides, unless it is given another: the file is one in which nothing is found.
+    /// libcurl looks into the system's directory besides, unless it is given another: the file is one in which nothing
+    /// is found.
     private func trust(only file: String) {
         set(LANNER_CURL_CA_INFO, file)
         ask(LANNER_CURL_CA_DIRECTORY, file)
@@ -77,8 +79,8 @@ extension Handle {
         // Else a long pause would be the end of it.
         guard Library.mayTimeSilence else { return }
         set(LANNER_CURL_LOW_SPEED_LIMIT, 1)
-        // The manager watches for silence, too, and knows what is paused: it comes first, for libcurl would keep a connection
-        // over which nothing comes for others.
+        // The manager watches for silence, too, and knows what is paused: it comes first, for libcurl would keep a
+        // connection over which nothing comes for others.
         set(LANNER_CURL_LOW_SPEED_TIME, seconds + 1)
     }
 }

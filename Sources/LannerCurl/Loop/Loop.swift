@@ -45,8 +45,8 @@ final class Loop: @unchecked Sendable {
     private static let longestIdle = 118
     /// libcurl has shorter waits of its own where it needs them.
     private static let longestWait: Int32 = 60_000
-    /// `CURLM_OUT_OF_MEMORY`, and `CURLM_UNRECOVERABLE_POLL`: the system takes no more descriptors at once than a program may
-    /// have open.
+    /// `CURLM_OUT_OF_MEMORY`, and `CURLM_UNRECOVERABLE_POLL`: the system takes no more descriptors at once than a
+    /// program may have open.
     private static let passingTroubles: Set<Int32> = [3, 12]
 
     private let options: CurlTransport.Options

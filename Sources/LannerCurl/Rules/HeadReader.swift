@@ -84,8 +84,8 @@ struct HeadReader {
         return nil
     }
 
-    /// A transfer coding that nobody has asked for (RFC 9112, 7). libcurl from 8.14 on refuses it; before, it leaves the body as
-    /// it is, and forgets its length.
+    /// A transfer coding that nobody has asked for (RFC 9112, 7). libcurl from 8.14 on refuses it; before, it leaves
+    /// the body as it is, and forgets its length.
     private static func strangeCoding(_ fields: HeaderFields) -> String? {
         FieldText.members(fields.values(of: "Transfer-Encoding"))
             .first { !$0.isEmpty && !FieldText.equal($0, "chunked") && !FieldText.equal($0, "identity") }

@@ -41,8 +41,8 @@ extension TransferEnd {
         }
     }
 
-    /// Whether a proxy would not let the same request through later either, as far as can be told: of one that speaks HTTP, by
-    /// what is worth a retry of a server.
+    /// Whether a proxy would not let the same request through later either, as far as can be told: of one that speaks
+    /// HTTP, by what is worth a retry of a server.
     private var isRefusedByProxy: Bool {
         switch code {
         case 56: proxyStatus >= 300 && !DownloadFailure.Reason.status(proxyStatus).isWorthRetrying

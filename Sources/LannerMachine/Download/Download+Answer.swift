@@ -50,8 +50,8 @@ extension Download {
         }
     }
 
-    /// The place that told the version may have another one now: nothing is held of the first, and its digest is not that of
-    /// what comes. It stays that of what another place sends.
+    /// The place that told the version may have another one now: nothing is held of the first, and its digest is not
+    /// that of what comes. It stays that of what another place sends.
     private mutating func forgetOtherVersion(than new: Version, _ exchange: Exchange) -> RestartReason? {
         guard let digest = version?.digest, digest != new.digest, exchange.ask.source == mirrors.ofVersion else {
             return nil
@@ -198,8 +198,8 @@ extension Download {
         }
     }
 
-    /// An answer that contradicts itself says nothing about the bytes it brought, either, nor about the file's size: what it
-    /// announced may be all there, and would be the whole file.
+    /// An answer that contradicts itself says nothing about the bytes it brought, either, nor about the file's size:
+    /// what it announced may be all there, and would be the whole file.
     mutating func overflowed(_ number: ExchangeNumber, _ context: inout Context) {
         guard let exchange = exchange(number) else { return ignore(.unknownExchange(number), &context) }
         // Of a mirror nothing follows for the others.

@@ -1,6 +1,7 @@
 // Several connections for one file. The first request asks for all there is; another one, while that runs, for the second
-// half of the largest part that is still to come. Once its answer is found good, the exchange that was on its way there ends
-// where it begins. So a request that comes to nothing costs nothing; and where one exchange is lost, the others go on.
+// half of the largest part that is still to come. Once its answer is found good, the exchange that was on its way there
+// ends where it begins. So a request that comes to nothing costs nothing; and where one exchange is lost, the others go
+// on.
 
 extension Download {
     /// Whether an exchange may be lost without loss: bytes come over another one.
@@ -72,8 +73,8 @@ extension Download {
         }
     }
 
-    /// Where a redirect led to may have expired since: then the way is gone once more, by all that had gone there at once; says
-    /// whether it is.
+    /// Where a redirect led to may have expired since: then the way is gone once more, by all that had gone there at
+    /// once; says whether it is.
     private mutating func askFromBeginning(
         _ exchange: Exchange, after status: Int, _ context: inout Context
     ) -> Bool {
@@ -115,8 +116,8 @@ extension Download {
 
     // MARK: Less
 
-    /// A server that does not send it like this may not want to: one connection to it is enough. Of one place nothing follows
-    /// for the others.
+    /// A server that does not send it like this may not want to: one connection to it is enough. Of one place nothing
+    /// follows for the others.
     private mutating func refuse(
         _ exchange: Exchange, after failure: DownloadFailure? = nil, retryAfter: Duration? = nil, isOther: Bool = false,
         _ context: inout Context
@@ -215,7 +216,8 @@ extension Download {
         transfer.base.addingClamped(transfer.received) - written.count > Pace.backlog
     }
 
-    /// A mirror that leaves a request without an answer for so long is left: what it was asked for may be all that is missing.
+    /// A mirror that leaves a request without an answer for so long is left: what it was asked for may be all that is
+    /// missing.
     private func unansweredByMirror(_ context: Context) -> ExchangeNumber? {
         guard context.settings.delivery == .whole, case .transferring(let transfer) = state else { return nil }
         let unanswered = transfer.exchanges.first { exchange in
@@ -263,7 +265,8 @@ extension Transfer {
     /// Over how many exchanges bytes come.
     var running: Int { exchanges.count { $0.isAccepted } }
 
-    /// A place has refused an exchange: it takes no more than those that are running, if there are any; says whether there are.
+    /// A place has refused an exchange: it takes no more than those that are running, if there are any; says whether
+    /// there are.
     @discardableResult
     mutating func limit(_ source: Source) -> Bool {
         let count = exchanges.count { $0.isAccepted && $0.ask.source == source }
@@ -322,8 +325,8 @@ extension Transfer {
         }
     }
 
-    /// What an exchange is not worth waiting for: all but what it brings until another one's answer comes. Of one that has brought
-    /// nothing the silence tells.
+    /// What an exchange is not worth waiting for: all but what it brings until another one's answer comes. Of one that
+    /// has brought nothing the silence tells.
     func heldUp(by exchange: Exchange, besides written: ByteRanges) -> (piece: Range<Int64>, speed: Int64)? {
         guard exchange.received > 0, let rest = exchange.rest, let speed = exchange.recent.speed,
             (rest.upperBound - rest.lowerBound) / max(1, speed) >= Pace.endTime.components.seconds,

@@ -248,7 +248,8 @@ extension Download {
         }
     }
 
-    /// Another URL was given meanwhile. What an attempt without it comes to says nothing of that, which is turned to at once.
+    /// Another URL was given meanwhile. What an attempt without it comes to says nothing of that, which is turned to at
+    /// once.
     mutating func goToNewURL(
         after failure: DownloadFailure, over: ExchangeNumber? = nil, _ context: inout Context
     ) {

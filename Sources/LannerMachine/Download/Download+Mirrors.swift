@@ -38,8 +38,8 @@ extension Download {
     var isOfMirror: Bool { mirrors.ofVersion != 0 && completed > 0 }
 
     /// Goes to another place after a failure, one that has not failed since the last failure that counted: that is no
-    /// retry. A place beside the one where the attempt began is only left. Else returns what counts: where one of the places
-    /// may do better, its failure; and how long to leave the next one alone.
+    /// retry. A place beside the one where the attempt began is only left. Else returns what counts: where one of the
+    /// places may do better, its failure; and how long to leave the next one alone.
     mutating func goElsewhere(
         after failure: DownloadFailure, retryAfter: Duration?, at source: Source, over: ExchangeNumber? = nil,
         _ context: inout Context
@@ -70,8 +70,9 @@ extension Download {
         context.settings.retry.patience(with: retryAfter).map { context.now + $0 }
     }
 
-    /// Begins anew at another place when the present one is of no use any more, and the download would fail: where another version
-    /// is, or where the one in hand cannot be asked for. Not often: each time a place is dropped. False when there is none.
+    /// Begins anew at another place when the present one is of no use any more, and the download would fail: where
+    /// another version is, or where the one in hand cannot be asked for. Not often: each time a place is dropped. False
+    /// when there is none.
     mutating func beginAnew(
         after failure: DownloadFailure, over: ExchangeNumber?, _ context: inout Context
     ) -> Bool {
@@ -81,8 +82,8 @@ extension Download {
             ? seekAnother(after: failure, over: over, &context) : giveUpPlace(after: failure, over: over, &context)
     }
 
-    /// What may pass costs no bytes: each other place is asked once for its file, whatever version that is, and what is held
-    /// given up when it comes.
+    /// What may pass costs no bytes: each other place is asked once for its file, whatever version that is, and what is
+    /// held given up when it comes.
     private mutating func seekAnother(
         after failure: DownloadFailure, over: ExchangeNumber?, _ context: inout Context
     ) -> Bool {
@@ -178,12 +179,14 @@ extension Download {
         close(for: .restart, [], &context)
     }
 
-    /// Where the next of several exchanges goes: to a place that nobody was asked at, else to the one that brings most over one.
+    /// Where the next of several exchanges goes: to a place that nobody was asked at, else to the one that brings most
+    /// over one.
     func nextAsk(for piece: Range<Int64>, _ transfer: Transfer, _ context: Context) -> Ask? {
         worths(for: piece, transfer, context).max { $0.worth < $1.worth }?.ask
     }
 
-    /// Where a piece may be asked for that one exchange holds up: where another would bring ten times as much, rather elsewhere.
+    /// Where a piece may be asked for that one exchange holds up: where another would bring ten times as much, rather
+    /// elsewhere.
     func nextAsk(
         for piece: Range<Int64>, insteadOf held: Exchange, at speed: Int64, _ transfer: Transfer, _ context: Context
     ) -> Ask? {
@@ -205,8 +208,8 @@ extension Download {
             .map { ($0, transfer.worth(of: $0.source, besides: held, at: context.now)) }
     }
 
-    /// A piece that was wrong is asked for where the attempt began: that is what is left when it stays so. As is what no place
-    /// takes, now and then.
+    /// A piece that was wrong is asked for where the attempt began: that is what is left when it stays so. As is what
+    /// no place takes, now and then.
     private func furtherAsks(for piece: Range<Int64>, _ transfer: Transfer, _ context: Context) -> [Ask] {
         let isOfOne = mirrors.count == 0 || pieceFailures.keys.contains { $0.overlaps(piece) }
         // Where bytes come from now counts whatever it has failed at before.
@@ -217,8 +220,8 @@ extension Download {
         return free.isEmpty ? asks.filter { $0.source == mirrors.main } : free
     }
 
-    /// Whether an exchange that came to nothing is the fault of a mirror. Then that is left, unless it only has enough with what
-    /// it brings over others. One that wants to be left alone until then is, though it be all there is.
+    /// Whether an exchange that came to nothing is the fault of a mirror. Then that is left, unless it only has enough
+    /// with what it brings over others. One that wants to be left alone until then is, though it be all there is.
     mutating func blameMirror(
         _ exchange: Exchange, isOther: Bool, after failure: DownloadFailure? = nil, until rest: Duration? = nil,
         _ transfer: inout Transfer
@@ -236,8 +239,8 @@ extension Download {
 }
 
 extension Transfer {
-    /// The most bytes a second that a place brings over an exchange, but for one, or has brought over the last one: one that
-    /// stands still says nothing of the next. A place that was not asked at might bring any number.
+    /// The most bytes a second that a place brings over an exchange, but for one, or has brought over the last one: one
+    /// that stands still says nothing of the next. A place that was not asked at might bring any number.
     func worth(of source: Source, besides held: Exchange?, at now: Duration) -> Int64 {
         let mine = exchanges.filter { $0.ask.source == source && $0.number != held?.number }
         let speeds = mine.map { exchange in
@@ -247,9 +250,9 @@ extension Transfer {
         return speeds.max() ?? pastSpeeds[source] ?? (source == held?.ask.source ? 0 : .max)
     }
 
-    /// An exchange is over, or lost: what it has brought says what the next one of its place is worth, and is its place's fault if
-    /// it is wrong. Not in next to no time; a lost one might have burst. One without an answer has brought nothing: else a place
-    /// that never gives one would be asked again and again, instead of others.
+    /// An exchange is over, or lost: what it has brought says what the next one of its place is worth, and is its
+    /// place's fault if it is wrong. Not in next to no time; a lost one might have burst. One without an answer has
+    /// brought nothing: else a place that never gives one would be asked again and again, instead of others.
     mutating func remember(_ exchange: Exchange, isLost: Bool = false, at now: Duration) {
         if exchange.ask.isElsewhere, let body = exchange.body, let rest = exchange.rest {
             brought.append((body.lowerBound..<rest.lowerBound, exchange.ask.source))

@@ -296,7 +296,8 @@ extension Settings.Delivery {
 }
 
 extension Transfer {
-    /// Notes how much of an answer has come: not what came behind its end, before that was known. False when it is not more.
+    /// Notes how much of an answer has come: not what came behind its end, before that was known. False when it is not
+    /// more.
     mutating func advance(at index: Int, to count: Int64, now: Duration) -> Bool {
         let exchange = exchanges[index]
         let most = exchange.body.map { $0.upperBound - $0.lowerBound } ?? 0

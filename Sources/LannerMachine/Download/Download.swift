@@ -58,8 +58,8 @@ package struct Download: Sendable {
     /// Where the file may be asked for, and how many mirrors there are from the next attempt on when that was changed.
     package internal(set) var mirrors: Mirrors
     var renewedMirrors: Int?
-    /// Whether the next attempt, or the present one, asks a mirror for its whole file, whatever version that is: what is held is
-    /// given up when it comes, and not before.
+    /// Whether the next attempt, or the present one, asks a mirror for its whole file, whatever version that is: what
+    /// is held is given up when it comes, and not before.
     var seeksAnother = false
     /// What the transport holds of the file itself, when it hands it over in the end.
     var carried = Carried()

@@ -23,22 +23,22 @@ package enum State: Sendable, Equatable {
     /// failure).
     indirect case transferring(Transfer)
 
-    /// The partial file is being closed, or the files are being removed; what for is the intent. Holds what it has of its slot
-    /// until the file is closed. Verbs may still change the intent.
+    /// The partial file is being closed, or the files are being removed; what for is the intent. Holds what it has of
+    /// its slot until the file is closed. Verbs may still change the intent.
     ///
     /// Exits: what the intent says.
     case pausing(Pausing)
 
-    /// The file is complete and is being synced and compared with its digest. Holds a slot where a digest may say that bytes
-    /// are to be fetched again; else, as nothing more is wanted of the server, only the part of it that is its list's and its
-    /// host's: the rest waits for the device, which does it for many at once.
+    /// The file is complete and is being synced and compared with its digest. Holds a slot where a digest may say that
+    /// bytes are to be fetched again; else, as nothing more is wanted of the server, only the part of it that is its
+    /// list's and its host's: the rest waits for the device, which does it for many at once.
     ///
     /// Exits: `publishing` (as it should be), `transferring` (a piece is wrong), `opening` (from zero, when bytes of an
     /// earlier attempt may be to blame), `pausing` (a verb, a failure, a mismatch).
     case verifying(Verifying)
 
-    /// The file is being recorded, moved, and recorded again. Holds only the part of a slot that is its list's and its host's.
-    /// No verb stops it; what was asked meanwhile is done afterwards.
+    /// The file is being recorded, moved, and recorded again. Holds only the part of a slot that is its list's and its
+    /// host's. No verb stops it; what was asked meanwhile is done afterwards.
     ///
     /// Exits: `succeeded`, `pausing` (cancel or remove asked meanwhile, or the first record failed), `waiting` (no space to
     /// move it to, or it was moved and is gone before it was recorded), `suspended` (the same, suspend asked meanwhile),

@@ -41,8 +41,9 @@ package struct ServerDigest: Sendable, Hashable {
 }
 
 extension ServerDigest {
-    /// What an answer says of the whole file: in `Repr-Digest` (RFC 9530, 3), else in `Content-MD5` (RFC 2616, 14.15), which
-    /// speaks of the body and so of the file only where that is the whole. Nil when it says nothing that can be used.
+    /// What an answer says of the whole file: in `Repr-Digest` (RFC 9530, 3), else in `Content-MD5` (RFC 2616, 14.15),
+    /// which speaks of the body and so of the file only where that is the whole. Nil when it says nothing that can be
+    /// used.
     ///
     /// Not in a 203, which a proxy has changed, and not of a file that is sent encoded.
     package init?(_ head: ResponseHead) {

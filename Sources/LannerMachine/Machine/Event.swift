@@ -48,7 +48,8 @@ package enum Event: Sendable, Equatable {
 
 /// What became of the files of an attempt.
 package enum FileEvent: Sendable, Equatable {
-    /// The partial file takes bytes, and holds this much of what was claimed: it is open, or a new one that may yet fail to be.
+    /// The partial file takes bytes, and holds this much of what was claimed: it is open, or a new one that may yet
+    /// fail to be.
     case opened(held: ByteRanges)
     /// Bytes are with the kernel.
     case wrote(Range<Int64>)

@@ -2,9 +2,9 @@
 package struct Settings: Sendable, Hashable {
     /// How many downloads run at once.
     package var maximumRunning = 6
-    /// Files that are complete, and only to be synced, moved and recorded, make room for others, but only for so many: else they
-    /// would pile up before a disk that is slower than the network. The more there are, the more the device does at once, but
-    /// files stay open meanwhile; and who wants one at a time gets one at a time.
+    /// Files that are complete, and only to be synced, moved and recorded, make room for others, but only for so many:
+    /// else they would pile up before a disk that is slower than the network. The more there are, the more the device
+    /// does at once, but files stay open meanwhile; and who wants one at a time gets one at a time.
     package var maximumFinishing: Int {
         let few = min(maximumRunning, 16)
         // The rest of what may be open is for those that run, their connections, and all else that the program does.
@@ -111,13 +111,13 @@ package enum Pace {
     package static let piece: Int64 = 1 << 20
     /// And in time, at the speed of one of them, besides twice the way to the server and back.
     package static let pieceTime: Duration = .milliseconds(250)
-    /// Over how long it is measured what one of several connections brings, how much longer it may take for its rest before another
-    /// is asked for that, and for how long it goes on until then.
+    /// Over how long it is measured what one of several connections brings, how much longer it may take for its rest
+    /// before another is asked for that, and for how long it goes on until then.
     package static let recentTime: Duration = .seconds(5)
     package static let endTime: Duration = .seconds(10)
     package static let answerTime: Duration = .seconds(4)
-    /// A file of no more bytes makes room for the next when they have come, others when they are written as well: what waits
-    /// for the disk is memory.
+    /// A file of no more bytes makes room for the next when they have come, others when they are written as well: what
+    /// waits for the disk is memory.
     package static let smallFile: Int64 = 256 << 10
     /// More bytes than this wait for the disk only when it is the disk that is slow.
     package static let backlog: Int64 = 4 << 20

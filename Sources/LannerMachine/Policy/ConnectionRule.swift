@@ -78,7 +78,8 @@ package struct ConnectionRule: Sendable, Equatable {
         }
         let time = look.now - mark.time
         guard time >= (trial == nil ? Self.window : Self.shortWindow) else { return }
-        // A silence may have other reasons than the connections, and some servers send in bursts: the next one ends the window.
+        // A silence may have other reasons than the connections, and some servers send in bursts: the next one ends the
+        // window.
         if trial == nil, isSilent { return }
         let speed = max(0, look.received - mark.received).perSecond(over: time)
         if let trial { judge(trial, speed, over: time, look) } else { consider(speed, look) }

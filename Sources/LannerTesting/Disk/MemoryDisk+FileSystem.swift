@@ -70,8 +70,9 @@ extension MemoryDisk: FileSystem {
         }
     }
 
-    /// For two files and more. Syncs everything, as systems do: a sync is counted for each file of which something is not on the
-    /// device, and what fails for one that was not asked for is told by its next own sync. Nil when names cannot be kept.
+    /// For two files and more. Syncs everything, as systems do: a sync is counted for each file of which something is
+    /// not on the device, and what fails for one that was not asked for is told by its next own sync. Nil when names
+    /// cannot be kept.
     package func syncAll(_ files: [any OpenFile]) -> [Result<Void, FileError>]? {
         let asked = files.compactMap { $0 as? MemoryOpenFile }
         guard asked.count > 1, asked.count == files.count else { return nil }

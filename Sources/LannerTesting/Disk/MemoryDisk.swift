@@ -10,7 +10,8 @@ import LannerMachine
 /// It behaves as a disk of one file system: directories have to be there, a removed file stays readable for those who
 /// have it open, a write that does not fit leaves what did, a reservation takes its space at once. It outlives every
 /// manager on it; ``TestBench/relaunch(configuration:store:meanwhile:)`` loses nothing that was written, and
-/// ``TestBench/reboot(seed:configuration:store:)`` all that was not synced, but for what chance leaves. There are no permissions, no links and no second device, and time does not pass on it.
+/// ``TestBench/reboot(seed:configuration:store:)`` all that was not synced, but for what chance leaves. There are no
+/// permissions, no links and no second device, and time does not pass on it.
 ///
 /// Paths are from the root; doubled slashes in them do not matter. Every method may be called on any thread; those of
 /// a manager that are under way see a change at once.

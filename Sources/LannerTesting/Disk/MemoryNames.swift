@@ -1,6 +1,7 @@
 import LannerCore
 
-/// What lies at which path, each directory's apart: to find one among few takes no longer because another directory has many.
+/// What lies at which path, each directory's apart: to find one among few takes no longer because another directory has
+/// many.
 struct MemoryNames<Value> {
     private var valuesByDirectory: [String: [String: Value]] = [:]
 

@@ -296,8 +296,8 @@ private struct TaskWatch {
     private var retries = 0
     private var starts = 0
     private var most: Int64
-    /// Whether a server may have shown before that it cannot be trusted with ranges: those that serve them do so while there
-    /// are faults only, and a start forgives it.
+    /// Whether a server may have shown before that it cannot be trusted with ranges: those that serve them do so while
+    /// there are faults only, and a start forgives it.
     private var mayMistrust = true
 
     init(_ task: DownloadTask) {

@@ -227,8 +227,8 @@ import Testing
         #expect(seen.filter { $0.hasPrefix("restarted") }.count == 1)
     }
 
-    /// Two URLs, one after the other, while the manager is busy: what it decides after the first goes there, since it counts
-    /// for that one's host, and the second is for the next attempt.
+    /// Two URLs, one after the other, while the manager is busy: what it decides after the first goes there, since it
+    /// counts for that one's host, and the second is for the next attempt.
     @Test func eachURLCountsFromItsOwnTurnOn() throws {
         let bench = TestBench()
         @Sendable func request(_ path: String) -> DownloadRequest {

@@ -95,8 +95,8 @@ import Testing
         #expect(disk.syncAll([open, file]) == nil)
     }
 
-    /// A file of which a part was never written has a hole, as one has that lost it. Of ext4 and XFS it is known that they make
-    /// none by themselves; of others nothing is told.
+    /// A file of which a part was never written has a hole, as one has that lost it. Of ext4 and XFS it is known that
+    /// they make none by themselves; of others nothing is told.
     @Test func aFileWithAHoleIsNotWhole() throws {
         let file = try disk.open(place("a"), .create)
         try file.checkWhole()

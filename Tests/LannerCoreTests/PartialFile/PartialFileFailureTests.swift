@@ -239,7 +239,8 @@ import Testing
         #expect(bench.file.outstanding == 0)
     }
 
-    /// The file is finished while a checkpoint is under way, and closed while the sync of the finish is, which is behind that.
+    /// The file is finished while a checkpoint is under way, and closed while the sync of the finish is, which is
+    /// behind that.
     private func closing(_ bench: PartialFileBench, sync: Bool) -> [PartialFileEvent] {
         func duringASync(_ work: @escaping @Sendable (PartialFile) -> Void) {
             bench.disk.state.withLock { state in

@@ -33,8 +33,8 @@ import Testing
         #expect(bench.events() == [.finished(digest: FNV64.digest(of: Sample.bytes(1000)))])
     }
 
-    /// Around the cache, and what waits one behind the other together: what is large, from when 4 MiB wait until the file has
-    /// kept up for 64 MiB.
+    /// Around the cache, and what waits one behind the other together: what is large, from when 4 MiB wait until the
+    /// file has kept up for 64 MiB.
     @Test func aFileThatIsBehindIsWrittenDirectly() {
         let (disk, chunk) = (MemoryDisk(), Int64(1 << 20))
         let truth = TruthfulDisk(disk)

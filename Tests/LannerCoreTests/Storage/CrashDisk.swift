@@ -2,7 +2,8 @@ import Foundation
 import LannerCore
 import LannerMachine
 
-/// A disk in memory with one directory that counts. It loses what was not synced when the machine dies, and fails when told to.
+/// A disk in memory with one directory that counts. It loses what was not synced when the machine dies, and fails when
+/// told to.
 final class CrashDisk: FileSystem {
     /// A change of a file that a crash may lose.
     enum Edit {

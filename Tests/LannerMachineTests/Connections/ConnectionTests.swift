@@ -1,7 +1,8 @@
 import LannerMachine
 import Testing
 
-/// Several connections for one file: when they are begun, what each brings, and what becomes of the others when one is lost.
+/// Several connections for one file: when they are begun, what each brings, and what becomes of the others when one is
+/// lost.
 @Suite struct ConnectionTests {
     private static let megabyte: Int64 = 1 << 20
     private let megabyte = Self.megabyte

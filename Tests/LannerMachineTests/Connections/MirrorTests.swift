@@ -200,8 +200,8 @@ import Testing
 
     // MARK: Instead of the URL
 
-    /// A download that holds half of what only its own URL can go on with, where nobody answers any more: the attempt that asks
-    /// the mirror for its own file.
+    /// A download that holds half of what only its own URL can go on with, where nobody answers any more: the attempt
+    /// that asks the mirror for its own file.
     private func seeking() -> (bench: Bench, asks: [Ask]) {
         let settings = Settings().with { $0.retry.maximumRetries = 1 }
         var bench = Bench.opening(settings, mirrors: 1, saved: .holding(0..<500, tag: "W/\"a\""))

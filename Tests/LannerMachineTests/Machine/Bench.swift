@@ -111,7 +111,8 @@ struct Bench {
         feed(.file(id, attempt, .closed(written: ByteRanges(ranges), synced: ByteRanges(ranges))))
     }
 
-    /// Of an answer's body so many bytes more come, up to its end, and are written at once; `received` says how many came of each.
+    /// Of an answer's body so many bytes more come, up to its end, and are written at once; `received` says how many
+    /// came of each.
     mutating func bring(
         _ more: Int64, over exchange: Exchange, _ received: inout [ExchangeNumber: Int64]
     ) -> [Action] {

@@ -129,7 +129,8 @@ import Testing
         #expect(retries == 3)
     }
 
-    /// Whether an attempt that has been answered, and each after it, may gain a hundred bytes before its connection is lost.
+    /// Whether an attempt that has been answered, and each after it, may gain a hundred bytes before its connection is
+    /// lost.
     private func goesOn(
         from attempt: Attempt, _ exchange: ExchangeNumber, tag: String, _ bench: inout Bench
     ) -> Bool {
