@@ -2,11 +2,10 @@ extension CurlTransport {
     /// What may be chosen.
     public struct Options: Sendable, Hashable {
         /// How many connections to one host and port there may be at once; more exchanges wait for one. Nil for any
-        /// number. Of plain HTTP through an HTTP proxy, the proxy is
-        /// the host. libcurl has one line for all who wait, so that those of one host may hold up those of others that
-        /// wait, too. The manager takes those that wait for silent: they may fail by `timeoutIntervalForRequest` though
-        /// their server was never asked. To have fewer at once, set `SessionConfiguration.maxConcurrentTasksPerHost`
-        /// instead.
+        /// number. Of plain HTTP through an HTTP proxy, the proxy is the host. libcurl has one line for all who wait, so
+        /// that those of one host may hold up those of others that wait, too. The manager takes those that wait for
+        /// silent: they may fail by `timeoutIntervalForRequest` though their server was never asked. To have fewer at
+        /// once, set `SessionConfiguration.maxConcurrentTasksPerHost` instead.
         public var connectionsPerHost: Int?
         /// How many connections there may be at once in all; more exchanges wait for one. Nil for any number. The
         /// manager takes those that wait for silent: they may fail by `timeoutIntervalForRequest` though their server

@@ -67,7 +67,7 @@ struct SecureTests {
         #expect(try Set(server.accessLog(atLeast: 5).map(\.connection)).count == 4)
     }
 
-    /// Where exchanges wait for a connection that is being made, those with other hosts wait behind them.
+    /// Twenty connections that do not come about hold up no others.
     @Test func aHostThatDoesNotAnswerHoldsUpNoOther() async throws {
         let silent = try ClosedPort(isSilent: true)
         let server = try server(bytesPerSecond: 100_000)

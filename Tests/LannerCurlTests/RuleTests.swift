@@ -48,6 +48,7 @@ import Testing
         (56, 407, 0, TransportFault.unacceptableRequest), (56, 403, 0, .unacceptableRequest),
         (56, 302, 0, .unacceptableRequest), (56, 502, 0, .cannotConnect), (56, 503, 0, .cannotConnect),
         (56, 429, 0, .cannotConnect), (97, 0, 12, .unacceptableRequest), (97, 0, 33, .unacceptableRequest),
+        (7, 407, 0, .unacceptableRequest), (7, 403, 0, .unacceptableRequest), (7, 502, 0, .cannotConnect),
         (97, 0, 23, .unacceptableRequest), (97, 0, 19, .cannotConnect), (97, 0, 3, .cannotConnect),
     ])
     func whatAProxyRefusesForGoodIsFinal(code: Int32, status: Int, error: Int, fault: TransportFault) {

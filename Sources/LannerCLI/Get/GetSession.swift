@@ -38,8 +38,8 @@ struct GetSession: Sendable {
         var useless: [DownloadTask] = []
         for (index, item) in plan.items.enumerated() {
             let task = manager.fetchTask(item.url)
-            let isFinished = task?.status == .succeeded
-            let validation = presence(item, task)
+            let isFinished = await isFinished(task)
+            let validation = presence(item, isFinished ? task : nil)
             // The record of a file that is another one or gone, and the bytes for one that is there.
             if let task, isFinished == (validation == nil) { useless.append(task) }
             if let validation {
@@ -56,16 +56,26 @@ struct GetSession: Sendable {
         return missing
     }
 
-    /// Whether the file is there and needs no download: it has the digest asked for; or, none being asked for, an
-    /// earlier call that was not finished put it there. nil: it does.
-    private func presence(_ item: GetPlan.Item, _ task: DownloadTask?) -> Validation? {
-        guard item.checksum != nil || task?.status == .succeeded, let size = fileSize(item.path) else { return nil }
+    /// Whether an earlier call that was not finished has brought the file, be it that this was only found out now and is on
+    /// its way to the record.
+    private func isFinished(_ task: DownloadTask?) async -> Bool {
+        guard let task else { return false }
+        if task.status == .running {
+            for await case .status(let status) in task.events where status.isAtRest { break }
+        }
+        return task.status == .succeeded
+    }
+
+    /// Whether the file is there and needs no download: it has the digest asked for; or, none being asked for, a task has
+    /// put it there. nil: it does.
+    private func presence(_ item: GetPlan.Item, _ finished: DownloadTask?) -> Validation? {
+        guard item.checksum != nil || finished != nil, let size = fileSize(item.path) else { return nil }
         if let expected = item.checksum {
             let actual = try? Checksum.digest(ofFileAt: item.path, algorithm: expected.algorithm)
             return actual == expected ? .correct : nil
         }
-        guard let task, task.fileName == item.name, task.totalBytes == size else { return nil }
-        return task.validation
+        guard let finished, finished.fileName == item.name, finished.totalBytes == size else { return nil }
+        return finished.validation
     }
 
     private func fileSize(_ path: String) -> Int64? {
@@ -175,7 +185,8 @@ struct GetSession: Sendable {
         manager.invalidate()
         // The process ends now: to give back the memory piece by piece would only take time.
         _ = Unmanaged.passRetained(manager)
-        return isEmpty
+        // Records that cannot be read here are for a later version of the program, and so are their files.
+        return isEmpty && manager.restorationProblems.isEmpty
     }
 
     /// The records of many go faster together than the tasks do, one after the other; true when those were all.

@@ -46,29 +46,50 @@ enum Console {
     static func hurry() { isHurried.withLock { $0 = true } }
 
     private static let isHurried = Locked(false)
-    /// The streams on which no one has read when the program had to end.
-    private static let abandoned = Locked(Set<Int32>())
+    private static let streams = Locked(Streams())
+
+    private struct Streams {
+        /// Those on which no one has read when the program had to end.
+        var abandoned: Set<Int32> = []
+        /// What is written to in the place of a stream.
+        var places: [Int32: Int32] = [:]
+
+        /// A terminal takes what it has no room for only by waiting, unless it was opened otherwise; as it is, it belongs to
+        /// other programs, too.
+        mutating func place(of descriptor: Int32) -> Int32 {
+            if let place = places[descriptor] { return place }
+            let flags = O_WRONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC
+            let own = isatty(descriptor) == 1 ? ttyname(descriptor).map { open($0, flags) } ?? -1 : -1
+            places[descriptor] = own < 0 ? descriptor : own
+            return own < 0 ? descriptor : own
+        }
+    }
 
     /// Writes all of a text; returns 0, or the `errno` that prevented it, which is `ETIMEDOUT` when no one reads.
     @discardableResult
     static func write(_ text: String, to descriptor: Int32) -> Int32 {
         var text = text
-        return abandoned.withLock { abandoned in
-            guard !abandoned.contains(descriptor) else { return ETIMEDOUT }
-            let code = text.withUTF8 { write(UnsafeRawBufferPointer($0), to: descriptor) }
-            if code == ETIMEDOUT { abandoned.insert(descriptor) }
+        return streams.withLock { streams in
+            guard !streams.abandoned.contains(descriptor) else { return ETIMEDOUT }
+            let place = streams.place(of: descriptor)
+            let code = text.withUTF8 { write(UnsafeRawBufferPointer($0), to: place) }
+            if code == ETIMEDOUT { streams.abandoned.insert(descriptor) }
             return code
         }
     }
 
     private static func write(_ bytes: UnsafeRawBufferPointer, to descriptor: Int32) -> Int32 {
         var rest = bytes
+        var patience = 20
         while !rest.isEmpty {
-            guard hasRoom(descriptor) else { return ETIMEDOUT }
+            guard hasRoom(descriptor, &patience) else { return ETIMEDOUT }
             let count = Foundation.write(descriptor, rest.baseAddress, min(rest.count, atOnce))
             if count >= 0 {
                 rest = UnsafeRawBufferPointer(rebasing: rest.dropFirst(count))
-            } else if errno != EAGAIN, errno != EINTR {
+            } else if errno == EAGAIN {
+                // Room, but not for this.
+                wait(for: nil, &patience)
+            } else if errno != EINTR {
                 return errno
             }
         }
@@ -84,14 +105,21 @@ enum Console {
 
     /// Returns when a stream can take more, or never will; false when it has taken nothing for two seconds, and the program
     /// is to end.
-    private static func hasRoom(_ descriptor: Int32) -> Bool {
-        var entry = pollfd(fd: descriptor, events: Int16(POLLOUT), revents: 0)
-        var patience = 20
+    private static func hasRoom(_ descriptor: Int32, _ patience: inout Int) -> Bool {
         while patience > 0 {
-            let count = poll(&entry, 1, 100)
-            if count > 0 || count < 0 && errno != EINTR { return true }
-            if isHurried.withLock({ $0 }) { patience -= 1 }
+            if wait(for: descriptor, &patience) { return true }
         }
+        return false
+    }
+
+    /// Waits for a tenth of a second, one of those that there are when the program is to end, or until a stream can take more,
+    /// or never will; says whether that is so.
+    @discardableResult
+    private static func wait(for descriptor: Int32?, _ patience: inout Int) -> Bool {
+        var entry = pollfd(fd: descriptor ?? -1, events: Int16(POLLOUT), revents: 0)
+        let count = poll(&entry, 1, 100)
+        if count > 0 || count < 0 && errno != EINTR { return true }
+        if isHurried.withLock({ $0 }) { patience -= 1 }
         return false
     }
 }

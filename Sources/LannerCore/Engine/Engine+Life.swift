@@ -58,6 +58,7 @@ extension Engine {
             let mayReplace = record.conflictPolicy ?? configuration.fileConflictPolicy == .replace
             guard let (job, isFound) = restoredJob(record, lastMoves, besides: mayReplace ? [] : had) else { continue }
             jobs.append(job)
+            if isFound { job.state.withLock { $0.restsAtSuccess = !configuration.resumesAtLaunch } }
             var download = job.new(isShelved: record.context != configuration.contextAtLaunch)
             download.isMoving = isFound
             new.append(download)
@@ -148,7 +149,7 @@ extension Engine {
         (state.link, state.linkExpirationDate) = (record.link, record.linkExpirationDate)
         state.pieces = record.pieces
         if isFound { state.followed = digest }
-        if saved.status == .succeeded, !record.isUncompared {
+        if isFound || saved.status == .succeeded, !record.isUncompared {
             (state.followed, state.followedPieces) = (digest, record.pieces)
         }
         state.isInPlace = isFound || saved.status == .succeeded || saved.isPublished

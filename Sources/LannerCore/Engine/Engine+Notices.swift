@@ -84,7 +84,7 @@ extension Engine {
         if let withheld { tell(withheld, of: task, observers, audience) }
         send(.status(after.status), of: task, observers, audience)
         if after.status.isAtRest { tellEnd(task, after.status) }
-        if after.status == .succeeded { compareIfNeeded(job, starts: true) }
+        if after.status == .succeeded { compareIfNeeded(job) }
         postStatus(of: task, after.status, isDiskFull: phase.isDiskFull)
         count(task, before, after)
         // Nothing can happen to it any more, and its closures may hold it.

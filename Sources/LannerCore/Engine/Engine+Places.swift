@@ -121,6 +121,7 @@ extension Engine {
     }
 
     /// Why a file was not moved. A place that another download has is not free, though somebody has taken its file away.
+    /// Of a task in another context nothing is told.
     private func failure(_ error: FileError, of move: FileMove) -> DownloadFailure {
         let path = cache.path(of: move.job.task.place)
         let owner = state.withLock { state in
@@ -129,10 +130,12 @@ extension Engine {
         guard error.fault == .inTheWay, let owner, owner.id != move.job.id,
             (try? environment.fileSystem.isTaken(path)) == false
         else { return DownloadFailure(error) }
+        let isShown = owner.context == move.job.task.context
+        let name = isShown ? "the task “\(Destination.redacted(owner.key))”" : "another task"
         return DownloadFailure(
             .disk(.inTheWay),
-            "move a file to \(path): it is the place of the task “\(Destination.redacted(owner.key))”, though its file is gone; "
-                + "remove that task, or choose another name")
+            "move a file to \(path): it is the place of \(name), though its file is gone; remove that task, or choose "
+                + "another name")
     }
 
     /// Whether the file was moved before, is still there, and is what is asked for now. Reads it when there is a digest

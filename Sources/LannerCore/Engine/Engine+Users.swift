@@ -173,8 +173,9 @@ extension Engine {
                 state.pieces = request.pieces ?? state.pieces
                 return state.hasDigest
             }
-            return [.user(.downloadAgain(starts: request.starts), [job.id], nil), .expectDigest(job.id, hasDigest)]
-                + (request.pieces.map { [.expectPieces(job.id, sizes: $0.fileSizes)] } ?? [])
+            let pieces = request.pieces.map { Event.expectPieces(job.id, sizes: $0.fileSizes) }
+            return (pieces.map { [$0] } ?? [])
+                + [.user(.downloadAgain(starts: request.starts), [job.id], nil), .expectDigest(job.id, hasDigest)]
         }
         return isAgain
     }

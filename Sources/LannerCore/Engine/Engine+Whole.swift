@@ -107,12 +107,12 @@ extension EngineState {
     fileprivate mutating func count(
         _ task: DownloadTask, _ before: TaskFigures, _ after: TaskFigures
     ) -> WholeChange {
-        let wasActive = active > 0
         active += (after.status == .running ? 1 : 0) - (before.status == .running ? 1 : 0)
         let (old, new) = scopes[task.context, default: Scope()].replace(task.id, before, by: after)
-        let isActive = active > 0
+        let activity = isActivityTold == (active > 0) ? nil : active > 0
+        isActivityTold = active > 0
         return WholeChange(
-            manager: manager, activity: wasActive == isActive ? nil : isActive, isShown: task.context == context,
+            manager: manager, activity: activity, isShown: task.context == context,
             status: new, end: new != old && new.isAtRest ? new : nil)
     }
 

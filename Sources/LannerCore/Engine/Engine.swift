@@ -390,6 +390,8 @@ struct EngineState {
     var isShutDown = false
     /// How many tasks run, in all contexts.
     var active = 0
+    /// Whether it was told that there are any.
+    var isActivityTold = false
     /// What to call when a ticket is answered.
     var tickets: [Ticket: @Sendable () -> Void] = [:]
     var identity: StoreIdentity

@@ -39,6 +39,8 @@ struct JobState {
     var followed: Checksum.Digest?
     /// The same of pieces.
     @Apart var followedPieces: Checksum.Pieces?
+    /// Whether a file that was found at launch, and turns out to be wrong, is not fetched again by itself.
+    var restsAtSuccess = false
     /// Whether the finished file is being compared with what came late, and is then fetched again if it is wrong.
     var comparison: Comparison?
     var rank: Int64

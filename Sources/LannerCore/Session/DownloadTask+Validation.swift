@@ -71,17 +71,21 @@ extension Engine {
 
     /// Compares a finished file with the digests that are asked for, unless it was: those that were given late, or that the
     /// last process could not compare any more. A file that does not have them, or is broken, is fetched again, and
-    /// stays until that has come; it is only added again unless somebody `starts` it. One that is gone, or may not be
-    /// read, is left as it is. One comparison is under way at a time.
-    func compareIfNeeded(_ job: Job, starts: Bool) {
-        // As of nearly all, which need not wait for the engine's lock.
-        guard job.state.withLock({ $0.uncompared != nil }) else { return }
+    /// stays until that has come; it is only added again unless somebody `starts` it, as a new success does. One that
+    /// is gone, or may not be read, is left as it is. One comparison is under way at a time.
+    func compareIfNeeded(_ job: Job, starts: Bool? = nil) {
+        // Nil of nearly all, which need not wait for the engine's lock.
+        let mayStart = job.state.withLock { job -> Bool? in
+            defer { job.restsAtSuccess = false }
+            return job.uncompared == nil ? nil : starts ?? !job.restsAtSuccess
+        }
+        guard let mayStart else { return }
         let expectation = state.withLock { state -> Expectation? in
             guard state.isThere(job) else { return nil }
             return job.state.withLock { job in
                 guard let expectation = job.uncompared else { return nil }
                 let isUnderWay = job.comparison != nil
-                job.comparison = Comparison(starts: starts || job.comparison?.starts == true)
+                job.comparison = Comparison(starts: mayStart || job.comparison?.starts == true)
                 return isUnderWay ? nil : expectation
             }
         }

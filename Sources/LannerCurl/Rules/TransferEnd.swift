@@ -30,12 +30,12 @@ extension TransferEnd {
     /// What that is for the manager.
     var fault: TransportFault {
         switch code {
+        case _ where isRefusedByProxy: .unacceptableRequest
+        case 7 where proxyStatus >= 300, 56 where proxyStatus >= 300: .cannotConnect
         case 7 where hasNoRouteToLast && !hasRoute: .notConnected
         case 18: hasLength ? .lengthMismatch : .connectionLost
         case 35: says(Self.brokenHandshakes) ? .connectionLost : .secureConnectionFailed
         case 43: says(Self.badKeys) ? .secureConnectionFailed : .other
-        case _ where isRefusedByProxy: .unacceptableRequest
-        case 56 where proxyStatus >= 300: .cannotConnect
         case 56: says(Self.badBytes) ? .malformedResponse : .connectionLost
         case _: Self.faults[code] ?? .other
         }
@@ -45,7 +45,8 @@ extension TransferEnd {
     /// HTTP, by what is worth a retry of a server.
     private var isRefusedByProxy: Bool {
         switch code {
-        case 56: proxyStatus >= 300 && !DownloadFailure.Reason.status(proxyStatus).isWorthRetrying
+        // The first from 8.20 on.
+        case 7, 56: proxyStatus >= 300 && !DownloadFailure.Reason.status(proxyStatus).isWorthRetrying
         case 97: Self.refusals.contains(proxyError)
         case _: false
         }
@@ -139,7 +140,6 @@ extension TransferEnd {
         83: .secureConnectionFailed,  // SSL_ISSUER_ERROR
         90: .secureConnectionFailed,  // SSL_PINNEDPUBKEYNOTMATCH
         91: .secureConnectionFailed,  // SSL_INVALIDCERTSTATUS
-        96: .cannotConnect,  // QUIC_CONNECT_ERROR
         97: .cannotConnect,  // PROXY
         98: .secureConnectionFailed,  // SSL_CLIENTCERT: the server wants one
         100: .malformedResponse,  // TOO_LARGE: a header
@@ -148,7 +148,8 @@ extension TransferEnd {
 }
 
 extension TransportFailure {
-    /// After bytes of the body: what follows would be put behind them, and be of another answer.
+    /// After bytes of the body: what follows would be put behind them, and be of another answer. Of no libcurl it is known
+    /// that it does so over HTTP/1.1.
     static let askedAgain = TransportFailure(
         .connectionLost, "libcurl has sent the request again in the middle of the body.")
     /// No end that can be trusted.

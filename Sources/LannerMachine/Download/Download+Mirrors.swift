@@ -259,6 +259,7 @@ extension Transfer {
         }
         let time = max(now - exchange.begun, isLost ? .seconds(1) : .zero)
         guard time >= .seconds(1) else { return }
+        if !exchange.isAccepted, !isLost, pastSpeeds[exchange.ask.source] != nil { return }
         pastSpeeds[exchange.ask.source] = exchange.received.multipliedClamped(by: 1000) / time.milliseconds
     }
 }

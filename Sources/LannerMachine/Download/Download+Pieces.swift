@@ -42,8 +42,8 @@ extension Download {
         let tries = pieceFailures[piece, default: 0] + 1
         pieceFailures[piece] = tries
         let detail =
-            "The bytes from \(piece.lowerBound) to \(piece.upperBound - 1) do not have the checksum of their piece; check the "
-            + "checksums, or download again."
+            "The bytes from \(piece.lowerBound) to \(piece.upperBound - 1) do not have the checksum of their piece; check "
+            + "the checksums, or download again."
         guard tries <= context.settings.retry.maximumPieceRetries else {
             return retryOrFail(DownloadFailure(.checksumMismatch, detail), retryAfter: nil, &context)
         }
@@ -77,11 +77,13 @@ extension Download {
     }
 
     /// The server tells a size that the file cannot have: nothing that comes could mend that. What is held of that version
-    /// stays, for the checksums may be wrong.
+    /// stays, for the checksums may be wrong, unless another place may have the right one.
     mutating func refuseSize(_ detail: String, _ context: inout Context) {
         wasResumed = false
         tell(.verified(.mismatch(detail)), &context)
-        mismatched(detail, &context)
+        if written.isEmpty || goesOnWithOldURL { return mismatched(detail, &context) }
+        if leaveWrongFile(context.settings) { return startOver(.wrongDigest, &context) }
+        close(for: .fail(DownloadFailure(.checksumMismatch, detail)), [], &context)
     }
 }
 

@@ -86,7 +86,7 @@ package struct ConnectionRule: Sendable, Equatable {
     }
 
     /// A connection was refused, or what came over it was of no use: so many are enough, for a while.
-    package mutating func wasRefused(at now: Duration, left: Int = 1) {
+    package mutating func wasRefused(at now: Duration, left: Int) {
         settle(at: max(1, left))
         waitLonger(at: now)
     }

@@ -251,7 +251,8 @@ import Testing
         server.script("small.bin", [.hold])
         let words = ["get", url("small.bin")] + options
         // A pipe that is full.
-        let script = #"mkfifo p && exec 3<>p && rm p && head -c 65536 /dev/zero >&3 && exec "$0" "$@" "#
+        let fill = "dd if=/dev/zero bs=4096 oflag=nonblock >&3 2>/dev/null"
+        let script = #"mkfifo p && exec 3<>p && rm p && \#(fill); exec "$0" "$@" "#
         let get = try Program(words, in: place, script: script + (options.isEmpty ? "2>&3" : ">&3"))
         try await server.waitForStalls(1)
         get.send(SIGINT)
@@ -260,6 +261,20 @@ import Testing
         server.clearScript("small.bin")
         #expect(try await Program.run(words, in: place).code == 0)
         #expect(place.bytes("small.bin") == small.bytes)
+    }
+
+    @Test func stopsInOrderWhenNoOneReadsATerminal() async throws {
+        server.script("small.bin", [.hold])
+        let terminal = try UnreadTerminal()
+        // Their failures are more to tell than it takes.
+        let missing = (0..<200).map { url("missing-\($0)") }
+        try place.write(Array(([url("small.bin")] + missing).joined(separator: "\n").utf8), to: "list")
+        let script = #"exec "$0" "$@" 2>\#(terminal.path)"#
+        let get = try Program(["get", "-i", "list"], in: place, script: script)
+        _ = try await server.waitForRequests(201)
+        get.send(SIGINT)
+        #expect(await get.result().code == 130)
+        withExtendedLifetime(terminal) {}
     }
     #endif
 
@@ -469,3 +484,25 @@ import Testing
         #expect(place.names.isEmpty)
     }
 }
+
+#if os(Linux)
+/// A terminal that nobody reads.
+private final class UnreadTerminal {
+    private struct NoTerminal: Error {}
+
+    let path: String
+    private let reader: Int32
+
+    init() throws {
+        reader = open("/dev/ptmx", O_RDWR | O_NOCTTY | O_CLOEXEC)
+        var (lock, number) = (Int32(0), Int32(0))
+        // TIOCSPTLCK and TIOCGPTN (ioctl_tty(2)).
+        guard reader >= 0, ioctl(reader, 0x4004_5431, &lock) == 0, ioctl(reader, 0x8004_5430, &number) == 0 else {
+            throw NoTerminal()
+        }
+        path = "/dev/pts/\(number)"
+    }
+
+    deinit { close(reader) }
+}
+#endif

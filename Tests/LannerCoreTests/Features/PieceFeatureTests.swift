@@ -199,8 +199,11 @@ import Testing
 
     /// The bytes are those of the server's file, and the list may be mended.
     @Test func whatIsHeldOutlastsAListForAnotherSize() throws {
+        var configuration = SessionConfiguration()
+        // Nor is it tried again what cannot be another time.
+        configuration.retryPolicy.maximumChecksumRetries = 2
         for traits in Self.kinds.prefix(2) {
-            let bench = bench(traits)
+            let bench = bench(traits, configuration)
             let task = try download(bench, .stall(afterBytes: 4095))
             bench.run(for: .seconds(2))
             bench.manager.suspend(task)
@@ -216,6 +219,38 @@ import Testing
             #expect(bench.runToRest())
             #expect(task.status == .succeeded && bench.holds(bytes, in: task) == true)
         }
+    }
+
+    /// It is of the same pieces, and begins once.
+    @Test func aFileThatIsGoneIsFetchedAnew() throws {
+        let (bench, statuses) = (bench(), Tally())
+        let task = try download(bench)
+        bench.settle()
+        try bench.disk.remove(task.filePath)
+        let observation = task.observe(onMainQueue: false) { event in
+            if case .status(let status) = event { statuses.add(status.rawValue) }
+        }
+        bench.settle()
+        bench.manager.download(DownloadRequest(address, pieces: pieces))
+        bench.settle()
+        #expect(bench.holds(bytes, in: task) == true && task.validation == .correct)
+        #expect(statuses.all.filter { $0 == "running" }.count == 1, "\(statuses.all)")
+        observation.cancel()
+    }
+
+    /// It was compared before it was moved.
+    @Test func aFileThatIsFoundAtLaunchIsNotReadAgain() throws {
+        let bench = bench()
+        let first = try download(bench)
+        try bench.step { bench.records.first?.saved.status == .publishing }
+        let contents = bench.contents
+        try bench.step { bench.disk.files.contains(first.filePath) }
+        bench.relaunch(store: MemoryStore(contents, lanes: bench.lanes))
+        let task = try #require(bench.manager.fetchTask(address))
+        // Somebody's file of the same size, which only a comparison would show.
+        bench.disk.place([UInt8](repeating: 0, count: bytes.count), at: task.filePath)
+        bench.settle()
+        #expect(task.status == .succeeded && task.validation == .correct && bench.transport.requests.count == 1)
     }
 
     @Test func aFileOfAnotherSizeIsAskedOfTheMirror() throws {

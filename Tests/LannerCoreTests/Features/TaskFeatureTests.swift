@@ -44,6 +44,24 @@ import Testing
         #expect(calls.all.count == 2)
     }
 
+    /// A file that is found at launch is no transfer.
+    @Test func activityIsToldOfWhatBeginsBesideAFileThatWasFound() throws {
+        let bench = TestBench.serving(large)
+        let first = try bench.download()
+        try bench.step { bench.records.first?.saved.status == .publishing }
+        let contents = bench.contents
+        try bench.step { bench.disk.files.contains(first.filePath) }
+        for begins in [true, false] {
+            let calls = Tally()
+            bench.relaunch(store: MemoryStore(contents, lanes: bench.lanes))
+            bench.manager.networkActivityHandler = { calls.add("\($0)") }
+            bench.transport.serveElsewhere(.init(large))
+            if begins { bench.manager.download("https://example.com/other") }
+            bench.settle()
+            #expect(calls.all == (begins ? ["true", "false"] : []))
+        }
+    }
+
     @Test("T3-05: a verb over a task that is nil calls its handler") func noTask() {
         let (bench, calls) = (bench(), Tally())
         let task = bench.manager.fetchTask(addresses[0])

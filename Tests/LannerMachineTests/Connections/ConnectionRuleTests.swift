@@ -124,14 +124,14 @@ import Testing
         var line = Line(most: 4) { Int64($0) * 5_000_000 }
         line.run(.seconds(3))
         #expect(line.rule.wanted == 4)
-        line.rule.wasRefused(at: line.now)
+        line.rule.wasRefused(at: line.now, left: 1)
         #expect(line.changes(in: .milliseconds(3750)) == [1])
         #expect(line.changes(in: .seconds(10)) == [1, 2, 3, 4])
     }
 
     @Test func whileNoneMayBeTriedNothingSaysThatNoneIsWorthIt() {
         var line = Line(most: 1) { Int64($0) * 5_000_000 }
-        line.rule.wasRefused(at: line.now)
+        line.rule.wasRefused(at: line.now, left: 1)
         #expect(line.changes(in: .milliseconds(59_750)) == [1])
         line.most = 4
         line.run(.milliseconds(500))
