@@ -57,8 +57,8 @@ extension Engine {
         for record in records where !record.saved.isLeftover {
             let mayReplace = record.conflictPolicy ?? configuration.fileConflictPolicy == .replace
             guard let (job, isFound) = restoredJob(record, lastMoves, besides: mayReplace ? [] : had) else { continue }
-            jobs.append(job)
             if isFound { job.state.withLock { $0.restsAtSuccess = !configuration.resumesAtLaunch } }
+            jobs.append(job)
             var download = job.new(isShelved: record.context != configuration.contextAtLaunch)
             download.isMoving = isFound
             new.append(download)
