@@ -8,8 +8,8 @@ import LannerCore
 /// 8.16: wherever FoundationNetworking runs, a libcurl is there.
 ///
 /// - Each transport has one thread, which does all that libcurl does, and connections of its own, which are kept for
-///   the next exchanges. What is spoken is HTTP/1.1: over HTTP/2 no libcurl tells a body that is broken off from a
-///   whole one in all cases, or leaves what is paused where it is.
+///   the next exchanges. What is spoken is HTTP/1.1: over HTTP/2 several connections for one file would be one, and no
+///   libcurl tells a body that is broken off from a whole one in all cases, or leaves what is paused where it is.
 /// - A body with neither a length nor chunks is complete when its connection is closed, over TLS with most versions before
 ///   8.14 also when that is cut.
 /// - Events are delivered on threads of Dispatch. A receiver that blocks holds up its own exchange only: when 2 MiB wait
