@@ -139,7 +139,8 @@ extension Engine {
         // One that was found has ended by now, and later than any other file of its place.
         taskState.endDate =
             found != .nothing && record.endDate == 0 ? environment.clock.date.timeIntervalSince1970 : record.endDate
-        let completed = isFound || saved.status == .succeeded ? saved.total ?? 0 : saved.held
+        let isThere = isFound || saved.status == .succeeded
+        let completed = isThere ? saved.total ?? 0 : saved.held
         taskState.setProgress(completed: completed, total: saved.total)
         let task = DownloadTask(id: record.id, identity: record.identity, cache: cache, state: taskState)
         let address = Address(url: url, fields: record.fields)
@@ -149,10 +150,10 @@ extension Engine {
         (state.link, state.linkExpirationDate) = (record.link, record.linkExpirationDate)
         state.pieces = record.pieces
         if isFound { state.followed = digest }
-        if isFound || saved.status == .succeeded, !record.isUncompared {
+        if isThere, !record.isUncompared {
             (state.followed, state.followedPieces) = (digest, record.pieces)
         }
-        state.isInPlace = isFound || saved.status == .succeeded || saved.isPublished
+        state.isInPlace = isThere || saved.isPublished
         (state.conflictPolicy, state.hasDestination) = (record.conflictPolicy, record.hasDestination)
         (state.exchange, state.lastSerial) = (leftExchange(record), record.lastSerial)
         state.mayBeAt = mayBePublished && !isFound ? record.place : nil

@@ -173,8 +173,7 @@ extension Engine {
                 state.pieces = request.pieces ?? state.pieces
                 return state.hasDigest
             }
-            let pieces = request.pieces.map { Event.expectPieces(job.id, sizes: $0.fileSizes) }
-            return (pieces.map { [$0] } ?? [])
+            return job.expecting(request.pieces)
                 + [.user(.downloadAgain(starts: request.starts), [job.id], nil), .expectDigest(job.id, hasDigest)]
         }
         return isAgain
@@ -293,6 +292,13 @@ extension Engine {
     }
 }
 
+extension Job {
+    /// What the machine has to know of pieces that were given; nothing of nil.
+    fileprivate func expecting(_ pieces: Checksum.Pieces?) -> [Event] {
+        pieces.map { [.expectPieces(id, sizes: $0.fileSizes)] } ?? []
+    }
+}
+
 extension EngineState {
     /// The download of an identity, unless it is on its way out.
     func livingJob(_ identity: Identity) -> Job? {
@@ -328,7 +334,7 @@ extension EngineState {
             return (state.hasDigest || pieces != nil, others, state.renewedMirrors(by: request))
         }
         return events + [.expectDigest(job.id, hasDigest, mirrors: mirrors)]
-            + (others.map { [.expectPieces(job.id, sizes: $0.fileSizes)] } ?? [])
+            + job.expecting(others)
     }
 
     /// What the machine has to know of another priority, which is not recorded yet.

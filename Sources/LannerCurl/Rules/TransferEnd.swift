@@ -31,7 +31,7 @@ extension TransferEnd {
     var fault: TransportFault {
         switch code {
         case _ where isRefusedByProxy: .unacceptableRequest
-        case 7 where proxyStatus >= 300, 56 where proxyStatus >= 300: .cannotConnect
+        case _ where isTunnelRefused: .cannotConnect
         case 7 where hasNoRouteToLast && !hasRoute: .notConnected
         case 18: hasLength ? .lengthMismatch : .connectionLost
         case 35: says(Self.brokenHandshakes) ? .connectionLost : .secureConnectionFailed
@@ -44,13 +44,12 @@ extension TransferEnd {
     /// Whether a proxy would not let the same request through later either, as far as can be told: of one that speaks
     /// HTTP, by what is worth a retry of a server.
     private var isRefusedByProxy: Bool {
-        switch code {
-        // The first from 8.20 on.
-        case 7, 56: proxyStatus >= 300 && !DownloadFailure.Reason.status(proxyStatus).isWorthRetrying
-        case 97: Self.refusals.contains(proxyError)
-        case _: false
-        }
+        if isTunnelRefused { return !DownloadFailure.Reason.status(proxyStatus).isWorthRetrying }
+        return code == 97 && Self.refusals.contains(proxyError)
     }
+
+    /// Whether a proxy that speaks HTTP has refused to connect; libcurl from 8.20 on ends with the first code.
+    private var isTunnelRefused: Bool { [7, 56].contains(code) && proxyStatus >= 300 }
 
     /// Whether a proxy wants to know who asks.
     private var isUnknownToProxy: Bool {

@@ -107,6 +107,14 @@ final class EventLog {
 }
 
 extension TestBench {
+    /// Goes on until the only task's file is in its place; returns what the store held before, where that is not on record.
+    func stepBehindTheMove(of task: DownloadTask) throws -> [String: Data] {
+        try step { self.records.first?.saved.status == .publishing }
+        let contents = contents
+        try step { self.disk.files.contains(task.filePath) }
+        return contents
+    }
+
     /// What the store holds now.
     var records: [DownloadRecord] {
         contents.values.compactMap { DownloadRecord($0) }.sorted { $0.id < $1.id }

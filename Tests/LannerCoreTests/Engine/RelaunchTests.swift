@@ -217,9 +217,7 @@ import Testing
     func recognizesAFileThatWasPublishedButNotRecorded(hasDigest: Bool) throws {
         let bench = TestBench.serving(large)
         let first = try bench.download(checksum: hasDigest ? digest(of: large) : nil)
-        try bench.step { bench.records.first?.saved.status == .publishing }
-        let contents = bench.contents
-        try bench.step { bench.disk.files.contains(first.filePath) }
+        let contents = try bench.stepBehindTheMove(of: first)
         bench.relaunch(store: MemoryStore(contents, lanes: bench.lanes))
         let task = try restored(bench)
         bench.settle()
@@ -232,9 +230,7 @@ import Testing
     @Test func aFileThatWasPublishedIsNoSuccessBeforeThatIsRecorded() throws {
         let bench = TestBench.serving(large)
         let first = try bench.download()
-        try bench.step { bench.records.first?.saved.status == .publishing }
-        let contents = bench.contents
-        try bench.step { bench.disk.files.contains(first.filePath) }
+        let contents = try bench.stepBehindTheMove(of: first)
         bench.store.fail(.commit, times: 2)
         bench.relaunch(store: MemoryStore(contents, lanes: bench.lanes))
         let task = try restored(bench)

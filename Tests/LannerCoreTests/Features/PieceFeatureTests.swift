@@ -242,9 +242,7 @@ import Testing
     @Test func aFileThatIsFoundAtLaunchIsNotReadAgain() throws {
         let bench = bench()
         let first = try download(bench)
-        try bench.step { bench.records.first?.saved.status == .publishing }
-        let contents = bench.contents
-        try bench.step { bench.disk.files.contains(first.filePath) }
+        let contents = try bench.stepBehindTheMove(of: first)
         bench.relaunch(store: MemoryStore(contents, lanes: bench.lanes))
         let task = try #require(bench.manager.fetchTask(address))
         // Somebody's file of the same size, which only a comparison would show.

@@ -48,9 +48,7 @@ import Testing
     @Test func activityIsToldOfWhatBeginsBesideAFileThatWasFound() throws {
         let bench = TestBench.serving(large)
         let first = try bench.download()
-        try bench.step { bench.records.first?.saved.status == .publishing }
-        let contents = bench.contents
-        try bench.step { bench.disk.files.contains(first.filePath) }
+        let contents = try bench.stepBehindTheMove(of: first)
         for begins in [true, false] {
             let calls = Tally()
             bench.relaunch(store: MemoryStore(contents, lanes: bench.lanes))

@@ -143,15 +143,21 @@ import Testing
         #expect(bench.manager.succeededTasks.map(\.fileName) == ["a 3.txt", "a 4.txt"])
     }
 
-    /// Its file was moved away; the name is still its own.
-    @Test(arguments: [false, true]) func aPlaceIsKeptForATaskWithoutItsFile(relaunches: Bool) throws {
-        let bench = Self.bench(.keepBoth)
+    /// A download of the same name as another one, which has succeeded and whose file somebody has taken away.
+    private func downloadBesideOneWithoutItsFile(on bench: TestBench, relaunches: Bool) throws -> DownloadTask {
         let one = try download("one", on: bench)
         bench.settle()
         try bench.disk.remove(one.filePath)
         if relaunches { bench.relaunch() }
         let two = try download("two", on: bench)
         bench.settle()
+        return two
+    }
+
+    /// Its file was moved away; the name is still its own.
+    @Test(arguments: [false, true]) func aPlaceIsKeptForATaskWithoutItsFile(relaunches: Bool) throws {
+        let bench = Self.bench(.keepBoth)
+        let two = try downloadBesideOneWithoutItsFile(on: bench, relaunches: relaunches)
         #expect(two.fileName == "a 2.txt")
         let again = try download("one", on: bench)
         bench.settle()
@@ -234,12 +240,7 @@ import Testing
     /// Its file was moved away; the name is still its own. Nothing is in the way, and that is not what is said.
     @Test(arguments: [false, true]) func aPlaceOfATaskWithoutItsFileIsNotFree(relaunches: Bool) throws {
         let bench = Self.bench(.fail)
-        let one = try download("one", on: bench)
-        bench.settle()
-        try bench.disk.remove(one.filePath)
-        if relaunches { bench.relaunch() }
-        let two = try download("two", on: bench)
-        bench.settle()
+        let two = try downloadBesideOneWithoutItsFile(on: bench, relaunches: relaunches)
         #expect(two.reason == .disk(.inTheWay))
         #expect(
             two.error.map { "\($0)" }

@@ -177,12 +177,18 @@ import Testing
         #expect(line.exchanges.count == 2)
     }
 
-    @Test func aServerThatAsksForPatienceGetsItFromTheNextAttemptAsWell() {
-        let settings = Settings().with { ($0.connections, $0.firstConnections) = (2, 2) }
+    /// A second connection was refused for 100 seconds, and the first is lost, with a megabyte.
+    private func askedForPatience(_ settings: Settings) -> Bench {
         var bench = Bench.transferring(settings, head: .large())
         bench.feed(.exchange(bench.id, 2, .head(ResponseHead(status: 429, fields: ["Retry-After": "100"]))))
         bench.feed(.file(bench.id, 1, .wrote(0..<megabyte)))
         bench.feed(.exchange(bench.id, 1, .failed(DownloadFailure(.transport(.connectionLost), ""))))
+        return bench
+    }
+
+    @Test func aServerThatAsksForPatienceGetsItFromTheNextAttemptAsWell() {
+        let settings = Settings().with { ($0.connections, $0.firstConnections) = (2, 2) }
+        var bench = askedForPatience(settings)
         bench.closed(1, 0..<megabyte)
         bench.pass(.seconds(10))
         #expect(bench.opened(2, 0..<megabyte).asks.count == 1)
@@ -197,10 +203,7 @@ import Testing
     /// No connection could be tried meanwhile, so nothing says that none is worth it.
     @Test func afterThatTheNextAttemptTriesMoreAtOnce() {
         let settings = Settings().with { ($0.connections, $0.firstConnections) = (4, 2) }
-        var bench = Bench.transferring(settings, head: .large())
-        bench.feed(.exchange(bench.id, 2, .head(ResponseHead(status: 429, fields: ["Retry-After": "100"]))))
-        bench.feed(.file(bench.id, 1, .wrote(0..<megabyte)))
-        bench.feed(.exchange(bench.id, 1, .failed(DownloadFailure(.transport(.connectionLost), ""))))
+        var bench = askedForPatience(settings)
         bench.feed(.settings(settings.with { $0.firstConnections = 1 }))
         bench.closed(1, 0..<megabyte)
         bench.pass(.seconds(10))
