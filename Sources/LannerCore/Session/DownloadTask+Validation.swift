@@ -134,11 +134,12 @@ extension Engine {
                 return []
             }
             guard let isRight else { return [] }
-            job.state.withLock { $0.noteCompared(expectation) }
             if isRight {
+                job.state.withLock { $0.noteCompared(expectation) }
                 job.task.state.withLock { $0.validation = .correct }
                 return [.expectDigest(job.id, true)]
             }
+            // Not compared, in every record that still calls it a success.
             isWrong = true
             return [.user(.downloadAgain(starts: comparison.starts), [job.id], nil), .expectDigest(job.id, true)]
         }

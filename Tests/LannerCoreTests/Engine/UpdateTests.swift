@@ -165,6 +165,29 @@ import Testing
         #expect(task.status == .succeeded && bench.holds(other, in: task) == true)
     }
 
+    /// The record of something else may be the last that is kept before the process dies.
+    @Test func theNextProcessFindsAgainThatTheFileDoesNotHaveTheChecksum() throws {
+        let (bench, _) = try Moment.succeeded.bench()
+        let other = Array(large.reversed())
+        let before = try #require(try bench.manager.download(address, checksum: digest(of: other)))
+        bench.manager.logger = LogThatCalls { [bench] in
+            // While somebody is at work both wait: the other record, and behind it what is found of the file.
+            before.priority = .high
+            bench.lanes.runNext("validation")
+        }
+        bench.store.fail(.commit, skipping: 2, times: 9)
+        bench.manager.download("https://example.com/other.bin")
+        bench.settle()
+        bench.transport.serve(.init(other), at: place)
+        let task = try #require(bench.relaunch().fetchTask(address))
+        #expect(task.priority == .high)
+        bench.store.failNothing()
+        bench.settle()
+        bench.manager.start(task)
+        #expect(bench.runToRest())
+        #expect(task.status == .succeeded && bench.holds(other, in: task) == true)
+    }
+
     /// Nobody can tell whether it has the checksum.
     @Test func aFileThatCannotBeReadIsFetchedAgain() throws {
         let (bench, task) = try Moment.succeeded.bench()
