@@ -86,6 +86,8 @@ extension StoreFiles {
             var writer = FrameWriter(file, at: 0)
             writer.appendHeader(.journal, base: sequence)
             try writer.flush()
+            // A header that a crash takes would pass for damage.
+            try file.sync()
             try disk.syncDirectory(directory)
             return Journal(file: file, end: writer.end)
         } catch {

@@ -76,10 +76,12 @@ extension StoreFiles {
         sequence = isWornOut ? 0 : restoration.sequence
         generation = inventory.highest
         if !restoration.damage.isEmpty { return repair(restoration.damage) }
-        // Otherwise the next commit begins a generation, which does all of this.
-        guard syncNames() else { return [] }
-        if !isWornOut { openJournal(cutTo: restoration.journalEnd) }
-        removeLeftovers()
+        if syncNames() {
+            if !isWornOut { openJournal(cutTo: restoration.journalEnd) }
+            removeLeftovers()
+        }
+        // Does all of this another way. Where that fails, too, the next commit tries it again.
+        if journal == nil, !inventory.current.isEmpty { try? beginGeneration() }
         return []
     }
 
@@ -126,7 +128,7 @@ extension StoreFiles {
         }
     }
 
-    /// Goes on with the journal that is there. When that cannot be done, the next commit begins a generation.
+    /// Goes on with the journal that is there, if that can be done.
     private mutating func openJournal(cutTo end: Int64) {
         guard end > 0 else { return }
         do throws(FileError) {

@@ -116,9 +116,10 @@ import Testing
         }
     }
 
-    /// What a store has told is not taken back, though the last process had not synced it.
-    @Test(arguments: [1, 2, 3] as [UInt64])
-    func deathOfTheMachineAfterThatOfTheProcess(seed: UInt64) throws {
+    /// What a store has told is not taken back, though the last process had not synced it, and the first sync of this one
+    /// fails.
+    @Test(arguments: [1, 2, 3] as [UInt64], [nil, .sync, .syncDirectory] as [MemoryDisk.Operation?])
+    func deathOfTheMachineAfterThatOfTheProcess(seed: UInt64, failing: MemoryDisk.Operation?) throws {
         var random = SeededGenerator(seed: seed)
         for limit in 0... {
             let disk = MemoryDisk()
@@ -130,7 +131,9 @@ import Testing
             }
             let isOver = disk.operationsLeft != 0
             disk.endProcess()
+            if let failing { disk.fail(failing, with: .inputOutput) }
             let told = try Self.store(disk).load()
+            disk.failNothing()
             disk.endProcess()
             disk.loseUnsynced(&random)
             #expect(try Self.store(disk).load() == told, "seed \(seed), operation \(limit)")
