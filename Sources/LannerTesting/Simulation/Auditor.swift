@@ -177,6 +177,8 @@ struct Auditor {
                 }
             case .restarted(let reason):
                 chronicle.note("restarted", text: "\(name) \(reason.rawValue)")
+                // What it had put into its place is removed, for others as well that have the same.
+                if reason == .bytesLost { doomed.withLock { $0.insertPlace(of: task) } }
                 let mayBeRight = state.withLock { $0.restart(for: reason) }
                 if !mayBeRight, ranged.contains(task.url) {
                     chronicle.report(.progress, "\(name) began again for want of ranges, which there are")
@@ -228,8 +230,9 @@ struct Auditor {
     /// S1: what is in the place of a task that has succeeded. Which digest counted is the task's affair: one that is asked
     /// for once the file was verified comes too late.
     func compareFile(of task: DownloadTask, _ sites: [SimulatedSite], _ disk: MemoryDisk) {
+        // The record of a success may outlive its file, whose place may be another's by then.
+        if mayHaveLost(task) { return }
         guard let file = disk.contents(of: task.filePath) else {
-            if doomed.withLock({ $0.contains(task) }) { return }
             return chronicle.report(.oneVersion, "\(task.url) has succeeded without a file")
         }
         if self.sites(of: task, sites).contains(where: { $0.versions.contains(file) }) { return }
@@ -260,8 +263,10 @@ private struct Doomed {
 
     mutating func insert(_ task: DownloadTask) {
         identities.insert(task.identity)
-        paths.insert(task.filePath)
+        insertPlace(of: task)
     }
+
+    mutating func insertPlace(of task: DownloadTask) { paths.insert(task.filePath) }
 
     mutating func note(_ status: Status, of task: DownloadTask) {
         switch status {
