@@ -70,51 +70,29 @@ extension Download {
         context.settings.retry.patience(with: retryAfter).map { context.now + $0 }
     }
 
-    /// Begins anew at another place when the present one is of no use any more, and the download would fail: where
-    /// another version is, or where the one in hand cannot be asked for. Not often: each time a place is dropped. False
-    /// when there is none.
+    /// Asks each other place for its file, whatever version that is, when the present one is of no use any more and the
+    /// download would fail: what is held is given up when that comes, and not before. Not often: each time a place is
+    /// dropped. False when there is none.
     mutating func beginAnew(
-        after failure: DownloadFailure, over: ExchangeNumber?, _ context: inout Context
+        after failure: DownloadFailure, over: ExchangeNumber? = nil, _ context: inout Context
     ) -> Bool {
         guard failure.reason.isOfPlace else { return false }
         mirrors.forgetFailures()
-        return failure.reason.isWorthRetrying
-            ? seekAnother(after: failure, over: over, &context) : giveUpPlace(after: failure, over: over, &context)
-    }
-
-    /// What may pass costs no bytes: each other place is asked once for its file, whatever version that is, and what is
-    /// held given up when it comes.
-    private mutating func seekAnother(
-        after failure: DownloadFailure, over: ExchangeNumber?, _ context: inout Context
-    ) -> Bool {
         let (others, main) = (mirrors.others, mirrors.main)
-        guard mayGoElsewhere(context.settings), completed > 0,
+        guard mayGoElsewhere(context.settings), completed > 0 || !failure.reason.isWorthRetrying,
             let next = (mirrors.usable + others).first(where: { $0 != main })
         else { return false }
         mirrors.beginAnew(at: next)
         // What counts where the others come to nothing.
         mirrors.fail(main, failure)
         seeksAnother = others.contains(next) || !mayGoOn(at: next, context.settings)
-        tell(.retrying(failure, at: context.now), &context)
-        close(for: .restart, [], over: over, &context)
-        return true
-    }
-
-    /// The same, whatever the failure was.
-    private mutating func giveUpPlace(
-        after failure: DownloadFailure, over: ExchangeNumber?, _ context: inout Context
-    ) -> Bool {
-        guard mayGoElsewhere(context.settings) else { return false }
-        let others = mirrors.others
-        guard let next = (others + mirrors.usable).first(where: { $0 != mirrors.main }) else { return false }
-        mirrors.beginAnew(at: next)
-        failures = 0
-        tell(.retrying(failure, at: context.now), &context)
-        cancelAsking(&context)
-        startOver(others.contains(next) ? .contentChanged : .cannotResume, over: over, &context)
+        // After what may pass each is asked once.
+        if !failure.reason.isWorthRetrying { failures = 0 }
         // What was tried was tried at another server.
         isPlain = false
         ladder = RungLadder()
+        tell(.retrying(failure, at: context.now), &context)
+        close(for: .restart, [], over: over, &context)
         return true
     }
 
@@ -126,7 +104,7 @@ extension Download {
         if !beginElsewhere(context.settings) {
             // What the mirrors failed at may have passed, and they are all there is.
             mirrors.forgetFailures()
-            guard beginElsewhere(context.settings) else { return giveUpPlace(after: failure, over: nil, &context) }
+            guard beginElsewhere(context.settings) else { return beginAnew(after: failure, &context) }
         }
         tell(.retrying(failure, at: context.now), &context)
         close(for: .restart, [], &context)

@@ -401,12 +401,32 @@ import Testing
         bench.feed(.exchange(bench.id, 3, .head(.file(tag: "\"b\""))))
         #expect(bench.reopened(4, 0..<400).map(\.source) == [1])
         let end = bench.feed(.exchange(bench.id, 4, .head(ResponseHead(status: 404))))
-        #expect(end.restarts == [.contentChanged])
-        #expect(bench.opened(5).asks == [.whole])
-        // Once: where that is gone, too, it is a failure.
-        bench.feed(.exchange(bench.id, 5, .head(ResponseHead(status: 404))))
-        bench.closed(5)
+        #expect(end.restarts == [])
+        #expect(bench.reopened(5, 0..<400) == [.whole])
+        var other = bench
+        #expect(other.feed(.exchange(other.id, 5, .head(.file(tag: "\"b\"")))).restarts == [.contentChanged])
+        // Once: where that is gone, too, it is a failure, and what is held stays.
+        #expect(bench.feed(.exchange(bench.id, 5, .head(ResponseHead(status: 404)))).restarts == [])
+        bench.closed(5, 0..<400)
         #expect(bench.phase == .failed(DownloadFailure(.status(404), "The server answered with status 404.")))
+        #expect(bench.machine[bench.id]?.saved.written == ByteRanges([0..<400]))
+    }
+
+    /// A file that is gone may come back; one that was given up does not.
+    @Test(arguments: [404, 503]) func whatIsHeldOfAFileThatIsGoneStaysWhereNoMirrorAnswers(status: Int) {
+        let settings = Settings().with { $0.retry.maximumRetries = 1 }
+        var bench = Bench.requesting(settings, mirrors: 1, saved: .holding(0..<500, tag: "W/\"a\""))
+        #expect(bench.feed(.exchange(bench.id, 1, .head(ResponseHead(status: 404)))).restarts == [])
+        #expect(bench.reopened(2, 0..<500) == [.whole.at(1)])
+        for number in Attempt(2)...4 where bench.phase == .running {
+            let head = ResponseHead(status: status)
+            #expect(bench.feed(.exchange(bench.id, ExchangeNumber(number), .head(head))).restarts == [])
+            bench.closed(number, 0..<500)
+            bench.pass(.seconds(100))
+            bench.opened(number + 1, 0..<500)
+        }
+        if case .failed = bench.phase {} else { Issue.record("It goes on.") }
+        #expect(bench.machine[bench.id]?.saved.written == ByteRanges([0..<500]))
     }
 
     @Test func anOutageCostsNoBytes() {
@@ -427,7 +447,7 @@ import Testing
     }
 
     /// A weak tag says nothing at another place.
-    @Test func whatCannotBeAskedForElsewhereIsGivenUpAtOnceWhenItsPlaceIsGone() {
+    @Test func whatCannotBeAskedForElsewhereIsGivenUpForAnothersFileWhenItsPlaceIsGone() {
         let settings = Settings().with { $0.retry = .never }
         var bench = Bench.transferring(settings, mirrors: 1, head: .file(tag: "W/\"a\""))
         bench.feed(.file(bench.id, 1, .wrote(0..<400)))
@@ -438,8 +458,9 @@ import Testing
         #expect(bench.phase == .failed(lost))
         bench.verb(.start)
         #expect(bench.opened(3, 0..<400).asks.map(\.source) == [0])
-        #expect(bench.feed(.exchange(bench.id, 3, .head(ResponseHead(status: 410)))).restarts == [.cannotResume])
-        #expect(bench.opened(4).asks == [.whole.at(1)])
+        #expect(bench.feed(.exchange(bench.id, 3, .head(ResponseHead(status: 410)))).restarts == [])
+        #expect(bench.reopened(4, 0..<400) == [.whole.at(1)])
+        #expect(bench.feed(.exchange(bench.id, 4, .head(.file()))).restarts == [.contentChanged])
     }
 
     @Test func aMirrorOfWrongBytesIsLeftForAnother() {

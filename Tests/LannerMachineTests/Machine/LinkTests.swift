@@ -217,13 +217,15 @@ import Testing
     }
 
     /// A weak tag says nothing at another place: better another version than none.
-    @Test func whatTheMirrorCannotGoOnWithIsGivenUp() {
+    @Test func whatTheMirrorCannotGoOnWithIsGivenUpForItsFile() {
         var bench = Bench.requesting(Self.settings(), mirrors: 1, saved: .holding(0..<500, tag: "W/\"a\""))
         bench.feed(.exchange(bench.id, 1, Self.refusal()))
         bench.closed(1, 0..<500)
         bench.opened(2, 0..<500)
-        #expect(bench.feed(.link(bench.id, 2, .none(DownloadFailure(.link, "none")))).restarts == [.cannotResume])
-        #expect(bench.opened(3).asks == [.whole.at(1)])
+        #expect(bench.feed(.link(bench.id, 2, .none(DownloadFailure(.link, "none")))).restarts == [])
+        bench.closed(2, 0..<500)
+        #expect(bench.opened(3, 0..<500).asks == [.whole.at(1)])
+        #expect(bench.feed(.exchange(bench.id, 2, .head(.file()))).restarts == [.contentChanged])
     }
 
     @Test func anErrorIsTriedAgainAsThePolicySays() {
