@@ -26,6 +26,9 @@ extension Download {
     private mutating func answerAlone(
         _ exchange: Exchange, _ head: ResponseHead, _ verdict: Verdict, _ context: inout Context
     ) {
+        if let misfit = misfit(of: verdict.wholeSize) {
+            return refuseSize(misfit, at: exchange.ask.source, &context)
+        }
         switch verdict {
         case .whole(let version):
             tellHead(head, &context)
@@ -83,7 +86,7 @@ extension Download {
         // What is held behind the end is of another version: without a size nobody could tell.
         if let total = version.total, written.end > total { return startOver(.contentChanged, &context) }
         learn(version, of: exchange, &context)
-        if let misfit { return refuseSize(misfit, &context) }
+        if let misfit = misfit(of: total) { return refuseSize(misfit, at: exchange.ask.source, &context) }
         guard mayGoOn(after: body, context.settings.delivery) else {
             return startOver(.cannotResume, plain: true, &context)
         }
@@ -112,7 +115,6 @@ extension Download {
         }
         carried.exchange = exchange.ask.range == nil ? exchange.number : nil
         learn(version, of: exchange, &context)
-        if let misfit { return refuseSize(misfit, &context) }
         accept(exchange, 0..<(version.total ?? .max), &context)
     }
 

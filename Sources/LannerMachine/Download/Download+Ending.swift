@@ -27,7 +27,7 @@ extension Download {
         carried.drop()
         tell(.progress(completed: total, total: total), &context)
         go(to: .verifying(Verifying(total: total, isSettled: isSettled)), &context)
-        if let misfit { return verified(.mismatch(misfit), &context) }
+        if let misfit = misfit(of: total) { return verified(.mismatch(misfit), &context) }
         perform(.verify(total: total), &context)
     }
 

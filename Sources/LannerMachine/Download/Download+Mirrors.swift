@@ -13,9 +13,9 @@ extension Download {
             || ask(for: gap, settings.delivery, at: mirrors.ofVersion) == nil
     }
 
-    /// Whether a place can be asked for the rest of what is held.
+    /// Whether a place can be asked for the rest of what is held, and that may become the file.
     private func mayGoOn(at source: Source, _ settings: Settings) -> Bool {
-        guard carried.data == nil, let gap = nextGap else { return false }
+        guard carried.data == nil, misfit(of: total) == nil, let gap = nextGap else { return false }
         return ask(for: gap, settings.delivery, at: source) != nil
     }
 

@@ -69,21 +69,23 @@ extension Download {
         }
     }
 
-    /// What is wrong with the size, where the file cannot consist of its pieces; nil when it can, or nobody knows yet.
-    var misfit: String? {
+    /// What is wrong with a size, where a file of it cannot consist of the pieces; nil when it can, or nobody knows yet.
+    func misfit(of total: Int64?) -> String? {
         guard let sizes, let total, !sizes.contains(total) else { return nil }
         return "The file has \(total) bytes, but the checksums of its pieces are for one of \(sizes.lowerBound) to "
             + "\(sizes.upperBound) bytes; check the checksums, or download again."
     }
 
-    /// The server tells a size that the file cannot have: nothing that comes could mend that. What is held of that version
-    /// stays, for the checksums may be wrong, unless another place may have the right one.
-    mutating func refuseSize(_ detail: String, _ context: inout Context) {
-        wasResumed = false
+    /// A place tells a size that the file cannot have: nothing that comes could mend that. What is held stays, of that
+    /// version or of another, for the checksums may be wrong, and given up only for what another place sends.
+    mutating func refuseSize(_ detail: String, at source: Source, _ context: inout Context) {
         tell(.verified(.mismatch(detail)), &context)
-        if written.isEmpty || goesOnWithOldURL { return mismatched(detail, &context) }
-        if leaveWrongFile(context.settings) { return startOver(.wrongDigest, &context) }
-        close(for: .fail(DownloadFailure(.checksumMismatch, detail)), [], &context)
+        guard completed == 0 else {
+            let failure = DownloadFailure(.checksumMismatch, detail)
+            return retryOrFail(failure, retryAfter: nil, at: source, &context)
+        }
+        wasResumed = false
+        mismatched(detail, &context)
     }
 }
 

@@ -42,3 +42,13 @@ package enum Verdict: Sendable, Hashable {
     /// A status that is not a file.
     case refused(status: Int, retryAfter: Duration?)
 }
+
+extension Verdict {
+    /// The size of the file, where the answer brings all of it.
+    var wholeSize: Int64? {
+        switch self {
+        case .whole(let version), .resumed(let version, _), .restart(let version, _): version.total
+        case .part, .fromZero, .complete, .unusable, .redirect, .refused: nil
+        }
+    }
+}

@@ -463,6 +463,76 @@ import Testing
         #expect(bench.feed(.exchange(bench.id, 4, .head(.file()))).restarts == [.contentChanged])
     }
 
+    // MARK: Sizes that the pieces cannot have
+
+    /// A download that holds 500 of 1000 bytes, whose pieces are for a file of such a size; the first request is out.
+    private func holding(sizes: ClosedRange<Int64>, mirrors: Int = 1, tag: String = "W/\"a\"") -> Bench {
+        var bench = Bench(Settings().with { $0.retry = .never })
+        let new = NewDownload(
+            id: bench.id, rank: 0, hasDigest: true, sizes: sizes, mirrors: mirrors,
+            saved: .holding(0..<500, tag: tag))
+        bench.feed(.add([new]))
+        bench.verb(.start)
+        #expect(bench.opened(1, 0..<500).asks.map(\.source) == [0])
+        return bench
+    }
+
+    @Test func whatIsHeldOfAFileOfAWrongSizeStaysUntilAMirrorSendsItsOwn() {
+        var bench = holding(sizes: 1...400)
+        let part = ResponseHead.part(500..<1000, of: 1000, tag: "W/\"a\"")
+        #expect(bench.feed(.exchange(bench.id, 1, .head(part))).restarts == [])
+        #expect(bench.reopened(2, 0..<500) == [.whole.at(1)])
+        var other = bench
+        let actions = other.feed(.exchange(other.id, 2, .head(.file(400))))
+        #expect(actions.restarts == [.contentChanged])
+        #expect(actions.contains(.transport(other.id, .accept(2, 0..<400))))
+        #expect(bench.feed(.exchange(bench.id, 2, .failed(lost))).restarts == [])
+        bench.closed(2, 0..<500)
+        #expect(bench.machine[bench.id]?.saved.written == ByteRanges([0..<500]))
+    }
+
+    @Test func eachMirrorIsAskedForAFileOfTheRightSize() {
+        var bench = holding(sizes: 1...400, mirrors: 2)
+        let part = ResponseHead.part(500..<1000, of: 1000, tag: "W/\"a\"")
+        #expect(bench.feed(.exchange(bench.id, 1, .head(part))).restarts == [])
+        #expect(bench.reopened(2, 0..<500) == [.whole.at(1)])
+        #expect(bench.feed(.exchange(bench.id, 2, .head(ResponseHead(status: 404)))).restarts == [])
+        #expect(bench.reopened(3, 0..<500) == [.whole.at(2)])
+        #expect(bench.feed(.exchange(bench.id, 3, .head(.file(300)))).restarts == [.contentChanged])
+    }
+
+    @Test func aMirrorsFileOfAWrongSizeCostsNoBytes() {
+        var bench = holding(sizes: 901...1000)
+        bench.feed(.exchange(bench.id, 1, .failed(lost)))
+        #expect(bench.reopened(2, 0..<500).map(\.source) == [1])
+        // It has another one.
+        bench.feed(.exchange(bench.id, 2, .head(.part(500..<900, of: 900))))
+        #expect(bench.reopened(3, 0..<500).map(\.source) == [0])
+        bench.feed(.exchange(bench.id, 3, .failed(lost)))
+        #expect(bench.reopened(4, 0..<500) == [.whole.at(1)])
+        let actions = bench.feed(.exchange(bench.id, 4, .head(.file(900))))
+        #expect(actions.restarts == [] && actions.contains(.transport(bench.id, .stop(4, keepBytes: true))))
+        bench.closed(4, 0..<500)
+        // What the URL has failed with may pass.
+        #expect(bench.phase == .failed(lost))
+        #expect(bench.machine[bench.id]?.saved.written == ByteRanges([0..<500]))
+    }
+
+    /// Whether or not there is a mirror.
+    @Test(arguments: [0, 1]) func aFileOfAWrongSizeCostsNoBytesOfTheOneBefore(mirrors: Int) {
+        var bench = holding(sizes: 901...1000, mirrors: mirrors)
+        #expect(bench.feed(.exchange(bench.id, 1, .head(.file(900, tag: "\"b\"")))).restarts == [])
+        if mirrors > 0 {
+            #expect(bench.reopened(2, 0..<500).map(\.range) == [500..<1000])
+        } else {
+            bench.closed(1, 0..<500)
+            if case .failed(let failure) = bench.phase { #expect(failure.reason == .checksumMismatch) }
+            #expect(bench.phase != .running)
+        }
+        #expect(bench.machine[bench.id]?.saved.written == ByteRanges([0..<500]))
+        #expect(bench.machine[bench.id]?.saved.total == 1000)
+    }
+
     @Test func aMirrorOfWrongBytesIsLeftForAnother() {
         var bench = Bench.requesting(hasDigest: true, mirrors: 1)
         bench.feed(.exchange(bench.id, 1, .head(.file())))
