@@ -4,12 +4,13 @@
 // on.
 
 extension Download {
-    /// Whether an exchange may be lost without loss: bytes come over another one.
+    /// Whether an exchange may be lost without loss: bytes come over another one, or neither has an answer yet.
     func isBesideOthers(_ number: ExchangeNumber, _ context: Context) -> Bool {
         guard case .transferring(let transfer) = state else { return false }
-        let isWhole = context.settings.delivery == .whole
+        let (isWhole, isAccepted) = (context.settings.delivery == .whole, exchange(number)?.isAccepted == true)
         return transfer.exchanges.contains {
-            $0.number != number && $0.isAccepted && (isWhole || transfer.asks(number, within: $0.rest))
+            $0.number != number && ($0.isAccepted || !isAccepted)
+                && (isWhole || transfer.asks(number, within: $0.rest))
         }
     }
 

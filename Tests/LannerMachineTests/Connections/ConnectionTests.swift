@@ -336,6 +336,49 @@ import Testing
         #expect(line.tick().asks.map(\.range) == [50 * megabyte..<100 * megabyte])
     }
 
+    /// Of three holes the first is filled, and nothing is known of the other two, that were asked for meanwhile.
+    private func unanswered(mirrors: Int = 0) -> Bench {
+        let version = Version(
+            entityTag: EntityTag("\"a\""), lastModified: nil, isLastModifiedStrong: false, total: 100 << 20)
+        let held = ByteRanges([10 * megabyte..<20 * megabyte, 30 * megabyte..<40 * megabyte])
+        let saved = Saved(
+            status: .suspended, version: version, generation: 1, written: held, synced: held, total: 100 << 20)
+        let settings = Settings().with { ($0.connections, $0.firstConnections) = (3, 3) }
+        var bench = Bench.transferring(
+            settings, mirrors: mirrors, saved: saved, head: .part(0..<10 * megabyte, of: 100 << 20))
+        bench.feed(.file(bench.id, 1, .wrote(0..<10 * megabyte)))
+        bench.feed(.exchange(bench.id, 1, .ended(received: 10 * megabyte)))
+        return bench
+    }
+
+    @Test(arguments: [
+        ExchangeEvent.head(ResponseHead(status: 503)), .head(ResponseHead(status: 404)), .head(.large(tag: "\"b\"")),
+        .failed(DownloadFailure(.transport(.connectionLost), "")),
+    ])
+    func oneOfTwoRequestsThatComesToNothingLeavesTheOther(event: ExchangeEvent) throws {
+        for mirrors in [0, 1] {
+            var bench = unanswered(mirrors: mirrors)
+            let before = try #require(bench.transfer?.exchanges)
+            #expect(before.map(\.isAccepted) == [false, false])
+            let actions = bench.feed(.exchange(bench.id, before[0].number, event))
+            #expect(actions.restarts.isEmpty && actions.retry == nil)
+            #expect(!actions.contains(.transport(bench.id, .stop(before[1].number, keepBytes: true))))
+            let part = ResponseHead.part(try #require(before[1].ask.range), of: 100 << 20)
+            let answer = bench.feed(.exchange(bench.id, before[1].number, .head(part)))
+            #expect(answer.contains(.transport(bench.id, .accept(before[1].number, before[1].ask.range!))))
+        }
+    }
+
+    @Test func theLastRequestThatComesToNothingIsAFailure() throws {
+        let lost = DownloadFailure(.transport(.connectionLost), "")
+        var bench = unanswered()
+        for exchange in try #require(bench.transfer?.exchanges) {
+            #expect(bench.transfer != nil)
+            bench.feed(.exchange(bench.id, exchange.number, .failed(lost)))
+        }
+        #expect(bench.transfer == nil)
+    }
+
     @Test func aPlainDownloadHasOneOnly() throws {
         // Ranges prove unusable, and it begins again.
         var line = Line(saved: .holding(0..<100), head: .part(100..<1000, of: 1000))
