@@ -110,7 +110,11 @@ extension Download {
         }
         // One that brings all would end for a few bytes, and what is behind them be asked for bit by bit.
         if transfer.isWithin(body.upperBound, besides: exchange) { return refuse(exchange, &context) }
-        if let before = transfer.cut(at: body) { perform(.cut(before, at: body.lowerBound), &context) }
+        if let idle = transfer.idle(at: body.lowerBound) {
+            leave(idle, &transfer, &context)
+        } else if let before = transfer.cut(at: body) {
+            perform(.cut(before, at: body.lowerBound), &context)
+        }
         state = .transferring(transfer)
         acceptPart(exchange, version, body, &context)
     }
@@ -306,6 +310,11 @@ extension Transfer {
         return exchanges.contains { $0.rest?.contains(end) == true }
     }
 
+    /// The exchange that was to bring what begins there, and has brought nothing.
+    func idle(at position: Int64) -> ExchangeNumber? {
+        exchanges.first { $0.received == 0 && $0.rest?.lowerBound == position }?.number
+    }
+
     /// Lets the exchange that is on its way to a body end where that begins; says which one that is.
     mutating func cut(at body: Range<Int64>) -> ExchangeNumber? {
         for index in exchanges.indices {
@@ -326,10 +335,9 @@ extension Transfer {
         }
     }
 
-    /// What an exchange is not worth waiting for: all but what it brings until another one's answer comes. Of one that
-    /// has brought nothing the silence tells.
+    /// What an exchange is not worth waiting for: all but what it brings until another one's answer comes.
     func heldUp(by exchange: Exchange, besides written: ByteRanges) -> (piece: Range<Int64>, speed: Int64)? {
-        guard exchange.received > 0, let rest = exchange.rest, let speed = exchange.recent.speed,
+        guard let rest = exchange.rest, let speed = exchange.recent.speed,
             (rest.upperBound - rest.lowerBound) / max(1, speed) >= Pace.endTime.components.seconds,
             !exchanges.contains(where: { !$0.isAccepted && $0.ask.range?.overlaps(rest) == true })
         else { return nil }

@@ -13,22 +13,23 @@ import Testing
         var received: [ExchangeNumber: Int64] = [:]
 
         init(
-            _ connections: Int = 4, hasDigest: Bool = false, saved: Saved? = nil,
+            _ connections: Int = 4, first: Int = 1, hasDigest: Bool = false, saved: Saved? = nil,
             head: ResponseHead = .large(), smallestPiece: Int64 = ConnectionTests.megabyte
         ) {
             var settings = Settings()
-            (settings.connections, settings.smallestPiece) = (connections, smallestPiece)
+            (settings.connections, settings.firstConnections) = (connections, first)
+            settings.smallestPiece = smallestPiece
             bench = .transferring(settings, hasDigest: hasDigest, saved: saved, head: head)
         }
 
         var exchanges: [Exchange] { bench.transfer?.exchanges ?? [] }
 
-        /// Bytes come over every connection, and are written at once; a quarter of a second passes.
+        /// Bytes come over every connection but one, and are written at once; a quarter of a second passes.
         @discardableResult
-        mutating func tick(_ perSecond: Int64 = 5 << 20) -> [Action] {
+        mutating func tick(_ perSecond: Int64 = 5 << 20, butOver silent: ExchangeNumber? = nil) -> [Action] {
             bench.now += .milliseconds(250)
             var actions: [Action] = []
-            for exchange in exchanges {
+            for exchange in exchanges where exchange.number != silent {
                 actions += bench.bring(perSecond / 4, over: exchange, &received)
             }
             return actions + bench.feed(.timer)
@@ -320,6 +321,32 @@ import Testing
         #expect(line.exchanges.map(\.number) == [1])
         #expect(line.bench.phase == .running)
         #expect(actions.contains(.transport(line.bench.id, .stop(second, keepBytes: true))))
+    }
+
+    /// The first connection ends where that one was to begin.
+    @Test func theEndDoesNotWaitForAConnectionThatBringsNothingAfterItsAnswer() {
+        var line = Line(2, first: 2)
+        var actions: [Action] = []
+        for _ in 0..<200 where line.bench.transfer != nil {
+            actions += line.answer()
+            actions += line.tick(butOver: 2)
+        }
+        #expect(actions.contains(.transport(line.bench.id, .stop(2, keepBytes: true))))
+        #expect(line.bench.transfer == nil && line.bench.phase == .running)
+        // One alone takes 20 seconds.
+        #expect(line.bench.now < .seconds(25))
+    }
+
+    /// No connection has brought anything lately that another one could be expected to.
+    @Test func aServerThatBringsNothingAtAllIsNotAskedAgainAndAgain() {
+        var line = Line(2, first: 2)
+        line.answer()
+        var asks = 0
+        for _ in 0..<230 {
+            line.answer()
+            asks += line.tick(0).asks.count
+        }
+        #expect(asks == 0 && line.exchanges.map(\.number) == [1, 2])
     }
 
     @Test func whatAlreadyCameAtTheEndOfAFileIsAskedForFirst() {

@@ -154,13 +154,17 @@ struct Flow {
     var isStalled = false
     var redirects = 0
     var window: Range<Int64>?
+    var accepted = Duration.zero
 
     /// What the file is still to get of it.
     var rest: Range<Int64>? { window.map { min(handed, $0.upperBound)..<$0.upperBound } }
 
-    /// Whether a range may be asked for besides: nobody brings it, or this does, and can end before.
-    func leaves(_ range: Range<Int64>) -> Bool {
+    /// Whether a range may be asked for besides: nobody brings it, or this does, and can end before, or is not waited
+    /// for as it has brought nothing for long.
+    func leaves(_ range: Range<Int64>, at now: Duration) -> Bool {
         guard stage == .flowing, let window else { return !(ask.range ?? 0..<Int64.max).overlaps(range) }
-        return !window.overlaps(range) || window.lowerBound < range.lowerBound && window.upperBound >= range.upperBound
+        let hasBroughtNothing = handed == window.lowerBound && now - accepted >= Pace.recentTime
+        let least = hasBroughtNothing ? window.lowerBound : window.lowerBound + 1
+        return !window.overlaps(range) || least <= range.lowerBound && window.upperBound >= range.upperBound
     }
 }

@@ -166,7 +166,7 @@ extension World {
         let isPast = { (flow: Flow, range: Range<Int64>) in
             file.wrong.contains(range) && flow.rest.map { !$0.overlaps(range) } ?? false
         }
-        if let range = ask.range, !others.allSatisfy({ $0.leaves(range) || isPast($0, range) }) {
+        if let range = ask.range, !others.allSatisfy({ $0.leaves(range, at: now) || isPast($0, range) }) {
             throw Nonsense("asks for \(range) twice at once")
         }
         // What a redirect leads away from may come otherwise meanwhile.
@@ -222,6 +222,7 @@ extension World {
         guard !isOverlapped else { throw Nonsense("accepts \(range) twice at once") }
         places[index].flows[at].stage = .flowing
         places[index].flows[at].window = range
+        places[index].flows[at].accepted = now
         places[index].flows[at].position = answer.body.lowerBound
         places[index].flows[at].handed = answer.body.lowerBound
     }
