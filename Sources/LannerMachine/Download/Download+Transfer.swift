@@ -227,7 +227,11 @@ extension Download {
 
     private mutating func tick(_ transfer: Transfer, _ context: inout Context) {
         if let failure = tooSlow(transfer, context) {
-            return exchangeOver(failure, at: transfer.onlySource, &context)
+            // Those that are at work bring too little even together: another one is next.
+            let sources = transfer.exchanges.map(\.ask.source)
+            let counting = sources.first { $0 == mirrors.main } ?? sources.first
+            for source in sources where source != counting { mirrors.fail(source) }
+            return exchangeOver(failure, at: counting, &context)
         }
         var transfer = transfer
         // While much waits to be written the server is not heard, and can be called neither silent nor slow.
@@ -308,12 +312,6 @@ extension Transfer {
         received = received.addingClamped(count - exchange.received)
         lastAdvance = now
         return true
-    }
-
-    /// The one place that requests are out to; nil when there are several.
-    var onlySource: Source? {
-        let source = exchanges.first?.ask.source
-        return exchanges.allSatisfy { $0.ask.source == source } ? source : nil
     }
 
     /// Positions that are written, or that an exchange brings or was asked for.

@@ -187,6 +187,43 @@ import Testing
         #expect(asks.map(\.source) == [0, 0, 0])
     }
 
+    // MARK: Too slow
+
+    /// So many places, each of which brings 10 bytes a second, where 100 are asked for: up to where the attempt ends.
+    private func tooSlow(places: Int, connections: Int) -> (bench: Bench, retry: Duration?) {
+        let settings = Settings().with {
+            ($0.connections, $0.firstConnections, $0.watchdog.minimumSpeed) = (connections, connections, 100)
+        }
+        var bench = Bench.requesting(settings, mirrors: places - 1)
+        bench.feed(.exchange(bench.id, 1, .head(.large())))
+        for exchange in bench.transfer?.exchanges ?? [] where !exchange.isAccepted {
+            bench.feed(.exchange(bench.id, exchange.number, .head(.part(exchange.ask.range ?? 0..<1, of: 100 << 20))))
+        }
+        var received: [ExchangeNumber: Int64] = [:]
+        for _ in 0..<40 where bench.transfer != nil {
+            bench.now += .seconds(1)
+            for exchange in bench.transfer?.exchanges ?? [] { _ = bench.bring(10, over: exchange, &received) }
+            if let retry = bench.feed(.timer).retry?.time { return (bench, retry) }
+        }
+        return (bench, nil)
+    }
+
+    /// None of them would do alone.
+    @Test func whereSeveralPlacesTogetherAreTooSlowNoneOfThemIsAskedInsteadOfAnother() throws {
+        var (bench, retry) = tooSlow(places: 2, connections: 2)
+        #expect(try #require(retry) > bench.now)
+        bench.closed(1, 0..<10)
+        bench.now = try #require(retry)
+        bench.pass(.zero)
+        #expect(bench.opened(2, 0..<10).asks.map(\.source) == [0])
+    }
+
+    @Test func aPlaceThatWasNotAtWorkIsAskedInsteadOfThoseThatWereTooSlow() {
+        var (bench, retry) = tooSlow(places: 3, connections: 2)
+        #expect(retry == bench.now)
+        #expect(bench.reopened(2, 0..<10).map(\.ask.source) == [2])
+    }
+
     // MARK: Retry-After
 
     private func refusal(_ status: Int, _ seconds: Int?) -> ExchangeEvent {
