@@ -164,6 +164,12 @@ extension Download {
         verifyIfComplete(&context)
     }
 
+    /// The same of one that is not waited for any longer.
+    private mutating func stopAndLose(_ number: ExchangeNumber, _ context: inout Context) {
+        perform(.stop(number, keepBytes: true), &context)
+        lose(number, &context)
+    }
+
     /// Whether a request of the transfer has no answer yet. Looked at before the transfer is copied.
     private var awaitsAnswer: Bool {
         if case .transferring(let transfer) = state { !transfer.exchanges.allSatisfy(\.isAccepted) } else { false }
@@ -234,10 +240,7 @@ extension Download {
 
     /// The regular look at what the connections bring.
     mutating func adapt(_ context: inout Context) {
-        if let number = unansweredByMirror(context) {
-            perform(.stop(number, keepBytes: true), &context)
-            return lose(number, &context)
-        }
+        if let number = unansweredByMirror(context) { return stopAndLose(number, &context) }
         guard context.settings.delivery == .whole, case .transferring(var transfer) = state, transfer.running > 0,
             maySplit(transfer), let total
         else { return }
@@ -256,8 +259,7 @@ extension Download {
         }
         state = .transferring(transfer)
         if let silent, isBesideOthers(silent.number, context), !context.settings.watchdog.leavesExchanges {
-            perform(.stop(silent.number, keepBytes: true), &context)
-            return lose(silent.number, &context)
+            return stopAndLose(silent.number, &context)
         }
         askForMore(&context)
     }
