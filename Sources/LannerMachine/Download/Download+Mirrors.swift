@@ -5,7 +5,7 @@
 extension Download {
     /// Whether a place may be asked for what is missing.
     private func mayAsk(_ source: Source, _ settings: Settings) -> Bool {
-        if source == mirrors.ofVersion { return true }
+        if seeksAnother || source == mirrors.ofVersion { return true }
         if carried.data != nil { return false }
         guard !written.isEmpty, let gap = nextGap else { return true }
         // Where nobody goes on with what is held, nothing is lost.

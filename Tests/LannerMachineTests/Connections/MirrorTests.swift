@@ -429,6 +429,15 @@ import Testing
         #expect(bench.machine[bench.id]?.saved.written == ByteRanges([0..<500]))
     }
 
+    /// As one after the other is asked where nothing is held.
+    @Test func whereAFileIsGoneAMirrorThatIsDownIsNoReasonToWaitForItBeforeTheNext() {
+        var bench = Bench.requesting(mirrors: 2, saved: .holding(0..<500, tag: "W/\"a\""))
+        bench.feed(.exchange(bench.id, 1, .head(ResponseHead(status: 404))))
+        #expect(bench.reopened(2, 0..<500) == [.whole.at(1)])
+        #expect(bench.feed(.exchange(bench.id, 2, .failed(lost))).retry?.time == bench.now)
+        #expect(bench.reopened(3, 0..<500) == [.whole.at(2)])
+    }
+
     @Test func anOutageCostsNoBytes() {
         let settings = Settings().with { $0.retry = .never }
         var bench = Bench.transferring(settings, mirrors: 1)
