@@ -30,9 +30,9 @@ public struct DownloadRequest: Sendable {
     /// (``SessionConfiguration/maxConnectionsPerDownload``), for parts of the file beside it, the faster the more. What is
     /// there already only goes on from another place where that tells the same strong entity tag and the same size
     /// (RFC 9110, 8.8.3), or where a ``checksum`` decides at the end. A mirror that has another file is not asked again,
-    /// unless that in hand is not to be had any more, or has the wrong checksum: then the download begins anew there. Of
-    /// ``headers`` a mirror gets those that would go along with a redirect to it. Transports whose exchanges outlive the
-    /// process use none.
+    /// unless that in hand has the wrong checksum, or is not to be had any more: then the download begins anew there; what
+    /// is held of one that is not to be had stays until the mirror answers. Of ``headers`` a mirror gets those that would go
+    /// along with a redirect to it. Transports whose exchanges outlive the process use none.
     public var mirrors: [any URLConvertible]?
 
     /// What the task is known by, one task a key in each context; the text of the URL when nil.
