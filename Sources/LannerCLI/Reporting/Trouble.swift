@@ -24,7 +24,8 @@ extension Trouble {
         case .cacheError(_, let message): self.init(code: "disk.other", reason: message.oneLine, exitCode: .disk)
         case .duplicateKey, .noTask, .invalidDestination, .destinationNotAllowed, .destinationTaken,
             .invalidURL, .duplicateURL, .indexOutOfRange, .fetchDownloadTaskFailed, .headersMatchFailed,
-            .fileNamesMatchFailed, .codesMatchFailed, .invalidFileName, .fileNameIsFixed, .invalidated, nil:
+            .fileNamesMatchFailed, .codesMatchFailed, .invalidFileName, .fileNameIsFixed, .notFinished, .invalidated,
+            nil:
             self.init(code: "other", reason: "\(error)".oneLine, exitCode: .failure)
         }
     }

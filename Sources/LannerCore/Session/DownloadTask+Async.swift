@@ -3,21 +3,26 @@ import Foundation
 extension DownloadTask {
     /// Waits for the finished file.
     ///
-    /// A task that is at rest is not started by this: it returns or throws at once. Canceling the Swift task that waits
-    /// suspends the download.
+    /// A task that is at rest is not started by this: it returns or throws at once. When the Swift task that waits is
+    /// canceled, and no other waits for the file as well, the download is suspended.
     ///
-    /// - Throws: The task's ``error`` when it fails; `CancellationError` when it is suspended, canceled or removed, or the
-    ///   manager is invalidated.
+    /// - Throws: The task's ``error`` when it fails; ``LannerError/notFinished(_:)`` when somebody suspends, cancels or
+    ///   removes it; ``LannerError/invalidated`` when the manager is invalidated or gone; `CancellationError` when the
+    ///   Swift task that waits is canceled.
     public var file: URL {
         get async throws {
-            try await withTaskCancellationHandler {
+            let waiter = FileWaiter()
+            state.withLock { _ = $0.fileWaiters.insert(waiter) }
+            return try await withTaskCancellationHandler {
+                defer { state.withLock { _ = $0.fileWaiters.remove(waiter) } }
                 for await event in events {
                     guard case .status(let status) = event, status.isAtRest else { continue }
                     return try result(of: status)
                 }
-                throw CancellationError()
+                throw Task.isCancelled ? CancellationError() : LannerError.invalidated
             } onCancel: {
-                manager?.suspend(self)
+                let isLast = state.withLock { $0.fileWaiters.remove(waiter) != nil && $0.fileWaiters.isEmpty }
+                if isLast { manager?.suspend(self) }
             }
         }
     }
@@ -25,9 +30,16 @@ extension DownloadTask {
     private func result(of status: Status) throws -> URL {
         switch status {
         case .succeeded: return URL(fileURLWithPath: filePath)
-        case .failed: throw error ?? state.withLock { $0.lastFailure } ?? CancellationError()
+        case .failed: throw error ?? state.withLock { $0.lastFailure } ?? LannerError.notFinished(status)
         case .suspended, .canceled, .removed, .waiting, .running, .willSuspend, .willCancel, .willRemove:
-            throw CancellationError()
+            throw Task.isCancelled ? CancellationError() : LannerError.notFinished(status)
         }
     }
+}
+
+/// Who waits for a file; each is another.
+final class FileWaiter: Hashable, Sendable {
+    static func == (one: FileWaiter, other: FileWaiter) -> Bool { one === other }
+
+    func hash(into hasher: inout Hasher) { hasher.combine(ObjectIdentifier(self)) }
 }

@@ -214,6 +214,7 @@ struct TaskState {
     var pace = ProgressPace()
     /// How many bytes were last told of.
     var toldBytes: Int64?
+    var fileWaiters: Set<FileWaiter> = []
     @Apart var validationRequest: ValidationRequest?
 
     /// The object users see, once one has asked for it.

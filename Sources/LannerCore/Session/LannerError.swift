@@ -40,7 +40,9 @@ public enum LannerError: Error, Sendable {
     case cacheError(path: String, message: String)
     /// The records could not be read or written.
     case storeError(StoreError)
-    /// The manager was invalidated.
+    /// Somebody has suspended, canceled or removed the download whose file was waited for.
+    case notFinished(Status)
+    /// The manager was invalidated, or is gone.
     case invalidated
 }
 
@@ -86,7 +88,8 @@ extension LannerError: LocalizedError, CustomStringConvertible {
         case .failed(let failure): failure.detail
         case .cacheError(let path, let message): "\(path): \(message)"
         case .storeError(let error): error.message
-        case .invalidated: "The session manager was invalidated; make a new one."
+        case .notFinished(let status): "The download is \(status.rawValue), and has no file; start it, or ask for it again."
+        case .invalidated: "The session manager was invalidated, or is gone; make a new one, and keep it."
         }
     }
 

@@ -201,7 +201,38 @@ import Testing
         await #expect(throws: LannerError.self) { _ = try await missing.file }
         bench.manager.remove(task)
         bench.settle()
-        await #expect(throws: CancellationError.self) { _ = try await task.file }
+        let removed = await #expect(throws: LannerError.self) { _ = try await task.file }
+        guard case .notFinished(.removed) = removed else { return #expect(Bool(false), "\(removed as Any)") }
+    }
+
+    @Test func whoWaitsIsToldThatSomebodyHasSuspendedIt() async throws {
+        let bench = TestBench.serving([1, 2])
+        let task = try bench.download(.hold)
+        bench.settle()
+        let file = Task { try await task.file }
+        bench.manager.suspend(task)
+        bench.settle()
+        let error = await #expect(throws: LannerError.self) { _ = try await file.value }
+        guard case .notFinished(.suspended) = error else { return #expect(Bool(false), "\(error as Any)") }
+    }
+
+    /// One that gives up is no reason to end what others wait for.
+    @Test func suspendsWhenTheLastWaitIsCanceled() async throws {
+        let bench = TestBench.serving([1, 2])
+        let task = try bench.download(.hold)
+        bench.settle()
+        let waits = (0..<3).map { _ in Task { try await task.file } }
+        while task.state.withLock({ $0.fileWaiters.count }) < 3 { await Task.yield() }
+        for wait in waits[..<2] {
+            wait.cancel()
+            await #expect(throws: CancellationError.self) { _ = try await wait.value }
+        }
+        bench.settle()
+        #expect(task.status == .running)
+        bench.transport.release()
+        bench.settle()
+        #expect(try await waits[2].value.path == task.filePath)
+        #expect(task.state.withLock { $0.fileWaiters.isEmpty })
     }
 
     @Test func suspendsWhenTheWaitIsCanceled() async throws {

@@ -58,7 +58,7 @@ import Testing
         var events = task.events.makeAsyncIterator()
         guard case .status(.removed) = await events.next() else { return #expect(Bool(false)) }
         #expect(await events.next() == nil)
-        await #expect(throws: CancellationError.self) { _ = try await task.file }
+        await #expect(throws: LannerError.self) { _ = try await task.file }
     }
 
     @Test func theManagerLivesUntilItHasAnswered() {
