@@ -97,6 +97,36 @@ public final class TestBench: Sendable {
         return manager.status != .running
     }
 
+    /// Runs asynchronous code of yours to its end, and with it all that happens in the manager.
+    ///
+    /// While a task runs or waits time passes as soon as nothing else happens, whatever your code is about to do; no real
+    /// time is waited for. Where it decides something between two events, let things happen by the methods above.
+    /// Returns when the code does: a download that your code waits for and has suspended keeps it.
+    ///
+    /// ```swift
+    /// let file = try await bench.run { try await app.fetchEpisode() }
+    /// ```
+    ///
+    /// - Returns: What the code returns.
+    /// - Throws: What it throws. When the Swift task that calls is canceled, the code is.
+    public func run<Value: Sendable>(_ work: @escaping @Sendable () async throws -> Value) async throws -> Value {
+        let isOver = Locked(false)
+        let running = Task {
+            defer { isOver.withLock { $0 = true } }
+            return try await work()
+        }
+        return try await withTaskCancellationHandler {
+            while !isOver.withLock({ $0 }) {
+                settle()
+                if manager.status == .running, let next = clock.nextDeadline { advance(to: next) }
+                await Task.yield()
+            }
+            return try await running.value
+        } onCancel: {
+            running.cancel()
+        }
+    }
+
     private func advance(to time: Duration) {
         clock.advance(to: time)
         settle()

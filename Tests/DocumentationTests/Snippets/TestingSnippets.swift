@@ -64,6 +64,18 @@ struct TestingSnippets {
     }
     // end
 
+    // snippet: await
+    @Test func waitsForTheServer() async throws {
+        let bench = TestBench()
+        bench.transport.serve(.init(.generated(seed: 1, length: 1_000_000)), at: "/one.mp3")
+        bench.transport.script("/one.mp3", .status(503))
+        let file = try await bench.run { [manager = bench.manager] in
+            try await manager.download("https://example.com/one.mp3")?.file
+        }
+        #expect(file?.path == bench.manager.tasks.first?.filePath)
+    }
+    // end
+
     // snippet: disk
     @Test func failsOnAFullDisk() throws {
         let bench = TestBench(disk: MemoryDisk(capacity: 500_000))

@@ -1,0 +1,50 @@
+import Foundation
+import LannerTesting
+import Testing
+
+@testable import LannerCore
+
+/// Asynchronous code over a bench.
+@Suite(.timeLimit(.minutes(5))) struct BenchRunTests {
+    @MainActor private final class App {
+        let manager: SessionManager
+        private(set) var files: [URL] = []
+
+        init(_ manager: SessionManager) { self.manager = manager }
+
+        func get(_ url: String) async throws {
+            guard let task = manager.download(url) else { throw LannerError.invalidURL(url: url) }
+            files.append(try await task.file)
+        }
+    }
+
+    @Test @MainActor func timePassesUntilItsFileIsThere() async throws {
+        let bench = TestBench.serving([1, 2, 3])
+        bench.transport.script(place, .status(503, ["Retry-After": "20"]))
+        let app = App(bench.manager)
+        try await bench.run { try await app.get(address) }
+        #expect(app.files.map(\.lastPathComponent) == [try #require(bench.manager.tasks.first).fileName])
+        #expect(bench.clock.now >= .seconds(20))
+    }
+
+    @Test func itsErrorIsThrown() async throws {
+        let bench = TestBench()
+        let app = await App(bench.manager)
+        let error = await #expect(throws: LannerError.self) { try await bench.run { try await app.get(address) } }
+        guard case .unacceptableStatusCode(404) = error else { return #expect(Bool(false), "\(error as Any)") }
+    }
+
+    @Test func itIsCanceledWithItsCaller() async throws {
+        var configuration = SessionConfiguration()
+        configuration.retryPolicy = RetryPolicy(maximumRetries: nil)
+        let bench = TestBench.serving([1, 2, 3], configuration: configuration)
+        bench.transport.always(place, .hold)
+        let app = await App(bench.manager)
+        let running = Task { try await bench.run { try await app.get(address) } }
+        try await bench.transport.waitForRequests(1)
+        running.cancel()
+        await #expect(throws: CancellationError.self) { try await running.value }
+        bench.settle()
+        #expect(bench.manager.tasks.map(\.status) == [.suspended])
+    }
+}
