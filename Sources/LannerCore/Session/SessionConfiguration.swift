@@ -8,7 +8,8 @@ public struct SessionConfiguration: Sendable, Hashable {
     /// default. One that sends a byte now and then is not silent: see ``minimumSpeed`` and ``timeoutIntervalForResource``.
     /// With a transport that outlives the process all three are left to it.
     public var timeoutIntervalForRequest: TimeInterval = 60
-    /// How many tasks run at once. At least 1; 6 by default.
+    /// How many tasks run at once. At least 1; 6 by default. No more run than a quarter of the files that the process may
+    /// have open: each has a file and a connection, or several.
     ///
     /// A task whose bytes have all arrived (and, above 256 KiB, are written; and whose digest, if there is one, is right)
     /// lets the next one start while its file is synced, moved and recorded. It keeps its place in its list and, where
@@ -132,7 +133,7 @@ extension SessionConfiguration {
     func settings(_ traits: TransportTraits, in environment: Environment) -> Settings {
         var settings = Settings()
         settings.maximumOpenFiles = environment.fileSystem.maximumOpenFiles
-        settings.maximumRunning = max(1, maxConcurrentTasksLimit)
+        settings.maximumRunning = max(1, min(maxConcurrentTasksLimit, settings.maximumOpenFiles / 4))
         settings.listLimits.standard = max(1, standardListLimit)
         settings.listLimits.named = listLimits
         settings.hostLimit = maxConcurrentTasksPerHost.map { max(1, $0) }

@@ -21,6 +21,17 @@ import Testing
         manager.invalidate()
     }
 
+    /// Each has a file and a connection; what the process has besides needs some as well.
+    @Test func noMoreRunThanMayHaveFilesOpen() {
+        let environment = Environment(fileSystem: MemoryDisk())
+        var configuration = SessionConfiguration()
+        let running = [256, 257, Int.max, 0].map { limit in
+            configuration.maxConcurrentTasksLimit = limit
+            return configuration.settings(TransportTraits(delivery: .pausable), in: environment).maximumRunning
+        }
+        #expect(environment.fileSystem.maximumOpenFiles == 1024 && running == [256, 256, 256, 1])
+    }
+
     /// It may have a lock of its own, which somebody holds who looks at the manager.
     @Test func theClockIsAskedOutsideTheLocks() throws {
         let (clock, lanes, transport) = (LookingClock(), ManualLanes(), ScriptedTransport())
