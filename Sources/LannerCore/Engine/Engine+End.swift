@@ -61,6 +61,18 @@ extension Engine {
         state.withLock { $0.ending?.engine = nil }
     }
 
+    /// The manager is gone, which may be a mistake where downloads ran.
+    func letGo() {
+        if state.withLock({ !$0.isInvalidated && $0.scopes.values.contains { !$0.totals.isAtRest } }) {
+            log {
+                .error(
+                    "the manager was let go of while downloads ran; keep it as long as they are to run",
+                    error: LannerError.invalidated)
+            }
+        }
+        invalidate()
+    }
+
     /// Step 2, once, by the last drainer of all.
     func tearDown() {
         guard let jobs = state.withLock({ $0.beginTearDown() }) else { return }

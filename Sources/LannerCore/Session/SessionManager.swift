@@ -4,6 +4,8 @@ import LannerMachine
 
 /// Downloads files: queues, pauses, resumes, verifies and remembers them.
 ///
+/// Keep it as long as downloads are to run, for its tasks do not: when it is let go of it ends as by ``invalidate()``.
+///
 /// Managers with different identifiers never touch each other. One directory has one manager at a time, in this
 /// process and in others: a second one cannot be used, and says so in ``unavailable``.
 ///
@@ -87,7 +89,7 @@ public final class SessionManager: Sendable {
     }
 
     deinit {
-        engine.invalidate()
+        engine.letGo()
     }
 
     // MARK: Properties

@@ -14,8 +14,8 @@ import Testing
         bench.manager.suspend(task) { _ in calls.add("suspend") }
         let file = Task { try await task.file }
         bench.manager.invalidate()
-        await #expect(throws: CancellationError.self) { _ = try await file.value }
-        await #expect(throws: CancellationError.self) { _ = try await task.file }
+        await #expect(throws: LannerError.self) { _ = try await file.value }
+        await #expect(throws: LannerError.self) { _ = try await task.file }
         bench.settle()
         #expect(calls.all == ["suspend"])
         #expect(bench.transport.underway == 0)
@@ -243,6 +243,18 @@ import Testing
             "threads", configuration: SessionConfiguration(), transport: transport, store: nil, logger: logger,
             cache: Cache("threads", downloadPath: "/downloads"), operationQueue: queue,
             environment: Environment(fileSystem: disk, lanes: lanes, mainLane: DispatchLane(queue)))
+    }
+
+    /// Nothing else tells: its tasks stay as they are.
+    @Test(arguments: [false, true]) func aManagerThatIsLetGoOfWhileItRunsSaysSo(runs: Bool) {
+        let (log, transport) = (RecordingLog(), ScriptedTransport())
+        transport.always(place, .hold)
+        var manager = Optional(manager(transport, logger: log, lanes: ManualLanes()))
+        let request = DownloadRequest(address, startsImmediately: false)
+        _ = runs ? manager?.download(address) : manager?.download(request)
+        manager = nil
+        let isTold = log.errors.contains { if case LannerError.invalidated = $0 { true } else { false } }
+        #expect(isTold == runs)
     }
 
     /// With the task may go the last to hold the manager, whose end waits for this lane.
