@@ -5,7 +5,7 @@ package enum Event: Sendable, Equatable {
     case add([NewDownload])
     /// Verbs over any number of downloads; the ticket is answered once, when all have come to rest.
     case user(Verb, [DownloadID], Ticket?)
-    /// The slots that these hold stay empty when they leave them, until something is started.
+    /// What these hold of slots stays empty when they are stopped, until something is started.
     case withhold([DownloadID])
     /// Another list, or none.
     case relist(DownloadID, String?)

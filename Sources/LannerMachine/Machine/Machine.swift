@@ -208,9 +208,14 @@ extension Machine {
         let isPart = change.before.claim == .holdsPart
         let held = isPart ? finishing.removeValue(forKey: change.id) : holders.removeValue(forKey: change.id)
         let host = held ?? change.before.host
-        let staysEmpty = !change.after.claim.isHeld && leaving.removeValue(forKey: change.id) != nil
+        let staysEmpty = !change.after.claim.isHeld && staysEmpty(after: change.id)
         slots.release(change.before.list, host, isPart: isPart, staysEmpty: staysEmpty)
         return host
+    }
+
+    /// Not after one that came to its end before it could be stopped.
+    private mutating func staysEmpty(after id: DownloadID) -> Bool {
+        leaving.removeValue(forKey: id) != nil && roster[id]?.phase.isStopped == true
     }
 
     /// Everybody in the queue stands anew: they stand by host only while hosts have a limit.
@@ -258,5 +263,15 @@ extension Machine {
         if let wake = armed.last, wake <= next { return }
         armed.append(next)
         context.actions.append(.wake(at: next))
+    }
+}
+
+extension Phase {
+    /// Whether somebody has stopped the download, to go on later or never.
+    fileprivate var isStopped: Bool {
+        switch self {
+        case .suspended, .willCancel, .willRemove, .canceled, .removed: true
+        case .waiting, .running, .willSuspend, .failed, .succeeded: false
+        }
     }
 }

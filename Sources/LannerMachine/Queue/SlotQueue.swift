@@ -15,8 +15,8 @@ struct SlotQueue: Sendable {
     private var spots: [Spot?] = []
     /// The lists that have someone whose turn it may be and are not full, by who is first in them.
     private var open = IndexedHeap<Turn>()
-    /// Slots that are kept empty.
-    private var emptied: [(list: String?, host: HostID)] = []
+    /// Slots that are kept empty, or the parts of them that were left.
+    private var emptied: [(list: String?, host: HostID, isPart: Bool)] = []
     /// Slots that are held whole, or kept empty.
     private(set) var taken = 0
 
@@ -109,19 +109,19 @@ struct SlotQueue: Sendable {
         if !isPart { taken += 1 }
     }
 
-    /// It is given back; or stays empty for the time being, among all as well.
+    /// It is given back; or what was held of it stays empty for the time being.
     mutating func release(_ list: String?, _ host: HostID, isPart: Bool, staysEmpty: Bool) {
         if !isPart { taken -= 1 }
         take(-1, list, host)
         if staysEmpty {
-            emptied.append((list, host))
-            hold(list, host, isPart: false)
+            emptied.append((list, host, isPart))
+            hold(list, host, isPart: isPart)
         }
     }
 
     /// Slots that were kept empty are there for all.
     mutating func giveBackEmpty() {
-        for (list, host) in emptied { release(list, host, isPart: false, staysEmpty: false) }
+        for (list, host, isPart) in emptied { release(list, host, isPart: isPart, staysEmpty: false) }
         emptied = []
     }
 

@@ -142,16 +142,36 @@ import Testing
         #expect(opened(complete(2, exchange: 2, &bench)) == [4])
     }
 
-    /// Whether it was given to another already, or is yet to be.
-    @Test(arguments: [1, 2]) func thePlaceOfWhatIsMovedCanStayEmpty(_ limit: Int) {
+    /// Whether its place was given to another already, or is yet to be.
+    @Test(arguments: [1, 2]) func whatSucceedsInSpiteOfAStopLeavesNoPlaceEmpty(_ limit: Int) {
         var bench = queue(4, limit: limit)
         bench.feed(.user(.start, ids(1, 2, 3, 4), nil))
         #expect(opened(complete(1, &bench)) == (limit == 1 ? [] : [3]))
         bench.feed(.withhold(ids(1)))
+        bench.feed(.user(.suspend, ids(1), nil))
         bench.feed(.file(DownloadID(1), 1, .published))
-        #expect(opened(bench.feed(.store(DownloadID(1), 1, .recorded))).isEmpty)
-        if limit == 2 { #expect(opened(complete(2, exchange: 2, &bench)).isEmpty) }
-        #expect(opened(bench.feed(.user(.start, [], nil))) == (limit == 1 ? [2] : [4]))
+        #expect(opened(bench.feed(.store(DownloadID(1), 1, .recorded))) == (limit == 1 ? [2] : []))
+        if limit == 2 { #expect(opened(complete(2, exchange: 2, &bench)) == [4]) }
+    }
+
+    /// What of it was another's by then is not kept from others.
+    @Test func onlyWhatIsLeftOfAPlaceStaysEmpty() {
+        var bench = Bench(
+            Settings().with {
+                $0.maximumRunning = 2
+                $0.listLimits.named = ["one": 1]
+            })
+        bench.feed(
+            .add((1...5).map { NewDownload(id: DownloadID($0), rank: Int64($0), list: $0 < 3 ? "one" : nil) }))
+        #expect(opened(bench.feed(.user(.start, ids(1, 2, 3, 4, 5), nil))) == [1, 3])
+        #expect(opened(fill(1, &bench)) == [4])
+        bench.feed(.withhold(ids(1)))
+        bench.feed(.user(.suspend, ids(1), nil))
+        let written = ByteRanges([0..<1000])
+        #expect(opened(bench.feed(.file(DownloadID(1), 1, .closed(written: written, synced: written)))).isEmpty)
+        #expect(opened(complete(3, exchange: 2, &bench)) == [5])
+        #expect(opened(complete(4, exchange: 3, &bench)).isEmpty, "that of its list stays empty")
+        #expect(opened(bench.feed(.user(.start, [], nil))) == [2])
     }
 
     @Test func whatIsMovedCountsForItsListAndItsHost() {
