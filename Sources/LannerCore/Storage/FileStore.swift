@@ -6,6 +6,7 @@ import Foundation
 /// has a checksum: what was cut off in the middle of a write is dropped, what is damaged is set aside in a file
 /// `corrupt-N.bin` and reported, and all else is kept; but where something is missing of what was never synced, all that
 /// came after it is set aside as well, for no commit counts without those before it. All values are held in memory, too.
+/// A commit may be of any size, its values of up to 1 GiB each.
 ///
 /// The files are made for their owner alone: the records may hold header fields with credentials.
 ///
@@ -31,11 +32,16 @@ public final class FileStore: Store {
         self.init(directory: directory.path, disk: PosixFileSystem(), lanes: PooledLanes())
     }
 
-    /// Makes a store over a directory of any file system; a journal below `smallestCompaction` bytes is not compacted.
+    /// Makes a store over a directory of any file system; a journal below `smallestCompaction` bytes is not compacted, and
+    /// no commit of more than `largestFrame` bytes is put into one, or of more than any frame can have when nil.
     package init(
-        directory: String, disk: any FileSystem, lanes: any LaneFactory, smallestCompaction: Int64 = 1 << 20
+        directory: String, disk: any FileSystem, lanes: any LaneFactory, smallestCompaction: Int64 = 1 << 20,
+        largestFrame: Int? = nil
     ) {
-        files = Exclusive(StoreFiles(directory: directory, disk: disk, smallestCompaction: smallestCompaction))
+        files = Exclusive(
+            StoreFiles(
+                directory: directory, disk: disk, smallestCompaction: smallestCompaction,
+                largestFrame: largestFrame ?? StoreFormat.largestFrame))
         lane = lanes.makeGatheringLane("store")
         outbox = Outbox(lane)
     }

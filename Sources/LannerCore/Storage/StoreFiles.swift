@@ -34,6 +34,8 @@ struct StoreFiles {
     let disk: any FileSystem
     /// A journal smaller than this is never compacted.
     let smallestCompaction: Int64
+    /// A commit with more bytes than this is no frame of the journal.
+    let largestFrame: Int
 
     var phase = Phase.new
     var lock: (any FileLock)?
@@ -50,10 +52,11 @@ struct StoreFiles {
     /// Whether the disk may hold something else than what was reported, until a new generation is begun.
     var owesGeneration = false
 
-    init(directory: String, disk: any FileSystem, smallestCompaction: Int64) {
+    init(directory: String, disk: any FileSystem, smallestCompaction: Int64, largestFrame: Int) {
         self.directory = directory
         self.disk = disk
         self.smallestCompaction = smallestCompaction
+        self.largestFrame = largestFrame
     }
 
     func path(_ name: String) -> String {
@@ -64,11 +67,37 @@ struct StoreFiles {
 extension StoreFiles {
     /// Writes commits together, and syncs if one of them asks for it. The results are in the order of the commits.
     mutating func write(_ commits: [StoreCommit]) -> [Result<Void, StoreError>] {
+        if commits.isEmpty { return [] }
         guard phase == .open else { return commits.map { _ in .failure(notOpen) } }
-        let fitting = commits.filter { StoreFormat.frameSize($0.changes) != nil }
-        let result = record(fitting)
-        if fitting.count == commits.count { return commits.map { _ in result } }
-        return commits.map { StoreFormat.frameSize($0.changes) == nil ? .failure(tooLarge) : result }
+        guard let large = commits.firstIndex(where: { !fits($0) }) else {
+            let result = record(commits)
+            return commits.map { _ in result }
+        }
+        return write(Array(commits[..<large])) + [recordLarge(commits[large])] + write(Array(commits[(large + 1)...]))
+    }
+
+    private func fits(_ commit: StoreCommit) -> Bool {
+        StoreFormat.frameSize(commit.changes).map { $0 <= largestFrame } ?? false
+    }
+
+    /// What is too large for a frame of the journal comes to the disk as a generation: a snapshot has a frame for each
+    /// value, and counts as a whole or not at all, too.
+    private mutating func recordLarge(_ commit: StoreCommit) -> Result<Void, StoreError> {
+        guard commit.changes.allSatisfy({ StoreFormat.frameSize(CollectionOfOne($0)) != nil }) else {
+            return .failure(tooLarge)
+        }
+        let before = image
+        for change in commit.changes { image.apply(change) }
+        do throws(StoreError) {
+            try claimDirectory()
+            do throws(FileError) { try beginGeneration() } catch { throw unwritable(error) }
+            return .success(())
+        } catch {
+            image = before
+            // Its snapshot may be there all the same.
+            if journal == nil { owesGeneration = true }
+            return .failure(error)
+        }
     }
 
     /// Begins a new generation when the journal holds much more than what is kept.
@@ -115,7 +144,7 @@ extension StoreFiles {
             if journal == nil { try beginGeneration() }
             try append(commits)
         } catch {
-            throw StoreError(.disk(error.fault), "The store in \(directory) could not be written: \(error).")
+            throw unwritable(error)
         }
     }
 
@@ -178,10 +207,14 @@ extension StoreFiles {
         }
     }
 
+    private func unwritable(_ error: FileError) -> StoreError {
+        StoreError(.disk(error.fault), "The store in \(directory) could not be written: \(error).")
+    }
+
     private var tooLarge: StoreError {
         StoreError(
             .disk(.tooLarge),
-            "A commit to the store in \(directory) is larger than \(StoreFormat.largestPayload) bytes; commit less at once."
+            "A value for the store in \(directory) is larger than \(StoreFormat.largestPayload) bytes; keep less in it."
         )
     }
 }

@@ -25,8 +25,9 @@ enum StoreFormat {
     static let changeHeaderSize = 9
     /// No UTF-8 text contains it.
     static let mark: UInt32 = 0xF5_4C_AE_FF
-    /// More than any commit needs, and little enough for 32-bit arithmetic.
+    /// More than any value needs, and little enough for 32-bit arithmetic.
     static let largestPayload = 1 << 30
+    static let largestFrame = frameHeaderSize + largestPayload
     /// In the length of a payload: all before the frame is on the device.
     static let followsSync: UInt32 = 1 << 31
     /// Numbers in files stay below, so that counting on from them cannot overflow.

@@ -48,16 +48,18 @@ struct SteppedStore {
     let reports = Reports()
     let store: FileStore
 
-    init(_ disk: CrashDisk = CrashDisk(), smallestCompaction: Int64 = 1 << 20) {
+    init(_ disk: CrashDisk = CrashDisk(), smallestCompaction: Int64 = 1 << 20, largestFrame: Int? = nil) {
         self.disk = disk
-        store = FileStore(directory: "/store", disk: disk, lanes: lanes, smallestCompaction: smallestCompaction)
+        store = FileStore(
+            directory: "/store", disk: disk, lanes: lanes, smallestCompaction: smallestCompaction,
+            largestFrame: largestFrame)
     }
 
     /// A store that is loaded, and what it had.
     static func opened(
-        _ disk: CrashDisk = CrashDisk(), smallestCompaction: Int64 = 1 << 20
+        _ disk: CrashDisk = CrashDisk(), smallestCompaction: Int64 = 1 << 20, largestFrame: Int? = nil
     ) throws -> (SteppedStore, StoreContents) {
-        let stepped = SteppedStore(disk, smallestCompaction: smallestCompaction)
+        let stepped = SteppedStore(disk, smallestCompaction: smallestCompaction, largestFrame: largestFrame)
         return (stepped, try stepped.store.load())
     }
 
