@@ -12,6 +12,7 @@ extension Engine {
             state.context = configuration.contextAtLaunch
             state.resumesAtLaunch = configuration.resumesAtLaunch
             state.keepsExchanges = transport.traits.outlivesProcess
+            state.unread = startup.unread
         }
         if let error = startup.error {
             transport.invalidate()

@@ -87,7 +87,11 @@ extension Engine {
             names.insert(name)
             if let progress = progress[name] { known.append((job, progress)) } else { absent.append(job) }
         }
-        for survivor in survivors where !names.contains(survivor.name) { transport.discard(survivor.name) }
+        let unread = state.withLock { $0.unread }
+        for survivor in survivors where !names.contains(survivor.name) {
+            if let id = ExchangeMark.download(named: survivor.name), unread.contains(id) { continue }
+            transport.discard(survivor.name)
+        }
         // Those that have ended come first, since they free their slots.
         for (job, progress) in known where progress == .ended { settle(job, progress) }
         for (job, progress) in known where progress != .ended { settle(job, progress) }

@@ -413,6 +413,8 @@ struct EngineState {
     /// exchange has not go on by themselves.
     var keepsExchanges = false
     var hasRecovered = false
+    /// Of whom only a later version can read the record.
+    var unread: Set<DownloadID> = []
     /// Those without an exchange that go on once it has: who has one has a slot before them.
     var interrupted: Set<DownloadID> = []
     var resumesAtLaunch = false

@@ -16,6 +16,12 @@ struct ExchangeMark: Sendable, Hashable {
 
     /// What the transport knows it by. The token tells it from those of a store that is lost.
     func name(_ token: UInt64, _ id: DownloadID) -> String { String(token, radix: 16) + "-\(id.number)-\(serial)" }
+
+    /// The download that has the exchange of a name.
+    static func download(named name: String) -> DownloadID? {
+        let parts = name.split(separator: "-")
+        return parts.count == 3 ? UInt64(parts[1]).map { DownloadID($0) } : nil
+    }
 }
 
 /// The exchange that the transport keeps for a download.

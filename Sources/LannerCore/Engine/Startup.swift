@@ -9,9 +9,9 @@ struct Startup {
     private(set) var records: [DownloadRecord] = []
     /// Records that a later one of the same key has replaced.
     private(set) var replaced: [DownloadRecord] = []
-    /// Those that cannot be read. They stay, for a later version of the library may be able to: neither its number nor its
-    /// partial file becomes another's.
-    private var unread: Set<DownloadID> = []
+    /// Those that cannot be read. They stay, for a later version of the library may be able to: neither the number nor the
+    /// partial file of one becomes another's, and its exchange goes on.
+    private(set) var unread: Set<DownloadID> = []
     private(set) var identity: StoreIdentity
     /// What could not be read, though the rest could.
     private(set) var problems: [String] = []

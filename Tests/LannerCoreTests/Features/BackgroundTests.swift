@@ -194,6 +194,24 @@ import Testing
         #expect(bench.transport.underway == 0)
     }
 
+    @Test("T3-24: that of a record which only a later version can read goes on, and is that version's")
+    func recordOfALaterVersion() throws {
+        let bench = try begun()
+        let name = bench.transport.keptNames
+        let contents = bench.contents
+        let record = try #require(bench.records.first)
+        var later = record.encoded
+        let range = try #require(later.firstRange(of: Array("active".utf8)))
+        later.replaceSubrange(range, with: Array("queued".utf8))
+        bench.relaunch(store: MemoryStore(contents.merging([record.storeKey: later]) { $1 }, lanes: bench.lanes))
+        bench.settle()
+        #expect(bench.manager.tasks.isEmpty && bench.transport.keptNames == name)
+        bench.transport.release()
+        bench.settle()
+        bench.relaunch(store: MemoryStore(contents, lanes: bench.lanes))
+        try expectWhole(bench)
+    }
+
     @Test("T3-24: what was removed is canceled") func removed() throws {
         let bench = try begun()
         bench.transport.holdsRecovery = true
