@@ -26,6 +26,7 @@ struct Startup {
             // Before all else: nobody touches what another one works with.
             try fileSystem.makeDirectory(cache.downloadPath)
             lock = try fileSystem.lock(cache.lockPath)
+            let isOwnStore = store == nil
             let store =
                 store
                 ?? FileStore(directory: cache.downloadPath, disk: fileSystem, lanes: environment.lanes)
@@ -33,8 +34,14 @@ struct Startup {
             // Before the records, whose reading may mend them: that is left to those who can be used.
             try fileSystem.makeDirectory(cache.downloadTmpPath)
             let names = try fileSystem.list(cache.downloadTmpPath)
-            try read(store.load())
-            removeOrphans(names, fileSystem, cache.downloadTmpPath)
+            let contents = try store.load()
+            read(contents)
+            let unrecorded = UnrecordedToken(path: cache.lockPath, fileSystem: fileSystem)
+            let left = unrecorded.read()
+            // Another store than that of the directory may have records anywhere.
+            let isUnrecorded = isOwnStore && contents == StoreContents()
+            removeOrphans(names, fileSystem, cache.downloadTmpPath, leftBy: isUnrecorded ? left : nil)
+            if isUnrecorded || left != nil { unrecorded.write(isUnrecorded ? identity : nil) }
         } catch {
             self.store.close()
             lock?.release()
@@ -92,10 +99,14 @@ struct Startup {
         records = keys.indices.sorted { keys[$0] < keys[$1] }.map { records[$0] }
     }
 
-    /// Partial files of this store that no record names are left from a crash. Those of others are none of ours.
-    private func removeOrphans(_ names: [String], _ fileSystem: any FileSystem, _ directory: String) {
+    /// Partial files of this store that no record names are left from a crash, and so are those of one of whom nothing was
+    /// on record. Those of others are none of ours.
+    private func removeOrphans(
+        _ names: [String], _ fileSystem: any FileSystem, _ directory: String, leftBy unrecorded: UInt64?
+    ) {
         var orphans = Set(names.compactMap { PartialName($0) })
         var tokens: Set = [identity.token]
+        if let unrecorded { tokens.insert(unrecorded) }
         for record in records {
             orphans.remove(record.partialName)
             tokens.insert(record.token)

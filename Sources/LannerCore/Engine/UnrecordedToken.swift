@@ -1,0 +1,29 @@
+import Foundation
+
+/// The token of a manager of whom nothing is on record yet, in the file of its lock: if its process is killed by then,
+/// nothing else tells whose partial files it leaves. Only for who has the lock.
+struct UnrecordedToken {
+    let path: String
+    let fileSystem: any FileSystem
+
+    /// That of the last one, if nothing of it was ever found on record.
+    func read() -> UInt64? {
+        do throws(FileError) {
+            let file = try fileSystem.open(path, .read)
+            defer { file.close() }
+            return try StoreIdentity(Data(file.readAll()))?.token
+        } catch {
+            return nil
+        }
+    }
+
+    /// Keeps the token of an identity, or none. If that fails, what a killed process leaves stays.
+    func write(_ identity: StoreIdentity?) {
+        do throws(FileError) {
+            let file = try fileSystem.open(path, .readWrite)
+            defer { file.close() }
+            try file.truncate(to: 0)
+            if let identity { try file.write(Array(identity.encoded), at: 0) }
+        } catch {}
+    }
+}
