@@ -13,6 +13,8 @@ struct Leftover: Sendable {
     var saved: Saved
     /// The last attempt, if it was made by this process.
     var attempt: Attempt = 0
+    /// The number of the last exchange: what may be left of that is not the next one's.
+    var lastSerial: UInt64
 
     /// What the machine is to know of the download that takes it over.
     func saved(for url: URL, isUnstarted: Bool) -> Saved {
@@ -28,7 +30,8 @@ extension Leftover {
     /// Reads what an earlier process has left; nil when that makes no sense.
     init?(_ record: DownloadRecord, boot: String?) {
         guard let url = URL(string: record.url) else { return nil }
-        self.init(id: record.id, token: record.token, url: url, saved: record.saved(in: boot))
+        self.init(
+            id: record.id, token: record.token, url: url, saved: record.saved(in: boot), lastSerial: record.lastSerial)
     }
 }
 
@@ -59,10 +62,12 @@ extension EngineState {
     /// Keeps what a download has left that is gone now; returns what is of no use, because another of the same was asked
     /// for meanwhile.
     mutating func keepLeftover(of job: Job) -> Leftover? {
-        let (saved, url, attempt) = job.state.withLock { ($0.saved, $0.address.url, $0.lastAttempt) }
-        guard saved.isLeftover else { return nil }
-        let leftover = Leftover(id: job.id, token: job.token, url: url, saved: saved, attempt: attempt)
-        return keep(leftover, for: job.task.identity)
+        let leftover = job.state.withLock { state in
+            Leftover(
+                id: job.id, token: job.token, url: state.address.url, saved: state.saved, attempt: state.lastAttempt,
+                lastSerial: state.lastSerial)
+        }
+        return leftover.saved.isLeftover ? keep(leftover, for: job.task.identity) : nil
     }
 
     /// Keeps a leftover, unless there is a later download of the same, or a later leftover; returns what is not kept.

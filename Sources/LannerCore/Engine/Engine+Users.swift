@@ -190,7 +190,7 @@ extension Engine {
             id: id, identity: identity, cache: cache, state: makeTaskState(request, saved, state.fileNaming))
         let job = Job(
             id: id, token: leftover?.token ?? state.identity.token, task: task,
-            state: makeJobState(request, saved, rank: state.makeRank(), lastAttempt: leftover?.attempt ?? 0))
+            state: makeJobState(request, saved, rank: state.makeRank(), after: leftover))
         state.keep(job)
         return job
     }
@@ -208,13 +208,13 @@ extension Engine {
     }
 
     private func makeJobState(
-        _ request: CheckedRequest, _ saved: Saved, rank: Int64, lastAttempt: Attempt
+        _ request: CheckedRequest, _ saved: Saved, rank: Int64, after leftover: Leftover?
     ) -> JobState {
         var state = JobState(
             address: Address(url: request.url, fields: request.fields), digest: request.checksum, rank: rank,
             saved: saved)
         state.pieces = request.pieces
-        state.lastAttempt = lastAttempt
+        if let leftover { (state.lastAttempt, state.lastSerial) = (leftover.attempt, leftover.lastSerial) }
         state.askedMirrors = request.mirrors ?? []
         state.mirrors = state.askedMirrors
         (state.conflictPolicy, state.hasDestination) = (request.conflictPolicy, request.destination != nil)

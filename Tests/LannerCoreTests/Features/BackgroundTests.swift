@@ -224,6 +224,26 @@ import Testing
         #expect(bench.transport.underway == 0 && bench.files == [])
     }
 
+    /// The process dies when the cancel is on record, and before the transport has given the exchange up.
+    @Test("T3-24: what takes over the bytes of a canceled download does not take up its exchange")
+    func anotherURLAfterACancel() throws {
+        var configuration = SessionConfiguration()
+        configuration.keepsPartialFileOnCancel = true
+        let bench = try begun(configuration)
+        bench.manager.cancel(address)
+        while bench.records.first?.saved.isLeftover != true, bench.lanes.runNext() {}
+        #expect(bench.transport.keptNames.count == 1)
+        bench.transport.holdsRecovery = true
+        bench.relaunch()
+        bench.transport.serve(.init([1, 2, 3]), at: "/other")
+        let task = try #require(bench.manager.download(DownloadRequest("https://example.com/other", key: address)))
+        bench.settle()
+        bench.transport.holdsRecovery = false
+        #expect(bench.runToRest())
+        #expect(task.status == .succeeded && bench.holds([1, 2, 3], in: task) == true)
+        #expect(bench.transport.keptNames == [] && bench.transport.underway == 0)
+    }
+
     @Test("T3-24: an exchange for another URL is not taken up", arguments: [false, true])
     func readdressed(whileRunning: Bool) throws {
         let bench = try begun()
