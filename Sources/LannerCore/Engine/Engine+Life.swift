@@ -118,45 +118,19 @@ extension Engine {
         guard let url = URL(string: record.url) else { return nil }
         var record = record
         record.place = FilePlace(record.place, in: cache)
-        var saved = record.saved(in: boot)
         let digest = record.digest.flatMap { try? Checksum.Digest(parsing: $0) }
-        let expected = digest ?? saved.serverDigest
+        let expected = digest ?? record.saved.serverDigest
         let mayBeOthers = expected == nil && had.contains(record.place)
-        let mayBePublished = saved.isPublished || (saved.status == .publishing && !mayBeOthers)
+        let mayBePublished = record.saved.isPublished || (record.saved.status == .publishing && !mayBeOthers)
         let found = mayBePublished ? find(record, expected, lastMoves) : .nothing
-        saved.isPublished = found == .unconfirmed
-        // It is what is asked for, wherever it came from.
-        if saved.isPublished { saved.isOfOtherURL = false }
-        let isFound = found == .confirmed
-        if isFound { saved.status = .publishing }
-        var taskState = TaskState(
-            engine: self, status: isFound ? .running : saved.status.restored, url: url, place: record.place)
-        (taskState.list, taskState.metadata, taskState.priority) = (record.list, record.metadata, record.priority)
-        taskState.maximumBytesPerSecond = record.maximumBytesPerSecond
-        if case .failed(let failure) = saved.status { taskState.error = LannerError(failure) }
-        taskState.isNameOpen = record.isNameOpen
-        taskState.validation = record.validation
-        taskState.startDate = record.startDate
-        // One that was found has ended by now, and later than any other file of its place.
-        taskState.endDate =
-            found != .nothing && record.endDate == 0 ? environment.clock.date.timeIntervalSince1970 : record.endDate
-        let isThere = isFound || saved.status == .succeeded
-        let completed = isThere ? saved.total ?? 0 : saved.held
-        taskState.setProgress(completed: completed, total: saved.total)
-        let task = DownloadTask(id: record.id, identity: record.identity, cache: cache, state: taskState)
-        let address = Address(url: url, fields: record.fields)
-        var state = JobState(address: address, digest: digest, rank: record.rank, saved: saved)
-        state.askedMirrors = record.mirrors
-        state.mirrors = record.mirrors
-        (state.link, state.linkExpirationDate) = (record.link, record.linkExpirationDate)
-        state.pieces = record.pieces
-        if isFound { state.followed = digest }
-        if isThere, !record.isUncompared {
-            (state.followed, state.followedPieces) = (digest, record.pieces)
-        }
-        state.isInPlace = isThere || saved.isPublished
-        (state.conflictPolicy, state.hasDestination) = (record.conflictPolicy, record.hasDestination)
-        (state.exchange, state.lastSerial) = (leftExchange(record), record.lastSerial)
+        let (exchange, isFound) = (leftExchange(record), found == .confirmed)
+        record.saved = record.saved(in: boot)
+        record.note(found, at: environment.clock.date.timeIntervalSince1970)
+        let task = DownloadTask(
+            id: record.id, identity: record.identity, cache: cache,
+            state: TaskState(record, url: url, isFound: isFound, engine: self))
+        var state = JobState(record, url: url, digest: digest, isFound: isFound)
+        state.exchange = exchange
         state.mayBeAt = mayBePublished && !isFound ? record.place : nil
         return (Job(id: record.id, token: record.token, task: task, state: state), isFound)
     }
@@ -181,6 +155,40 @@ extension Engine {
         return environment.publisher.find(
             cache.path(of: record.partialName), at: cache.path(of: record.place), size: record.saved.total,
             digest: digest)
+    }
+}
+
+extension TaskState {
+    /// A task as it is remembered.
+    fileprivate init(_ record: DownloadRecord, url: URL, isFound: Bool, engine: Engine) {
+        let saved = record.saved
+        self.init(
+            engine: engine, status: isFound ? .running : saved.status.restored, url: url, place: record.place)
+        (list, metadata, priority) = (record.list, record.metadata, record.priority)
+        maximumBytesPerSecond = record.maximumBytesPerSecond
+        if case .failed(let failure) = saved.status { error = LannerError(failure) }
+        isNameOpen = record.isNameOpen
+        validation = record.validation
+        (startDate, endDate) = (record.startDate, record.endDate)
+        let isThere = isFound || saved.status == .succeeded
+        setProgress(completed: isThere ? saved.total ?? 0 : saved.held, total: saved.total)
+    }
+}
+
+extension JobState {
+    /// A job as it is remembered, but for its exchange and where a file of it may be besides.
+    fileprivate init(_ record: DownloadRecord, url: URL, digest: Checksum.Digest?, isFound: Bool) {
+        self.init(
+            address: Address(url: url, fields: record.fields), digest: digest, rank: record.rank, saved: record.saved)
+        (askedMirrors, mirrors) = (record.mirrors, record.mirrors)
+        (link, linkExpirationDate) = (record.link, record.linkExpirationDate)
+        pieces = record.pieces
+        let isThere = isFound || saved.status == .succeeded
+        if isFound { followed = digest }
+        if isThere, !record.isUncompared { (followed, followedPieces) = (digest, record.pieces) }
+        isInPlace = isThere || saved.isPublished
+        (conflictPolicy, hasDestination) = (record.conflictPolicy, record.hasDestination)
+        lastSerial = record.lastSerial
     }
 }
 
@@ -256,6 +264,16 @@ extension DownloadRecord {
         case .succeeded: endDate
         case .active, .suspended, .failed: saved.isPublished ? (endDate > 0 ? endDate : startDate) : nil
         }
+    }
+
+    /// Takes over what was found of its file.
+    fileprivate mutating func note(_ found: Publisher.Found, at now: Double) {
+        saved.isPublished = found == .unconfirmed
+        // It is what is asked for, wherever it came from.
+        if saved.isPublished { saved.isOfOtherURL = false }
+        if found == .confirmed { saved.status = .publishing }
+        // One that was found has ended by now, and later than any other file of its place.
+        if found != .nothing, endDate == 0 { endDate = now }
     }
 
     /// What is still so in this boot of the machine: after another one only what was synced is sure to be there.
