@@ -147,9 +147,10 @@ extension Engine {
 
     /// Commits changes, and before them what was not kept.
     func commitAll(_ pending: PendingChanges) {
-        let (changes, durability, number) = state.withLock { $0.beginCommit(pending) }
+        var pending = pending
+        let (changes, durability, number) = state.withLock { $0.beginCommit(&pending) }
         guard let number else { return }
-        store.commit(changes, durability: durability) { [weak self] result in
+        store.commit(changes, durability: durability) { [weak self, pending] result in
             self?.committed(pending, number, result)
         }
     }
@@ -173,14 +174,14 @@ extension Engine {
     private func committed(_ pending: PendingChanges, _ number: Int, _ result: Result<Void, StoreError>) {
         switch result {
         case .success:
-            _ = state.withLock { $0.owed.end(number, isKept: true) }
+            _ = state.withLock { $0.owed.end(number, [], isKept: true) }
             // After the end the directory may be somebody else's: they go at the next launch.
             if !pending.obsolete.isEmpty, !isOver { remove(pending.obsolete) }
             if !isOver { pending.dropped.forEach(transport.discard) }
             answer(pending.confirmations, .recorded)
         case .failure(let error):
             log { .error("could not keep records", error: LannerError.storeError(error)) }
-            if let delay = state.withLock({ $0.owed.end(number, isKept: false) }) {
+            if let delay = state.withLock({ $0.owed.end(number, pending.dropped, isKept: false) }) {
                 environment.clock.schedule(at: environment.clock.now + delay) { [weak self] in self?.retryCommit() }
             }
             answer(pending.confirmations, .failed(DownloadFailure(.store, error.message)))
@@ -197,13 +198,15 @@ extension Engine {
 
 extension EngineState {
     /// What is to be committed, how well, and under which number; nil for nothing.
-    fileprivate mutating func beginCommit(_ pending: PendingChanges) -> ([StoreChange], StoreDurability, Int?) {
+    fileprivate mutating func beginCommit(
+        _ pending: inout PendingChanges
+    ) -> ([StoreChange], StoreDurability, Int?) {
         var changes = pending.changes
         if !changes.isEmpty, let identity = identityToKeep(forgetting: pending.forgets) {
             changes.append(.put(key: StoreIdentity.key, value: identity.encoded))
         }
         let durability = owed.isEmpty ? pending.durability : .machine
-        let number = owed.begin(&changes)
+        let number = owed.begin(&changes, &pending.dropped)
         return (changes, durability, number)
     }
 }

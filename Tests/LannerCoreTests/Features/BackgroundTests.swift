@@ -212,6 +212,18 @@ import Testing
         try expectWhole(bench)
     }
 
+    @Test("T3-24: what was removed is canceled, also when that is on record only later") func removedLate() throws {
+        let bench = try begun()
+        bench.transport.holdsRecovery = true
+        bench.relaunch()
+        bench.store.fail(.commit, with: .disk(.noSpace))
+        bench.manager.remove(address, completely: true)
+        bench.settle()
+        #expect(bench.records.count == 1 && bench.transport.keptNames.count == 1)
+        bench.run(for: .seconds(10))
+        #expect(bench.records.isEmpty && bench.transport.keptNames == [] && bench.transport.underway == 0)
+    }
+
     @Test("T3-24: what was removed is canceled") func removed() throws {
         let bench = try begun()
         bench.transport.holdsRecovery = true
