@@ -4,7 +4,8 @@ import LannerMachine
 // thread that ended.
 //
 // 1. Nothing new is taken. What the machine has decided so far is still carried out, by the drainer of the moment.
-// 2. That drainer stops every exchange, which hands over what it has received, and closes every file.
+// 2. That drainer stops every exchange, which hands over what it has received, or leaves data that go on with it, and
+//    closes every file.
 // 3. When the last file is closed and the last move or removal is done, the records get their last marks, and store
 //    and lock are given back.
 
@@ -80,18 +81,35 @@ extension Engine {
         for job in jobs {
             cancelAsking(job)
             leaveThrottle(job)
-            let (sinks, file) = job.state.withLock { state in
-                defer { (state.sinks, state.file) = (ExchangeList(), nil) }
-                return (state.sinks.values, state.file)
+            stopExchanges(of: job)
+            let file = job.state.withLock { state in
+                defer { state.file = nil }
+                return state.file
             }
-            // What outlives the process outlives the manager.
-            sinks.forEach { if transport.traits.outlivesProcess { $0.leave() } else { $0.stop(keepBytes: true) } }
-            file?.close(sync: false)
+            // Behind what the exchanges leave: with the last file all is over.
+            afterEnding(job) { file?.close(sync: false) }
         }
         transport.invalidate()
         // Behind every move and removal.
         fileLane.run { [self] in advanceEnd { $0.ending?.areMovesDone = true } }
         state.withLock { $0.drainer = nil }
+    }
+
+    private func stopExchanges(of job: Job) {
+        let sinks = job.state.withLock { $0.sinks }
+        guard transport.traits.outlivesProcess else {
+            return sinks.numbers.forEach { stop(job, $0, keepBytes: true) }
+        }
+        // What outlives the process outlives the manager.
+        job.state.withLock { $0.sinks = ExchangeList() }
+        sinks.values.forEach { $0.leave() }
+    }
+
+    /// Tells the machine of what is on record in the end, though nothing else comes to it any more.
+    func handleToTheEnd(_ event: Event) {
+        guard openFiles.withLock({ $0.areAwaited }) else { return handle(event) }
+        let time = time()
+        state.withLock { $0.take(event, time) }
     }
 
     /// A partial file is closed; nothing more comes from it.

@@ -96,7 +96,7 @@ extension Engine {
         switch report {
         case .head(let head): handle(.exchange(id, number, .head(head)))
         case .received(let count): handle(.exchange(id, number, .received(count)))
-        case .holds(let count): handle(.exchange(id, number, .holds(count)))
+        case .holds(let count): handleToTheEnd(.exchange(id, number, .holds(count)))
         case .ended(let count):
             _ = job.state.withLock { $0.sinks.remove(number) }
             handle(.exchange(id, number, .ended(received: count)))
@@ -127,7 +127,7 @@ extension Engine {
 
     private func keepResumeData(_ failure: TransportFailure?, of id: DownloadID, _ number: ExchangeNumber) {
         guard let data = failure?.resumeData, transport.traits.hasResumeData else { return }
-        handle(.exchange(id, number, .resumeData(Array(data))))
+        handleToTheEnd(.exchange(id, number, .resumeData(Array(data))))
     }
 
     // MARK: Stopping
@@ -151,7 +151,7 @@ extension Engine {
         work?()
     }
 
-    private func stop(_ job: Job, _ number: ExchangeNumber, keepBytes: Bool) {
+    func stop(_ job: Job, _ number: ExchangeNumber, keepBytes: Bool) {
         let sink = job.state.withLock { state in
             state.heldBack.remove(number)
             return state.sinks.remove(number)

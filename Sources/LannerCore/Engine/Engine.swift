@@ -115,7 +115,7 @@ final class Engine: Sendable {
 
     /// The time of an event, by which the machine looks what is due: each has its own, since a timer would not be due at a
     /// time that was looked at before it came. The clock is foreign: not asked under a lock.
-    private func time() -> EngineState.Time {
+    func time() -> EngineState.Time {
         let (now, date) = (environment.clock.now, environment.clock.date)
         return EngineState.Time(now: now, wallSeconds: Int64(rounding: date.timeIntervalSince1970))
     }
@@ -435,7 +435,7 @@ struct EngineState {
         self.identity = identity
     }
 
-    fileprivate mutating func take(_ event: Event, _ time: Time) {
+    mutating func take(_ event: Event, _ time: Time) {
         machine.handle(event, now: time.now, wallSeconds: time.wallSeconds, into: &actions)
     }
 

@@ -49,6 +49,23 @@ import Testing
         #expect(task.completedBytes == size && task.totalBytes == size)
     }
 
+    /// Whether it ends while the transfer runs, or at any step of its being suspended.
+    @Test(arguments: 0..<12) func isKeptAtTheEndOfTheManager(steps: Int) throws {
+        let bench = bench()
+        let task = try bench.download(.stall(afterBytes: (1 << 20) + 1000))
+        bench.settle()
+        if steps > 0 { bench.manager.suspend(task) }
+        _ = bench.run(steps: max(0, steps - 1))
+        bench.manager.invalidate()
+        bench.relaunch()
+        let restored = try #require(bench.manager.fetchTask(address))
+        #expect(restored.status == .suspended && restored.completedBytes == (1 << 20) + 1000)
+        bench.manager.start(restored)
+        #expect(bench.runToRest())
+        #expect(restored.status == .succeeded && bench.holds(large, in: restored) == true)
+        #expect(resumed(bench) == [false, true])
+    }
+
     @Test func showsProgressOnTheWay() async throws {
         let bench = bench()
         let task = try bench.download(.stall(afterBytes: 1 << 20))
