@@ -184,7 +184,8 @@ final class Sink: Sendable {
         }
         defer { try? handle.close() }
         do {
-            while let piece = try handle.read(upToCount: Chunk.standardSize), !piece.isEmpty { take(piece) }
+            // Not to its end once nobody takes it any more: that of the exchange is waited for.
+            while !isClosed, let piece = try handle.read(upToCount: Chunk.standardSize), !piece.isEmpty { take(piece) }
         } catch {
             end(TransportFailure(.other, "The file that the transport made at \(url.path) cannot be read: \(error)."))
         }
