@@ -144,7 +144,7 @@ struct SecureTests {
     @Test func onlyTheAuthoritiesThatAreGivenAreTrusted() throws {
         let server = try server()
         try Library.require()
-        let handle = try #require(Handle(.init(certificateAuthorities: authority.certificate), isLimited: false))
+        let handle = try #require(Handle(.init(certificateAuthorities: authority.certificate)))
         let (multi, words) = (try #require(lanner_curl_multi_make()), try #require(tmpfile()))
         defer {
             lanner_curl_multi_remove(multi, handle.easy)

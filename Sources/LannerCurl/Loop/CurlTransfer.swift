@@ -23,14 +23,15 @@ final class CurlTransfer {
     init(
         _ exchange: CurlExchange, _ handle: Handle, userAgent: String, loop: Loop, pool: SlabPool
     ) throws(TransportFailure) {
-        let address = try TransportRules.address(of: exchange.request)
-        let header = try Self.header(exchange.request.fields, userAgent: userAgent)
+        let request = exchange.request
+        let address = try TransportRules.address(of: request)
+        let header = try Self.header(request.fields, userAgent: userAgent)
         self.exchange = exchange
         self.handle = handle
         self.loop = loop
         origin = address.origin
         gatherer = Gatherer(pool)
-        handle.aim(at: address, within: TransportRules.seconds(exchange.request.timeout))
+        handle.aim(at: address, within: TransportRules.seconds(request.timeout), isLimited: request.isLimited)
         handle.setHeader(header)
         let own = Unmanaged.passUnretained(self).toOpaque()
         handle.setReceiver(LANNER_CURL_HEADER_FUNCTION, LANNER_CURL_HEADER_CONTEXT, takeLine, own)

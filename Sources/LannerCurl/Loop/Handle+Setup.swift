@@ -7,7 +7,6 @@ extension Handle {
     /// What is the same for all transfers of a transport.
     func prepare(_ options: CurlTransport.Options) {
         set(LANNER_CURL_HTTP_GET, 1)
-        set(LANNER_CURL_BUFFER_SIZE, isLimited ? Mailbox.least : Slab.size)
         // Signals and their handlers belong to the program.
         set(LANNER_CURL_NO_SIGNAL, 1)
         keepFromChildren()
@@ -72,9 +71,10 @@ extension Handle {
         }
     }
 
-    /// What is one transfer's own.
-    func aim(at address: WebAddress, within seconds: Int) {
+    /// What is one transfer's own. One that is limited reads little at once.
+    func aim(at address: WebAddress, within seconds: Int, isLimited: Bool = false) {
         set(LANNER_CURL_URL, address.text)
+        set(LANNER_CURL_BUFFER_SIZE, isLimited ? Mailbox.least : Slab.size)
         set(LANNER_CURL_CONNECT_TIMEOUT_MS, seconds * 1000)
         // Else a long pause would be the end of it.
         guard Library.mayTimeSilence else { return }

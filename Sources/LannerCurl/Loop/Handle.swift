@@ -4,18 +4,15 @@ import LannerCore
 /// One `CURL` handle and what it needs as long as it lives. Freed on the loop's thread, outside the loop's handle.
 final class Handle {
     let easy: OpaquePointer
-    /// Whether it reads little at once, for transfers that are limited.
-    let isLimited: Bool
     private let message: UnsafeMutablePointer<CChar>
     private var lines: OpaquePointer?
     /// The first option that libcurl did not take.
     private var refusal: (option: lanner_curl_option, result: Int32)?
 
     /// Nil when there is no memory.
-    init?(_ options: CurlTransport.Options, isLimited: Bool) {
+    init?(_ options: CurlTransport.Options) {
         guard let easy = lanner_curl_easy_make() else { return nil }
         self.easy = easy
-        self.isLimited = isLimited
         message = .allocate(capacity: Int(LANNER_CURL_MESSAGE_SIZE))
         message.initialize(repeating: 0, count: Int(LANNER_CURL_MESSAGE_SIZE))
         begin(options)

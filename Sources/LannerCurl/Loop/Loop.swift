@@ -184,7 +184,7 @@ final class Loop: @unchecked Sendable {
     private func begin(_ exchange: CurlExchange, _ multi: OpaquePointer) {
         guard !exchange.isOver else { return forget(exchange) }
         do throws(TransportFailure) {
-            guard let handle = spareHandles.take(isLimited: exchange.request.isLimited) else {
+            guard let handle = spareHandles.take() else {
                 throw TransportFailure(.unavailable, "There is no memory left.")
             }
             let transfer = try CurlTransfer(exchange, handle, userAgent: options.userAgent, loop: self, pool: pool)

@@ -12,15 +12,13 @@ struct SpareHandles {
     }
 
     /// One to be aimed; nil when there is no memory.
-    mutating func take(isLimited: Bool) -> Handle? {
-        // The size of its buffer is that of its making.
-        if !isLimited, let handle = spare.popLast() { return handle }
-        return Handle(options, isLimited: isLimited)
+    mutating func take() -> Handle? {
+        spare.popLast() ?? Handle(options)
     }
 
     /// Keeps a handle, unless there are enough; it is not in the loop's handle any more.
     mutating func give(_ handle: Handle) {
-        guard spare.count < Self.limit, !handle.isLimited, handle.forgetTransfer(options) else { return }
+        guard spare.count < Self.limit, handle.forgetTransfer(options) else { return }
         spare.append(handle)
     }
 
