@@ -129,7 +129,7 @@ extension Engine {
     }
 
     private func verify(_ job: Job, _ total: Int64) {
-        // It takes nothing any more, while others begin in its place: what it owes under a limit is theirs to wait for.
+        // It takes nothing any more.
         leaveThrottle(job)
         // What turns out to be wrong is fetched again.
         job.state.withLock { $0.leadBack() }

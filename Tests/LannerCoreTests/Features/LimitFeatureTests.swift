@@ -164,6 +164,28 @@ import Testing
         #expect(tasks.map(\.endDate).max().map { $0 - tasks[0].startDate >= 13 } == true)
     }
 
+    /// The same while the disk stands still, so that what has come is not even written.
+    @Test func filesThatAreNotWrittenYetHaveTakenTheirShare() throws {
+        var configuration = limited(Self.rate)
+        configuration.maxConcurrentTasksLimit = 8
+        let bench = TestBench(configuration: configuration)
+        let tasks = try (1...60).map { number in
+            bench.transport.serve(.init(.generated(seed: UInt64(number), length: 16 << 10)), at: "/\(number)")
+            return try #require(bench.manager.download("https://example.com/\(number)"))
+        }
+        bench.settle()
+        let others = ["drain", "files", "store", "main", "operation"]
+        while let next = bench.clock.nextDeadline, next <= .seconds(6) {
+            bench.clock.advance(to: next)
+            while others.contains(where: { bench.lanes.runNext($0) }) {}
+        }
+        // Six seconds' worth, and what came at once.
+        #expect((24...33).contains(bench.transport.requests.count), "\(bench.transport.requests.count)")
+        #expect(tasks.count { $0.status == .succeeded } <= 1)
+        #expect(bench.runToRest())
+        #expect(tasks.allSatisfy { $0.status == .succeeded })
+    }
+
     // MARK: Watchdogs
 
     @Test func silenceAndSlownessOfALimitAreNoFault() throws {
