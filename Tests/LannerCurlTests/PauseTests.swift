@@ -63,7 +63,8 @@ struct PauseTests {
             _ = await transport.fetch(server.url("/silent"), timeout: .seconds(1))
             gate.open()
         }
-        #expect(recorder.log.bytes.count <= 2 * Mailbox.least)
+        // libcurl hands over 16 KiB at once, of which one may be here and one on its way.
+        #expect(recorder.log.bytes.count <= 32 << 10)
         exchange.cancel()
         #expect(await recorder.end().failure?.fault == .canceled)
     }

@@ -6,8 +6,9 @@ import LannerCore
 struct Mailbox {
     typealias Receiver = @Sendable (TransportEvent) -> Void
 
-    /// The bounds of how many bytes may wait.
-    static let least = 64 << 10
+    /// The bounds of how many bytes may wait. The lower one is what libcurl hands over at once, which is what comes in
+    /// spite of a limit: where many share a low one, more would be long silence after each burst.
+    static let least = 16 << 10
     static let most = 2 << 20
     /// What a piece counts for at least, so that a trickle of single bytes is bounded as well.
     static let leastWeight = 4 << 10
