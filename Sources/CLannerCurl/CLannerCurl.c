@@ -37,6 +37,9 @@ struct message {
 
 enum { GLOBAL_ALL = 3, VERSION_FIRST = 0, PAUSE_NOTHING = 0, MESSAGE_DONE = 1 };
 
+// `OPENSSL_INIT_NO_ATEXIT`
+enum { OPENSSL_NO_ATEXIT = 0x80000 };
+
 static struct {
     int (*global_init)(long);
     struct version_info *(*version_info)(int);
@@ -100,6 +103,14 @@ static unsigned int version(void *library) {
     return info ? info(VERSION_FIRST)->version_num : 0;
 }
 
+// OpenSSL would take itself down when the process exits, while our threads go on speaking through it, and so end the
+// process by a signal. Before its first use only; without effect where somebody else has begun with it.
+static void keep_tls_until_the_end(void *library) {
+    int (*init)(uint64_t, const void *);
+    *(void **)&init = dlsym(library, "OPENSSL_init_crypto");
+    if (init) init(OPENSSL_NO_ATEXIT, NULL);
+}
+
 enum lanner_curl_loading lanner_curl_load(
     const char *name, unsigned int *version_number, char *problem, size_t room) {
     *version_number = 0;
@@ -118,6 +129,7 @@ enum lanner_curl_loading lanner_curl_load(
         }
         *(void **)functions[index].place = function;
     }
+    keep_tls_until_the_end(library);
     int result = curl.global_init(GLOBAL_ALL);
     if (result != 0) {
         tell(curl.easy_strerror(result), problem, room);

@@ -132,6 +132,23 @@ struct SecureTests {
         #expect(Set(connections.prefix(2)).isDisjoint(with: connections.dropFirst(2)))
     }
 
+    #if compiler(>=6.3)
+    /// What is under way goes on while the process exits, and TLS is not taken from under it.
+    @Test func aProgramMayEndWhileFilesCome() async throws {
+        let server = try server()
+        let (url, authorities) = (server.url("file"), authority.certificate)
+        await #expect(processExitsWith: .exitCode(7)) { [url = url as URL, authorities = authorities as String] in
+            // Runs behind what libcurl and its like have set up for the exit, since that comes later.
+            atexit { Self.atTheVeryEnd.withLock { $0 }?() }
+            let transport = try CurlTransport(configuration: .init(certificateAuthorities: authorities))
+            Self.atTheVeryEnd.withLock { $0 = { if !transport.fetchBlocking(url).isComplete { _exit(8) } } }
+            exit(7)
+        }
+    }
+
+    private static let atTheVeryEnd = Locked<(@Sendable () -> Void)?>(nil)
+    #endif
+
     @Test func whoIsNotCertifiedIsNotAsked() async throws {
         let server = try server()
         expectRefusal(await (try CurlTransport()).fetch(server.url("file")))

@@ -96,9 +96,9 @@ enum lanner_curl_loading {
     LANNER_CURL_INCOMPLETE,
 };
 
-/// Loads the library from a file of this name, and sets it up. Not to be called by two threads at once; nothing else may
-/// be called before it has succeeded. `version` becomes 0x00XXYYZZ, 0 where it is unknown. `problem`, which has room for
-/// `room` bytes, becomes the loader's own words.
+/// Loads the library from a file of this name, and sets it up, to the very end of the process. Not to be called by two
+/// threads at once; nothing else may be called before it has succeeded. `version` becomes 0x00XXYYZZ, 0 where it is
+/// unknown. `problem`, which has room for `room` bytes, becomes the loader's own words.
 enum lanner_curl_loading lanner_curl_load(
     const char *name, unsigned int *version, char *problem, size_t room);
 
