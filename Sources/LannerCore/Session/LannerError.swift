@@ -88,8 +88,9 @@ extension LannerError: LocalizedError, CustomStringConvertible {
         case .failed(let failure): failure.detail
         case .cacheError(let path, let message): "\(path): \(message)"
         case .storeError(let error): error.message
-        case .notFinished(let status): "The download is \(status.rawValue), and has no file; start it, or ask for it again."
-        case .invalidated: "The session manager was invalidated, or is gone; make a new one, and keep it."
+        case .notFinished(let status):
+            "The download is \(status.rawValue) and has no file; start it, or ask for it again."
+        case .invalidated: "The session manager was invalidated or is gone; make a new one, and keep it."
         }
     }
 
