@@ -10,7 +10,7 @@ extension Engine {
         case .status(let phase): tellStatus(job, phase)
         case .progress(let completed, let total): tellProgress(task, completed, total)
         case .restarted(let reason):
-            log { .downloadTask("starts over (\(reason.rawValue))", task: task) }
+            log { .downloadTask("gives up bytes (\(reason.rawValue))", task: task) }
             tell(.restarted(reason), of: task) { $0.validation = .unknown }
         case .head(let head):
             if let field = ServerDigest.malformedField(head) {

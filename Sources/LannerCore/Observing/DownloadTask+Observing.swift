@@ -1,11 +1,15 @@
 /// What happens to a task, as ``DownloadTask/events`` tells it.
 public enum DownloadEvent: Sendable {
-    /// The task stands elsewhere now.
+    /// The task stands elsewhere now. Go by this value: ``DownloadTask/status`` may be ahead of it when it is told.
     case status(Status)
     /// ``DownloadTask/completedBytes``, and the size where it is known. At most every
-    /// ``SessionConfiguration/progressInterval``; the last before another event is always told.
+    /// ``SessionConfiguration/progressInterval``; what that has withheld is told before another event. Bytes that were
+    /// still being written when an attempt ended, or was asked to, are told once they are, before the task rests or runs
+    /// again: that may be behind ``retrying(_:after:)`` and the status that follows, ``Status/waiting`` or
+    /// ``Status/willSuspend``.
     case progress(completed: Int64, total: Int64?)
-    /// The bytes so far were given up, and why.
+    /// Bytes that were there were given up, and why. What comes of the task is told by what follows: mostly it begins again,
+    /// but it may also fail.
     case restarted(RestartReason)
     /// An attempt failed, and another follows after that delay, or sooner where a network was missing that comes back.
     case retrying(LannerError, after: Duration)

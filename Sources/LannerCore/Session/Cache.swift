@@ -26,8 +26,10 @@ public final class Cache: Sendable {
     /// a row, are left out.
     ///
     /// By default they lie under the user's cache directory, one set for each identifier, the other two inside
-    /// `downloadPath`. For finished files to appear in one step, `downloadTmpPath` and `downloadFilePath` should be on
-    /// one file system.
+    /// `downloadPath`. All programs of a user that give the same identifier have the same ones, unless they are in sandboxes:
+    /// take one in reverse-DNS style, such as "com.example.podcasts", or give a `downloadPath`. Finished files have the names
+    /// of ``SessionConfiguration/fileNaming``, which are digests of URLs by default. For them to appear in one step,
+    /// `downloadTmpPath` and `downloadFilePath` should be on one file system.
     ///
     /// `allowedDirectories` are absolute paths of directories in which, and below which, tasks may have their files;
     /// they may lead through symbolic links themselves. What is not absolute, as an empty path, allows nothing.

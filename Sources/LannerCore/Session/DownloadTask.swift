@@ -86,10 +86,10 @@ public final class DownloadTask: Sendable {
 
     var engine: Engine? { state.withLock { $0.engine } }
 
-    /// Where the task stands.
+    /// Where the task stands now. Whoever is told of an event goes by what that says: this may be ahead of it.
     public var status: Status { state.withLock { $0.status } }
 
-    /// Why the task waits; nil when it does not.
+    /// Why the task waits now; nil when it does not.
     ///
     /// A waiting task transfers nothing. It can be suspended, canceled or removed at once; if its file is still being
     /// closed, handlers are called right after that.

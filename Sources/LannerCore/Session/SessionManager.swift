@@ -37,15 +37,19 @@ public final class SessionManager: Sendable {
     /// Its task is ``Status/running`` until that is on record, and succeeds then.
     ///
     /// - Parameters:
-    ///   - identifier: Names the manager; the default cache and log lines go by it.
+    ///   - identifier: Names the manager; the default cache and log lines go by it. Without a `cache`, all programs of a
+    ///     user that give the same one have the same downloads, one program at a time, unless they are in sandboxes: take
+    ///     one in reverse-DNS style, such as "com.example.podcasts".
     ///   - configuration: May be changed later.
     ///   - transport: Carries out the exchanges; the manager invalidates it in the end.
     ///   - store: Keeps the records; a ``FileStore`` in the cache's `downloadPath` when nil. With a ``MemoryStore``
     ///     nothing is remembered.
     ///   - clock: Where time comes from; a ``SystemClock`` when nil.
-    ///   - network: Tells what network there is; the system's monitor when nil, on Linux ``UnwatchedNetwork``.
-    ///   - logger: Takes log lines; standard error when nil.
-    ///   - cache: The directories; the defaults for the identifier when nil.
+    ///   - network: Tells what network there is; the system's monitor when nil, on Linux ``UnwatchedNetwork``, with which a
+    ///     download over a network that is gone fails once its retries are used up.
+    ///   - logger: Takes log lines. When nil, they go to standard error, one for every status of every task, until
+    ///     ``Logable/option`` of ``logger`` is ``LogOption/none``.
+    ///   - cache: The directories; when nil, the defaults for the identifier, in the user's cache directory.
     ///   - operationQueue: The queue of callbacks that do not ask for the main queue. A serial one keeps their order.
     ///     One of the manager's own when nil, which is quicker: where others use that one, too, the order between them
     ///     and the callbacks is left open.

@@ -1,4 +1,4 @@
-/// Why a download that held bytes had to begin again at the first one.
+/// Why a download gave up bytes that it held: all of them, unless said otherwise. Mostly it begins again at the first one.
 public enum RestartReason: String, Sendable, Hashable, CaseIterable {
     /// The file on the server is another one now.
     case contentChanged
@@ -9,9 +9,9 @@ public enum RestartReason: String, Sendable, Hashable, CaseIterable {
     case cannotResume
     /// The server's answer contradicted the request or itself.
     case unusableAnswer
-    /// The partial file on the disk holds less than was recorded.
+    /// The partial file on the disk holds less than was recorded. What it holds is kept where it can be used.
     case bytesLost
-    /// The bytes do not have the digest that was expected.
+    /// The bytes do not have the digest that was expected. The download fails where it is not to be tried again.
     case wrongDigest
     /// A piece of the file does not have its digest: it is fetched again, the others stay.
     case wrongPiece

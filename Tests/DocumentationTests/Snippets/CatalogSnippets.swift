@@ -167,7 +167,7 @@ private func following(_ task: DownloadTask) async {
         switch event {
         case .status(let status): print(status)
         case .progress(let completed, let total): print(completed, "of", total ?? 0)
-        case .restarted(let reason): print("from the beginning:", reason)
+        case .restarted(let reason): print("bytes given up:", reason)
         case .retrying(let error, let delay): print(error, "again in", delay)
         case .response(let head): print("the server answers", head.status)
         }

@@ -19,8 +19,9 @@ func awaiting(_ manager: SessionManager) async throws {
     let sha256 = try Checksum.Digest(parsing: "sha256:2c26b46b68ffc68ff99b453c1d30413413422d706483bfa0f98a5e886266e7ae")
     guard let task = manager.download("https://example.com/archive.zip", checksum: sha256) else { return }
     for await event in task.events {
-        if case .restarted(let reason) = event { print("from the beginning:", reason) }
+        if case .restarted(let reason) = event { print("bytes given up:", reason) }
         if case .status(let status) = event, status.isAtRest { break }
     }
+    print("saved to", try await task.file.path)  // without the loop, too; throws why there is no file
     // end
 }
