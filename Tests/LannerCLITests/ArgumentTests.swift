@@ -104,6 +104,15 @@ import Testing
             (["hash", "--algorithm", "md5", "--algorithm", "md5", "a"], "--algorithm is given twice; give it once"),
             (["get", url, "-o"], "-o needs a FILE"),
             (["get", url, "--checksum"], "--checksum needs ALGO:HEX"),
+            (
+                ["get", url, "--checksum", "0a"],
+                "--checksum needs ALGO:HEX; “0a” names none of md5, sha1, sha256, sha512"
+            ),
+            (
+                ["get", url, "--checksum", "crc:0a"],
+                "--checksum needs ALGO:HEX; there is no algorithm “crc”; there are md5, sha1, sha256, sha512"
+            ),
+            (["verify", "md5:0a", "a"], "verify needs ALGO:HEX; the HEX of md5 has 32 digits, this one 2"),
             (["get", url, "--json=yes"], "--json takes no value"),
             (["get", url, "-qx"], "-q takes no value"),
             (

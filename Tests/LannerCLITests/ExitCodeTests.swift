@@ -41,6 +41,10 @@ import Testing
         #expect(
             Trouble(LannerError.unacceptableStatusCode(code: 404)).detail
                 == "the server answered with status 404; check the URL")
+        let plain = DownloadFailure(.transport(.secureConnectionFailed), "OpenSSL: wrong version number.")
+        #expect(Trouble(LannerError.failed(plain)).advice?.contains("http://") == true)
+        let untrusted = DownloadFailure(.transport(.secureConnectionFailed), "The certificate is not trusted.")
+        #expect(Trouble(LannerError.failed(untrusted)).advice?.contains("--ca-certificate") == true)
         #expect(Trouble(LannerError.unacceptableStatusCode(code: 407)).advice?.contains("http_proxy") == true)
         #expect(Trouble(LannerError.failed(DownloadFailure(.disk(.noSpace), "a; b."))).detail == "a; b")
         #expect(

@@ -98,7 +98,9 @@ import Testing
     @Test func saysHowToSaveInADirectory() {
         let message = "-o needs the name of a file, and “a\\0/” is a directory; give that with -d"
         #expect(throws: UsageError(message)) { try GetPlan(GetOptions(urls: ["http://a/x"], output: "a\0/")) }
-        #expect(throws: UsageError.self) { try GetPlan(GetOptions(urls: ["http://a/x"], output: "")) }
+        #expect(throws: UsageError("-o needs the name of a file")) {
+            try GetPlan(GetOptions(urls: ["http://a/x"], output: ""))
+        }
     }
 
     @Test func refusesMirrorsAsItDoesURLs() throws {

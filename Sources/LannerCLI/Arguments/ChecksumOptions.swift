@@ -6,7 +6,7 @@ struct HashOptions: Sendable, Equatable {
     /// `-` for standard input.
     var files: [String] = []
 
-    fileprivate static let names = Checksum.Algorithm.allCases.map(\.rawValue).joined(separator: ", ")
+    static let names = Checksum.Algorithm.allCases.map(\.rawValue).joined(separator: ", ")
 }
 
 extension HashOptions {
@@ -45,7 +45,7 @@ extension VerifyOptions {
         guard operands.count == 2 else {
             throw UsageError("verify needs a checksum, ALGO:HEX, and one FILE")
         }
-        self.init(digest: try .argument(operands[0]), file: operands[1])
+        self.init(digest: try .argument(operands[0], of: "verify"), file: operands[1])
     }
 }
 

@@ -58,7 +58,7 @@ extension GetOptions {
         case "-o": output = try reader.value("a FILE")
         case "-d": directory = try reader.value("a DIR")
         case "-i": inputFile = try reader.value("a FILE, or - for standard input")
-        case "--checksum": checksum = try .argument(reader.value("ALGO:HEX"))
+        case "--checksum": checksum = try .argument(reader.value("ALGO:HEX"), of: name)
         case "--mirror": mirrors.append(try reader.repeatedValue("a URL"))
         case "-j": jobs = try reader.number("a number", in: 1...256)
         case "-x", "--connections": connections = try reader.number("a number", in: 1...16, of: "-x")
@@ -112,12 +112,24 @@ extension GetOptions {
 }
 
 extension Checksum.Digest {
-    /// Reads "ALGO:HEX" as a user wrote it.
-    static func argument(_ text: String) throws(UsageError) -> Checksum.Digest {
-        do {
+    /// Reads "ALGO:HEX" as a user wrote it; `place` is where it stands.
+    static func argument(_ text: String, of place: String) throws(UsageError) -> Checksum.Digest {
+        do throws(Checksum.ParseError) {
             return try Checksum.Digest(parsing: text)
         } catch {
-            throw UsageError("\(error)".printable.withoutFullStop)
+            throw UsageError("\(place) needs ALGO:HEX; \(error.words)")
+        }
+    }
+}
+
+extension Checksum.ParseError {
+    fileprivate var words: String {
+        switch self {
+        case .missingAlgorithm(let text): "\(text.quoted) names none of \(HashOptions.names)"
+        case .unknownAlgorithm(let name): "there is no algorithm \(name.quoted); there are \(HashOptions.names)"
+        case .wrongLength(let algorithm, let digits):
+            "the HEX of \(algorithm.rawValue) has \(2 * algorithm.digestLength) digits, this one \(digits)"
+        case .badCharacter(let character): "\(String(character).quoted) is no hexadecimal digit"
         }
     }
 }

@@ -32,8 +32,9 @@ enum Help: String, Sendable, CaseIterable {
 
     private static let getText = """
         Usage: lanner get [options] URL…
-        The same command again resumes, by what DIR/.lanner holds. A finished file takes
-        the place of one of its name; one that matches its checksum already stays.
+        The same command again resumes, by DIR/.lanner, which one lanner at a time uses;
+        delete it to begin anew. While it is there, files that are done stay, even where
+        the server has others; else files are replaced, unless they match the checksum.
           -o FILE              save as FILE (one URL only)
           -d DIR               save in DIR, made when missing; default: here
           -i FILE|-            read URLs, one a line; below each, indented, may follow
@@ -48,10 +49,9 @@ enum Help: String, Sendable, CaseIterable {
           --priority P         very-low, low, normal, high or very-high: who is next
           --transport T        curl, urlsession, or auto, the default: curl where it is
           --ca-certificate FILE  trust these authorities (PEM), not the system's
-          --json               events on stdout, one object a line: event, url, file,
-                               bytes, total, speed; event is start, progress, suspended,
-                               done or skipped (verified), restarted (code), retrying
-                               (code, detail, delay), failed (code, detail)
+          --json  one object a line on stdout: event, url, file, bytes, total, speed;
+                  event is start, progress, suspended, restarted (code), done or skipped
+                  (verified), retrying (code, detail, delay), failed (code, detail)
           -q                   say nothing but errors
         Exit codes: 0 done, 2 usage, 129 SIGHUP, 130 SIGINT, 141 SIGPIPE, 143 SIGTERM;
         of several failures the first of these: 4 disk, 3 checksum mismatch, 1 other.

@@ -125,6 +125,7 @@ struct GetCommand {
 
     /// What would make a download fail at its end, found before its beginning.
     private func obstacle(_ manager: SessionManager) -> Trouble? {
+        if case .storeError(let error) = manager.unavailable, error.reason == .inUse { return inUse }
         if let error = manager.unavailable { return Trouble(error) }
         if access(plan.directory, W_OK) != 0 {
             return Trouble(
@@ -132,6 +133,13 @@ struct GetCommand {
                 advice: "choose a directory by -d", exitCode: .disk)
         }
         return nil
+    }
+
+    /// By whom else, in the words of the command line.
+    private var inUse: Trouble {
+        Trouble(
+            code: "store.inUse", reason: "\(StateDirectory(in: plan.directory).path) is in use by another lanner",
+            advice: "wait until that has ended, or choose another directory by -d", exitCode: .failure)
     }
 
     private func obstacle() -> Trouble? {

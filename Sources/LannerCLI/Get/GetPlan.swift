@@ -84,8 +84,9 @@ struct GetPlan: Sendable, Equatable {
     private static func split(
         _ output: String, in base: String?
     ) throws(UsageError) -> (directory: String, name: String) {
+        guard !output.isEmpty else { throw UsageError("-o needs the name of a file") }
         guard output != "-" else { throw UsageError("-o needs the name of a file; standard output cannot be resumed") }
-        guard output.isEmpty || !output.hasSuffix("/") else {
+        guard !output.hasSuffix("/") else {
             throw UsageError("-o needs the name of a file, and \(output.quoted) is a directory; give that with -d")
         }
         let name = try TargetName.argument(output.lastComponent)

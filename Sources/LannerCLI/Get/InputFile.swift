@@ -65,7 +65,7 @@ enum InputFile {
             entries[last].name = try TargetName.argument(value)
         case "checksum" where parts.count > 1:
             guard entries[last].checksum == nil else { throw UsageError("checksum= is given twice") }
-            entries[last].checksum = try .argument(value)
+            entries[last].checksum = try .argument(value, of: "checksum=")
         case "mirror" where parts.count > 1: entries[last].mirrors.append(try GetPlan.mirror(url(value)))
         case _:
             throw UsageError("\(option.quoted) is none of out=NAME, checksum=ALGO:HEX and mirror=URL")

@@ -32,7 +32,8 @@ enum TargetName {
     /// Checks a name that a user gave.
     static func argument(_ text: String) throws(UsageError) -> String {
         guard text != "", text != ".", text != "..", !text.unicodeScalars.contains(where: isForbidden) else {
-            throw UsageError("\(text.quoted) is no file name; give one without a directory")
+            let advice = text.unicodeScalars.contains("/") ? "give one without a directory" : "choose another"
+            throw UsageError("\(text.quoted) is no file name; \(advice)")
         }
         guard text != stateDirectory else { throw UsageError("\(text.quoted) is taken; choose another name") }
         guard text.utf8.count <= longest else { throw UsageError("\(text.quoted) is longer than \(longest) bytes") }

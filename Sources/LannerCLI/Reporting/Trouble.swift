@@ -32,8 +32,18 @@ extension Trouble {
 
     private init(_ reason: DownloadFailure.Reason, _ detail: String) {
         // Some of the library's sentences say behind a semicolon what to do.
-        let advice = detail.contains(";") ? nil : reason.advice
-        self.init(code: reason.code, reason: detail.oneLine, advice: advice, exitCode: reason.exitCode)
+        let advice = Self.isOfPlainText(reason, detail) ? Self.plainTextAdvice : reason.advice
+        self.init(
+            code: reason.code, reason: detail.oneLine, advice: detail.contains(";") ? nil : advice,
+            exitCode: reason.exitCode)
+    }
+
+    private static let plainTextAdvice = "the server seems to speak no TLS there: try http://, or check the port"
+
+    /// Whether what came was no TLS, in the words of OpenSSL and GnuTLS.
+    private static func isOfPlainText(_ reason: DownloadFailure.Reason, _ detail: String) -> Bool {
+        let words = ["wrong version number", "packet length too long", "unexpected tls packet"]
+        return reason == .transport(.secureConnectionFailed) && words.contains { detail.lowercased().contains($0) }
     }
 
     private init(_ error: StoreError) {

@@ -13,7 +13,10 @@ enum Wording {
         case .skipped(isVerified: true): return "\(name): is there already\(verified(true))"
         case .skipped(isVerified: false):
             return "\(name): is there already, from a call that is not all done; remove it to have it anew"
-        case .restarted(let reason): return "\(name): starts over: \(words(reason))"
+        // What comes of it is not known yet: it may begin again, or fail.
+        case .restarted(let reason): return "\(name): gives up what it has: \(words(reason))"
+        // To another try of the same place there is always some time.
+        case .retrying(let trouble, .zero): return "\(name): goes on elsewhere at once: \(trouble.reason)"
         case .retrying(let trouble, let delay):
             return "\(name): tries again in \(seconds(delay)): \(trouble.reason)"
         case .suspended: return standing.bytes > 0 ? "\(name): stopped at \(bytes(standing.bytes))" : nil
@@ -52,7 +55,7 @@ enum Wording {
         case .unusableAnswer: "the server's answer made no sense"
         case .bytesLost: "the unfinished file on the disk holds less than was recorded"
         case .wrongDigest: "the bytes do not have the expected checksum"
-        case .wrongPiece: "a piece does not have its checksum, and is fetched again"
+        case .wrongPiece: "a piece does not have its checksum"
         case .otherURL: "the file was asked for from another URL"
         }
     }
