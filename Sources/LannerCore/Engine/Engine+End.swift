@@ -62,9 +62,10 @@ extension Engine {
         state.withLock { $0.ending?.engine = nil }
     }
 
-    /// The manager is gone, which may be a mistake where downloads ran.
-    func letGo() {
-        if state.withLock({ !$0.isInvalidated && $0.scopes.values.contains { !$0.totals.isAtRest } }) {
+    /// The manager is gone, which may be a mistake where downloads ran that cannot go on without it.
+    func managerIsGone() {
+        let isMissed = state.withLock { !$0.isInvalidated && !$0.isShutDown && !$0.scope.totals.isAtRest }
+        if isMissed, !transport.traits.outlivesProcess {
             log {
                 .error(
                     "the manager was let go of while downloads ran; keep it as long as they are to run",
@@ -90,6 +91,7 @@ extension Engine {
             afterEnding(job) { file?.close(sync: false) }
         }
         transport.invalidate()
+        waitNoLonger(for: jobs)
         // Behind every move and removal.
         fileLane.run { [self] in advanceEnd { $0.ending?.areMovesDone = true } }
         state.withLock { $0.drainer = nil }
@@ -105,11 +107,28 @@ extension Engine {
         sinks.values.forEach { $0.leave() }
     }
 
-    /// Tells the machine of what is on record in the end, though nothing else comes to it any more.
+    /// Closes at last the files of exchanges whose end never comes: the end of a manager is waited for, by views as well.
+    private func waitNoLonger(for jobs: [Job]) {
+        let late = jobs.filter { $0.state.withLock { $0.afterEnding != nil } }
+        if late.isEmpty { return }
+        environment.clock.schedule(at: environment.clock.now + Self.patienceAtEnd) {
+            for job in late { job.state.withLock { $0.takeAfterEnding() }?() }
+        }
+    }
+
+    /// How long what was stopped may take to say what it leaves: the system asks other processes of its own.
+    private static let patienceAtEnd: Duration = .seconds(5)
+
+    /// Tells the machine of what goes on record in the end, though nothing else comes to it any more.
     func handleToTheEnd(_ event: Event) {
-        guard openFiles.withLock({ $0.areAwaited }) else { return handle(event) }
+        // Before the look: what is taken neither here nor there is lost.
+        handle(event)
+        guard openFiles.withLock({ $0.areAwaited }) else { return }
         let time = time()
-        state.withLock { $0.take(event, time) }
+        state.withLock { state in
+            takeInbox(&state)
+            state.take(event, time)
+        }
     }
 
     /// A partial file is closed; nothing more comes from it.

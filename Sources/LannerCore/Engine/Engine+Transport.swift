@@ -144,11 +144,9 @@ extension Engine {
     }
 
     private func ended(_ number: ExchangeNumber, of job: Job) {
-        let work = job.state.withLock { state -> (@Sendable () -> Void)? in
+        let work = job.state.withLock { state in
             state.ending.remove(number)
-            guard state.ending.isEmpty else { return nil }
-            defer { state.afterEnding = nil }
-            return state.afterEnding
+            return state.ending.isEmpty ? state.takeAfterEnding() : nil
         }
         work?()
     }

@@ -104,6 +104,12 @@ extension JobState {
         return digest == nil && pieces == nil ? nil : Expectation(digest: digest, pieces: pieces)
     }
 
+    /// What waits for the end of exchanges, which it need not any more.
+    mutating func takeAfterEnding() -> (@Sendable () -> Void)? {
+        defer { afterEnding = nil }
+        return afterEnding
+    }
+
     mutating func noteCompared(_ expectation: Expectation) {
         followed = expectation.digest ?? followed
         followedPieces = expectation.pieces ?? followedPieces

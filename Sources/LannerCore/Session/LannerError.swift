@@ -40,7 +40,7 @@ public enum LannerError: Error, Sendable {
     case cacheError(path: String, message: String)
     /// The records could not be read or written.
     case storeError(StoreError)
-    /// Somebody has suspended, canceled or removed the download whose file was waited for.
+    /// The download whose file was waited for is at rest without one, for somebody has suspended, canceled or removed it.
     case notFinished(Status)
     /// The manager was invalidated, or is gone.
     case invalidated

@@ -93,7 +93,7 @@ public final class SessionManager: Sendable {
     }
 
     deinit {
-        engine.letGo()
+        engine.managerIsGone()
     }
 
     // MARK: Properties

@@ -177,10 +177,12 @@ import Testing
 
 extension TestBench {
     /// Another manager in the same process, on a directory of its own.
-    func other(_ name: String, over transport: (any Transport)? = nil) -> SessionManager {
+    func other(
+        _ name: String, over transport: (any Transport)? = nil, _ store: (any Store)? = nil
+    ) -> SessionManager {
         SessionManager(
             name, configuration: SessionConfiguration(), transport: transport ?? ScriptedTransport(clock: clock),
-            store: MemoryStore([:], lanes: lanes), logger: log, cache: Cache(name, downloadPath: "/" + name),
+            store: store ?? MemoryStore([:], lanes: lanes), logger: log, cache: Cache(name, downloadPath: "/" + name),
             operationQueue: .global(),
             environment: Environment(
                 clock: clock, fileSystem: disk, lanes: lanes, mainLane: lanes.makeLane("main"),

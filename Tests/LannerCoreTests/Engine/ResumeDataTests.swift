@@ -309,6 +309,35 @@ import Testing
         #expect(transport.last?.resumeData == Data([7]))
     }
 
+    /// The end of the exchange comes later, on another thread, as that of the system's does; or never.
+    @Test(arguments: [false, true]) func theEndOfTheManagerWaitsForThemButNotForGood(comes: Bool) throws {
+        let bench = TestBench()
+        let transport = LateTransport()
+        let open = {
+            bench.other("late", over: transport, FileStore(directory: "/late", disk: bench.disk, lanes: bench.lanes))
+        }
+        let manager = open()
+        let task = try #require(manager.download(address))
+        bench.settle()
+        transport.report(.head(ResponseHead(status: 200, fields: ["Content-Length": "1000", "ETag": "\"a\""])))
+        transport.report(.progress(400))
+        bench.settle()
+        manager.invalidate()
+        #expect(open().unavailable != nil, "its directory is not free yet")
+        if comes {
+            transport.report(.failure(TransportFailure(.canceled, "", resumeData: Data([7]))))
+        } else {
+            bench.run(for: .seconds(5))
+        }
+        bench.settle()
+        let next = open()
+        let restored = try #require(next.fetchTask(task.url))
+        #expect(next.unavailable == nil && restored.completedBytes == (comes ? 400 : 0))
+        next.start(restored)
+        bench.settle()
+        #expect(transport.last?.resumeData == (comes ? Data([7]) : nil))
+    }
+
     @Test func aSuspensionWaitsForTheEndInTheirPlace() throws {
         let bench = TestBench()
         let transport = LateTransport()
