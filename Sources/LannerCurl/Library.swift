@@ -8,7 +8,8 @@ enum Library {
     static let name = "libcurl.so.4"
     #endif
 
-    private static let outcome = load(name)
+    /// Its version, or why there is none.
+    static let outcome = load(name)
 
     /// Makes sure that it is there.
     static func require() throws(CurlUnavailable) {

@@ -171,7 +171,8 @@ struct SecureTests {
         // CURLOPT_VERBOSE, CURLOPT_STDERR
         lanner_curl_set_number(handle.easy, lanner_curl_option(41), 1)
         lanner_curl_set_pointer(handle.easy, lanner_curl_option(10037), words)
-        handle.aim(at: try TransportRules.address(of: TransportRequest(url: server.url("file"))), within: 10)
+        let address = try TransportRules.address(of: TransportRequest(url: server.url("file")))
+        handle.aim(at: address, within: 10, isLimited: false)
         lanner_curl_multi_add(multi, handle.easy)
         var code: Int32 = -1
         while lanner_curl_multi_next_done(multi, &code) == nil {

@@ -53,11 +53,12 @@ struct ReuseTests {
         var spare = SpareHandles(.init())
         let multi = try #require(Loop.makeWakeable())
         let handle = try take(from: &spare)
-        _ = try mostReadAtOnce(handle, multi, isLimited: false)
+        let whole = try mostReadAtOnce(handle, multi, isLimited: false)
         spare.give(handle)
         let again = try take(from: &spare)
         let read = try mostReadAtOnce(again, multi, isLimited: true)
         #expect(again === handle && read <= Mailbox.least)
+        if try Library.outcome.get() < 0x08_07_00 { #expect(whole > Mailbox.least) }
         #expect(server.activity.connections == 1)
         spare.drain()
         lanner_curl_multi_free(multi)

@@ -72,7 +72,7 @@ extension Handle {
     }
 
     /// What is one transfer's own. One that is limited reads little at once.
-    func aim(at address: WebAddress, within seconds: Int, isLimited: Bool = false) {
+    func aim(at address: WebAddress, within seconds: Int, isLimited: Bool) {
         set(LANNER_CURL_URL, address.text)
         set(LANNER_CURL_BUFFER_SIZE, isLimited ? Mailbox.least : Slab.size)
         set(LANNER_CURL_CONNECT_TIMEOUT_MS, seconds * 1000)
