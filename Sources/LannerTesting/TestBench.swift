@@ -21,7 +21,8 @@ import LannerMachine
 /// What a script does not stall comes inside the request, where nobody can pause it: to see a limit on bandwidth kept,
 /// stall an answer, and release it.
 ///
-/// May be used on any thread, by one at a time.
+/// May be used on any thread, by one at a time. ``run(_:)`` alone runs code of yours beside, whose calls come when its
+/// executor has its turn.
 public final class TestBench: Sendable {
     /// What answers the manager's requests, or those that a transport of your own hands on.
     public let transport: ScriptedTransport
@@ -119,6 +120,7 @@ public final class TestBench: Sendable {
             while !isOver.withLock({ $0 }) {
                 settle()
                 if manager.status == .running, let next = clock.nextDeadline { advance(to: next) }
+                // The code is woken by what has happened, and nothing tells when it waits again.
                 await Task.yield()
             }
             return try await running.value
