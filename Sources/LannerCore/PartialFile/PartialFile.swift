@@ -179,7 +179,7 @@ package final class PartialFile: Sendable {
     /// After a piece that is not right the file takes bytes again; and does not finish before they have come.
     package func finish(total: Int64) {
         accept { state in
-            guard state.phase == .taking, state.damaged.isEmpty else { return false }
+            guard state.phase == .taking, state.damaged.clipped(to: total).isEmpty else { return false }
             state.phase = .finishing
             state.finishes += 1
             return true

@@ -55,6 +55,20 @@ import Testing
         #expect(bench.contents == Self.bytes)
     }
 
+    /// Of another version, which is shorter.
+    @Test func aWrongOneNeedNotBeWrittenBeyondTheEnd() {
+        let bytes = Array(Self.bytes[..<950])
+        let bench = PartialFileBench(pieces: .of(bytes, length: 100))
+        open(bench)
+        bench.write(0..<1000)
+        #expect(bench.events() == [.wrote(0..<1000), .damaged(900..<1000)])
+        bench.file.setTotal(950)
+        bench.write(900..<950)
+        #expect(bench.events() == [.wrote(900..<950)])
+        bench.file.finish(total: 950)
+        #expect(bench.events() == [.finished(digest: FNV64.digest(of: bytes))])
+    }
+
     @Test func itIsComparedAgain() {
         let bench = bench()
         open(bench)
