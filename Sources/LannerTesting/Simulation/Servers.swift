@@ -159,7 +159,7 @@ final class Servers: Sendable {
     /// None, none that can be read, or less than is sent.
     private func falseRange(of site: SimulatedSite, _ random: inout SeededGenerator) -> String? {
         let length = site.bytes.count
-        let ranges = [nil, "bytes */\(length)", "bytes 0-1/2", "none", "bytes 0-\(length / 4)/\(length)"]
+        let ranges = [nil, "bytes */\(length)", "bytes 0-1/1", "none", "bytes 0-\(length / 4)/\(length)"]
         return ranges[random.below(ranges.count)]
     }
 
