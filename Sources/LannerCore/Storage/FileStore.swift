@@ -10,8 +10,9 @@ import Foundation
 ///
 /// The files are made for their owner alone: the records may hold header fields with credentials.
 ///
-/// A commit that failed is not there afterwards; only when the disk refuses even to shorten the journal, and the
-/// process then dies, it may come back. When somebody removes the directory or the journal, the next commit writes all
+/// A commit that failed is not there afterwards. It may come back only when the process dies before the store could write
+/// again, and the disk had refused even to shorten the journal or, of a commit too large for the journal, to sync the name
+/// of the snapshot that took it. When somebody removes the directory or the journal, the next commit writes all
 /// values anew; it fails as long as another store has put records there. A snapshot that is removed alone is missed by
 /// the next load only.
 ///

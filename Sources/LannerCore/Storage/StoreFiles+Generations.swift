@@ -6,6 +6,12 @@ extension StoreFiles {
     /// When it fails while the snapshot is written, the old journal is as good as before. From the rename on it is not:
     /// after a crash the new snapshot may count, and the old journal not. Then the next try makes another generation.
     mutating func beginGeneration() throws(FileError) {
+        try beginSnapshot()
+        try beginJournal()
+    }
+
+    /// Writes a snapshot of all that is kept. When this succeeds it counts for good, whether or not it gets a journal.
+    mutating func beginSnapshot() throws(FileError) {
         // In a directory that is another's now nothing is changed.
         if lock?.isInPlace == false {
             throw FileError(fault: .notFound, operation: "find", path: path(StoreFileName.lock))
@@ -19,10 +25,14 @@ extension StoreFiles {
         generation = next
         try disk.rename(unfinished, to: path(StoreFileName.name(.snapshot, next)))
         try disk.syncDirectory(directory)
+        owesGeneration = false
         // The space may be what the journal needs.
         removeLeftovers()
-        journal = try makeJournal(path(StoreFileName.name(.journal, next)))
-        owesGeneration = false
+    }
+
+    /// Opens a new journal beside the snapshot that was written just now.
+    mutating func beginJournal() throws(FileError) {
+        journal = try makeJournal(path(StoreFileName.name(.journal, generation)))
     }
 
     /// Copies damaged bytes to a file beside; the directory is synced with the snapshot's name.

@@ -90,14 +90,16 @@ extension StoreFiles {
         for change in commit.changes { image.apply(change) }
         do throws(StoreError) {
             try claimDirectory()
-            do throws(FileError) { try beginGeneration() } catch { throw unwritable(error) }
-            return .success(())
+            do throws(FileError) { try beginSnapshot() } catch { throw unwritable(error) }
         } catch {
             image = before
             // Its snapshot may be there all the same.
             if journal == nil { owesGeneration = true }
             return .failure(error)
         }
+        // Without a journal the next commit begins another generation.
+        try? beginJournal()
+        return .success(())
     }
 
     /// Begins a new generation when the journal holds much more than what is kept.
