@@ -6,7 +6,8 @@ import Foundation
 /// has a checksum: what was cut off in the middle of a write is dropped, what is damaged is set aside in a file
 /// `corrupt-N.bin` and reported, and all else is kept; but where something is missing of what was never synced, all that
 /// came after it is set aside as well, for no commit counts without those before it. All values are held in memory, too.
-/// A commit may be of any size, its values of up to 1 GiB each.
+/// A commit may be of any size, its values of up to 1 GiB each; but one too large for the journal, of more than 1 GiB, is
+/// refused when a snapshot of all values would have 16 GiB or more: ``load()`` reads no file of that size.
 ///
 /// The files are made for their owner alone: the records may hold header fields with credentials.
 ///

@@ -36,10 +36,10 @@ struct FrameWriter {
 }
 
 extension OpenFile {
-    /// Reads the whole file, if memory can hold it: one of 16 GiB or more is no store's.
+    /// Reads the whole file, if memory can hold it and it is not too large for a store's.
     func readAll() throws(FileError) -> [UInt8] {
         let count = try size()
-        guard count < 1 << 34, let size = Int(exactly: count) else {
+        guard count < StoreFormat.fileBound, let size = Int(exactly: count) else {
             throw FileError(fault: .tooLarge, operation: "read", path: "")
         }
         // All threads share one empty array, and the initializer would write to it.

@@ -84,10 +84,15 @@ extension StoreFiles {
     /// value, and counts as a whole or not at all, too.
     private mutating func recordLarge(_ commit: StoreCommit) -> Result<Void, StoreError> {
         guard commit.changes.allSatisfy({ StoreFormat.frameSize(CollectionOfOne($0)) != nil }) else {
-            return .failure(tooLarge)
+            return .failure(tooLarge("A value", Int64(StoreFormat.largestPayload)))
         }
         let before = image
         for change in commit.changes { image.apply(change) }
+        // It could not be read again.
+        guard image.snapshotSize < StoreFormat.fileBound else {
+            image = before
+            return .failure(tooLarge("The snapshot", StoreFormat.fileBound - 1))
+        }
         do throws(StoreError) {
             try claimDirectory()
             do throws(FileError) { try beginSnapshot() } catch { throw unwritable(error) }
@@ -213,10 +218,8 @@ extension StoreFiles {
         StoreError(.disk(error.fault), "The store in \(directory) could not be written: \(error).")
     }
 
-    private var tooLarge: StoreError {
+    private func tooLarge(_ what: String, _ largest: Int64) -> StoreError {
         StoreError(
-            .disk(.tooLarge),
-            "A value for the store in \(directory) is larger than \(StoreFormat.largestPayload) bytes; keep less in it."
-        )
+            .disk(.tooLarge), "\(what) for the store in \(directory) is larger than \(largest) bytes; keep less in it.")
     }
 }

@@ -28,6 +28,8 @@ enum StoreFormat {
     /// More than any value needs, and little enough for 32-bit arithmetic.
     static let largestPayload = 1 << 30
     static let largestFrame = frameHeaderSize + largestPayload
+    /// A file of this size or more is no store's: it is not read.
+    static let fileBound: Int64 = 1 << 34
     /// In the length of a payload: all before the frame is on the device.
     static let followsSync: UInt32 = 1 << 31
     /// Numbers in files stay below, so that counting on from them cannot overflow.

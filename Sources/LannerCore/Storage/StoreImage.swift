@@ -9,6 +9,9 @@ struct StoreImage {
     /// The bytes of the frames of all values.
     private(set) var size: Int64 = 0
 
+    /// The bytes of a snapshot: its header, the frames, and the last one without changes.
+    var snapshotSize: Int64 { Int64(StoreFormat.headerSize) + size + Int64(StoreFormat.frameHeaderSize) }
+
     /// Makes room for what a file holds, unless its records are smaller than usual: growing step by step takes a
     /// third of the time of loading.
     mutating func reserve(forBytes count: Int) {
