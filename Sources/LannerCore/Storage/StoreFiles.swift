@@ -10,9 +10,9 @@ struct StoreCommit: Sendable {
 /// The files of a ``FileStore``: how they are written. One caller at a time.
 ///
 /// There are generations: `snapshot-N` is everything there was when it was made, `journal-N` the commits since. A new
-/// generation is begun when the journal has grown large, and when the old one cannot be trusted any more. The
-/// highest snapshot counts; a file gets its final name only when it is durable, and a journal is written to only
-/// when its snapshot's name is durable.
+/// generation is begun when the journal has grown large, when the old one cannot be trusted any more or, at load, not be
+/// gone on with, and for a commit that no frame of it holds. The highest snapshot counts; a file gets its final name only
+/// when it is durable, and a journal is written to only when its snapshot's name is durable.
 struct StoreFiles {
     /// The life of a store, in this order.
     enum Phase {
@@ -39,7 +39,7 @@ struct StoreFiles {
 
     var phase = Phase.new
     var lock: (any FileLock)?
-    /// What is reported as kept.
+    /// What is reported as kept; while a commit is on its way as a generation, with that commit.
     var image = StoreImage()
     /// nil: a generation has to be begun before anything is written.
     var journal: Journal?
