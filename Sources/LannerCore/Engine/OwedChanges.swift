@@ -24,7 +24,7 @@ struct OwedChanges {
             changes.insert(contentsOf: owed.sorted { $0.key < $1.key }.map(\.value), at: 0)
             owed = [:]
         }
-        guard !changes.isEmpty else { return nil }
+        guard !changes.isEmpty || !self.dropped.isEmpty else { return nil }
         dropped += self.dropped
         self.dropped = []
         lastNumber += 1

@@ -19,7 +19,8 @@ public protocol Store: AnyObject, Sendable {
     ///
     /// Returns at once. `completion` is called exactly once, on a queue of the store's, in the order of the commits:
     /// when the changes survive the death of the process (``StoreDurability/process``) or of the machine
-    /// (``StoreDurability/machine``), or with why they do not. Commits that wait may be written together.
+    /// (``StoreDurability/machine``), or with why they do not. Commits that wait may be written together. One without
+    /// changes is reported in its turn like any other.
     func commit(
         _ changes: [StoreChange], durability: StoreDurability,
         completion: @escaping @Sendable (Result<Void, StoreError>) -> Void)

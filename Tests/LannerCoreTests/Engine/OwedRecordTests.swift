@@ -76,4 +76,23 @@ import Testing
         bench.settle()
         #expect(bench.records.map(\.id) == [record.id], "and its record")
     }
+
+    /// A later commit has kept the record meanwhile, so that no change is owed any more.
+    @Test func anExchangeThatNoRecordNamesAnyMoreIsGivenUpAtTheNextTry() throws {
+        var owed = OwedChanges()
+        var record = [StoreChange.put(key: "1", value: Data("without X".utf8))]
+        var given = ["X"]
+        var none: [String] = []
+        let first = try #require(owed.begin(&record, &given))
+        let second = try #require(owed.begin(&record, &none))
+        #expect(owed.end(first, given, isKept: false) != nil)
+        #expect(owed.end(second, none, isKept: true) == nil)
+        owed.isDue()
+        var nothing: [StoreChange] = []
+        let third = try #require(owed.begin(&nothing, &none))
+        #expect(none == ["X"] && nothing.isEmpty)
+        #expect(owed.end(third, none, isKept: true) == nil)
+        var later: [String] = []
+        #expect(owed.begin(&nothing, &later) == nil, "once is enough")
+    }
 }
