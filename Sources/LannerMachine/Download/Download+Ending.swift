@@ -243,7 +243,8 @@ extension Download {
             tell(.retrying(failure, at: time), &context)
             close(for: .wait(.retry(at: time)), [], over: over, &context)
         case .fail:
-            if beginAnew(after: failure, over: over, &context) { return }
+            let mayPass = failure.reason.isWorthRetrying
+            if beginAnew(after: failure, mayPass: mayPass, over: over, &context) { return }
             close(for: .fail(failure), [], over: over, &context)
         }
     }

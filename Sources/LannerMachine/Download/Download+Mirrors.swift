@@ -74,20 +74,20 @@ extension Download {
     /// download would fail: what is held is given up when that comes, and not before. Not often: each time a place is
     /// dropped. False when there is none.
     mutating func beginAnew(
-        after failure: DownloadFailure, over: ExchangeNumber? = nil, _ context: inout Context
+        after failure: DownloadFailure, mayPass: Bool, over: ExchangeNumber? = nil, _ context: inout Context
     ) -> Bool {
         guard failure.reason.isOfPlace else { return false }
         mirrors.forgetFailures()
         let (others, main) = (mirrors.others, mirrors.main)
-        guard mayGoElsewhere(context.settings), completed > 0 || !failure.reason.isWorthRetrying,
+        guard mayGoElsewhere(context.settings), completed > 0 || !mayPass,
             let next = (mirrors.usable + others).first(where: { $0 != main })
         else { return false }
         mirrors.beginAnew(at: next)
         // What counts where the others come to nothing.
-        mirrors.fail(main, failure)
+        mirrors.fail(main, mayPass ? failure : nil)
         seeksAnother = others.contains(next) || !mayGoOn(at: next, context.settings)
         // After what may pass each is asked once.
-        if !failure.reason.isWorthRetrying { failures = 0 }
+        if !mayPass { failures = 0 }
         // What was tried was tried at another server.
         isPlain = false
         ladder = RungLadder()
@@ -104,7 +104,9 @@ extension Download {
         if !beginElsewhere(context.settings) {
             // What the mirrors failed at may have passed, and they are all there is.
             mirrors.forgetFailures()
-            guard beginElsewhere(context.settings) else { return beginAnew(after: failure, &context) }
+            guard beginElsewhere(context.settings) else {
+                return beginAnew(after: failure, mayPass: false, &context)
+            }
         }
         tell(.retrying(failure, at: context.now), &context)
         close(for: .restart, [], &context)

@@ -198,6 +198,11 @@ extension [Action] {
 
     var notices: [Notice] { compactMap { if case .tell(_, let notice) = $0 { notice } else { nil } } }
 
+    /// The exchanges that are begun.
+    var begun: [ExchangeNumber] {
+        compactMap { if case .transport(_, .begin(let number, _)) = $0 { number } else { nil } }
+    }
+
     var asks: [Ask] { compactMap { if case .transport(_, .begin(_, let ask)) = $0 { ask } else { nil } } }
 
     /// What was wanted of whoever gives links.

@@ -228,6 +228,69 @@ import Testing
         #expect(bench.feed(.exchange(bench.id, 2, .head(.file()))).restarts == [.contentChanged])
     }
 
+    /// Bytes are held that no mirror can go on with; the URL has no link any more, and the mirror is asked for its own file.
+    private func seeking() -> Bench {
+        let settings = Self.settings().with { $0.retry = RetryPolicy(maximumRetries: 1) }
+        var bench = Bench.requesting(settings, mirrors: 1, saved: .holding(0..<500, tag: "W/\"a\""))
+        bench.feed(.exchange(bench.id, 1, .failed(DownloadFailure(.transport(.connectionLost), ""))))
+        bench.closed(1, 0..<500)
+        bench.pass(.seconds(100))
+        bench.opened(2, 0..<500)
+        bench.feed(.exchange(bench.id, 2, Self.refusal()))
+        bench.closed(2, 0..<500)
+        bench.opened(3, 0..<500)
+        bench.feed(.link(bench.id, 3, .none(DownloadFailure(.link, "none"))))
+        bench.closed(3, 0..<500)
+        #expect(bench.opened(4, 0..<500).asks == [.whole.at(1)])
+        return bench
+    }
+
+    /// That there is no link does not pass.
+    @Test func withoutALinkAMirrorWithoutTheFileIsNotWaitedFor() {
+        var bench = seeking()
+        bench.feed(.exchange(bench.id, 3, .head(ResponseHead(status: 404))))
+        bench.closed(4, 0..<500)
+        #expect(bench.phase == .failed(DownloadFailure(.status(404), "The server answered with status 404.")))
+        #expect(bench.machine[bench.id]?.saved.written == ByteRanges([0..<500]))
+    }
+
+    /// What was tried at the URL does not count for it.
+    @Test func withoutALinkAMirrorThatIsDownIsAskedAsOftenAsThePolicySays() {
+        let lost = DownloadFailure(.transport(.connectionLost), "")
+        var bench = seeking()
+        bench.feed(.exchange(bench.id, 3, .failed(lost)))
+        bench.closed(4, 0..<500)
+        bench.pass(.seconds(100))
+        #expect(bench.opened(5, 0..<500).asks == [.whole.at(1)])
+        bench.feed(.exchange(bench.id, 4, .failed(lost)))
+        #expect(bench.closed(5, 0..<500).phases == [.failed(lost)])
+    }
+
+    /// Nothing is held: the version was told, and the connection lost before the first byte.
+    @Test func withoutALinkAMirrorWithAnotherVersionIsAskedForIt() {
+        let settings = Settings.sliced(100...100).with { $0.links = .whenNeeded }
+        var bench = Bench.transferring(settings, mirrors: 1, head: .part(0..<100, of: 1000))
+        let first = bench.transfer?.exchanges.map(\.number) ?? []
+        for number in first {
+            bench.feed(.exchange(bench.id, number, .failed(DownloadFailure(.transport(.connectionLost), ""))))
+        }
+        bench.closed(1)
+        let mirror = bench.opened(2)
+        #expect(mirror.asks.map(\.source) == [1])
+        for number in mirror.begun {
+            bench.feed(.exchange(bench.id, number, .head(.part(0..<100, of: 900, tag: "\"b\""))))
+        }
+        bench.closed(2)
+        let url = bench.opened(3)
+        #expect(url.asks.map(\.source) == [0])
+        for number in url.begun { bench.feed(.exchange(bench.id, number, Self.refusal())) }
+        bench.closed(3)
+        #expect(bench.opened(4).links == [.ask(.refused(status: 403))])
+        bench.feed(.link(bench.id, 4, .none(DownloadFailure(.link, "none"))))
+        bench.closed(4)
+        #expect(bench.opened(5).asks.map(\.source) == [1])
+    }
+
     @Test func anErrorIsTriedAgainAsThePolicySays() {
         var bench = Bench.requesting(Self.settings().with { $0.retry = RetryPolicy(maximumRetries: 1) })
         bench.feed(.exchange(bench.id, 1, Self.refusal()))
