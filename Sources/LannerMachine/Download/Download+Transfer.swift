@@ -227,9 +227,12 @@ extension Download {
     }
 
     private mutating func tick(_ transfer: Transfer, _ context: inout Context) {
+        if let failure = tooLong(transfer, context) {
+            return exchangeOver(failure, at: transfer.onlySource, &context)
+        }
         if let failure = tooSlow(transfer, context) {
             // Those that are at work bring too little even together: another one is next.
-            let sources = transfer.exchanges.map(\.ask.source)
+            let sources = transfer.sourcesAtWork
             let counting = sources.first { $0 == mirrors.main } ?? sources.first
             for source in sources where source != counting { mirrors.fail(source) }
             return exchangeOver(failure, at: counting, &context)
@@ -258,8 +261,8 @@ extension Download {
         adapt(&context)
     }
 
-    /// Why the attempt has to end, if it has to.
-    private func tooSlow(_ transfer: Transfer, _ context: Context) -> DownloadFailure? {
+    /// Why the attempt has to end for the time it takes, if it has to.
+    private func tooLong(_ transfer: Transfer, _ context: Context) -> DownloadFailure? {
         let watchdog = context.settings.watchdog
         if watchdog.leavesExchanges { return nil }
         if context.now - max(transfer.lastAdvance, transfer.heldUntil) >= watchdog.silence, !transfer.exchanges.isEmpty
@@ -269,6 +272,13 @@ extension Download {
         if let total = watchdog.total, context.now - transfer.since >= total {
             return DownloadFailure(.transport(.timedOut), "The attempt took longer than the \(total) allowed.")
         }
+        return nil
+    }
+
+    /// Why it has to end for how little comes, if it has to.
+    private func tooSlow(_ transfer: Transfer, _ context: Context) -> DownloadFailure? {
+        let watchdog = context.settings.watchdog
+        if watchdog.leavesExchanges { return nil }
         let window = context.now - transfer.speedMark.time
         // With nothing asked for, it is the disk that is slow.
         guard window >= watchdog.speedWindow, watchdog.minimumSpeed > 0, !transfer.exchanges.isEmpty else { return nil }
@@ -313,6 +323,18 @@ extension Transfer {
         received = received.addingClamped(count - exchange.received)
         lastAdvance = now
         return true
+    }
+
+    /// The one place that requests are out to; nil when there are several.
+    var onlySource: Source? {
+        let source = exchanges.first?.ask.source
+        return exchanges.allSatisfy { $0.ask.source == source } ? source : nil
+    }
+
+    /// The places that have answered, one for each exchange; where none has, all that were asked.
+    var sourcesAtWork: [Source] {
+        let answered = exchanges.filter(\.isAccepted)
+        return (answered.isEmpty ? exchanges : answered).map(\.ask.source)
     }
 
     /// Positions that are written, or that an exchange brings or was asked for.

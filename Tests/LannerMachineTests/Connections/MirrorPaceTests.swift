@@ -224,6 +224,33 @@ import Testing
         #expect(bench.reopened(2, 0..<10).map(\.ask.source) == [2])
     }
 
+    /// It was asked for the second half a moment before, and has had no time to bring anything.
+    @Test func aPlaceThatHasNotAnsweredYetIsAskedInsteadOfOneThatIsTooSlow() {
+        let settings = Settings().with {
+            ($0.connections, $0.firstConnections) = (2, 2)
+            ($0.watchdog.minimumSpeed, $0.watchdog.speedWindow) = (100, .seconds(3))
+        }
+        var bench = Bench.requesting(settings, mirrors: 1)
+        bench.feed(.exchange(bench.id, 1, .head(.large())))
+        #expect(bench.transfer?.exchanges.map(\.ask.source) == [0, 1])
+        bench.feed(.exchange(bench.id, 1, .received(1)))
+        #expect(bench.pass(.seconds(3)).retry?.time == bench.now)
+        #expect(bench.reopened(2, 0..<1).map(\.ask.source) == [1])
+    }
+
+    /// How fast it is says nothing of the others.
+    @Test func anAttemptThatTakesTooLongIsNoFaultOfAMirror() {
+        let settings = Settings().with {
+            ($0.connections, $0.firstConnections, $0.watchdog.total) = (2, 2, .seconds(20))
+        }
+        var bench = Bench.requesting(settings, mirrors: 1)
+        bench.feed(.exchange(bench.id, 1, .head(.large())))
+        bench.feed(.exchange(bench.id, 2, .head(.part(50 << 20..<100 << 20, of: 100 << 20))))
+        bench.feed(.exchange(bench.id, 2, .received(1 << 20)))
+        #expect(bench.pass(.seconds(20)).retry?.time == bench.now)
+        #expect(bench.reopened(2, 50 << 20..<51 << 20).map(\.ask.source) == [1])
+    }
+
     // MARK: Retry-After
 
     private func refusal(_ status: Int, _ seconds: Int?) -> ExchangeEvent {
