@@ -56,6 +56,7 @@ extension Download {
         guard let exchange = exchange(number) else { return ignore(.unknownExchange(number), &context) }
         if exchange.isLeaving { return ignore(.late("ended"), &context) }
         guard let body = exchange.body, case .transferring(var transfer) = state else {
+            if isBesideOthers(number, context) { return lose(number, &context) }
             let failure = DownloadFailure(.transport(.malformedResponse), "The answer ended without a header.")
             return exchangeOver(failure, at: exchange.ask.source, over: number, &context)
         }

@@ -85,6 +85,14 @@ import Testing
         #expect(asking(tag: tag).ask == nil)
     }
 
+    /// One connection is lost by it, whichever that is.
+    @Test(arguments: [0, 1]) func anAnswerWithoutAHeaderDoesNotEndWhatOthersBring(mirrors: Int) {
+        var (bench, _) = asking(mirrors: mirrors)
+        let actions = bench.feed(.exchange(bench.id, 2, .ended(received: 0)))
+        #expect(actions.retry == nil)
+        #expect(bench.transfer?.exchanges.contains { $0.number == 1 } == true)
+    }
+
     @Test func oneThatFailsIsLeftAlone() {
         for event in [ExchangeEvent.failed(lost), .head(ResponseHead(status: 503))] {
             var (bench, _) = asking()
