@@ -3,7 +3,7 @@
 // another version is left, and begun with only when no other goes on.
 
 extension Download {
-    /// Whether a place may be asked for what is missing.
+    /// Whether a place may be asked for what is missing, or for its whole file.
     private func mayAsk(_ source: Source, _ settings: Settings) -> Bool {
         if seeksAnother || source == mirrors.ofVersion { return true }
         if carried.data != nil { return false }
@@ -21,7 +21,7 @@ extension Download {
 
     /// Settles where an attempt begins: where the last one did, as long as that can be asked.
     mutating func chooseSource(_ settings: Settings) {
-        if !seeksAnother, !mayAsk(mirrors.main, settings) { mirrors.begin(at: mirrors.ofVersion) }
+        if !mayAsk(mirrors.main, settings) { mirrors.begin(at: mirrors.ofVersion) }
     }
 
     /// Others were given in the place of the mirrors there were. Bytes that one of those began come from another URL.

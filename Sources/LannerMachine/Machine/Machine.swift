@@ -12,7 +12,7 @@ package struct Machine: Sendable {
     private var holders = IDTable<HostID>()
     /// The same of who holds the part of a slot that is its list's and its host's.
     private var finishing = IDTable<HostID>()
-    /// Whose slots stay empty when they leave them.
+    /// Whose slots stay empty when they leave them stopped: what of them they still held then.
     private var leaving = IDTable<Void>()
     private var waitingForNetwork: Set<DownloadID> = []
     /// What was met; nil while nobody wants to know.
