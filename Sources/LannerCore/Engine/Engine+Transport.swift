@@ -20,7 +20,7 @@ extension Engine {
         case .leadBack: job.state.withLock { $0.leadBack() }
         case .flush: for sink in job.state.withLock({ $0.sinks.values }) { sink.flush() }
         // While others begin in its place: what it owes under a limit is theirs to wait for.
-        case .settle: leaveThrottle(job)
+        case .takesNoMore: leaveThrottle(job)
         case .remirror: job.state.withLock { $0.mirrors = $0.askedMirrors }
         }
     }

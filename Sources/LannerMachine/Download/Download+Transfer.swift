@@ -91,18 +91,18 @@ extension Download {
         isUnproven = false
         stopNeedless(&context)
         askForMore(&context)
-        settle(&context)
+        takeNoMore(&context)
         verifyIfComplete(&context)
     }
 
     /// All bytes of a small file are here, if not written yet: the next download need not wait for that.
-    private mutating func settle(_ context: inout Context) {
+    private mutating func takeNoMore(_ context: inout Context) {
         guard mayBeSettled, let total, total <= Pace.smallFile, case .transferring(var transfer) = state,
             transfer.exchanges.isEmpty, transfer.claimed.contains(0..<total)
         else { return }
         transfer.isSettled = true
         state = .transferring(transfer)
-        perform(.settle, &context)
+        perform(.takesNoMore, &context)
     }
 
     private mutating func learnEnd(_ end: Int64, _ context: inout Context) {

@@ -65,8 +65,8 @@ package enum TransportAction: Sendable, Equatable {
     case leadBack
     /// Hand over what the exchanges have received, however little. → received, wrote
     case flush
-    /// All of the file has come, and another download may take its turn: it takes nothing more for now.
-    case settle
+    /// All of the file has come: the download takes nothing more for now, and leaves its part of limits to others.
+    case takesNoMore
     /// The mirrors that were asked for last are those of what follows.
     case remirror
 }

@@ -48,7 +48,8 @@ extension World {
         case .follow(let number, _): try follow(index, number)
         case .stop(let number, let keepBytes): try stop(index, number, keepBytes)
         case .flush: try flush(index)
-        case .settle: if !places[index].hasAll { throw Nonsense("a file is left to the disk that is still to come") }
+        case .takesNoMore:
+            if !places[index].hasAll { throw Nonsense("a file is left to the disk that is still to come") }
         case .remirror, .leadBack: break
         case .readdress: break
         }
