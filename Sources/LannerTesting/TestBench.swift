@@ -102,7 +102,6 @@ public final class TestBench: Sendable {
     ///
     /// While a task runs or waits time passes as soon as nothing else happens, whatever your code is about to do; no real
     /// time is waited for. Where it decides something between two events, let things happen by the methods above.
-    /// Returns when the code does: a download that your code waits for and has suspended keeps it.
     ///
     /// ```swift
     /// let file = try await bench.run { try await app.fetchEpisode() }
