@@ -205,10 +205,16 @@ import Testing
         guard case .notFinished(.removed) = removed else { return #expect(Bool(false), "\(removed as Any)") }
     }
 
-    @Test func whoWaitsIsToldThatSomebodyHasSuspendedIt() async throws {
+    /// A download whose server has yet to answer.
+    private func heldBench() throws -> (TestBench, DownloadTask) {
         let bench = TestBench.serving([1, 2])
         let task = try bench.download(.hold)
         bench.settle()
+        return (bench, task)
+    }
+
+    @Test func whoWaitsIsToldThatSomebodyHasSuspendedIt() async throws {
+        let (bench, task) = try heldBench()
         let file = Task { try await task.file }
         bench.manager.suspend(task)
         bench.settle()
@@ -218,9 +224,7 @@ import Testing
 
     /// One that gives up is no reason to end what others wait for.
     @Test func suspendsWhenTheLastWaitIsCanceled() async throws {
-        let bench = TestBench.serving([1, 2])
-        let task = try bench.download(.hold)
-        bench.settle()
+        let (bench, task) = try heldBench()
         let waits = (0..<3).map { _ in Task { try await task.file } }
         while task.state.withLock({ $0.fileWaiters.count }) < 3 { await Task.yield() }
         for wait in waits[..<2] {
@@ -236,9 +240,7 @@ import Testing
     }
 
     @Test func suspendsWhenTheWaitIsCanceled() async throws {
-        let bench = TestBench.serving([1, 2])
-        let task = try bench.download(.hold)
-        bench.settle()
+        let (bench, task) = try heldBench()
         let file = Task { try await task.file }
         file.cancel()
         await #expect(throws: CancellationError.self) { _ = try await file.value }

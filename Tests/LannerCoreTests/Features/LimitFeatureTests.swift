@@ -143,8 +143,8 @@ import Testing
         #expect(tasks.map(\.endDate).max().map { $0 - tasks[0].startDate >= 3.5 } == true)
     }
 
-    /// Files that make room for the next when their bytes have come, and are finished much later.
-    @Test func filesThatWaitForTheDiskHaveTakenTheirShare() throws {
+    /// Sixty small files are downloaded under the limit of all, eight at once.
+    private func benchOfSmallFiles() throws -> (TestBench, [DownloadTask]) {
         var configuration = limited(Self.rate)
         configuration.maxConcurrentTasksLimit = 8
         let bench = TestBench(configuration: configuration)
@@ -152,6 +152,12 @@ import Testing
             bench.transport.serve(.init(.generated(seed: UInt64(number), length: 16 << 10)), at: "/\(number)")
             return try #require(bench.manager.download("https://example.com/\(number)"))
         }
+        return (bench, tasks)
+    }
+
+    /// Files that make room for the next when their bytes have come, and are finished much later.
+    @Test func filesThatWaitForTheDiskHaveTakenTheirShare() throws {
+        let (bench, tasks) = try benchOfSmallFiles()
         bench.store.hold()
         bench.run(for: .seconds(2))
         // Two seconds' worth, and what came at once: up to one for each that ran.
@@ -166,13 +172,7 @@ import Testing
 
     /// The same while the disk stands still, so that what has come is not even written.
     @Test func filesThatAreNotWrittenYetHaveTakenTheirShare() throws {
-        var configuration = limited(Self.rate)
-        configuration.maxConcurrentTasksLimit = 8
-        let bench = TestBench(configuration: configuration)
-        let tasks = try (1...60).map { number in
-            bench.transport.serve(.init(.generated(seed: UInt64(number), length: 16 << 10)), at: "/\(number)")
-            return try #require(bench.manager.download("https://example.com/\(number)"))
-        }
+        let (bench, tasks) = try benchOfSmallFiles()
         bench.settle()
         let others = ["drain", "files", "store", "main", "operation"]
         while let next = bench.clock.nextDeadline, next <= .seconds(6) {
