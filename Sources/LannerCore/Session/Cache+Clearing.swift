@@ -22,7 +22,7 @@ extension Cache {
     /// Deletes finished files, and, unless a manager uses the cache just now, unfinished ones and records: of the three
     /// directories those that lie in ``downloadPath``, as they do by default. A directory elsewhere is left alone, and so
     /// are those that a ``DownloadRequest/destination`` has led to; others may have files there. Unfinished files are
-    /// known by the records in ``downloadPath``: what these do not tell of may be another manager's, and stays; where they
+    /// known by what is on record in ``downloadPath``: what that does not tell of may be another manager's, and stays; where they
     /// cannot be read, all that are in the default directory go.
     ///
     /// A manager that lives keeps its tasks; one that has succeeded has lost its file then, and downloads it again when it
@@ -75,7 +75,8 @@ extension Cache {
         let tokens = values.compactMap { key, value in
             key == StoreIdentity.key ? StoreIdentity(value)?.token : DownloadRecord(value)?.token
         }
-        return Set(tokens)
+        let unrecorded = UnrecordedToken(path: lockPath, fileSystem: disk).read()
+        return Set(tokens).union(unrecorded.map { [$0] } ?? [])
     }
 
     /// The files of a directory that lies in `downloadPath`, and does not only lead elsewhere from there.

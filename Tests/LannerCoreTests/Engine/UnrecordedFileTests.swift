@@ -9,9 +9,10 @@ import Testing
 @Suite struct UnrecordedFileTests {
     private let disk = MemoryDisk()
 
-    /// Managers that have their records in files of their own, and their unfinished files in one directory.
+    /// Managers that have their records in files of their own, and their unfinished files in one directory unless told
+    /// otherwise.
     private func launch(
-        _ identifier: String, _ seed: UInt64, store: (any Store)? = nil
+        _ identifier: String, _ seed: UInt64, store: (any Store)? = nil, unfinished: String = "/tmp"
     ) -> (manager: SessionManager, lanes: ManualLanes) {
         let lanes = ManualLanes()
         let transport = ScriptedTransport(traits: TransportTraits(delivery: .pausable), clock: ManualClock())
@@ -20,7 +21,7 @@ import Testing
         let manager = SessionManager(
             identifier, configuration: SessionConfiguration(), transport: transport, store: store,
             logger: RecordingLog(),
-            cache: Cache(identifier, downloadPath: "/" + identifier, downloadTmpPath: "/tmp", on: disk),
+            cache: Cache(identifier, downloadPath: "/" + identifier, downloadTmpPath: unfinished, on: disk),
             operationQueue: .global(),
             environment: Environment(
                 clock: ManualClock(), fileSystem: disk, lanes: lanes, mainLane: lanes.makeLane("main"),
@@ -54,6 +55,18 @@ import Testing
             #expect(parts.count == 1 && records.isEmpty)
             kill(one)
         }
+    }
+
+    @Test func theyAreGoneWhenTheCacheIsCleared() throws {
+        let one = launch("one", 1, unfinished: "/one/Tmp")
+        let part = try begin(one)
+        kill(one)
+        // Nothing tells whose this is: another manager may have its unfinished files here.
+        let foreign = "/one/Tmp/" + PartialName(token: 9, id: DownloadID(1), generation: 1).text
+        try disk.open(foreign, .readWrite).close()
+        #expect(Set(parts) == [part, foreign])
+        try one.manager.cache.clear()
+        #expect(parts == [foreign])
     }
 
     @Test func thoseOfAnotherManagerStay() throws {
