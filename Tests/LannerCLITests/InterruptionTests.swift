@@ -1,3 +1,4 @@
+import Dispatch
 import Foundation
 import Lanner
 import Testing
@@ -11,6 +12,15 @@ import Testing
 
     init() {
         interruption.onSignal { [stops] in stops.withLock { $0 += 1 } }
+    }
+
+    /// By one that nothing happens at when nobody takes it.
+    @Test func oneThatComesAtOnceIsNotLost() {
+        let interruption = Interruption(by: [SIGWINCH])
+        let hasCome = DispatchSemaphore(value: 0)
+        interruption.onSignal { hasCome.signal() }
+        kill(getpid(), SIGWINCH)
+        #expect(hasCome.wait(timeout: .now() + 30) == .success)
     }
 
     /// Else the tests would end here.

@@ -19,25 +19,48 @@ final class Interruption: Sendable {
 
     private let state = Locked(State())
 
-    /// Takes signals over from now on, for the rest of the process's life.
+    /// Takes signals over, for the rest of the process's life: once this has returned, none is lost; before, they do what
+    /// they did until then.
     ///
     /// A hang-up that was to be ignored (nohup) stays ignored.
     init(by numbers: [Int32] = [SIGINT, SIGTERM, SIGHUP]) {
         // A reader of ours that goes away is noticed by the write that fails.
         signal(SIGPIPE, SIG_IGN)
         let queue = DispatchQueue(label: "lanner.signals")
-        for number in numbers {
-            let isIgnored = signal(number, SIG_IGN).map { unsafeBitCast($0, to: Int.self) == Self.ignored } ?? false
-            if number == SIGHUP, isIgnored { continue }
+        let registrations = DispatchGroup()
+        for number in numbers where !(number == SIGHUP && Self.isIgnored(number)) {
             let source = DispatchSource.makeSignalSource(signal: number, queue: queue)
             source.setEventHandler { [weak self] in self?.receive(number) }
+            registrations.enter()
+            source.setRegistrationHandler {
+                // Not sooner: what comes before the source can take it would be ignored.
+                Self.disarm(number)
+                registrations.leave()
+            }
             state.withLock { $0.sources.append(source) }
             source.resume()
         }
+        registrations.wait()
     }
 
-    /// SIG_IGN as a number: handlers cannot be compared.
-    private static let ignored = 1
+    /// Keeps a signal that a source takes from doing what it does by default. On Linux sources have a handler for that.
+    private static func disarm(_ number: Int32) {
+        #if canImport(Darwin)
+        signal(number, SIG_IGN)
+        #endif
+    }
+
+    private static func isIgnored(_ number: Int32) -> Bool {
+        var action = sigaction()
+        guard sigaction(number, nil, &action) == 0 else { return false }
+        #if canImport(Darwin)
+        let handler = action.__sigaction_u.__sa_handler
+        #else
+        let handler = action.__sigaction_handler.sa_handler
+        #endif
+        // Handlers cannot be compared; SIG_IGN is the number 1.
+        return handler.map { unsafeBitCast($0, to: Int.self) == 1 } ?? false
+    }
 
     /// What the program ends with; nil as long as nothing has asked for it.
     var received: ExitCode? { state.withLock { $0.received } }
