@@ -146,7 +146,7 @@ extension RealServer {
     /// Starts a program; waiting for it holds a thread, which is none of those the tests share.
     ///
     /// A slow one sends 4 MiB in a second: over the four connections of a download with ranges, or over one.
-    fileprivate static func started(_ program: Program, isSlow: Bool = false) async throws -> RealServer {
+    static func started(_ program: Program, isSlow: Bool = false) async throws -> RealServer {
         let rate = program == .python3 ? 4 << 20 : 1 << 20
         return try await withCheckedThrowingContinuation { continuation in
             DispatchQueue(label: "lanner.interop.start").async {
@@ -159,7 +159,7 @@ extension RealServer {
         }
     }
 
-    fileprivate func digest(_ name: String) throws -> Checksum.Digest {
+    func digest(_ name: String) throws -> Checksum.Digest {
         try Checksum.digest(ofFileAt: root.appendingPathComponent(name).path, algorithm: .sha256)
     }
 
