@@ -228,16 +228,7 @@ extension Download {
     }
 
     private mutating func tick(_ transfer: Transfer, _ context: inout Context) {
-        if let failure = tooLong(transfer, context) {
-            return exchangeOver(failure, at: transfer.onlySource, &context)
-        }
-        if let failure = tooSlow(transfer, context) {
-            // Those that are at work bring too little even together: another one is next.
-            let sources = transfer.sourcesAtWork
-            let counting = sources.first { $0 == mirrors.main } ?? sources.first
-            for source in sources where source != counting { mirrors.fail(source) }
-            return exchangeOver(failure, at: counting, &context)
-        }
+        if endIfOverdue(transfer, &context) { return }
         var transfer = transfer
         // While much waits to be written the server is not heard, and can be called neither silent nor slow.
         let isHeldUp = isHeldUp(transfer)
@@ -262,10 +253,25 @@ extension Download {
         adapt(&context)
     }
 
+    /// Ends the attempt when it takes too long or brings too little; whether it did.
+    private mutating func endIfOverdue(_ transfer: Transfer, _ context: inout Context) -> Bool {
+        if context.settings.watchdog.leavesExchanges { return false }
+        if let failure = tooLong(transfer, context) {
+            exchangeOver(failure, at: transfer.onlySource, &context)
+            return true
+        }
+        guard let failure = tooSlow(transfer, context) else { return false }
+        // Those that are at work bring too little even together: another one is next.
+        let sources = transfer.sourcesAtWork
+        let counting = sources.first { $0 == mirrors.main } ?? sources.first
+        for source in sources where source != counting { mirrors.fail(source) }
+        exchangeOver(failure, at: counting, &context)
+        return true
+    }
+
     /// Why the attempt has to end for the time it takes, if it has to.
     private func tooLong(_ transfer: Transfer, _ context: Context) -> DownloadFailure? {
         let watchdog = context.settings.watchdog
-        if watchdog.leavesExchanges { return nil }
         if context.now - max(transfer.lastAdvance, transfer.heldUntil) >= watchdog.silence, !transfer.exchanges.isEmpty
         {
             return .silent(watchdog.silence)
@@ -279,7 +285,6 @@ extension Download {
     /// Why it has to end for how little comes, if it has to.
     private func tooSlow(_ transfer: Transfer, _ context: Context) -> DownloadFailure? {
         let watchdog = context.settings.watchdog
-        if watchdog.leavesExchanges { return nil }
         let window = context.now - transfer.speedMark.time
         // With nothing asked for, it is the disk that is slow.
         guard window >= watchdog.speedWindow, watchdog.minimumSpeed > 0, !transfer.exchanges.isEmpty else { return nil }
