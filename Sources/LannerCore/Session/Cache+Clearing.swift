@@ -22,8 +22,8 @@ extension Cache {
     /// Deletes finished files, and, unless a manager uses the cache just now, unfinished ones and records: of the three
     /// directories those that lie in ``downloadPath``, as they do by default. A directory elsewhere is left alone, and so
     /// are those that a ``DownloadRequest/destination`` has led to; others may have files there. Unfinished files are
-    /// known by what is on record in ``downloadPath``: what that does not tell of may be another manager's, and stays; where they
-    /// cannot be read, all that are in the default directory go.
+    /// known by what is on record in ``downloadPath``: what that does not tell of may be another manager's, and stays;
+    /// where it cannot be read, all that are in the default directory go.
     ///
     /// A manager that lives keeps its tasks; one that has succeeded has lost its file then, and downloads it again when it
     /// is asked for again. To be rid of tasks, too, call ``SessionManager/totalRemove(completely:onMainQueue:handler:)``
@@ -72,11 +72,12 @@ extension Cache {
         let store = FileStore(directory: downloadPath, disk: disk, lanes: PooledLanes())
         defer { store.close() }
         guard let values = try? store.load().values else { return nil }
-        let tokens = values.compactMap { key, value in
-            key == StoreIdentity.key ? StoreIdentity(value)?.token : DownloadRecord(value)?.token
-        }
-        let unrecorded = UnrecordedToken(path: lockPath, fileSystem: disk).read()
-        return Set(tokens).union(unrecorded.map { [$0] } ?? [])
+        var tokens = Set(
+            values.compactMap { key, value in
+                key == StoreIdentity.key ? StoreIdentity(value)?.token : DownloadRecord(value)?.token
+            })
+        if let token = UnrecordedToken(path: lockPath, fileSystem: disk).read() { tokens.insert(token) }
+        return tokens
     }
 
     /// The files of a directory that lies in `downloadPath`, and does not only lead elsewhere from there.

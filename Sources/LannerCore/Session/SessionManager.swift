@@ -163,8 +163,9 @@ public final class SessionManager: Sendable {
     ///
     /// May be called from every callback, on any queue. Only the manager's own work cannot wait for itself: inside the
     /// logger, or in an observer of a `Progress`, this returns at once, and all of the above holds soon after the logger
-    /// or the observer has returned. Elsewhere it waits for the disk, up to five seconds for what a transport with resume data
-    /// leaves, and for a logger or an observer that runs meanwhile: do not call it while you hold something that they need.
+    /// or the observer has returned. Elsewhere it waits for the disk, up to five seconds for what a transport with
+    /// resume data leaves, and for a logger or an observer that runs meanwhile: do not call it while you hold something
+    /// that they need.
     public func invalidate() {
         engine.invalidate()
     }
