@@ -143,26 +143,6 @@ private struct Launch {
 }
 
 extension RealServer {
-    /// Starts a program; waiting for it holds a thread, which is none of those the tests share.
-    ///
-    /// A slow one sends 4 MiB in a second: over the four connections of a download with ranges, or over one.
-    static func started(_ program: Program, isSlow: Bool = false) async throws -> RealServer {
-        let rate = program == .python3 ? 4 << 20 : 1 << 20
-        return try await withCheckedThrowingContinuation { continuation in
-            DispatchQueue(label: "lanner.interop.start").async {
-                do {
-                    continuation.resume(returning: try RealServer(program, bytesPerSecond: isSlow ? rate : nil))
-                } catch {
-                    continuation.resume(throwing: error)
-                }
-            }
-        }
-    }
-
-    func digest(_ name: String) throws -> Checksum.Digest {
-        try Checksum.digest(ofFileAt: root.appendingPathComponent(name).path, algorithm: .sha256)
-    }
-
     /// What nginx's access log says of a path after everything that is under way.
     fileprivate func finishedRequests(_ path: String) throws -> [LogEntry] {
         // Lines are written in the order of the requests' ends, by one process that does one thing at a time.

@@ -54,6 +54,22 @@ final class RealServer {
         (process, port) = try setup.run()
     }
 
+    /// Starts a program; waiting for it holds a thread, which is none of those the tests share.
+    ///
+    /// A slow one sends 4 MiB in a second: over the four connections of a download with ranges, or over one.
+    static func started(_ program: Program, isSlow: Bool = false) async throws -> RealServer {
+        let rate = program == .python3 ? 4 << 20 : 1 << 20
+        return try await withCheckedThrowingContinuation { continuation in
+            DispatchQueue(label: "lanner.interop.start").async {
+                do {
+                    continuation.resume(returning: try RealServer(program, bytesPerSecond: isSlow ? rate : nil))
+                } catch {
+                    continuation.resume(throwing: error)
+                }
+            }
+        }
+    }
+
     deinit {
         stop()
     }
@@ -88,6 +104,11 @@ final class RealServer {
         }
         let place = root.appendingPathComponent(name)
         guard rename(new.path, place.path) == 0 else { throw Failed(description: "cannot put \(name): \(errno)") }
+    }
+
+    /// The SHA-256 of a file in the root.
+    func digest(_ name: String) throws -> Checksum.Digest {
+        try Checksum.digest(ofFileAt: root.appendingPathComponent(name).path, algorithm: .sha256)
     }
 }
 
