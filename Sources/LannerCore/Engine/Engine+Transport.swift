@@ -33,9 +33,9 @@ extension Engine {
             let request = request(job, destination, ask)
             let way = Sink.Way(source: ask.source, destination: destination)
             let isPausable = transport.traits.delivery == .pausable
-            let sink = Sink(way, isPausable: isPausable, meter: meter(job, number)) { [weak self] report in
-                self?.take(report, of: job, number)
-            }
+            let sink = Sink(
+                way, isPausable: isPausable, meter: meter(job, number), lanes: environment.lanes
+            ) { [weak self] report in self?.take(report, of: job, number) }
             job.state.withLock { $0.sinks.put(sink, at: number) }
             if transport.traits.outlivesProcess, ask.range == nil {
                 return beginNamed(job, number, ask, request, sink, &pending)

@@ -4,7 +4,7 @@ import Foundation
 
 extension Sink {
     /// Bytes on their way to the disk at which a transport is held back, and at which it may go on.
-    private static let highWater = 8 << 20
+    static let highWater = 8 << 20
     private static let lowWater = 4 << 20
 
     /// Bytes that wait, here or on their way to the disk; nil when none are taken.
@@ -33,8 +33,9 @@ extension Sink {
     /// The file has written something, or failed: the transport may go on.
     func relieve() {
         signalRoom()
-        guard isPausable, (outstanding ?? 0) <= Self.lowWater else { return }
-        pause { $0.isFull = false }
+        guard (outstanding ?? 0) <= Self.lowWater else { return }
+        readOn()
+        if isPausable { pause { $0.isFull = false } }
     }
 
     /// Pauses while a limit is reached. What the meter says is looked at under the lock, so that the last of several that

@@ -35,6 +35,8 @@ final class Sink: Sendable {
         var hasHead = false
         var received: Int64 = 0
         var reported: Int64 = 0
+        /// What is left of a file that was handed over.
+        var unread: Unread?
         /// Bytes that the transport holds, and how many of them were told.
         var held: Int64 = 0
         var heldReported: Int64 = 0
@@ -47,6 +49,11 @@ final class Sink: Sendable {
         var exchange: (any TransportExchange)?
 
         var isPaused: Bool { isFull || isHeld }
+
+        /// Nothing is taken any more.
+        mutating func close() {
+            (phase, unread) = (.closed, nil)
+        }
     }
 
     /// Where the exchange went, from where redirects lead on.
@@ -61,12 +68,16 @@ final class Sink: Sendable {
     var isPausable: Bool { room == nil }
     let way: Way
     let meter: Meter?
+    let lanes: any LaneFactory
     private let report: @Sendable (Report) -> Void
 
-    init(_ way: Way, isPausable: Bool, meter: Meter?, report: @escaping @Sendable (Report) -> Void) {
+    init(
+        _ way: Way, isPausable: Bool, meter: Meter?, lanes: any LaneFactory, report: @escaping @Sendable (Report) -> Void
+    ) {
         self.way = way
         room = isPausable ? nil : NSCondition()
         self.meter = meter
+        self.lanes = lanes
         self.report = report
     }
 
@@ -106,7 +117,12 @@ final class Sink: Sendable {
         }
     }
 
-    private func take(_ data: Data) {
+    func take(_ data: Data) {
+        put(data)
+        holdBack()
+    }
+
+    func put(_ data: Data) {
         let (news, unwanted) = state.withLock { state -> ([Report], (any TransportExchange)?) in
             switch state.phase {
             case .closed:
@@ -132,7 +148,6 @@ final class Sink: Sendable {
         let isTooMuch = meter?.charge(Int64(data.count)) == true
         news.forEach(report)
         if isTooMuch { meter?.hold() }
-        holdBack()
     }
 
     /// Nothing more is taken: what belongs to the body is kept, and the exchange is of no use any more.
@@ -140,7 +155,7 @@ final class Sink: Sendable {
         _ target: inout Target, _ state: inout State, _ last: Report
     ) -> ([Report], (any TransportExchange)?) {
         target.handOver()
-        state.phase = .closed
+        state.close()
         defer { state.exchange = nil }
         return (ending(last, state.received), state.exchange)
     }
@@ -177,32 +192,18 @@ final class Sink: Sendable {
         return [.holds(state.held)] + news
     }
 
-    private func take(fileAt url: URL) {
-        if outstanding == nil { return }
-        guard let handle = try? FileHandle(forReadingFrom: url) else {
-            return end(TransportFailure(.other, "The file that the transport made at \(url.path) cannot be read."))
-        }
-        defer { try? handle.close() }
-        do {
-            // Not to its end once nobody takes it any more: that of the exchange is waited for.
-            while !isClosed, let piece = try handle.read(upToCount: Chunk.standardSize), !piece.isEmpty { take(piece) }
-        } catch {
-            end(TransportFailure(.other, "The file that the transport made at \(url.path) cannot be read: \(error)."))
-        }
-    }
-
-    private func end(_ failure: TransportFailure?) {
+    func end(_ failure: TransportFailure?) {
         let news = state.withLock { state -> [Report] in
             state.exchange = nil
             state.hasEnded = true
+            let ending: Report = failure.map { .failed($0) } ?? .ended(0)
             switch state.phase {
             case .closed:
                 defer { state.tellsEnd = false }
                 return state.tellsEnd ? [.stopped(failure)] : []
             case .undecided(var early):
-                let ending: Report = failure.map { .failed($0) } ?? .ended(0)
                 guard state.hasHead else {
-                    state.phase = .closed
+                    state.close()
                     return [ending]
                 }
                 // A file that could not be read has ended it, whatever the transport says of the rest.
@@ -211,12 +212,38 @@ final class Sink: Sendable {
                 state.phase = .undecided(early)
                 return []
             case .open(var target):
-                let last: Report = failure.map { .failed($0) } ?? .ended(state.received)
-                let news = Self.holding(&state, before: Self.ending(last, state.received))
-                target.handOver()
-                state.phase = .closed
-                return news
+                if state.unread == nil { return Self.conclude(&target, &state, ending) }
+                state.unread?.ending = ending
+                return []
             }
+        }
+        news.forEach(report)
+    }
+
+    /// The exchange has brought all that it will, and all of that was taken.
+    private static func conclude(_ target: inout Target, _ state: inout State, _ ending: Report) -> [Report] {
+        let last = completed(ending, state.received)
+        let news = holding(&state, before: Self.ending(last, state.received))
+        target.handOver()
+        state.close()
+        return news
+    }
+
+    private static func completed(_ ending: Report, _ received: Int64) -> Report {
+        switch ending {
+        case .ended: .ended(received)
+        case .head, .received, .holds, .stopped, .failed, .overflowed: ending
+        }
+    }
+
+    /// What was left of a file has been read, or cannot be.
+    func endUnread(_ failure: TransportFailure?) {
+        let news = state.withLock { state -> [Report] in
+            let ending = failure.map { .failed($0) } ?? state.unread?.ending
+            state.unread = nil
+            guard let ending, case .open(var target) = state.phase else { return [] }
+            (state.exchange, state.hasEnded) = (nil, true)
+            return Self.conclude(&target, &state, ending)
         }
         news.forEach(report)
     }
@@ -232,26 +259,16 @@ final class Sink: Sendable {
                 return Self.close(&target, &state, .overflowed)
             }
             state.phase = .open(target)
-            guard let ending = early.ending else {
+            guard let ending = early.ending, state.unread == nil else {
+                state.unread?.ending = early.ending
                 let news = Self.progress(&state)
                 return (Self.holding(&state, before: news), nil)
             }
-            let last = Self.completed(ending, state.received)
-            let news = Self.holding(&state, before: Self.ending(last, state.received))
-            target.handOver()
-            state.phase = .closed
-            return (news, nil)
+            return (Self.conclude(&target, &state, ending), nil)
         }
         exchange?.cancel()
         relieve()
         news.forEach(report)
-    }
-
-    private static func completed(_ ending: Report, _ received: Int64) -> Report {
-        switch ending {
-        case .ended: .ended(received)
-        case .head, .received, .holds, .stopped, .failed, .overflowed: ending
-        }
     }
 
     /// The body ends at this position of the file, sooner than the answer: what comes behind it is not taken, and the
@@ -287,14 +304,15 @@ final class Sink: Sendable {
     /// told as `stopped`.
     @discardableResult
     func stop(keepBytes: Bool, tellingEnd: Bool = false) -> Bool {
-        let (exchange, news) = state.withLock { state -> ((any TransportExchange)?, [Report]) in
+        // A file is closed outside the lock.
+        let (exchange, news, unread) = state.withLock { state -> ((any TransportExchange)?, [Report], Unread?) in
             let holding = tellingEnd ? Self.holding(&state) : []
             if keepBytes, case .open(var target) = state.phase { target.handOver() }
-            state.phase = .closed
-            defer { state.exchange = nil }
+            defer { (state.exchange, state.unread, state.phase) = (nil, nil, .closed) }
             state.tellsEnd = tellingEnd && state.exchange != nil
-            return (state.exchange, holding)
+            return (state.exchange, holding, state.unread)
         }
+        withExtendedLifetime(unread) {}
         news.forEach(report)
         signalRoom()
         exchange?.cancel()
@@ -303,7 +321,11 @@ final class Sink: Sendable {
 
     /// Takes nothing more; the exchange goes on without anybody who takes it.
     func leave() {
-        state.withLock { ($0.phase, $0.exchange) = (.closed, nil) }
+        let unread = state.withLock { state in
+            defer { (state.exchange, state.unread, state.phase) = (nil, nil, .closed) }
+            return state.unread
+        }
+        withExtendedLifetime(unread) {}
         signalRoom()
     }
 

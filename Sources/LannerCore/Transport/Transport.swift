@@ -173,8 +173,9 @@ public enum TransportEvent: Sendable {
     /// what it leaves itself when it breaks off is used only when that, or the last progress before, is where the answer
     /// goes on.
     case progress(Int64)
-    /// The whole body in a file that the transport made; the receiver reads it or moves it away before it returns, and the
-    /// transport may delete it afterwards. The file of an exchange with a name that outlives the process is only read.
+    /// The whole body in a file that the transport made; the receiver opens it or moves it away before it returns. The
+    /// transport may delete it afterwards, but not write into it: a receiver may still be reading what it has opened. The
+    /// file of an exchange with a name that outlives the process is only read.
     case file(URL)
     /// The body is complete.
     case end
