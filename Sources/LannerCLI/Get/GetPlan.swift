@@ -107,7 +107,7 @@ struct GetPlan: Sendable, Equatable {
             guard urls.insert(item.url.absoluteString).inserted else {
                 throw UsageError(place(index) + "\(item.shownURL) is given twice")
             }
-            if let other = names.updateValue(index, forKey: PathKey(item.name)) {
+            if let other = names.updateValue(index, forKey: PathKey(ofFile: item.name)) {
                 throw UsageError(
                     place(index) + "\(items[other].shownURL) and \(item.shownURL) would both be saved as "
                         + "\(item.name.quoted); name one by out=NAME in a list (-i), or by -o in a call of its own")

@@ -41,6 +41,15 @@ package struct PathKey: Hashable, Sendable {
 
     package init(_ text: String) { self.text = text }
 
+    /// The same for a path of a file that is to be another than others: Macs mostly do not tell them apart by case.
+    package init(ofFile path: String) {
+        #if os(macOS) || targetEnvironment(simulator)
+        text = path.lowercased()
+        #else
+        text = path
+        #endif
+    }
+
     #if !canImport(Darwin)
     package static func == (one: PathKey, other: PathKey) -> Bool {
         guard one.text.utf8.count == other.text.utf8.count else { return false }

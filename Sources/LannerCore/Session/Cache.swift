@@ -32,7 +32,11 @@ public final class Cache: Sendable {
     /// `downloadTmpPath` and `downloadFilePath` should be on one file system.
     ///
     /// `allowedDirectories` are absolute paths of directories in which, and below which, tasks may have their files;
-    /// they may lead through symbolic links themselves. What is not absolute, as an empty path, allows nothing.
+    /// they may lead through symbolic links themselves. What is not absolute, as an empty path, allows nothing. Files on
+    /// record in the container that an app on iOS had before an update are looked for in the present one.
+    ///
+    /// A manager has a file in `downloadPath` locked while it lives. iOS ends an app that is suspended while it has a lock
+    /// in the container of an app group: there, only `downloadFilePath` and allowed directories should be.
     public convenience init(
         _ identifier: String, downloadPath: String? = nil, downloadTmpPath: String? = nil,
         downloadFilePath: String? = nil, allowedDirectories: [String] = []

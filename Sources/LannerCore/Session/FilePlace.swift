@@ -28,7 +28,7 @@ struct FilePlace: Sendable, CustomStringConvertible {
 
     /// Reads a place that was recorded when the cache may have had other directories.
     init(_ recorded: FilePlace, in cache: Cache) {
-        self.init(path: recorded.description, in: cache)
+        self.init(path: cache.presentPath(of: recorded.description), in: cache)
     }
 
     private init(path: String, in cache: Cache) {
@@ -45,13 +45,13 @@ struct FilePlace: Sendable, CustomStringConvertible {
 
 extension FilePlace: Hashable {
     static func == (one: FilePlace, other: FilePlace) -> Bool {
-        PathKey(one.name) == PathKey(other.name)
-            && one.directory.map(PathKey.init) == other.directory.map(PathKey.init)
+        PathKey(ofFile: one.name) == PathKey(ofFile: other.name)
+            && one.directory.map(PathKey.init(ofFile:)) == other.directory.map(PathKey.init(ofFile:))
     }
 
     func hash(into hasher: inout Hasher) {
-        hasher.combine(PathKey(name))
-        hasher.combine(directory.map(PathKey.init))
+        hasher.combine(PathKey(ofFile: name))
+        hasher.combine(directory.map(PathKey.init(ofFile:)))
     }
 }
 
@@ -77,5 +77,37 @@ extension Cache {
         let around = (open + [downloadPath, downloadTmpPath]).filter { path.path(below: $0) != nil }
         let innermost = around.map(\.utf8.count).max()
         return open.first { $0.utf8.count == innermost && path.path(below: $0) != nil }
+    }
+
+    /// Where a recorded path leads now. The container of an app on iOS has another name after an update; what was in a
+    /// directory of it that is allowed now is meant to be there.
+    fileprivate func presentPath(of recorded: String) -> String {
+        guard recorded.isAbsolutePath, base(ofFile: recorded) == nil else { return recorded }
+        let paths = allowedDirectories.lazy.compactMap { recorded.path(inContainerOf: $0) }
+        return paths.first { base(ofFile: $0) != nil } ?? recorded
+    }
+}
+
+extension String {
+    /// The same path in the container that another path is in, when both begin as those of containers do:
+    /// `…/Containers/Data/Application/UUID/…`, or `…/Containers/Shared/AppGroup/UUID/…`.
+    fileprivate func path(inContainerOf other: String) -> String? {
+        var own = components
+        let others = other.components
+        guard let index = own.containerIndex, index == others.containerIndex, own[..<index] == others[..<index] else {
+            return nil
+        }
+        own[index] = others[index]
+        return own.joined(separator: "/")
+    }
+}
+
+extension [String] {
+    /// Where the name of a container is among the components of a path.
+    fileprivate var containerIndex: Int? {
+        indices.dropFirst(3).first { index in
+            [["Containers", "Data", "Application"], ["Containers", "Shared", "AppGroup"]]
+                .contains(Array(self[(index - 3)..<index])) && UUID(uuidString: self[index]) != nil
+        }
     }
 }

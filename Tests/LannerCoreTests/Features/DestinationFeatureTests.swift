@@ -165,6 +165,43 @@ import Testing
         next.invalidate()
     }
 
+    private static let containers = [
+        "/var/mobile/Containers/Data/Application/0A6E5B1C-7D0E-4B6F-9A51-2C3D4E5F6071",
+        "/var/mobile/Containers/Data/Application/F1E2D3C4-B5A6-4788-99AA-BBCCDDEEFF00",
+    ]
+
+    /// The system gives an app's container another name when the app is updated.
+    @Test func aPlaceInTheContainerMovesWithIt() throws {
+        let bench = TestBench()
+        let caches = Self.containers.map {
+            Cache("own", downloadPath: $0 + "/Library/Caches", allowedDirectories: [$0 + "/Documents"])
+        }
+        let store = MemoryStore([:], lanes: bench.lanes)
+        let first = bench.manager(on: store, caches[0])
+        first.download(
+            DownloadRequest(address, destination: Self.containers[0] + "/Documents/pdf/a", startsImmediately: false))
+        bench.settle()
+        first.invalidate()
+        let next = bench.manager(on: MemoryStore(store.contents, lanes: bench.lanes), caches[1])
+        let task = try #require(next.download(address))
+        bench.settle()
+        #expect(task.status == .succeeded)
+        #expect(task.filePath == Self.containers[1] + "/Documents/pdf/a")
+        #expect(bench.holds(large, in: task) == true)
+        next.invalidate()
+    }
+
+    @Test(arguments: [
+        "/etc/passwd", "\(containers[0])/Library/a", "\(containers[0])0/Documents/a", "\(containers[0])/Documents",
+        "/private\(containers[0])/Documents/a", "/var/mobile/Containers/Data/Application/current/Documents/a",
+    ])
+    func whatWouldNotBeAllowedThereStays(path: String) {
+        let cache = Cache("a", downloadPath: "/data", allowedDirectories: [Self.containers[1] + "/Documents"])
+        let place = FilePlace(FilePlace(path.lastComponent, in: path.directory), in: cache)
+        #expect(cache.path(of: place) == path)
+        #expect(cache.base(ofFile: path) == nil)
+    }
+
     @Test func twoOfABatchCannotReplaceEachOther() throws {
         let bench = bench()
         let tasks = bench.manager.multiDownload(requests: [request("/one", "x/a"), request("/two", "x/a")])
