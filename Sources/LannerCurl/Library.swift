@@ -3,7 +3,8 @@ import CLannerCurl
 /// libcurl, loaded into the process at most once and for good.
 enum Library {
     #if canImport(Darwin)
-    static let name = "libcurl.4.dylib"
+    // The system's: a name alone would be looked for where the process works, too, which may be among downloads.
+    static let name = "/usr/lib/libcurl.4.dylib"
     #else
     static let name = "libcurl.so.4"
     #endif

@@ -211,8 +211,8 @@ package final class LanePool: Sendable {
         case .hand(let hand): hand.signal.signal()
         case .newcomer:
             // Each on a queue of its own, which has a thread of its own, and gets it also when there is none for the
-            // moment.
-            DispatchQueue(label: "lanner.lanes").async { self.serve() }
+            // moment; of a quality that is not that of whoever came first.
+            DispatchQueue(label: "lanner.lanes", qos: .default).async { self.serve() }
         }
     }
 

@@ -107,9 +107,10 @@ final class Loop: @unchecked Sendable {
         for exchange in orphans { exchange.abandon(failure) }
     }
 
-    /// On a queue of its own, which has a thread of its own, and gets it also when there is none for the moment.
+    /// On a queue of its own, which has a thread of its own, and gets it also when there is none for the moment; of a
+    /// quality that is not that of whoever came first.
     private func startThread() {
-        DispatchQueue(label: "lanner.curl").async { self.run() }
+        DispatchQueue(label: "lanner.curl", qos: .default).async { self.run() }
     }
 
     // MARK: On the loop's thread

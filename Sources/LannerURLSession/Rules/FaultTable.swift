@@ -158,7 +158,12 @@ extension TransportFailure {
     init(_ error: any Error, for url: URL?, resumeData: Data? = nil, resumes: Bool = false) {
         let error = error as NSError
         let cause = error.userInfo[NSUnderlyingErrorKey] as? NSError
+        #if canImport(Darwin)
+        let text = error.localizedDescription
+        #else
+        // What libcurl said.
         let text = cause?.localizedDescription ?? error.localizedDescription
+        #endif
         var fault = Self.fault(of: error, text: text)
         // Of a file that could not be written, when more is known than that, or that is gone which was to be gone on with.
         if fault == .diskFull, cause != nil || resumes, !FaultTable.isOutOfSpace(error) { fault = .other }
