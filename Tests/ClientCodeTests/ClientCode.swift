@@ -1,6 +1,7 @@
 import ClientModel
 import Lanner
 import LannerTesting
+import Observation
 
 // Code as applications have it, beside an `import Lanner`: the standard names must keep their meaning. That this file
 // compiles is the test.
@@ -47,10 +48,15 @@ struct Screen {
     var environment = Environment()
 }
 
+/// The macro speaks of the module `Observation`, which no type may hide.
+@Observable final class EpisodeModel {
+    var finished = 0
+}
+
 /// A view: what it has is the main actor's, and so are the closures that use it.
 @MainActor final class EpisodeView {
     private(set) var lines: [String] = []
-    private var observations: [Observation] = []
+    private var observations: [EventObservation] = []
 
     func show(_ url: String, by manager: SessionManager) {
         manager.progress { [weak self] _ in self?.lines.append("all") }

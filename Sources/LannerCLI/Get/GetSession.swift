@@ -103,7 +103,7 @@ struct GetSession: Sendable {
 
     /// Tells what happens to downloads, or only how they end where nobody wants more: that costs less. Nil when there is
     /// nothing to cancel.
-    private func observe(_ take: @escaping @Sendable (DownloadEvent, DownloadTask) -> Void) -> Observation? {
+    private func observe(_ take: @escaping @Sendable (DownloadEvent, DownloadTask) -> Void) -> EventObservation? {
         if reporter.wantsEndsOnly {
             manager.taskCompletion(onMainQueue: false) { take(.status($0.status), $0) }
             return nil

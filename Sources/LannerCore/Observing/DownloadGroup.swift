@@ -37,10 +37,10 @@ public final class DownloadGroup: Sendable {
     /// - Returns: The observation: hold it for as long as the closure is to be called. It holds the group.
     public func observe(
         onMainQueue: Bool, handler: @escaping @Sendable (AggregateProgress) -> Void
-    ) -> Observation {
-        guard let engine = tasks.first?.engine else { return Observation {} }
+    ) -> EventObservation {
+        guard let engine = tasks.first?.engine else { return EventObservation {} }
         let observation = sums.makeObservation(on: engine.lane(onMainQueue: onMainQueue), handler)
-        return Observation { [sums] in
+        return EventObservation { [sums] in
             observation.cancel()
             withExtendedLifetime(sums) {}
         }

@@ -32,8 +32,8 @@ extension DownloadTask {
     /// - Returns: The observation: hold it for as long as the closure is to be called.
     public func observe(
         onMainQueue: Bool, handler: @escaping @Sendable (DownloadEvent) -> Void
-    ) -> Observation {
-        guard let engine else { return Observation {} }
+    ) -> EventObservation {
+        guard let engine else { return EventObservation {} }
         return makeObservation(on: engine.lane(onMainQueue: onMainQueue), handler)
     }
 }

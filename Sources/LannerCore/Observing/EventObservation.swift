@@ -2,7 +2,7 @@
 ///
 /// The calls come in order, one at a time. When events come faster than the closure returns, of progress only the latest
 /// waits; see ``EventSequence``.
-public final class Observation: Sendable {
+public final class EventObservation: Sendable {
     private let end: Locked<(@Sendable () -> Void)?>
 
     init(end: @escaping @Sendable () -> Void) {

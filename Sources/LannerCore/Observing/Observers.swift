@@ -66,7 +66,7 @@ extension EventSource {
     }
 
     /// Calls a closure with every event, until the observation is canceled.
-    func makeObservation(on lane: any Lane, _ handler: @escaping @Sendable (ObservedEvent) -> Void) -> Observation {
+    func makeObservation(on lane: any Lane, _ handler: @escaping @Sendable (ObservedEvent) -> Void) -> EventObservation {
         let delivery = ObserverDelivery(lane, handler)
         let observer = Observer(receive: delivery.receive, end: delivery.end)
         listen { [self] in
@@ -76,7 +76,7 @@ extension EventSource {
             }
             delivery.begin()
         }
-        return Observation { [weak self] in
+        return EventObservation { [weak self] in
             delivery.cancel()
             self?.remove(observer)
         }

@@ -13,7 +13,7 @@ extension SessionManager {
     /// - Returns: The observation: hold it for as long as the closure is to be called.
     public func observe(
         onMainQueue: Bool, handler: @escaping @Sendable (SessionEvent) -> Void
-    ) -> Observation {
+    ) -> EventObservation {
         engine.makeObservation(on: engine.lane(onMainQueue: onMainQueue), handler)
     }
 

@@ -41,7 +41,7 @@ extension DownloadTask {
     }
 
     /// `observe(onMainQueue:handler:)` with a closure of the main actor, called on the main queue.
-    public func observe(handler: @escaping @MainActor @Sendable (DownloadEvent) -> Void) -> Observation {
+    public func observe(handler: @escaping @MainActor @Sendable (DownloadEvent) -> Void) -> EventObservation {
         observe(onMainQueue: true, handler: forMainQueue(handler))
     }
 }
@@ -82,7 +82,7 @@ extension [DownloadTask] {
 
 extension DownloadGroup {
     /// `observe(onMainQueue:handler:)` with a closure of the main actor, called on the main queue.
-    public func observe(handler: @escaping @MainActor @Sendable (AggregateProgress) -> Void) -> Observation {
+    public func observe(handler: @escaping @MainActor @Sendable (AggregateProgress) -> Void) -> EventObservation {
         observe(onMainQueue: true, handler: forMainQueue(handler))
     }
 }
@@ -129,7 +129,7 @@ extension SessionManager {
     }
 
     /// `observe(onMainQueue:handler:)` with a closure of the main actor, called on the main queue.
-    public func observe(handler: @escaping @MainActor @Sendable (SessionEvent) -> Void) -> Observation {
+    public func observe(handler: @escaping @MainActor @Sendable (SessionEvent) -> Void) -> EventObservation {
         observe(onMainQueue: true, handler: forMainQueue(handler))
     }
 }

@@ -80,7 +80,7 @@ extension SessionEvent {
     @Test func mayBeCanceledFromWithin() throws {
         let (bench, calls) = (TestBench.serving(large), Tally())
         let task = try bench.download()
-        let token = Locked<Observation?>(nil)
+        let token = Locked<EventObservation?>(nil)
         let observation = task.observe {
             calls.add($0.text)
             token.withLock { $0 }?.cancel()

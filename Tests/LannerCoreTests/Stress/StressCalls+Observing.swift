@@ -47,7 +47,7 @@ extension StressCalls {
             nonisolated(unsafe) let observer = center.addObserver(forName: name, object: nil, queue: nil) { _ in
                 round.callAnything("notification")
             }
-            call.keep(Observation { NotificationCenter.default.removeObserver(observer) })
+            call.keep(EventObservation { NotificationCenter.default.removeObserver(observer) })
         },
         StressCall("completionHandler") { call in
             let round = call.round
@@ -63,7 +63,7 @@ extension StressCaller {
     }
 
     /// Holds an observation until the round is over, or lets go of it at once.
-    mutating func keep(_ observation: Observation) {
+    mutating func keep(_ observation: EventObservation) {
         if index(8) > 0 { round.keep(observation) }
     }
 }

@@ -69,7 +69,7 @@ final class StressRound: Sendable {
     let followers = Ledger()
     let coverage: StressCoverage
     private let held = Locked<SessionManager?>(nil)
-    private let observations = Locked<[Observation]>([])
+    private let observations = Locked<[EventObservation]>([])
     /// How many calls are made inside callbacks of each kind; nil for no more.
     private let spent = Locked<[String: Int]?>([:])
     private let seed: Locked<UInt64>
@@ -92,7 +92,7 @@ final class StressRound: Sendable {
 
     func letGo() { held.replace(\.self, by: nil) }
 
-    func keep(_ observation: Observation) { observations.withLock { $0.append(observation) } }
+    func keep(_ observation: EventObservation) { observations.withLock { $0.append(observation) } }
 
     func letGoOfObservations() { observations.replace(\.self, by: []) }
 
