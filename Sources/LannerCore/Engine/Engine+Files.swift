@@ -105,6 +105,7 @@ extension Engine {
         case .failed(let error):
             relieve(job)
             job.state.withLock { $0.hasFileFailed = true }
+            giveUpFiles(of: job)
             handle(.file(id, attempt, .failed(DownloadFailure(error))))
         // That of a file that is moved is waited for by nobody.
         case .closed where job.state.withLock { $0.movedIn == attempt }: break
@@ -114,7 +115,9 @@ extension Engine {
     }
 
     private func relieve(_ job: Job) {
-        for sink in job.state.withLock({ $0.sinks.values }) { sink.relieve() }
+        let (sinks, stopped) = job.state.withLock { ($0.sinks.values, $0.stopped.values) }
+        for sink in sinks { sink.relieve() }
+        for sink in stopped { sink.relieve() }
     }
 
     /// The server has told a digest: with one of the caller's the file is hashed for that already.
@@ -137,6 +140,7 @@ extension Engine {
     }
 
     private func close(_ job: Job, sync: Bool) {
+        if !sync { giveUpFiles(of: job) }
         // The machine is told of resume data first: with the file closed, the attempt is over.
         afterEnding(job) { [self] in closeFile(of: job, sync: sync) }
     }

@@ -54,6 +54,15 @@ extension Engine {
         }
     }
 
+    /// A file was handed over, and is yet to be read.
+    func waits(_ id: DownloadID) {
+        guard transport.traits.outlivesProcess else { return }
+        enter { state in
+            state.delivery.awaited.insert(id)
+            return []
+        }
+    }
+
     // MARK: At launch
 
     /// Has the transport tell what has survived.

@@ -121,6 +121,8 @@ extension Engine {
         case .overflowed:
             _ = job.state.withLock { $0.sinks.remove(number) }
             handle(.exchange(id, number, .overflowed))
+            settled(id)
+        case .waits: waits(id)
         case .stopped(let failure):
             keepResumeData(failure, of: id, number)
             ended(number, of: job)
@@ -146,6 +148,7 @@ extension Engine {
     private func ended(_ number: ExchangeNumber, of job: Job) {
         let work = job.state.withLock { state in
             state.ending.remove(number)
+            state.stopped.remove(number)
             return state.ending.isEmpty ? state.takeAfterEnding() : nil
         }
         work?()
@@ -157,13 +160,28 @@ extension Engine {
             return state.sinks.remove(number)
         }
         guard let sink else { return }
-        guard keepBytes, transport.traits.hasResumeData else {
+        if transport.traits.outlivesProcess { state.withLock { _ = $0.delivery.awaited.remove(job.id) } }
+        // Its file may have come as a whole.
+        guard keepBytes, transport.traits.hasResumeData || sink.hasFile else {
             sink.stop(keepBytes: keepBytes)
             return
         }
         // Before the stop: the end may come inside it.
-        job.state.withLock { _ = $0.ending.insert(number) }
-        if !sink.stop(keepBytes: true, tellingEnd: true) { ended(number, of: job) }
+        let hasFailed = job.state.withLock { state in
+            state.ending.insert(number)
+            state.stopped.put(sink, at: number)
+            return state.hasFileFailed
+        }
+        // What the disk has refused once it takes no more of.
+        if !sink.stop(keepBytes: !hasFailed, tellingEnd: true) { ended(number, of: job) }
+    }
+
+    /// Files of exchanges that were stopped are read no further.
+    func giveUpFiles(of job: Job) {
+        for number in job.state.withLock({ $0.stopped.numbers }) {
+            let sink = job.state.withLock { $0.stopped[number] }
+            if sink?.giveUpFile() == true { ended(number, of: job) }
+        }
     }
 
     // MARK: Answers

@@ -70,6 +70,8 @@ struct JobState {
     /// The attempt whose file was moved, or was to be.
     var movedIn: Attempt?
     var sinks = ExchangeList<Sink>()
+    /// Those that were stopped and whose end is waited for.
+    var stopped = ExchangeList<Sink>()
     /// Requests that are held back to keep a limit.
     var heldBack = ExchangeList<Ask>()
     /// The exchange that the transport keeps for the download, the number of the last one there was, and those that the

@@ -7,14 +7,16 @@ import Foundation
 struct HandedFile: Sendable {
     private let file: any OpenFile
     private let path: String
+    private let size: Int64
     private var position: Int64 = 0
 
     init(at url: URL) throws(TransportFailure) {
         path = url.resolvingSymlinksInPath().path
         do throws(FileError) {
             file = try PosixFileSystem().open(path, .read)
+            size = try file.size()
         } catch {
-            throw Self.unreadable(path, error)
+            throw Self.unreadable(path, "\(error)")
         }
     }
 
@@ -27,14 +29,16 @@ struct HandedFile: Sendable {
         do throws(FileError) {
             let count = try read.get()
             position += Int64(count)
-            return count > 0 ? piece.prefix(count) : nil
+            if count > 0 { return piece.prefix(count) }
         } catch {
-            throw Self.unreadable(path, error)
+            throw Self.unreadable(path, "\(error)")
         }
+        if position < size { throw Self.unreadable(path, "it was cut meanwhile") }
+        return nil
     }
 
-    private static func unreadable(_ path: String, _ error: FileError) -> TransportFailure {
-        TransportFailure(.other, "The file that the transport made at \(path) cannot be read: \(error)")
+    private static func unreadable(_ path: String, _ why: String) -> TransportFailure {
+        TransportFailure(.other, "The file that the transport made at \(path) cannot be read: \(why)")
     }
 }
 
@@ -51,12 +55,21 @@ extension Sink {
         if outstanding == nil { return }
         do throws(TransportFailure) {
             var file = try HandedFile(at: url)
+            state.withLock { $0.hasFile = true }
             // Not to its end once nobody takes it any more: that of the exchange is waited for.
-            while !isClosed, !leave(file), let piece = try file.next() { take(piece) }
+            while !isClosed {
+                // Before the transport has handed over all: whoever waits for that waits for the rest as well.
+                if leave(file) { return report(.waits) }
+                guard let piece = try file.next() else { return }
+                take(piece)
+            }
         } catch {
             end(error)
         }
     }
+
+    /// Whether a file was handed over, all of which can be taken.
+    var hasFile: Bool { state.withLock { $0.hasFile } }
 
     /// Whether the rest of a file waits until the answer is judged, since enough of it does already.
     private func leave(_ file: HandedFile) -> Bool {

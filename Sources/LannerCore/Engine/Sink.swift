@@ -4,8 +4,8 @@ import LannerMachine
 /// The receiving side of one exchange: gathers the pieces a transport delivers into chunks, and hands them to the
 /// partial file once it is known where they belong.
 ///
-/// Called by the transport (one call at a time) and by the engine (any time). What comes before the answer is judged
-/// waits; when the disk cannot keep up, the transport is paused, or its delivery blocks.
+/// Called by the transport (one call at a time), by what reads its file, and by the engine (any time). What comes before
+/// the answer is judged waits; when the disk cannot keep up, the transport is paused, or its delivery blocks.
 final class Sink: Sendable {
     /// What the engine is told.
     enum Report: Sendable {
@@ -19,6 +19,8 @@ final class Sink: Sendable {
         case failed(TransportFailure)
         /// More came than belongs to the body.
         case overflowed
+        /// The rest of a file waits.
+        case waits
     }
 
     enum Phase {
@@ -35,12 +37,13 @@ final class Sink: Sendable {
         var hasHead = false
         var received: Int64 = 0
         var reported: Int64 = 0
-        /// What is left of a file that was handed over.
+        /// Whether a file was handed over, and what is left of one that waits.
+        var hasFile = false
         var unread: Unread?
         /// Bytes that the transport holds, and how many of them were told.
         var held: Int64 = 0
         var heldReported: Int64 = 0
-        /// Whether the end is told though nothing else is any more.
+        /// Whether the end is told though nothing else is any more. Of a file that was handed over all is taken before.
         var tellsEnd = false
         var hasEnded = false
         /// Whether the disk does not keep up, and whether a limit has been reached.
@@ -69,7 +72,7 @@ final class Sink: Sendable {
     let way: Way
     let meter: Meter?
     let lanes: any LaneFactory
-    private let report: @Sendable (Report) -> Void
+    let report: @Sendable (Report) -> Void
 
     init(
         _ way: Way, isPausable: Bool, meter: Meter?, lanes: any LaneFactory, report: @escaping @Sendable (Report) -> Void
@@ -154,10 +157,8 @@ final class Sink: Sendable {
     private static func close(
         _ target: inout Target, _ state: inout State, _ last: Report
     ) -> ([Report], (any TransportExchange)?) {
-        target.handOver()
-        state.close()
         defer { state.exchange = nil }
-        return (ending(last, state.received), state.exchange)
+        return (finish(&target, &state, ending(last, state.received)), state.exchange)
     }
 
     /// The last report of an exchange that has brought so many bytes, and before it the one of these where it does not
@@ -165,7 +166,7 @@ final class Sink: Sendable {
     private static func ending(_ last: Report, _ received: Int64) -> [Report] {
         switch last {
         case .ended: [last]
-        case .head, .received, .holds, .stopped, .failed, .overflowed: [.received(received), last]
+        case .head, .received, .holds, .stopped, .failed, .overflowed, .waits: [.received(received), last]
         }
     }
 
@@ -223,16 +224,23 @@ final class Sink: Sendable {
     /// The exchange has brought all that it will, and all of that was taken.
     private static func conclude(_ target: inout Target, _ state: inout State, _ ending: Report) -> [Report] {
         let last = completed(ending, state.received)
-        let news = holding(&state, before: Self.ending(last, state.received))
+        return finish(&target, &state, holding(&state, before: Self.ending(last, state.received)))
+    }
+
+    /// Keeps what has come and takes nothing more; returns what is to be told.
+    private static func finish(_ target: inout Target, _ state: inout State, _ news: [Report]) -> [Report] {
         target.handOver()
         state.close()
-        return news
+        guard state.tellsEnd else { return news }
+        state.tellsEnd = false
+        if case .failed(let failure) = news.last { return [.stopped(failure)] }
+        return [.stopped(nil)]
     }
 
     private static func completed(_ ending: Report, _ received: Int64) -> Report {
         switch ending {
         case .ended: .ended(received)
-        case .head, .received, .holds, .stopped, .failed, .overflowed: ending
+        case .head, .received, .holds, .stopped, .failed, .overflowed, .waits: ending
         }
     }
 
@@ -301,22 +309,38 @@ final class Sink: Sendable {
     }
 
     /// Takes nothing more, and ends the exchange. Says whether that end is still to come and, when `tellingEnd`, will be
-    /// told as `stopped`.
+    /// told as `stopped`: of a file that was handed over when all of it was taken, so that none of what has come is lost.
     @discardableResult
     func stop(keepBytes: Bool, tellingEnd: Bool = false) -> Bool {
-        // A file is closed outside the lock.
-        let (exchange, news, unread) = state.withLock { state -> ((any TransportExchange)?, [Report], Unread?) in
+        let (exchange, news, unread, isToCome) = state.withLock { state in
+            if keepBytes, tellingEnd, state.hasFile, case .open = state.phase {
+                state.tellsEnd = true
+                return ((any TransportExchange)?.none, [Report](), Unread?.none, true)
+            }
             let holding = tellingEnd ? Self.holding(&state) : []
             if keepBytes, case .open(var target) = state.phase { target.handOver() }
             defer { (state.exchange, state.unread, state.phase) = (nil, nil, .closed) }
             state.tellsEnd = tellingEnd && state.exchange != nil
-            return (state.exchange, holding, state.unread)
+            return (state.exchange, holding, state.unread, state.exchange != nil)
         }
+        // A file is closed outside the lock.
         withExtendedLifetime(unread) {}
         news.forEach(report)
         signalRoom()
         exchange?.cancel()
-        return exchange != nil
+        return isToCome
+    }
+
+    /// Takes no more of a file that is being taken to its end though the exchange was stopped; whether that was so.
+    func giveUpFile() -> Bool {
+        let (isGivenUp, unread) = state.withLock { state in
+            guard state.tellsEnd, case .open = state.phase else { return (false, Unread?.none) }
+            defer { (state.tellsEnd, state.unread, state.phase) = (false, nil, .closed) }
+            return (true, state.unread)
+        }
+        withExtendedLifetime(unread) {}
+        signalRoom()
+        return isGivenUp
     }
 
     /// Takes nothing more; the exchange goes on without anybody who takes it.

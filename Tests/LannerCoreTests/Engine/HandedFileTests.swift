@@ -13,10 +13,15 @@ import Testing
     private let manager: SessionManager
 
     init() throws {
-        transport = try HandingTransport(bytes)
+        transport = try HandingTransport()
+        manager = Self.manager(transport, disk, lanes)
+    }
+
+    private static func manager(_ transport: HandingTransport, _ disk: MemoryDisk, _ lanes: ManualLanes) -> SessionManager
+    {
         var configuration = SessionConfiguration()
         configuration.retryPolicy = .never
-        manager = SessionManager(
+        return SessionManager(
             "handed", configuration: configuration, transport: transport, store: nil, logger: RecordingLog(),
             cache: Cache("handed", downloadPath: "/downloads"), operationQueue: .global(),
             environment: Environment(
@@ -35,6 +40,12 @@ import Testing
         while !transport.hasHandedOver, lanes.runNext() {}
         try #require(transport.hasHandedOver)
         return task
+    }
+
+    /// Runs on until the answer is judged, and the rest is being read.
+    private func readOn(_ task: DownloadTask) throws {
+        while outstanding(task) <= 1 << 20, lanes.runNext() {}
+        try #require((2 << 20...10 << 20).contains(outstanding(task)))
     }
 
     @Test(arguments: [true, false]) func isNotInMemoryAsAWhole(endsAtOnce: Bool) throws {
@@ -56,7 +67,7 @@ import Testing
     @Test func mayEndWhileItIsRead() throws {
         transport.endsAtOnce.withLock { $0 = false }
         let task = try handOver()
-        while outstanding(task) <= 1 << 20, lanes.runNext() {}
+        try readOn(task)
         #expect(task.status == .running)
         transport.end()
         lanes.runAll()
@@ -66,7 +77,7 @@ import Testing
 
     @Test(arguments: [true, false]) func isLeftAloneOnceItIsNotWanted(isJudged: Bool) throws {
         let task = try handOver()
-        while isJudged, outstanding(task) <= 1 << 20, lanes.runNext() {}
+        if isJudged { try readOn(task) }
         manager.cancel(task)
         lanes.runAll()
         #expect(task.status == .canceled)
@@ -75,12 +86,64 @@ import Testing
     }
 
     /// Whoever writes into a file that it has handed over brings no success about.
-    @Test func isNoSuccessWhenItWasCutMeanwhile() throws {
+    @Test(arguments: [true, false]) func isNoSuccessWhenItWasCutMeanwhile(tellsLength: Bool) throws {
         transport.cuts.withLock { $0 = true }
+        if !tellsLength { transport.fields.withLock { $0 = [:] } }
         let task = try handOver()
         lanes.runAll()
         #expect(task.status == .failed)
-        #expect(task.reason == .transport(.lengthMismatch))
+        #expect("\(try #require(task.error))".contains("it was cut meanwhile"))
+    }
+
+    /// All of it has come: none of it has to come again.
+    @Test(arguments: [true, false]) func isReadToItsEndWhenItsDownloadIsSuspended(endsAtOnce: Bool) throws {
+        transport.endsAtOnce.withLock { $0 = endsAtOnce }
+        let task = try handOver()
+        try readOn(task)
+        manager.suspend(task)
+        if !endsAtOnce { transport.end() }
+        lanes.runAll()
+        #expect(task.status == .suspended)
+        #expect(task.completedBytes == Int64(bytes.count))
+        manager.start(task)
+        lanes.runAll()
+        #expect(task.status == .succeeded && transport.requests == 1)
+        #expect((disk.contents(of: task.filePath) == bytes) == true)
+    }
+
+    @Test func isGivenUpWhenTheDiskRefuses() throws {
+        let task = try handOver()
+        try readOn(task)
+        manager.suspend(task)
+        disk.fail(.write, with: .noSpace)
+        lanes.runAll()
+        #expect(task.status == .suspended || task.status == .failed)
+        #expect(task.completedBytes < Int64(bytes.count))
+    }
+
+    @Test func isReadToItsEndAtTheEndOfItsManager() throws {
+        let task = try handOver()
+        try readOn(task)
+        manager.invalidate()
+        let parts = disk.files.filter { $0.hasPrefix(manager.cache.downloadTmpPath) }
+        #expect(parts.map { disk.contents(of: $0)?.count } == [bytes.count])
+    }
+
+    /// The system may suspend the app once its handler was called.
+    @Test func theHandlerOfTheSystemWaitsForIt() throws {
+        let transport = try HandingTransport(outlivesProcess: true)
+        let disk = MemoryDisk()
+        let manager = Self.manager(transport, disk, lanes)
+        transport.isHeld.withLock { $0 = true }
+        let task = try #require(manager.download(address))
+        lanes.runAll()
+        try #require(transport.requests == 1 && !transport.hasHandedOver)
+        let status = Locked<Status?>(nil)
+        manager.completionHandler = { status.withLock { $0 = task.status } }
+        transport.deliver()
+        lanes.runAll()
+        #expect(status.withLock { $0 } == .succeeded)
+        #expect((disk.contents(of: task.filePath) == bytes) == true)
     }
 }
 
@@ -97,16 +160,28 @@ private final class HandingTransport: Transport {
         func resume() {}
     }
 
-    let traits = TransportTraits(delivery: .file)
+    let traits: TransportTraits
     let endsAtOnce = Locked(true)
     /// Whether the file is cut as soon as it is handed over.
     let cuts = Locked(false)
+    /// Whether it comes only when it is asked for.
+    let isHeld = Locked(false)
+    let fields = Locked<HeaderFields>(["Content-Length": "\(bytes.count)", "ETag": "\"a\""])
     private let file: URL
-    private let receiver = Locked<(@Sendable (TransportEvent) -> Void)?>(nil)
+    private let state = Locked(State())
 
-    var hasHandedOver: Bool { receiver.withLock { $0 != nil } }
+    private struct State {
+        var requests = 0
+        var receive: (@Sendable (TransportEvent) -> Void)?
+        var hasHandedOver = false
+        var listen: (@Sendable (TransportRecovery) -> Void)?
+    }
 
-    init(_ bytes: [UInt8]) throws {
+    var requests: Int { state.withLock { $0.requests } }
+    var hasHandedOver: Bool { state.withLock { $0.hasHandedOver } }
+
+    init(outlivesProcess: Bool = false) throws {
+        traits = TransportTraits(delivery: .file, outlivesProcess: outlivesProcess)
         file = FileManager.default.temporaryDirectory.appendingPathComponent("lanner-\(UUID().uuidString)")
         try Data(bytes).write(to: file)
     }
@@ -118,18 +193,35 @@ private final class HandingTransport: Transport {
     func begin(
         _ request: TransportRequest, receive: @escaping @Sendable (TransportEvent) -> Void
     ) -> any TransportExchange {
-        receive(.head(ResponseHead(status: 200, fields: ["Content-Length": "\(bytes.count)"])))
-        receive(.file(file))
-        if cuts.withLock({ $0 }) { truncate(file.path, 5 << 20) }
-        try? FileManager.default.removeItem(at: file)
-        receiver.withLock { $0 = receive }
-        if endsAtOnce.withLock({ $0 }) { end() }
+        state.withLock { state in
+            state.requests += 1
+            state.receive = receive
+        }
+        if !isHeld.withLock({ $0 }) { deliver() }
         return Over()
     }
 
-    func end() {
-        receiver.withLock { $0 }?(.end)
+    func deliver() {
+        let (receive, listen) = state.withLock { ($0.receive, $0.listen) }
+        receive?(.head(ResponseHead(status: 200, fields: fields.withLock { $0 })))
+        receive?(.file(file))
+        if cuts.withLock({ $0 }) { truncate(file.path, 5 << 20) }
+        if !traits.outlivesProcess { try? FileManager.default.removeItem(at: file) }
+        state.withLock { $0.hasHandedOver = true }
+        if endsAtOnce.withLock({ $0 }) { end() }
+        listen?(.delivered)
     }
+
+    func end() {
+        state.withLock { $0.receive }?(.end)
+    }
+
+    func recover(_ report: @escaping @Sendable (TransportRecovery) -> Void) {
+        state.withLock { $0.listen = report }
+        report(.survivors([]))
+    }
+
+    func discard(_ name: String) {}
 
     func invalidate() {}
 }
