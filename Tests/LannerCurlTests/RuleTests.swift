@@ -18,6 +18,10 @@ import Testing
         (56, "Recv failure: Connection reset by peer", .connectionLost),
         (56, "Illegal or missing hexadecimal sequence in chunked-encoding", .malformedResponse),
         (56, "Too large response headers: 307205 > 307200", .malformedResponse),
+        (56, "OpenSSL SSL_read: error:0A00045C:SSL routines::tlsv13 alert certificate required", .secureConnectionFailed),
+        (56, "OpenSSL SSL_read: error:0A000418:SSL routines::tlsv1 alert unknown ca", .secureConnectionFailed),
+        (56, "OpenSSL SSL_read: error:0A0003FC:SSL routines::ssl/tls alert bad record mac", .connectionLost),
+        (55, "", .connectionLost),
         (60, "SSL certificate problem: self-signed certificate", .secureConnectionFailed),
         (90, "", .secureConnectionFailed), (27, "", .other), (9999, "", .other),
     ])
@@ -145,6 +149,13 @@ import Testing
         for failure in [status, length] {
             #expect(failure.message.contains("u{1B}") && !failure.message.unicodeScalars.contains("\u{1B}"))
         }
+    }
+
+    /// As libcurl sees it, which tells of no other.
+    @Test func theEmptyLineMayHaveMoreThanOneReturn() throws {
+        var (reader, failure) = head("HTTP/1.1 200 OK\r", "a: b\r", "\r")
+        #expect(failure == nil)
+        #expect(try reader.take() == ResponseHead(status: 200, fields: ["a": "b"]))
     }
 
     @Test func aHeadThatIsNotWholeIsNone() {

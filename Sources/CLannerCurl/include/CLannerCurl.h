@@ -78,6 +78,10 @@ enum lanner_curl_multi_option {
     LANNER_CURL_IDLE_CONNECTIONS = 6,
     LANNER_CURL_HOST_CONNECTIONS = 7,
     LANNER_CURL_TOTAL_CONNECTIONS = 13,
+    /// From 8.20 on: as many names are looked up at once at most, by threads that may be stuck.
+    LANNER_CURL_MOST_RESOLVERS = 20,
+    /// From 8.20 on, where that of a transfer means nothing to a multi handle: its end does not wait for them.
+    LANNER_CURL_MULTI_QUICK_EXIT = 21,
 };
 
 /// What can be asked of a transfer (`CURLINFO`): 0x200000, for a number, and which.

@@ -41,6 +41,8 @@ final class Loop: @unchecked Sendable {
     private static let delay = (milliseconds: Int32(5), nanoseconds: UInt64(5_000_000))
     /// Connections that are kept for later exchanges.
     private static let idleConnections = 64
+    /// Names that are looked up at the same time: one that takes long is to hold up no other.
+    private static let mostResolvers = 512
     /// How long libcurl keeps a connection that is idle.
     private static let longestIdle = 118
     /// libcurl has shorter waits of its own where it needs them.
@@ -153,6 +155,9 @@ final class Loop: @unchecked Sendable {
     private func makeMulti() -> OpaquePointer? {
         guard let multi = make() else { return nil }
         lanner_curl_multi_set_number(multi, LANNER_CURL_IDLE_CONNECTIONS, Self.idleConnections)
+        // Not known to older ones, which do so anyway.
+        lanner_curl_multi_set_number(multi, LANNER_CURL_MOST_RESOLVERS, Self.mostResolvers)
+        lanner_curl_multi_set_number(multi, LANNER_CURL_MULTI_QUICK_EXIT, 1)
         if let limit = options.connectionsPerHost {
             lanner_curl_multi_set_number(multi, LANNER_CURL_HOST_CONNECTIONS, max(1, limit))
         }
@@ -249,6 +254,8 @@ final class Loop: @unchecked Sendable {
         }
         drainTold()
         guard result == 0 else { return result }
+        // 8.21 forgets while it performs that it was to be woken.
+        if inbox.withLock({ $0.isClosed || !$0.calls.isEmpty }) { return 0 }
         return wait(multi, gathering.transfers.isEmpty ? Self.longestWait : Self.delay.milliseconds)
     }
 

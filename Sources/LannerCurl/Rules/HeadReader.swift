@@ -114,7 +114,8 @@ struct HeadReader {
     private static func withoutEnd(_ line: UnsafeRawBufferPointer) -> Bytes {
         var line = line[...]
         if line.last == UInt8(ascii: "\n") { line.removeLast() }
-        if line.last == UInt8(ascii: "\r") { line.removeLast() }
+        // To libcurl a line that begins with one is the empty one.
+        while line.last == UInt8(ascii: "\r") { line.removeLast() }
         return line
     }
 

@@ -36,7 +36,8 @@ extension TransferEnd {
         case 18: hasLength ? .lengthMismatch : .connectionLost
         case 35: says(Self.brokenHandshakes) ? .connectionLost : .secureConnectionFailed
         case 43: says(Self.badKeys) ? .secureConnectionFailed : .other
-        case 56: says(Self.badBytes) ? .malformedResponse : .connectionLost
+        case 56 where says(Self.badBytes): .malformedResponse
+        case 55, 56: says(Self.alerts) ? .secureConnectionFailed : .connectionLost
         case _: Self.faults[code] ?? .other
         }
     }
@@ -111,6 +112,13 @@ extension TransferEnd {
     /// `CURLE_RECV_ERROR` is also a chunk that is none, and a header that is too large.
     private static let badBytes = ["chunk", "hexadecimal", "response headers"]
 
+    /// In TLS 1.3 (RFC 8446, 4.4.2.4) a server may refuse our certificate, or miss one, when libcurl has the connection for
+    /// made: in the words of OpenSSL, and of GnuTLS.
+    private static let alerts = [
+        "alert certificate", "alert bad certificate", "alert unsupported certificate", "alert unknown ca",
+        "alert access denied", "certificate is required", "certificate is bad",
+    ]
+
     /// The codes an HTTP transfer can end with and that mean one thing. Others are above.
     private static let faults: [Int32: TransportFault] = [
         1: .malformedResponse,  // UNSUPPORTED_PROTOCOL: what came is no HTTP; other schemes are refused before.
@@ -125,7 +133,6 @@ extension TransferEnd {
         52: .connectionLost,  // GOT_NOTHING
         53: .secureConnectionFailed,  // SSL_ENGINE_NOTFOUND
         54: .secureConnectionFailed,  // SSL_ENGINE_SETFAILED
-        55: .connectionLost,  // SEND_ERROR
         58: .secureConnectionFailed,  // SSL_CERTPROBLEM: ours
         59: .secureConnectionFailed,  // SSL_CIPHER
         60: .secureConnectionFailed,  // PEER_FAILED_VERIFICATION
