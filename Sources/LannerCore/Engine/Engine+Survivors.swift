@@ -55,10 +55,11 @@ extension Engine {
     }
 
     /// A file was handed over, and is yet to be read.
-    func waits(_ id: DownloadID) {
+    func waits(_ job: Job, _ number: ExchangeNumber) {
         guard transport.traits.outlivesProcess else { return }
         enter { state in
-            state.delivery.awaited.insert(id)
+            // It may have been stopped meanwhile.
+            if job.state.withLock({ $0.sinks[number] != nil }) { state.delivery.awaited.insert(job.id) }
             return []
         }
     }
@@ -238,6 +239,14 @@ extension EngineState {
         }
         guard keepsExchanges, let isWanted = verb.wantsToRun else { return [] }
         return ids.compactMap { jobs[$0] }.filter { $0.state.withLock { $0.want(isWanted) } }
+    }
+}
+
+extension EngineState {
+    /// Those of which the bytes that an earlier verb was to keep are not waited for any more.
+    func stopped(_ ids: [DownloadID], forgottenBy verb: Verb) -> [Job] {
+        guard verb.wantsToRun == nil else { return [] }
+        return ids.compactMap { jobs[$0] }.filter { $0.state.withLock { !$0.stopped.numbers.isEmpty } }
     }
 }
 

@@ -122,7 +122,7 @@ extension Engine {
             _ = job.state.withLock { $0.sinks.remove(number) }
             handle(.exchange(id, number, .overflowed))
             settled(id)
-        case .waits: waits(id)
+        case .waits: waits(job, number)
         case .stopped(let failure):
             keepResumeData(failure, of: id, number)
             ended(number, of: job)
@@ -155,25 +155,26 @@ extension Engine {
     }
 
     func stop(_ job: Job, _ number: ExchangeNumber, keepBytes: Bool) {
-        let sink = job.state.withLock { state in
+        let (sink, hasFailed) = job.state.withLock { state in
             state.heldBack.remove(number)
-            return state.sinks.remove(number)
+            let sink = state.sinks.remove(number)
+            // Before the stop: the end may come inside it.
+            if keepBytes, let sink {
+                state.ending.insert(number)
+                state.stopped.put(sink, at: number)
+            }
+            return (sink, state.hasFileFailed)
         }
         guard let sink else { return }
         if transport.traits.outlivesProcess { state.withLock { _ = $0.delivery.awaited.remove(job.id) } }
         // Its file may have come as a whole.
-        guard keepBytes, transport.traits.hasResumeData || sink.hasFile else {
-            sink.stop(keepBytes: keepBytes)
-            return
-        }
-        // Before the stop: the end may come inside it.
-        let hasFailed = job.state.withLock { state in
-            state.ending.insert(number)
-            state.stopped.put(sink, at: number)
-            return state.hasFileFailed
-        }
-        // What the disk has refused once it takes no more of.
-        if !sink.stop(keepBytes: !hasFailed, tellingEnd: true) { ended(number, of: job) }
+        let tellsEnd = keepBytes && (transport.traits.hasResumeData || sink.hasFile)
+        let isEndToCome = sink.stop(keepBytes: keepBytes && !hasFailed, tellingEnd: tellsEnd)
+        guard keepBytes else { return }
+        guard tellsEnd, isEndToCome else { return ended(number, of: job) }
+        // What would have gone on with its file, or given it up, may have come before the stop.
+        sink.relieve()
+        if job.state.withLock({ $0.hasFileFailed }) { giveUpFiles(of: job) }
     }
 
     /// Files of exchanges that were stopped are read no further.

@@ -234,15 +234,17 @@ extension Engine {
         _ done: (@Sendable () -> Void)?
     ) {
         var isTaken = false
-        var unwanted: [Job] = []
+        var (unwanted, forgotten): ([Job], [Job]) = ([], [])
         if ids == nil, case .remove = verb { dropLeftovers() }
         enter(isPatient: isPatient) { state in
             isTaken = true
             let ids = ids ?? state.scope.ids.sorted()
             unwanted = state.note(verb, ids)
+            forgotten = state.stopped(ids, forgottenBy: verb)
             return events + [.user(verb, ids, state.makeTicket(done))]
         }
         salvage(unwanted)
+        forgotten.forEach(giveUpFiles)
         if isTaken { return }
         logOver("nothing was done")
         done?()

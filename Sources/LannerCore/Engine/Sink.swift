@@ -172,7 +172,7 @@ final class Sink: Sendable {
 
     /// What has come since the last report, when it is worth one.
     private static func progress(_ state: inout State) -> [Report] {
-        guard state.received - state.reported >= Int64(Chunk.standardSize) else { return [] }
+        guard !state.tellsEnd, state.received - state.reported >= Int64(Chunk.standardSize) else { return [] }
         state.reported = state.received
         return [.received(state.received)]
     }

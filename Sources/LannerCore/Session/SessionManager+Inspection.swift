@@ -85,11 +85,14 @@ extension Job {
     /// Lets go of what would hold this job for ever, the end that never comes.
     fileprivate func abandon() {
         let (file, sinks, afterEnding, cancel) = state.withLock { state in
-            defer { (state.file, state.sinks, state.afterEnding, state.linkCall) = (nil, ExchangeList(), nil, nil) }
-            return (state.file, state.sinks, state.afterEnding, state.linkCall?.cancel)
+            defer {
+                (state.file, state.afterEnding, state.linkCall) = (nil, nil, nil)
+                (state.sinks, state.stopped) = (ExchangeList(), ExchangeList())
+            }
+            return (state.file, state.sinks.values + state.stopped.values, state.afterEnding, state.linkCall?.cancel)
         }
         cancel?()
-        for sink in sinks.values { sink.abandon() }
+        for sink in sinks { sink.abandon() }
         // Released outside the lock.
         _ = (file, afterEnding)
     }

@@ -111,6 +111,21 @@ import Testing
         #expect((disk.contents(of: task.filePath) == bytes) == true)
     }
 
+    /// Nobody waits for what nobody wants.
+    @Test func isGivenUpWhenItsDownloadIsCanceledAfterAll() throws {
+        let task = try handOver()
+        try readOn(task)
+        manager.suspend(task)
+        let job = try #require(manager.engine.job(task.id))
+        func isReadOn() -> Bool { job.state.withLock { !$0.stopped.numbers.isEmpty } }
+        while !isReadOn(), lanes.runNext() {}
+        try #require(isReadOn())
+        manager.cancel(task)
+        #expect(!isReadOn())
+        lanes.runAll()
+        #expect(task.status == .canceled)
+    }
+
     @Test func isGivenUpWhenTheDiskRefuses() throws {
         let task = try handOver()
         try readOn(task)
