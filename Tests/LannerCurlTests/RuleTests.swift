@@ -18,7 +18,7 @@ import Testing
         (56, "Recv failure: Connection reset by peer", .connectionLost),
         (56, "Illegal or missing hexadecimal sequence in chunked-encoding", .malformedResponse),
         (56, "Too large response headers: 307205 > 307200", .malformedResponse),
-        (56, "OpenSSL SSL_read: error:0A00045C:SSL routines::tlsv13 alert certificate required", .secureConnectionFailed),
+        (56, "SSL_read: error:0A00045C:SSL routines::tlsv13 alert certificate required", .secureConnectionFailed),
         (56, "OpenSSL SSL_read: error:0A000418:SSL routines::tlsv1 alert unknown ca", .secureConnectionFailed),
         (56, "OpenSSL SSL_read: error:0A0003FC:SSL routines::ssl/tls alert bad record mac", .connectionLost),
         (55, "", .connectionLost),

@@ -74,7 +74,9 @@ extension Sink {
     /// Whether the rest of a file waits until the answer is judged, since enough of it does already.
     private func leave(_ file: HandedFile) -> Bool {
         state.withLock { state in
-            guard case .undecided(let early) = state.phase, early.bytes.count >= Chunk.standardSize else { return false }
+            guard case .undecided(let early) = state.phase, early.bytes.count >= Chunk.standardSize else {
+                return false
+            }
             state.unread = Unread(file: file)
             return true
         }

@@ -75,7 +75,8 @@ final class Sink: Sendable {
     let report: @Sendable (Report) -> Void
 
     init(
-        _ way: Way, isPausable: Bool, meter: Meter?, lanes: any LaneFactory, report: @escaping @Sendable (Report) -> Void
+        _ way: Way, isPausable: Bool, meter: Meter?, lanes: any LaneFactory,
+        report: @escaping @Sendable (Report) -> Void
     ) {
         self.way = way
         room = isPausable ? nil : NSCondition()

@@ -66,7 +66,8 @@ extension EventSource {
     }
 
     /// Calls a closure with every event, until the observation is canceled.
-    func makeObservation(on lane: any Lane, _ handler: @escaping @Sendable (ObservedEvent) -> Void) -> EventObservation {
+    func makeObservation(on lane: any Lane, _ handler: @escaping @Sendable (ObservedEvent) -> Void) -> EventObservation
+    {
         let delivery = ObserverDelivery(lane, handler)
         let observer = Observer(receive: delivery.receive, end: delivery.end)
         listen { [self] in

@@ -17,8 +17,9 @@ import Testing
         manager = Self.manager(transport, disk, lanes)
     }
 
-    private static func manager(_ transport: HandingTransport, _ disk: MemoryDisk, _ lanes: ManualLanes) -> SessionManager
-    {
+    private static func manager(
+        _ transport: HandingTransport, _ disk: MemoryDisk, _ lanes: ManualLanes
+    ) -> SessionManager {
         var configuration = SessionConfiguration()
         configuration.retryPolicy = .never
         return SessionManager(
