@@ -149,6 +149,8 @@ final class ScriptedExchange: TransportExchange {
             switch state.outcome {
             case .complete: state.replay += [.file(Self.newPlace()), .end]
             case .failed(let failure): state.replay.append(.failure(failure))
+            // The last receiver has it, or there was none.
+            case nil where state.isHandedOver: state.replay.append(.file(Self.newPlace()))
             case nil: break
             }
             return state.receivers
@@ -229,6 +231,8 @@ final class ScriptedExchange: TransportExchange {
             state.isDelivering = false
             return nil
         }
+        // Who takes it up from here on is told of it again.
+        if case .event(.end) = delivery { state.outcome = .complete }
         switch delivery {
         case .event(.end), .event(.failure): (state.isOver, state.receive) = (true, nil)
         case .replayed(.end), .replayed(.failure), .farewell: state.receive = nil
