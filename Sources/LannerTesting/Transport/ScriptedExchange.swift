@@ -183,21 +183,17 @@ final class ScriptedExchange: TransportExchange {
 
     private func report(_ delivery: Delivery, to receive: Receiver?) {
         switch delivery {
-        case .event(.end): end(.complete, receive)
+        case .event(.end):
+            onEnd()
+            receive?(.end)
         case .event(.failure(let failure)):
-            end(.failed(TransportFailure(failure.fault, failure.message, resumeData: resumeData)), receive)
+            let failure = TransportFailure(failure.fault, failure.message, resumeData: resumeData)
+            state.withLock { $0.outcome = .failed(failure) }
+            onEnd()
+            receive?(.failure(failure))
         case .event(.file(let url)), .replayed(.file(let url)): if let receive { handOver(at: url, to: receive) }
         case .event(let event), .replayed(let event): receive?(event)
         case .farewell(let failure): receive?(.failure(failure))
-        }
-    }
-
-    private func end(_ outcome: Outcome, _ receive: Receiver?) {
-        state.withLock { $0.outcome = outcome }
-        onEnd()
-        switch outcome {
-        case .complete: receive?(.end)
-        case .failed(let failure): receive?(.failure(failure))
         }
     }
 
