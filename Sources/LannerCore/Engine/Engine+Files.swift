@@ -115,9 +115,9 @@ extension Engine {
     }
 
     private func relieve(_ job: Job) {
-        let (sinks, stopped) = job.state.withLock { ($0.sinks.values, $0.stopped.values) }
+        let (sinks, ending) = job.state.withLock { ($0.sinks.values, $0.ending.values) }
         for sink in sinks { sink.relieve() }
-        for sink in stopped { sink.relieve() }
+        for sink in ending { sink.relieve() }
     }
 
     /// The server has told a digest: with one of the caller's the file is hashed for that already.

@@ -240,13 +240,11 @@ extension EngineState {
         guard keepsExchanges, let isWanted = verb.wantsToRun else { return [] }
         return ids.compactMap { jobs[$0] }.filter { $0.state.withLock { $0.want(isWanted) } }
     }
-}
 
-extension EngineState {
     /// Those of which the bytes that an earlier verb was to keep are not waited for any more.
     func stopped(_ ids: [DownloadID], forgottenBy verb: Verb) -> [Job] {
         guard verb.wantsToRun == nil else { return [] }
-        return ids.compactMap { jobs[$0] }.filter { $0.state.withLock { !$0.stopped.numbers.isEmpty } }
+        return ids.compactMap { jobs[$0] }.filter { $0.state.withLock { !$0.ending.isEmpty } }
     }
 }
 

@@ -105,9 +105,8 @@ extension Engine {
             settled(id)
         case .failed(let failure):
             job.state.withLock { state in
-                state.sinks.remove(number)
                 // A stop that comes between the two events does not close the file before the second.
-                state.ending.insert(number)
+                if let sink = state.sinks.remove(number) { state.ending.put(sink, at: number) }
             }
             keepResumeData(failure, of: id, number)
             // Not another of the same number, which took over the bytes that this one has left.
@@ -148,7 +147,6 @@ extension Engine {
     private func ended(_ number: ExchangeNumber, of job: Job) {
         let work = job.state.withLock { state in
             state.ending.remove(number)
-            state.stopped.remove(number)
             return state.ending.isEmpty ? state.takeAfterEnding() : nil
         }
         work?()
@@ -159,19 +157,14 @@ extension Engine {
             state.heldBack.remove(number)
             let sink = state.sinks.remove(number)
             // Before the stop: the end may come inside it.
-            if keepBytes, let sink {
-                state.ending.insert(number)
-                state.stopped.put(sink, at: number)
-            }
+            if keepBytes, let sink { state.ending.put(sink, at: number) }
             return (sink, state.hasFileFailed)
         }
         guard let sink else { return }
         if transport.traits.outlivesProcess { state.withLock { _ = $0.delivery.awaited.remove(job.id) } }
-        // Its file may have come as a whole.
-        let tellsEnd = keepBytes && (transport.traits.hasResumeData || sink.hasFile)
-        let isEndToCome = sink.stop(keepBytes: keepBytes && !hasFailed, tellingEnd: tellsEnd)
-        guard keepBytes else { return }
-        guard tellsEnd, isEndToCome else { return ended(number, of: job) }
+        guard keepBytes else { return _ = sink.stop(keepBytes: false) }
+        let tellsEnd = sink.stop(keepBytes: !hasFailed, tellingEnd: transport.traits.hasResumeData)
+        guard tellsEnd else { return ended(number, of: job) }
         // What would have gone on with its file, or given it up, may have come before the stop.
         sink.relieve()
         if job.state.withLock({ $0.hasFileFailed }) { giveUpFiles(of: job) }
@@ -179,8 +172,8 @@ extension Engine {
 
     /// Files of exchanges that were stopped are read no further.
     func giveUpFiles(of job: Job) {
-        for number in job.state.withLock({ $0.stopped.numbers }) {
-            let sink = job.state.withLock { $0.stopped[number] }
+        for number in job.state.withLock({ $0.ending.numbers }) {
+            let sink = job.state.withLock { $0.ending[number] }
             if sink?.giveUpFile() == true { ended(number, of: job) }
         }
     }

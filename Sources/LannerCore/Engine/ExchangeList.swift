@@ -5,6 +5,8 @@ import LannerMachine
 struct ExchangeList<Value> {
     private var entries: [(number: ExchangeNumber, value: Value)] = []
 
+    var isEmpty: Bool { entries.isEmpty }
+
     var numbers: [ExchangeNumber] { entries.map(\.number) }
 
     var values: [Value] { entries.map(\.value) }

@@ -70,8 +70,6 @@ struct JobState {
     /// The attempt whose file was moved, or was to be.
     var movedIn: Attempt?
     var sinks = ExchangeList<Sink>()
-    /// Those that were stopped and whose end is waited for.
-    var stopped = ExchangeList<Sink>()
     /// Requests that are held back to keep a limit.
     var heldBack = ExchangeList<Ask>()
     /// The exchange that the transport keeps for the download, the number of the last one there was, and those that the
@@ -79,8 +77,9 @@ struct JobState {
     @Apart var exchange: KeptExchange?
     var lastSerial: UInt64 = 0
     var dropped: [ExchangeMark] = []
-    /// Exchanges that were stopped and may still leave resume data, and what is done when the last of them has ended.
-    var ending: Set<ExchangeNumber> = []
+    /// Exchanges that were stopped and may still leave resume data, or whose file is read to its end, and what is done when
+    /// the last of them has ended.
+    var ending = ExchangeList<Sink>()
     var afterEnding: (@Sendable () -> Void)?
     /// The partial file that may be there: the one in use, or one that was given up, which is removed once the record no
     /// longer names it, or when another takes its place.

@@ -68,9 +68,6 @@ extension Sink {
         }
     }
 
-    /// Whether a file was handed over, all of which can be taken.
-    var hasFile: Bool { state.withLock { $0.hasFile } }
-
     /// Whether the rest of a file waits until the answer is judged, since enough of it does already.
     private func leave(_ file: HandedFile) -> Bool {
         state.withLock { state in

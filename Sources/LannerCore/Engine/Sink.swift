@@ -53,9 +53,11 @@ final class Sink: Sendable {
 
         var isPaused: Bool { isFull || isHeld }
 
-        /// Nothing is taken any more.
-        mutating func close() {
-            (phase, unread) = (.closed, nil)
+        /// Nothing is taken any more; returns what was left of a file.
+        @discardableResult
+        mutating func close() -> Unread? {
+            defer { (phase, unread) = (.closed, nil) }
+            return unread
         }
     }
 
@@ -309,35 +311,36 @@ final class Sink: Sendable {
         news.forEach(report)
     }
 
-    /// Takes nothing more, and ends the exchange. Says whether that end is still to come and, when `tellingEnd`, will be
-    /// told as `stopped`: of a file that was handed over when all of it was taken, so that none of what has come is lost.
+    /// Takes nothing more, and ends the exchange. Says whether its end will be told as `stopped`: where it is still to come,
+    /// when `tellingEnd`, and of a file that was handed over when all of it was taken, so that none of what has come is
+    /// lost.
     @discardableResult
     func stop(keepBytes: Bool, tellingEnd: Bool = false) -> Bool {
-        let (exchange, news, unread, isToCome) = state.withLock { state in
-            if keepBytes, tellingEnd, state.hasFile, case .open = state.phase {
+        let (exchange, news, unread, tellsEnd) = state.withLock { state in
+            if keepBytes, state.hasFile, case .open = state.phase {
                 state.tellsEnd = true
                 return ((any TransportExchange)?.none, [Report](), Unread?.none, true)
             }
             let holding = tellingEnd ? Self.holding(&state) : []
             if keepBytes, case .open(var target) = state.phase { target.handOver() }
-            defer { (state.exchange, state.unread, state.phase) = (nil, nil, .closed) }
+            defer { state.exchange = nil }
             state.tellsEnd = tellingEnd && state.exchange != nil
-            return (state.exchange, holding, state.unread, state.exchange != nil)
+            return (state.exchange, holding, state.close(), state.tellsEnd)
         }
         // A file is closed outside the lock.
         withExtendedLifetime(unread) {}
         news.forEach(report)
         signalRoom()
         exchange?.cancel()
-        return isToCome
+        return tellsEnd
     }
 
     /// Takes no more of a file that is being taken to its end though the exchange was stopped; whether that was so.
     func giveUpFile() -> Bool {
         let (isGivenUp, unread) = state.withLock { state in
             guard state.tellsEnd, case .open = state.phase else { return (false, Unread?.none) }
-            defer { (state.tellsEnd, state.unread, state.phase) = (false, nil, .closed) }
-            return (true, state.unread)
+            state.tellsEnd = false
+            return (true, state.close())
         }
         withExtendedLifetime(unread) {}
         signalRoom()
@@ -347,8 +350,8 @@ final class Sink: Sendable {
     /// Takes nothing more; the exchange goes on without anybody who takes it.
     func leave() {
         let unread = state.withLock { state in
-            defer { (state.exchange, state.unread, state.phase) = (nil, nil, .closed) }
-            return state.unread
+            state.exchange = nil
+            return state.close()
         }
         withExtendedLifetime(unread) {}
         signalRoom()

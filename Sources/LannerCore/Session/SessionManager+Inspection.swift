@@ -87,9 +87,9 @@ extension Job {
         let (file, sinks, afterEnding, cancel) = state.withLock { state in
             defer {
                 (state.file, state.afterEnding, state.linkCall) = (nil, nil, nil)
-                (state.sinks, state.stopped) = (ExchangeList(), ExchangeList())
+                (state.sinks, state.ending) = (ExchangeList(), ExchangeList())
             }
-            return (state.file, state.sinks.values + state.stopped.values, state.afterEnding, state.linkCall?.cancel)
+            return (state.file, state.sinks.values + state.ending.values, state.afterEnding, state.linkCall?.cancel)
         }
         cancel?()
         for sink in sinks { sink.abandon() }

@@ -7,27 +7,20 @@ import Testing
 
 /// A transport that hands over a file right behind its head, before anybody has judged that.
 @Suite struct HandedFileTests {
-    private let lanes = ManualLanes()
-    private let disk = MemoryDisk()
+    private let bench: TestBench
     private let transport: HandingTransport
-    private let manager: SessionManager
+    private var lanes: ManualLanes { bench.lanes }
+    private var manager: SessionManager { bench.manager }
 
     init() throws {
-        transport = try HandingTransport()
-        manager = Self.manager(transport, disk, lanes)
+        (bench, transport) = try Self.bench()
     }
 
-    private static func manager(
-        _ transport: HandingTransport, _ disk: MemoryDisk, _ lanes: ManualLanes
-    ) -> SessionManager {
+    private static func bench(outlivesProcess: Bool = false) throws -> (TestBench, HandingTransport) {
+        let transport = try HandingTransport(outlivesProcess: outlivesProcess)
         var configuration = SessionConfiguration()
         configuration.retryPolicy = .never
-        return SessionManager(
-            "handed", configuration: configuration, transport: transport, store: nil, logger: RecordingLog(),
-            cache: Cache("handed", downloadPath: "/downloads"), operationQueue: .global(),
-            environment: Environment(
-                clock: ManualClock(), fileSystem: disk, lanes: lanes, mainLane: lanes.makeLane("main"),
-                operationLane: lanes.makeLane("operation")))
+        return (TestBench(configuration: configuration, transport: { _ in transport }), transport)
     }
 
     /// Bytes in memory, from the transport or on their way to the disk.
@@ -37,7 +30,7 @@ import Testing
 
     /// Runs what there is to run until the file has been handed over.
     private func handOver() throws -> DownloadTask {
-        let task = try #require(manager.download(address))
+        let task = try bench.download()
         while !transport.hasHandedOver, lanes.runNext() {}
         try #require(transport.hasHandedOver)
         return task
@@ -62,7 +55,7 @@ import Testing
             lanes.runAll()
         }
         #expect(task.status == .succeeded)
-        #expect((disk.contents(of: task.filePath) == bytes) == true)
+        #expect(bench.holds(bytes, in: task) == true)
     }
 
     @Test func mayEndWhileItIsRead() throws {
@@ -73,7 +66,7 @@ import Testing
         transport.end()
         lanes.runAll()
         #expect(task.status == .succeeded)
-        #expect((disk.contents(of: task.filePath) == bytes) == true)
+        #expect(bench.holds(bytes, in: task) == true)
     }
 
     @Test(arguments: [true, false]) func isLeftAloneOnceItIsNotWanted(isJudged: Bool) throws {
@@ -82,8 +75,8 @@ import Testing
         manager.cancel(task)
         lanes.runAll()
         #expect(task.status == .canceled)
-        #expect(disk.files.filter { $0.hasPrefix(manager.cache.downloadTmpPath) } == [])
-        #expect(!disk.files.contains(task.filePath))
+        #expect(bench.disk.files.filter { $0.hasPrefix(manager.cache.downloadTmpPath) } == [])
+        #expect(!bench.disk.files.contains(task.filePath))
     }
 
     /// Whoever writes into a file that it has handed over brings no success about.
@@ -94,6 +87,16 @@ import Testing
         lanes.runAll()
         #expect(task.status == .failed)
         #expect("\(try #require(task.error))".contains("it was cut meanwhile"))
+    }
+
+    /// Without having said how long it is.
+    @Test func isNoEmptyFileWhenItIsNotThere() throws {
+        transport.fields.withLock { $0 = [:] }
+        transport.remove()
+        let task = try handOver()
+        lanes.runAll()
+        #expect(task.status == .failed)
+        #expect("\(try #require(task.error))".contains("cannot be read"))
     }
 
     /// All of it has come: none of it has to come again.
@@ -109,7 +112,7 @@ import Testing
         manager.start(task)
         lanes.runAll()
         #expect(task.status == .succeeded && transport.requests == 1)
-        #expect((disk.contents(of: task.filePath) == bytes) == true)
+        #expect(bench.holds(bytes, in: task) == true)
     }
 
     /// Nobody waits for what nobody wants.
@@ -118,7 +121,7 @@ import Testing
         try readOn(task)
         manager.suspend(task)
         let job = try #require(manager.engine.job(task.id))
-        func isReadOn() -> Bool { job.state.withLock { !$0.stopped.numbers.isEmpty } }
+        func isReadOn() -> Bool { job.state.withLock { !$0.ending.isEmpty } }
         while !isReadOn(), lanes.runNext() {}
         try #require(isReadOn())
         manager.cancel(task)
@@ -131,7 +134,7 @@ import Testing
         let task = try handOver()
         try readOn(task)
         manager.suspend(task)
-        disk.fail(.write, with: .noSpace)
+        bench.disk.fail(.write, with: .noSpace)
         lanes.runAll()
         #expect(task.status == .suspended || task.status == .failed)
         #expect(task.completedBytes < Int64(bytes.count))
@@ -141,25 +144,23 @@ import Testing
         let task = try handOver()
         try readOn(task)
         manager.invalidate()
-        let parts = disk.files.filter { $0.hasPrefix(manager.cache.downloadTmpPath) }
-        #expect(parts.map { disk.contents(of: $0)?.count } == [bytes.count])
+        let parts = bench.disk.files.filter { $0.hasPrefix(manager.cache.downloadTmpPath) }
+        #expect(parts.map { bench.disk.contents(of: $0)?.count } == [bytes.count])
     }
 
     /// The system may suspend the app once its handler was called.
     @Test func theHandlerOfTheSystemWaitsForIt() throws {
-        let transport = try HandingTransport(outlivesProcess: true)
-        let disk = MemoryDisk()
-        let manager = Self.manager(transport, disk, lanes)
+        let (bench, transport) = try Self.bench(outlivesProcess: true)
         transport.isHeld.withLock { $0 = true }
-        let task = try #require(manager.download(address))
-        lanes.runAll()
+        let task = try bench.download()
+        bench.lanes.runAll()
         try #require(transport.requests == 1 && !transport.hasHandedOver)
         let status = Locked<Status?>(nil)
-        manager.completionHandler = { status.withLock { $0 = task.status } }
+        bench.manager.completionHandler = { status.withLock { $0 = task.status } }
         transport.deliver()
-        lanes.runAll()
+        bench.lanes.runAll()
         #expect(status.withLock { $0 } == .succeeded)
-        #expect((disk.contents(of: task.filePath) == bytes) == true)
+        #expect(bench.holds(bytes, in: task) == true)
     }
 }
 
@@ -202,7 +203,9 @@ private final class HandingTransport: Transport {
         try Data(bytes).write(to: file)
     }
 
-    deinit {
+    deinit { remove() }
+
+    func remove() {
         try? FileManager.default.removeItem(at: file)
     }
 
@@ -222,7 +225,7 @@ private final class HandingTransport: Transport {
         receive?(.head(ResponseHead(status: 200, fields: fields.withLock { $0 })))
         receive?(.file(file))
         if cuts.withLock({ $0 }) { truncate(file.path, 5 << 20) }
-        if !traits.outlivesProcess { try? FileManager.default.removeItem(at: file) }
+        if !traits.outlivesProcess { remove() }
         state.withLock { $0.hasHandedOver = true }
         if endsAtOnce.withLock({ $0 }) { end() }
         listen?(.delivered)
