@@ -46,6 +46,25 @@ import Testing
         #expect(TransferEnd(code: 56, text: "No", proxyStatus: 403).words == "No; the proxy does not allow it")
     }
 
+    @Test(arguments: [
+        ("Unsupported proxy syntax in 'user:my secret@proxy:3128': no", "'proxy:3128': no"),
+        ("Unsupported proxy syntax in 'user:it's@proxy:99999'", "'proxy:99999'"),
+        ("Unsupported proxy syntax in 'http://user:a://b 'c@d@proxy:0'", "'http://proxy:0'"),
+        ("Couldn't resolve user:word@proxy", "Couldn't resolve proxy"),
+    ])
+    func aProxysPasswordIsNotRepeated(text: String, rest: String) {
+        let words = TransferEnd(code: 5, text: text).words
+        #expect(words.hasSuffix(rest))
+        #expect(!["user", "secret", "it's", "a://b", "word"].contains { words.contains($0) })
+    }
+
+    /// libcurl from 8.14 on cites the server.
+    @Test func whatATerminalActsOnIsNotRepeated() {
+        let text = "Unsolicited Transfer-Encoding (\u{1B}]0;owned\u{7}\r\u{9B}2J) found"
+        let words = TransferEnd(code: 61, text: text).words
+        #expect(words == #"Unsolicited Transfer-Encoding (\u{1B}]0;owned\u{07}\r\u{009B}2J) found"#)
+    }
+
     /// What a server would not be asked again for is final, of a SOCKS proxy that the user is unknown or the host
     /// forbidden.
     @Test(arguments: [
@@ -139,6 +158,18 @@ import Testing
         }
         let head = try #require(try reader.take())
         #expect(head.fields.fields.count == 60_000 && head.fields.fields.last?.value.utf8.count == 120_000)
+    }
+
+    /// As old servers write it: the name of the file there is these very bytes.
+    @Test func bytesThatAreNoUTF8LeadWhereTheyAre() throws {
+        var reader = HeadReader()
+        let lines = ["HTTP/1.1 302 Found\r\n", "lOCATION: /caf", "X: caf"].map { Array($0.utf8) }
+        let end: [UInt8] = [0xE9, 0x0D, 0x0A]
+        for line in [lines[0], lines[1] + end, lines[2] + end, [0x0D, 0x0A]] {
+            #expect(line.withUnsafeBytes { reader.add($0) } == nil)
+        }
+        let fields = try #require(try reader.take()).fields
+        #expect(fields["Location"] == "/caf%E9" && fields["X"] == "caf\u{E9}")
     }
 
     /// What a terminal would act on.

@@ -12,7 +12,8 @@ enum TargetName {
 
     /// The name that a URL suggests: the last part of its path, made fit to be the name of a file.
     static func suggested(by url: URL) -> String {
-        sanitized(decoded(url.path(percentEncoded: true).lastComponent))
+        // Bytes that are no UTF-8 become the replacement character.
+        sanitized(String(decoding: url.path(percentEncoded: true).lastComponent.percentDecoded, as: UTF8.self))
     }
 
     /// Makes a name of any text.
@@ -24,7 +25,7 @@ enum TargetName {
         switch name {
         // No name at all, or one of another directory.
         case "", ".", "..": return index
-        case stateDirectory: return "_" + name
+        case _ where isStateDirectory(name): return "_" + name
         case _: return name
         }
     }
@@ -35,9 +36,13 @@ enum TargetName {
             let advice = text.unicodeScalars.contains("/") ? "give one without a directory" : "choose another"
             throw UsageError("\(text.quoted) is no file name; \(advice)")
         }
-        guard text != stateDirectory else { throw UsageError("\(text.quoted) is taken; choose another name") }
+        guard !isStateDirectory(text) else { throw UsageError("\(text.quoted) is taken; choose another name") }
         guard text.utf8.count <= longest else { throw UsageError("\(text.quoted) is longer than \(longest) bytes") }
         return text
+    }
+
+    private static func isStateDirectory(_ name: String) -> Bool {
+        PathKey(ofFile: name) == PathKey(ofFile: stateDirectory)
     }
 
     /// The path of a name in a directory, as short as it goes.
@@ -49,24 +54,6 @@ enum TargetName {
     /// Separators of any system, and what would not be seen.
     private static func isForbidden(_ scalar: Unicode.Scalar) -> Bool {
         scalar == "/" || scalar == "\\" || scalar.isDisruptive
-    }
-
-    /// Undoes percent-encoding; bytes that are no UTF-8 become the replacement character.
-    private static func decoded(_ part: String) -> String {
-        guard part.utf8.contains(UInt8(ascii: "%")) else { return part }
-        var bytes: [UInt8] = []
-        var rest = Array(part.utf8)[...]
-        while let byte = rest.popFirst() {
-            if byte == UInt8(ascii: "%"), rest.count >= 2,
-                let value = UInt8(String(decoding: rest.prefix(2), as: UTF8.self), radix: 16)
-            {
-                bytes.append(value)
-                rest.removeFirst(2)
-            } else {
-                bytes.append(byte)
-            }
-        }
-        return String(decoding: bytes, as: UTF8.self)
     }
 
     /// Cuts between characters, and keeps a short extension.

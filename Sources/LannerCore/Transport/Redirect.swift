@@ -97,14 +97,15 @@ extension Destination {
 
     /// The value of `Authorization` for the user info of a URL (RFC 7617, 2).
     private static func basicCredentials(_ userInfo: String) throws(DownloadFailure) -> String {
-        let parts = userInfo.split(separator: ":", maxSplits: 1, omittingEmptySubsequences: false).map(String.init)
-        let decoded = parts.map { $0.removingPercentEncoding ?? $0 }
-        let user = decoded.first ?? ""
-        guard !user.utf8.contains(UInt8(ascii: ":")) else {
+        // The server's encoding is its own: what is no UTF-8 stays as it is.
+        let parts = userInfo.split(separator: ":", maxSplits: 1, omittingEmptySubsequences: false).map(\.percentDecoded)
+        let colon = UInt8(ascii: ":")
+        let user = parts.first ?? []
+        guard !user.contains(colon) else {
             throw unacceptable("The user name in the URL has a colon, which Basic authentication cannot carry.")
         }
-        let password = decoded.count > 1 ? decoded[1] : ""
-        return "Basic " + Data("\(user):\(password)".utf8).base64EncodedString()
+        let password = parts.count > 1 ? parts[1] : []
+        return "Basic " + Data(user + [colon] + password).base64EncodedString()
     }
 
     /// A URL that may be anything, safe to show: without user info, query, fragment and control characters, and not too

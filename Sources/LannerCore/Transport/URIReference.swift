@@ -148,3 +148,24 @@ extension URIReference {
         output.removeSubrange((output.lastIndex(of: UInt8(ascii: "/")) ?? 0)...)
     }
 }
+
+extension StringProtocol {
+    /// The bytes that a percent-encoded text stands for (RFC 3986, 2.1); a percent sign before anything else stands for
+    /// itself.
+    package var percentDecoded: [UInt8] {
+        var bytes: [UInt8] = []
+        var rest = Array(utf8)[...]
+        while let byte = rest.popFirst() {
+            let digits =
+                byte == UInt8(ascii: "%")
+                ? rest.prefix(2).compactMap { Character(Unicode.Scalar($0)).hexDigitValue } : []
+            if digits.count == 2 {
+                bytes.append(UInt8(digits[0] << 4 | digits[1]))
+                rest.removeFirst(2)
+            } else {
+                bytes.append(byte)
+            }
+        }
+        return bytes
+    }
+}

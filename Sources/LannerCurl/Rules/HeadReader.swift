@@ -107,8 +107,17 @@ struct HeadReader {
             head.fields.continueLast(with: text(FieldText.trimmed(line)))
         } else if let colon = line.firstIndex(of: UInt8(ascii: ":")) {
             guard FieldText.isToken(line[..<colon]) else { return }
-            head.fields.append(text(line[..<colon]), text(FieldText.trimmed(line[(colon + 1)...])))
+            let (name, value) = (text(line[..<colon]), FieldText.trimmed(line[(colon + 1)...]))
+            let leads = name.utf8.count == 8 && name.lowercased() == "location"
+            head.fields.append(name, leads ? reference(value) : text(value))
         }
+    }
+
+    /// Where bytes that are no UTF-8 lead is not where the same letters would in UTF-8.
+    private static func reference(_ bytes: Bytes) -> String {
+        if let text = utf8(bytes) { return text }
+        return bytes.map { $0 < 0x80 ? String(Unicode.Scalar($0)) : "%" + String($0, radix: 16, uppercase: true) }
+            .joined()
     }
 
     private static func withoutEnd(_ line: UnsafeRawBufferPointer) -> Bytes {
@@ -121,10 +130,13 @@ struct HeadReader {
 
     /// UTF-8, or else Latin-1, as older servers have it.
     private static func text(_ bytes: Bytes) -> String {
+        utf8(bytes) ?? String(String.UnicodeScalarView(bytes.map { Unicode.Scalar($0) }))
+    }
+
+    private static func utf8(_ bytes: Bytes) -> String? {
         let bytes = UnsafeRawBufferPointer(rebasing: bytes)
         let text = String(decoding: bytes, as: UTF8.self)
-        if bytes.allSatisfy({ $0 < 0x80 }) || text.utf8.elementsEqual(bytes) { return text }
-        return String(String.UnicodeScalarView(bytes.map { Unicode.Scalar($0) }))
+        return bytes.allSatisfy { $0 < 0x80 } || text.utf8.elementsEqual(bytes) ? text : nil
     }
 }
 

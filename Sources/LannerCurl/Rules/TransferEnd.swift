@@ -77,20 +77,22 @@ extension TransferEnd {
 
     /// What to tell of it: before 8.6 a line of the header that is too long is no memory to libcurl.
     var words: String {
-        var text = Self.withoutUserInfo(text)
+        // It may cite the server.
+        var text = FieldText.printable(Self.withoutUserInfo(text).unicodeScalars)
         if isRefusedByProxy, text.last == "." { text.removeLast() }
         if isUnknownToProxy { return "\(text); give the proxy's user name and password, for example in its URL" }
         if isRefusedByProxy { return "\(text); the proxy does not allow it" }
         return code == Self.outOfMemory ? "\(text), or a line of the header is too long" : text
     }
 
-    /// What libcurl says of a proxy's URL may have its password, which may have anything.
+    /// What libcurl says of a proxy's URL, which it sets in quotes, may have its password, which may have anything.
     private static func withoutUserInfo(_ text: String) -> String {
         guard let end = text.lastIndex(of: "@") else { return text }
         let before = text[..<end]
-        let start =
-            before.firstRange(of: "://")?.upperBound
-            ?? before.lastIndex { $0 == "'" || $0 == " " }.map(text.index(after:)) ?? text.startIndex
+        let url =
+            before.firstRange(of: " '").map { before[$0.upperBound...] } ?? before.split(separator: " ").last ?? before
+        let scheme = url.prefix { $0.isASCII && ($0.isLetter || $0.isNumber || "+-.".contains($0)) }
+        let start = url[scheme.endIndex...].hasPrefix("://") ? url.index(scheme.endIndex, offsetBy: 3) : url.startIndex
         return String(text[..<start] + text[text.index(after: end)...])
     }
 

@@ -66,8 +66,11 @@
     @inlinable package static func isSpace(_ byte: UInt8) -> Bool { byte == 0x20 || byte == 0x09 }
 
     /// A text from outside as part of a sentence: without control characters, which terminals act on, and not too long.
-    package static func shown(_ text: String) -> String {
-        text.unicodeScalars.prefix(200).map { scalar in
+    package static func shown(_ text: String) -> String { printable(text.unicodeScalars.prefix(200)) }
+
+    /// The same of any length.
+    package static func printable(_ text: some Sequence<Unicode.Scalar>) -> String {
+        text.map { scalar in
             scalar.properties.generalCategory == .control ? scalar.escaped(asASCII: true) : String(scalar)
         }.joined()
     }

@@ -117,6 +117,12 @@ import Testing
         #expect(destination.fields["Authorization"] == "Basic " + Data(credentials.utf8).base64EncodedString())
     }
 
+    /// As a server has it that keeps names in Latin-1.
+    @Test func userInfoNeedNotBeUTF8() throws {
+        let value = try destination("http://%FC:p%E9@h/x").fields["Authorization"]
+        #expect(value == "Basic " + Data([0xFC, 0x3A, 0x70, 0xE9]).base64EncodedString())
+    }
+
     @Test func aCallersOwnAuthorizationIsKept() throws {
         #expect(try destination("http://u:p@h/", ["authorization": "Bearer x"]).fields == ["authorization": "Bearer x"])
         #expect(throws: DownloadFailure.self) { try destination("http://u%3Av:p@h/") }
