@@ -38,6 +38,23 @@ import Testing
         #expect(broken == .handler)
     }
 
+    /// Nobody tries again and again, but who is started may do so as often once more.
+    @Test(arguments: [false, true]) func retriesAreCountedFromAStart(starts: Bool) throws {
+        var configuration = SessionConfiguration()
+        configuration.retryPolicy.maximumRetries = World.mostRetries
+        let bench = TestBench(configuration: configuration)
+        bench.transport.always("/file", .status(503))
+        var auditor = Auditor(chronicle)
+        let task = try #require(bench.manager.download("https://a.example/file"))
+        auditor.observe(task)
+        for _ in 0..<4 {
+            #expect(bench.runToRest())
+            if starts { auditor.noteStart() }
+            bench.manager.start(task)
+        }
+        #expect(broken == (starts ? nil : .liveness))
+    }
+
     @Test func credentialsStayWhereTheyWereGivenFor() {
         let bench = TestBench()
         bench.transport.serve(.init([1, 2, 3]), at: "/file")

@@ -28,11 +28,6 @@ import Testing
         #expect(world.manager.tasks.filter { !$0.status.isAtRest }.isEmpty)
     }
 
-    /// One that is started again and again at the end, with pieces that nobody serves.
-    @Test func whoIsStartedMayTryAgainAsOften() {
-        #expect(Simulation().run(seed: 98).violation == nil)
-    }
-
     @Test func nothingIsCutFromARunThatIsFine() {
         let outcome = Simulation(steps: 20).run(seed: 2)
         #expect(Simulation(steps: 20).shrink(outcome).skipped.isEmpty)

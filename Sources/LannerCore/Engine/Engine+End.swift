@@ -6,8 +6,8 @@ import LannerMachine
 // 1. Nothing new is taken. What the machine has decided so far is still carried out, by the drainer of the moment.
 // 2. That drainer stops every exchange, which hands over what it has received, or leaves data that go on with it, and
 //    closes every file.
-// 3. When the last file is closed and the last move or removal is done, the records get their last marks, and store
-//    and lock are given back.
+// 3. When the last file is closed and the last move or removal is done, the records get their last marks, what was on its
+//    way out leaves with its files, and store and lock are given back.
 
 /// The end of an engine, once it has begun.
 struct Ending {
@@ -154,9 +154,9 @@ extension Engine {
 
     /// Step 3, once.
     private func finish() {
-        let forgotten = recordLast()
+        let leaving = recordLast()
         store.close()
-        for path in forgotten { try? environment.fileSystem.remove(path) }
+        for step in leaving { discardLast(step.job, finished: step.removesFinished) }
         let (jobs, handlers) = state.withLock { state in
             defer { state.tickets = [:] }
             return (state.jobs.values.sorted { $0.id < $1.id }, state.tickets.sorted { $0.key < $1.key }.map(\.value))
@@ -183,27 +183,32 @@ extension Engine {
         }
     }
 
-    /// Records what the machine would have recorded of the files that were closed by the end; returns those that nobody
-    /// wants any more.
-    private func recordLast() -> [String] {
-        var forgotten: [String] = []
+    /// Records what the machine would have recorded, had it learnt what the last step finds; returns those that leave.
+    private func recordLast() -> [LastStep] {
+        let steps = state.withLock { $0.lastSteps() }
         var pending = PendingChanges()
         pending.durability = .machine
-        for (job, saved) in state.withLock({ $0.lastRecords() }) {
-            if let saved {
-                job.state.withLock { $0.saved = saved }
-                pending.changes.append(.put(key: DownloadRecord.key(job.id), value: makeRecord(job).encoded))
+        for step in steps {
+            if let saved = step.saved {
+                step.job.state.withLock { $0.saved = saved }
+                pending.changes.append(.put(key: DownloadRecord.key(step.job.id), value: makeRecord(step.job).encoded))
             } else {
-                pending.changes.append(.remove(key: DownloadRecord.key(job.id)))
+                pending.changes.append(.remove(key: DownloadRecord.key(step.job.id)))
                 pending.forgets = true
-                if let generation = job.state.withLock({ $0.fileGeneration }) {
-                    forgotten.append(partialPath(job, generation))
-                }
             }
         }
         commitAll(pending)
-        return forgotten
+        return steps.filter { $0.saved == nil }
     }
+}
+
+/// What is left to do for a download.
+private struct LastStep {
+    var job: Job
+    /// What goes on record; nil for one that leaves, and its files with it.
+    var saved: Saved?
+    /// Whether that is its finished file, too.
+    var removesFinished = false
 }
 
 extension EngineState {
@@ -230,22 +235,38 @@ extension EngineState {
         return true
     }
 
-    /// What is left to record, nil for what is to be forgotten. A file of an attempt that the machine has left behind
-    /// says nothing of the download.
-    fileprivate func lastRecords() -> [(job: Job, saved: Saved?)] {
-        (ending?.closed ?? [:]).sorted { $0.key < $1.key }.compactMap { id, closed in
-            guard let job = jobs[id], let download = machine[id], download.attempt == closed.attempt else { return nil }
-            var saved = download.saved
-            guard saved.generation == closed.generation else { return nil }
-            (saved.written, saved.synced) = (closed.written, closed.synced)
-            switch download.phase {
-            case .willCancel where download.leavesBytes && !(saved.written.isEmpty && saved.resumeData == nil):
-                saved.isLeftover = true
-                return (job, saved)
-            case .willCancel, .willRemove: return (job, nil)
-            case .waiting, .running, .willSuspend, .suspended, .failed, .canceled, .removed, .succeeded:
-                return (job, saved)
+    /// What is left to do, in the order of the downloads.
+    fileprivate func lastSteps() -> [LastStep] {
+        jobs.values.compactMap(lastStep).sorted { $0.job.id < $1.job.id }
+    }
+
+    private func lastStep(_ job: Job) -> LastStep? {
+        guard let download = machine[job.id] else { return nil }
+        let closed = closedLast(download)
+        guard let parting = download.parting else { return closed.map { LastStep(job: job, saved: $0) } }
+        let saved = closed ?? download.saved
+        switch parting {
+        case .cancel(let keepsBytes, let finished):
+            // The machine may not have heard of the move.
+            let isMoved =
+                download.hasPlace && job.state.withLock { $0.movedIn == download.attempt && $0.isInPlace }
+            guard keepsBytes, !isMoved, !(saved.written.isEmpty && saved.resumeData == nil) else {
+                return LastStep(job: job, removesFinished: finished || isMoved)
             }
+            var kept = saved
+            kept.isLeftover = true
+            return LastStep(job: job, saved: kept)
+        case .remove(let finished): return LastStep(job: job, removesFinished: finished)
         }
+    }
+
+    /// What is to be on record of a download whose file was closed by the end. A file of an attempt that the machine has
+    /// left behind says nothing of it.
+    private func closedLast(_ download: Download) -> Saved? {
+        guard let closed = ending?.closed[download.id], download.attempt == closed.attempt else { return nil }
+        var saved = download.saved
+        guard saved.generation == closed.generation else { return nil }
+        (saved.written, saved.synced) = (closed.written, closed.synced)
+        return saved
     }
 }

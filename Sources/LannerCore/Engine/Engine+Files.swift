@@ -120,11 +120,12 @@ extension Engine {
         for sink in ending { sink.relieve() }
     }
 
-    /// The server has told a digest: with one of the caller's the file is hashed for that already.
+    /// The server has told a digest: where the caller has given one, the file is hashed for that already, and where he has
+    /// given those of the pieces, they decide.
     private func expect(_ digest: ServerDigest, of job: Job) {
         guard let digest = Checksum.Digest(digest) else { return }
         let file = job.state.withLock { state -> PartialFile? in
-            guard state.followed == nil else { return nil }
+            guard state.followed == nil, state.pieces == nil else { return nil }
             state.followed = digest
             return state.file
         }

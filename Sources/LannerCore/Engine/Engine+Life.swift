@@ -106,7 +106,8 @@ extension Engine {
     /// The places of files that are known to be there, if that matters to any record.
     private func hadPlaces(_ records: [DownloadRecord]) -> Set<FilePlace> {
         guard records.contains(where: { $0.saved.status == .publishing }) else { return [] }
-        return Set(records.filter { $0.saved.status == .succeeded }.map { FilePlace($0.place, in: cache) })
+        let there = records.filter { $0.saved.status == .succeeded && !$0.isReplaced }
+        return Set(there.map { FilePlace($0.place, in: cache) })
     }
 
     /// A download as it is remembered, and whether its file was found in its place, of which there is no record. What
@@ -119,7 +120,7 @@ extension Engine {
         var record = record
         record.place = FilePlace(record.place, in: cache)
         let digest = record.digest.flatMap { try? Checksum.Digest(parsing: $0) }
-        let expected = digest ?? record.saved.serverDigest
+        let expected = digest ?? (record.pieces == nil ? record.saved.serverDigest : nil)
         let mayBeOthers = expected == nil && had.contains(record.place)
         let mayBePublished = record.saved.isPublished || (record.saved.status == .publishing && !mayBeOthers)
         let found = mayBePublished ? find(record, expected, lastMoves) : .nothing
@@ -186,7 +187,7 @@ extension JobState {
         let isThere = isFound || saved.status == .succeeded
         if isFound { followed = digest }
         if isThere, !record.isUncompared { (followed, followedPieces) = (digest, record.pieces) }
-        isInPlace = isThere || saved.isPublished
+        isInPlace = (isThere && !record.isReplaced) || saved.isPublished
         (conflictPolicy, hasDestination) = (record.conflictPolicy, record.hasDestination)
         lastSerial = record.lastSerial
     }
@@ -261,7 +262,7 @@ extension DownloadRecord {
     var moved: Double? {
         switch saved.status {
         case .publishing: .infinity
-        case .succeeded: endDate
+        case .succeeded: isReplaced ? nil : endDate
         case .active, .suspended, .failed: saved.isPublished ? (endDate > 0 ? endDate : startDate) : nil
         }
     }

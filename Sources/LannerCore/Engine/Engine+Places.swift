@@ -71,7 +71,27 @@ extension Engine {
             }
         }
         events += confirm(moved)
+        noteReplaced(moved)
         handle(events)
+    }
+
+    /// Those whose files were in the place have none any more, which is on record before the successes: after a launch it
+    /// would be told by the dates, and the clock may have been set back.
+    private func noteReplaced(_ moved: [MovedFile]) {
+        let others = state.withLock { state in
+            moved.compactMap { file -> Job? in
+                // Its place may have been its own before the move.
+                guard let other = file.other, other != file.move.job.id else { return nil }
+                return file.move.job.state.withLock { $0.isInPlace } ? state.livingJob(other) : nil
+            }
+        }
+        let replaced = others.filter { other in
+            other.state.withLock { state in
+                defer { state.isInPlace = false }
+                return state.isInPlace
+            }
+        }
+        if !replaced.isEmpty { record(replaced) }
     }
 
     /// Has the names of moved files kept by the device.
@@ -143,7 +163,7 @@ extension Engine {
     private func isMoved(_ move: FileMove, to place: FilePlace) throws(FileError) -> Bool {
         guard hasItsFile(move.job) else { return false }
         let (size, digest) = move.job.state.withLock { state in
-            let digest = state.digest ?? state.saved.serverDigest
+            let digest = state.digest ?? (state.pieces == nil ? state.saved.serverDigest : nil)
             return (state.saved.total, digest == state.followed ? nil : digest)
         }
         let isMoved = try environment.publisher.isMoved(
@@ -207,7 +227,10 @@ extension Engine {
 
     private func settle(_ file: MovedFile, isMade: Bool) {
         let job = file.move.job
-        job.state.withLock { $0.isInPlace = isMade }
+        job.state.withLock { state in
+            state.isInPlace = isMade
+            if isMade { state.sizeInPlace = state.saved.total }
+        }
         if !isMade { state.withLock { $0.giveBack(file.place, from: job.id, to: file.other) } }
     }
 
@@ -242,17 +265,21 @@ extension Engine {
 
     /// Removes the partial file and, if asked, the finished one; not one that is somebody else's.
     func discard(_ job: Job, _ attempt: Attempt, finished: Bool) {
-        let (id, generation, mayBeAt, size) =
-            job.state.withLock { (job.id, $0.fileGeneration, $0.mayBeAt, $0.sizeOfUntold) }
+        let (id, files) = (job.id, job.files)
         fileLane.run { [self, weak job] in
             // Not held any more when it may be forgotten: with it may go the last to hold the manager, whose end would wait
             // for this lane.
-            if let job {
-                removePartial(job, generation, mayBeAt)
-                if finished, hasItsFile(job) { removeFinished(job.task.filePath, ofSize: size) }
-            }
+            if let job { remove(files, of: job, finished: finished) }
             handle(.file(id, attempt, .discarded))
         }
+    }
+
+    /// The same at the end, when the lane has nothing more to do.
+    func discardLast(_ job: Job, finished: Bool) { remove(job.files, of: job, finished: finished) }
+
+    private func remove(_ files: JobFiles, of job: Job, finished: Bool) {
+        removePartial(job, files)
+        if finished, hasItsFile(job) { removeFinished(job.task.filePath, ofSize: files.sizeOfUntold) }
     }
 
     /// Removes the file of a download that is to be another one. Its place is free at once, and may be somebody's when the
@@ -274,12 +301,12 @@ extension Engine {
         }
     }
 
-    private func removePartial(_ job: Job, _ generation: UInt32?, _ mayBeAt: FilePlace?) {
-        // The process may have died while it copied the file to another device.
-        let target = mayBeAt.flatMap { isReachable($0) ? cache.path(of: $0) : nil }
-        if let path = generation.map({ partialPath(job, $0) }) {
-            removeNow(path)
-            if let target { removeNow(Publisher.copyPath(of: path, beside: target)) }
+    private func removePartial(_ job: Job, _ files: JobFiles) {
+        guard let path = files.generation.map({ partialPath(job, $0) }) else { return }
+        removeNow(path)
+        // The process may have died while it copied the file to another device, now or in an earlier launch.
+        for place in Set([files.place, files.mayBeAt ?? files.place]) where isReachable(place) {
+            removeNow(Publisher.copyPath(of: path, beside: cache.path(of: place)))
         }
     }
 
@@ -296,10 +323,31 @@ extension Engine {
     }
 }
 
+/// What a download may have on the disk.
+private struct JobFiles {
+    /// Of its partial file.
+    var generation: UInt32?
+    var place: FilePlace
+    var mayBeAt: FilePlace?
+    /// See ``JobState/sizeOfUntold``.
+    var sizeOfUntold: Int64?
+}
+
+extension Job {
+    fileprivate var files: JobFiles {
+        let place = task.place
+        return state.withLock { state in
+            JobFiles(
+                generation: state.fileGeneration, place: place, mayBeAt: state.mayBeAt,
+                sizeOfUntold: state.sizeOfUntold)
+        }
+    }
+}
+
 extension JobState {
     /// What tells the finished file from another that has come in its place, while nobody was told of it; nil
     /// afterwards, when it is its user's.
-    fileprivate var sizeOfUntold: Int64? { saved.status == .succeeded ? nil : saved.total }
+    fileprivate var sizeOfUntold: Int64? { saved.status == .succeeded ? nil : sizeInPlace ?? saved.total }
 }
 
 extension EngineState {

@@ -99,6 +99,7 @@ extension Engine {
                 place: place, hasDestination: state.hasDestination, isNameOpen: isNameOpen, rank: state.rank,
                 digest: state.digest?.description,
                 pieces: state.pieces, isUncompared: saved.mayBeInPlace && state.uncompared != nil,
+                isReplaced: saved.status == .succeeded && !state.isInPlace,
                 startDate: startDate, endDate: endDate,
                 validation: validation, boot: boot, key: job.task.key, list: list, priority: priority,
                 maximumBytesPerSecond: limit, context: job.task.context, metadata: metadata,

@@ -50,6 +50,8 @@ struct JobState {
 
     /// Whether the file of the task's name is this download's: it was moved there.
     var isInPlace = false
+    /// The size of that file, if it was moved there in this launch.
+    var sizeInPlace: Int64?
     /// The place in which the file may be though its partial file is there as well: a copy to another
     /// file system that was cut off.
     @Apart var mayBeAt: FilePlace?

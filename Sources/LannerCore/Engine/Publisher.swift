@@ -111,9 +111,10 @@ struct Publisher {
     }
 
     /// Where a copy is made on the way to the target: in its directory, under the source's own name, which is no other
-    /// download's.
+    /// download's, and an ending. Without that it would be the source itself where both directories are one that is
+    /// mounted twice: the kernel moves no file between two mounts.
     static func copyPath(of source: String, beside target: String) -> String {
-        target.directory + "/" + source.lastComponent
+        target.directory + "/" + source.lastComponent + ".copy"
     }
 
     /// Returns the copy's path.
@@ -121,21 +122,19 @@ struct Publisher {
         let beside = Self.copyPath(of: source, beside: target)
         let from = try fileSystem.open(source, .read)
         defer { from.close() }
+        let size = try from.size()
         do throws(FileError) {
             let to = try fileSystem.open(beside, .create)
             defer { to.close() }
-            try copyBytes(from, to)
+            try to.allocate(size)
+            try from.readPieces { (piece, position) throws(FileError) in try to.write(piece, at: position) }
             try to.sync()
             try to.checkWhole()
+            guard try to.size() == size else { throw FileError(fault: .other, operation: "copy", path: source) }
         } catch {
             try? fileSystem.remove(beside)
             throw error
         }
         return beside
-    }
-
-    private func copyBytes(_ from: any OpenFile, _ to: any OpenFile) throws(FileError) {
-        try to.allocate(from.size())
-        try from.readPieces { (piece, position) throws(FileError) in try to.write(piece, at: position) }
     }
 }

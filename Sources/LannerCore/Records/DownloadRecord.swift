@@ -22,6 +22,8 @@ struct DownloadRecord: Sendable, Equatable {
     var pieces: Checksum.Pieces?
     /// Whether the file may be in its place, and has yet to be compared with one of these.
     var isUncompared = false
+    /// Whether the file in its place is that of another download, which came later.
+    var isReplaced = false
     /// Seconds since 1970; 0 for not yet.
     var startDate: Double = 0
     var endDate: Double = 0
@@ -118,6 +120,7 @@ extension DownloadRecord {
         static let isExchangeResumed: UInt8 = 74
         static let isPublished: UInt8 = 75
         static let isUncompared: UInt8 = 76
+        static let isReplaced: UInt8 = 77
     }
 
     /// The record as the store keeps it.
@@ -136,6 +139,7 @@ extension DownloadRecord {
         writer.put(Tag.rank, rank)
         writer.put(Tag.digest, digest)
         if isUncompared { writer.put(Tag.isUncompared, 1) }
+        if isReplaced { writer.put(Tag.isReplaced, 1) }
         writer.put(Tag.startDate, Int64(bitPattern: startDate.bitPattern))
         writer.put(Tag.endDate, Int64(bitPattern: endDate.bitPattern))
         if validation != .unknown { writer.put(Tag.validation, validation.rawValue) }
@@ -226,7 +230,7 @@ extension DownloadRecord {
         guard let reader = RecordReader(data), let id = reader.number(Tag.id), Self.numbers.contains(id),
             let token = reader.number(Tag.token), let url = reader.text(Tag.url),
             let fileName = reader.text(Tag.fileName), FileName.isName(fileName),
-            reader.text(Tag.directory).map(FilePlace.isPath) ?? true, let saved = Self.saved(reader)
+            reader.text(Tag.directory).map(FilePlace.isDirectory) ?? true, let saved = Self.saved(reader)
         else { return nil }
         (digest, pieces) = (reader.text(Tag.digest), Self.pieces(reader))
         if let digest, (try? Checksum.Digest(parsing: digest)) == nil { return nil }
@@ -249,6 +253,7 @@ extension DownloadRecord {
         fields = Self.fields(reader, Tag.fieldName, Tag.fieldValue)
         rank = min(max(reader.number(Tag.rank) ?? 0, -Self.numbers.upperBound), Self.numbers.upperBound)
         isUncompared = reader.number(Tag.isUncompared) == 1
+        isReplaced = reader.number(Tag.isReplaced) == 1
         startDate = Self.date(reader.number(Tag.startDate))
         endDate = Self.date(reader.number(Tag.endDate))
         validation = reader.text(Tag.validation).flatMap(Validation.init) ?? .unknown

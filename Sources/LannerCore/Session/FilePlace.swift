@@ -13,7 +13,9 @@ struct FilePlace: Sendable, CustomStringConvertible {
         self.directory = directory
     }
 
-    var description: String { directory.map { $0 + "/" + name } ?? name }
+    var description: String { directory.map(path(in:)) ?? name }
+
+    fileprivate func path(in directory: String) -> String { directory == "/" ? "/" + name : directory + "/" + name }
 
     /// Reads a path that a caller chose.
     ///
@@ -41,6 +43,9 @@ struct FilePlace: Sendable, CustomStringConvertible {
     static func isPath(_ text: String) -> Bool {
         text.components.dropFirst(text.isAbsolutePath ? 1 : 0).allSatisfy(FileName.isName)
     }
+
+    /// The same for a directory, which may be that of the whole system.
+    static func isDirectory(_ text: String) -> Bool { text == "/" || isPath(text) }
 }
 
 extension FilePlace: Hashable {
@@ -57,7 +62,7 @@ extension FilePlace: Hashable {
 
 extension Cache {
     /// The path of the file in a place.
-    func path(of place: FilePlace) -> String { directory(of: place) + "/" + place.name }
+    func path(of place: FilePlace) -> String { place.path(in: directory(of: place)) }
 
     /// The path of a partial file.
     func path(of partial: PartialName) -> String { downloadTmpPath + "/" + partial.text }

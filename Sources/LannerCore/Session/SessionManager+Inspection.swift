@@ -27,6 +27,8 @@ package struct Inspection: Sendable {
     package var isOfOtherURL: Bool
     /// Whether it is open, and bytes come.
     package var isTransferring: Bool
+    /// Whether it is to be canceled or removed, which may not have been told.
+    package var isLeaving: Bool
 }
 
 extension SessionManager {
@@ -130,6 +132,7 @@ extension Engine {
             task: task, hasChecksum: hasDigest, hasServerDigest: download.saved.version?.digest != nil,
             digest: digest, pieces: pieces, isCompared: isCompared, cache: cache, partialName: name,
             claimed: saved?.written.ranges ?? [], durable: saved?.synced.ranges ?? [],
-            isMixed: download.isTiedByDigest, isOfOtherURL: download.isOfOtherURL, isTransferring: isTransferring)
+            isMixed: download.isTiedByDigest, isOfOtherURL: download.isOfOtherURL, isTransferring: isTransferring,
+            isLeaving: download.parting != nil)
     }
 }

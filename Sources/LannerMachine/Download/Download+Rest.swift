@@ -126,6 +126,25 @@ extension Download {
         perform(.discard(finished: removesFinished), &context)
     }
 
+    /// What is to become of a download that is on its way out, should all end now; nil for one that stays, and for one
+    /// of which nothing more is to be done.
+    package var parting: Parting? {
+        switch state {
+        case .pausing(let pausing) where pausing.step == .closing || pausing.step == .forgetting:
+            parting(for: pausing.intent)
+        case .publishing(let publishing): publishing.afterwards.flatMap(parting)
+        case .pausing, .waiting, .opening, .transferring, .verifying, .suspended, .failed, .succeeded: nil
+        }
+    }
+
+    private func parting(for intent: Pausing.Intent) -> Parting? {
+        switch intent {
+        case .cancel(let keepsBytes): .cancel(keepsBytes: keepsBytes && !isPublished, finished: isPublished)
+        case .remove(let finished): .remove(finished: finished)
+        case .suspend, .restart, .wait, .fail: nil
+        }
+    }
+
     /// A canceled download leaves no file, not even one whose success was never told.
     private func removesFinished(_ intent: Pausing.Intent) -> Bool {
         intent == .remove(finished: true) || (intent.isCancel && isPublished)
@@ -165,6 +184,14 @@ extension Download {
         case .waiting, .pausing, .verifying, .publishing, .suspended, .failed, .succeeded: break
         }
     }
+}
+
+/// How a download leaves.
+package enum Parting: Sendable, Equatable {
+    /// What it has received may stay, or goes; and with it the finished file whose success was never told.
+    case cancel(keepsBytes: Bool, finished: Bool)
+    /// Its partial file goes, and the finished one as well.
+    case remove(finished: Bool)
 }
 
 extension Pausing.Intent {

@@ -46,6 +46,8 @@ package struct Download: Sendable {
     package internal(set) var isOfOtherURL: Bool
     /// Whether it was given another URL during this attempt, whose bytes are all of the one it began with.
     var goesOnWithOldURL = false
+    /// Whether a slice was refused that was asked for beside another: from then on the one is waited for.
+    var asksOneByOne = false
     /// How often in a row a file that came in one piece had another digest.
     var mismatches = 0
     /// How often each piece was wrong.
@@ -219,11 +221,6 @@ extension Download {
     /// Whether it is on its way out, and its record marked as one that only keeps bytes.
     private var isBeingKept: Bool {
         if case .pausing(let pausing) = state { pausing.step == .keeping } else { false }
-    }
-
-    /// Whether it is on its way out, and leaves its bytes to the next download of the same.
-    package var leavesBytes: Bool {
-        if case .pausing(let pausing) = state { pausing.intent == .cancel(keepsBytes: true) } else { false }
     }
 
     /// Bytes in hand, as a user sees them.

@@ -52,14 +52,16 @@ struct Auditor {
     /// succeeded.
     mutating func noteKnown(of manager: SessionManager, _ disk: MemoryDisk) {
         partials = [:]
-        for claim in manager.inspections {
+        let inspections = manager.inspections
+        for claim in inspections {
             let length = disk.length(of: claim.partialPath)
             partials[claim.partialPath] = length.map { ByteRanges(claim.claimed).clipped(to: $0) }
         }
         let lost = doomed.withLock { $0.identities }
+            .union(inspections.filter(\.isLeaving).map(\.task.identity))
         known.removeAll { lost.contains($0) }
         // One that does not have what is asked for now is fetched again.
-        succeeded = manager.inspections.filter { $0.task.status == .succeeded && $0.isCompared }.map(\.task.identity)
+        succeeded = inspections.filter { $0.task.status == .succeeded && $0.isCompared }.map(\.task.identity)
         succeeded.removeAll { lost.contains($0) }
     }
 

@@ -265,6 +265,34 @@ import Testing
     }
 
     /// Its process ended between the move and the record of it: it is the one that is there, and ended last.
+    /// An earlier launch was ended while it copied the file to another device.
+    @Test func whatIsLeftOfACopyGoesWithTheTask() throws {
+        let bench = TestBench.serving(large)
+        let task = try bench.download(.stall(afterBytes: 1 << 20))
+        bench.settle()
+        let part = try #require(bench.files.first { $0.hasSuffix(".part") })
+        bench.disk.place([1], at: "/downloads/File/" + part.lastComponent + ".copy")
+        bench.manager.remove(task)
+        bench.settle()
+        #expect(bench.files.isEmpty)
+    }
+
+    /// The old file stays until the other has come, whatever the size of that.
+    @Test func aFileThatIsFetchedAgainGoesWithTheTask() throws {
+        let (old, new) = (Sample.bytes(1000), Sample.bytes(2 << 20))
+        let bench = TestBench.serving(old)
+        let task = try bench.download()
+        bench.settle()
+        bench.transport.serve(.init(new), at: place)
+        bench.transport.script(place, .stall(afterBytes: 1 << 20))
+        bench.manager.download(DownloadRequest(address, checksum: try digest(of: new)))
+        bench.run(for: .seconds(10))
+        #expect(bench.contents(of: task) == old && bench.records.first?.saved.total == 2 << 20)
+        bench.manager.remove(task, completely: true)
+        bench.settle()
+        #expect(bench.files.isEmpty)
+    }
+
     @Test func whatWasMovedLastHasThePlaceAfterALaunch() throws {
         let bench = holdingAnother()
         // What is left on record is that it is being moved.

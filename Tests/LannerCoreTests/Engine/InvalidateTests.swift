@@ -182,6 +182,53 @@ import Testing
         }
     }
 
+    /// Wherever it was: who is not wanted any more does not come back, and leaves nothing that he was to take with him.
+    @Test(arguments: ["cancel", "remove", "remove completely"]) func nobodyComesBack(verb: String) throws {
+        let bytes = Sample.bytes(1000)
+        for steps in 0... {
+            let bench = TestBench.serving(bytes)
+            let task = try bench.download()
+            let isOver = bench.run(steps: steps, of: task)
+            switch verb {
+            case "cancel": bench.manager.cancel(task)
+            case "remove": bench.manager.remove(task)
+            case _: bench.manager.remove(task, completely: true)
+            }
+            // What has succeeded is not canceled any more.
+            if bench.machineState(of: task) == "succeeded" { return #expect(verb == "cancel" && steps > 10) }
+            bench.manager.invalidate()
+            let files = bench.files
+            // The move may have been under way.
+            #expect(files == [] || verb == "remove" && files == [task.filePath], "after \(steps) steps")
+            bench.relaunch()
+            #expect(bench.manager.tasks.isEmpty, "after \(steps) steps")
+            bench.settle()
+            #expect(bench.files == files)
+            if isOver { return #expect(steps > 10) }
+        }
+    }
+
+    /// The other way round: the manager ends at every step of what was asked before.
+    @Test(arguments: [false, true]) func whatWasAskedIsDoneToItsEnd(hasSucceeded: Bool) throws {
+        for steps in 0... {
+            let bench = TestBench.serving(large)
+            let task = try bench.download(hasSucceeded ? .pass : .stall(afterBytes: 1 << 20))
+            bench.settle()
+            let calls = Tally()
+            if !hasSucceeded { bench.manager.suspend(task) }
+            bench.settle()
+            bench.manager.remove(task, completely: true) { _ in calls.add("removed") }
+            let isOver = bench.run(steps: steps)
+            bench.manager.invalidate()
+            bench.settle()
+            #expect(calls.all == ["removed"])
+            #expect(bench.files.isEmpty, "after \(steps) steps")
+            bench.relaunch()
+            #expect(bench.manager.tasks.isEmpty)
+            if isOver { return #expect(steps > 2) }
+        }
+    }
+
     @Test func saysThatItIsOver() throws {
         let bench = TestBench.serving(large)
         let task = try bench.download()

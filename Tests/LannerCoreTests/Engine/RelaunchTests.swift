@@ -204,7 +204,7 @@ import Testing
         let first = try bench.download()
         try bench.step { bench.records.first?.saved.status == .publishing }
         let partial = try #require(bench.files.first)
-        let copy = first.filePath.directory + "/" + partial.lastComponent
+        let copy = first.filePath.directory + "/" + partial.lastComponent + ".copy"
         bench.disk.place(Array(large.prefix(1000)), at: copy)
         bench.relaunch()
         #expect(bench.files.sorted() == [copy, partial].sorted())

@@ -124,6 +124,26 @@ import Testing
         #expect(bench.contents(of: next) == (path == "/one" ? [1, 1] : [2, 2, 2]))
     }
 
+    /// As for a program that has a container to itself.
+    @Test func aFileMayLieInTheDirectoryOfAll() throws {
+        let bench = TestBench()
+        let cache = Cache("own", downloadPath: "/own", allowedDirectories: ["/"])
+        let store = MemoryStore([:], lanes: bench.lanes)
+        let first = bench.manager(on: store, cache)
+        let task = try #require(first.download(DownloadRequest(address, destination: "/model.bin")))
+        #expect(task.filePath == "/model.bin")
+        bench.settle()
+        #expect(bench.holds(large, in: task) == true)
+        first.invalidate()
+        let next = bench.manager(on: MemoryStore(store.contents, lanes: bench.lanes), cache)
+        let again = try #require(next.fetchTask(address))
+        #expect(again.status == .succeeded && again.filePath == "/model.bin")
+        next.remove(again, completely: true)
+        bench.settle()
+        #expect(bench.disk.contents(of: "/model.bin") == nil)
+        next.invalidate()
+    }
+
     /// A directory among the finished files may be allowed by itself.
     @Test func aFileHasOnePlaceHoweverItIsGiven() throws {
         let bench = TestBench()

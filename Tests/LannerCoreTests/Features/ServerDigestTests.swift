@@ -60,6 +60,18 @@ import Testing
         }
     }
 
+    /// Who gives the pieces has said what the file is to be.
+    @Test func itSaysNothingWhereThePiecesAreKnown() throws {
+        for traits in Self.kinds {
+            let bench = bench(field(.sha256, of: [1]), traits: traits)
+            let pieces = Checksum.Pieces.of(bytes, length: 10_000, .sha256)
+            let task = try #require(bench.manager.download(DownloadRequest(address, pieces: pieces)))
+            #expect(bench.runToRest())
+            #expect(task.status == .succeeded && task.validation == .correct)
+            #expect(bench.holds(bytes, in: task) == true)
+        }
+    }
+
     @Test func whatWasDamagedOnTheWayIsFound() throws {
         var configuration = SessionConfiguration()
         configuration.retryPolicy.maximumChecksumRetries = 1

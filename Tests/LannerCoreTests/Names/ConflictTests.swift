@@ -62,6 +62,40 @@ import Testing
         #expect(names(bench).isEmpty)
     }
 
+    /// As in the same launch, though its own record is all there is, or the clock was set back.
+    @Test(arguments: [false, true]) func aReplacedTaskHasNoFileInALaterLaunch(removesTheOther: Bool) throws {
+        let bench = Self.bench(.replace)
+        let one = try download("one", on: bench)
+        bench.settle()
+        bench.clock.date -= 3600
+        let two = try download("two", on: bench)
+        bench.settle()
+        #expect(two.endDate < one.endDate)
+        if removesTheOther { bench.manager.remove(two) }
+        bench.settle()
+        bench.relaunch()
+        bench.manager.remove("https://example.com/one", completely: true)
+        bench.settle()
+        #expect(bench.disk.contents(of: Self.folder + "a.txt") == Self.two)
+    }
+
+    /// It has the place again.
+    @Test func aReplacedTaskThatIsDownloadedAgainHasAFile() throws {
+        let bench = Self.bench(.replace)
+        let one = try download("one", on: bench)
+        bench.settle()
+        _ = try download("two", on: bench)
+        bench.settle()
+        bench.manager.download(
+            DownloadRequest("https://example.com/one", fileName: "a.txt", checksum: try digest(of: Self.one)))
+        bench.settle()
+        #expect(bench.contents(of: one) == Self.one)
+        bench.relaunch()
+        bench.manager.remove("https://example.com/one", completely: true)
+        bench.settle()
+        #expect(names(bench).isEmpty)
+    }
+
     /// Only its record was missing, when another task put its own file there: that must not pass for it.
     @Test(arguments: [false, true]) func aTaskThatWasReplacedBeforeItsRecordBeginsAgain(removes: Bool) throws {
         let bench = Self.bench(.replace)

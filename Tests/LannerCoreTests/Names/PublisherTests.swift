@@ -113,6 +113,19 @@ import Testing
         #expect(disk.contents(of: "/File/a") == [1, 2, 3] || disk.contents(of: "/Tmp/1-1-1.part") == [1, 2, 3])
     }
 
+    /// The kernel moves no file from one mount to another, though both be of one directory.
+    @Test(arguments: [false, true]) func aDirectoryThatIsMountedTwiceKeepsTheFile(ifFree: Bool) throws {
+        try link("Again", to: "")
+        let publisher = Publisher(fileSystem: TwoDevices(disk))
+        if ifFree {
+            #expect(try publisher.moveIfFree(directory("1-1-1.part"), to: directory("Again/a")))
+        } else {
+            try publisher.move(directory("1-1-1.part"), to: directory("Again/a"))
+        }
+        #expect(read("a") == "new")
+        #expect(try names("") == ["Again", "File", "a", "outside"])
+    }
+
     /// A directory is where the file is to be.
     @Test func aCopyThatCannotBeMovedIsRemoved() throws {
         try disk.makeDirectory(directory("File/d/e"))
