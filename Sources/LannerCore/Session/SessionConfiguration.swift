@@ -140,7 +140,8 @@ extension SessionConfiguration {
         settings.delivery =
             switch traits.delivery {
             case .pausable, .file: .whole
-            case .sliced(let lengths, let inFlight): .sliced(lengths, inFlight: max(1, inFlight))
+            case .sliced(let lengths, let inFlight):
+                .sliced(lengths, inFlight: maxConnectionsPerDownload > 1 ? max(1, inFlight) : 1)
             }
         settings.rateLimit = maximumBytesPerSecond.map { max(1, $0) }
         settings.connections = traits.delivery == .pausable ? min(max(1, maxConnectionsPerDownload), 16) : 1

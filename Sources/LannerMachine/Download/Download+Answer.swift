@@ -18,6 +18,11 @@ extension Download {
         case .redirect(let location):
             redirect(exchange, location, &context)
         case .refused(let status, let retryAfter):
+            if isAhead(exchange, context) {
+                asksOneByOne = true
+                // Alone it may be another matter.
+                if retryAfter == nil { return dropAhead(exchange, &context) }
+            }
             refused(exchange, status, retryAfter, &context)
         }
     }

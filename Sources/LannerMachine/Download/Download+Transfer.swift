@@ -121,6 +121,10 @@ extension Download {
             return startOver(.cannotResume, plain: true, &context)
         }
         if isBesideOthers(number, context), !failure.reason.isOfDisk { return lose(number, &context) }
+        if isAhead(exchange, context), !failure.reason.isOfDisk {
+            asksOneByOne = true
+            return dropAhead(exchange, over: true, &context)
+        }
         exchangeOver(failure, at: exchange.ask.source, over: number, &context)
     }
 
@@ -149,7 +153,8 @@ extension Download {
     private mutating func askForSlices(_ context: inout Context) {
         guard asksForMore, case .transferring(var transfer) = state, let total else { return }
         let delivery = delivery(context.settings)
-        while transfer.exchanges.count < delivery.inFlight, transfer.wantsMore(at: context.now),
+        let most = asksOneByOne ? 1 : delivery.inFlight
+        while transfer.exchanges.count < most, transfer.wantsMore(at: context.now),
             let slice = nextSlice(transfer, delivery, total, at: context.now)
         {
             guard let ask = ask(for: slice, delivery) else {
@@ -159,6 +164,21 @@ extension Download {
             }
             begin(ask, beside: &transfer, &context)
         }
+        state = .transferring(transfer)
+    }
+
+    /// Whether bytes of another slice come while this one was asked for in time to follow.
+    func isAhead(_ exchange: Exchange, _ context: Context) -> Bool {
+        guard !exchange.isAccepted, context.settings.delivery != .whole, case .transferring(let transfer) = state
+        else { return false }
+        return transfer.exchanges.contains { $0.number != exchange.number && $0.isAccepted }
+    }
+
+    /// A slice that could not be had beside another is asked for again when that has come.
+    mutating func dropAhead(_ exchange: Exchange, over: Bool = false, _ context: inout Context) {
+        guard case .transferring(var transfer) = state else { return }
+        if !over { perform(.stop(exchange.number, keepBytes: false), &context) }
+        transfer.give(back: exchange.number)
         state = .transferring(transfer)
     }
 

@@ -218,6 +218,45 @@ import Testing
         return bench
     }
 
+    /// A slice comes, and the next one is asked for.
+    private func askingAhead() -> Bench {
+        let bench = Bench.transferring(.sliced(100...100), head: .part(0..<100, of: 1000))
+        #expect(bench.transfer?.exchanges.map(\.ask.range) == [0..<100, 100..<200])
+        return bench
+    }
+
+    /// The one that comes ends, and the next is asked for and comes, and beside it none.
+    private func expectOneByOne(_ bench: inout Bench) {
+        bench.feed(.file(bench.id, 1, .wrote(0..<100)))
+        #expect(bench.feed(.exchange(bench.id, 1, .ended(received: 100))).asks.map(\.range) == [100..<200])
+        bench.feed(.exchange(bench.id, 3, .head(.part(100..<200, of: 1000))))
+        #expect(bench.feed(.exchange(bench.id, 3, .received(99))).asks.isEmpty)
+    }
+
+    /// A server may take one connection of a client, and no more.
+    @Test(arguments: [403, 404, 429, 503]) func aSliceThatIsRefusedBesideAnotherIsAskedForAlone(status: Int) {
+        var bench = askingAhead()
+        let actions = bench.feed(.exchange(bench.id, 2, .head(ResponseHead(status: status, fields: [:]))))
+        #expect(actions.retry == nil && actions.asks.isEmpty)
+        #expect(actions.contains(.transport(bench.id, .stop(2, keepBytes: false))))
+        expectOneByOne(&bench)
+    }
+
+    @Test func aSliceThatIsLostBesideAnotherIsAskedForAlone() {
+        var bench = askingAhead()
+        let failure = DownloadFailure(.transport(.cannotConnect), "")
+        let actions = bench.feed(.exchange(bench.id, 2, .failed(failure)))
+        #expect(actions.retry == nil && actions.asks.isEmpty)
+        expectOneByOne(&bench)
+    }
+
+    /// It wants to be left alone for a while.
+    @Test func aServerThatSaysWhenToComeBackIsNotAskedBefore() {
+        var bench = askingAhead()
+        let head = ResponseHead(status: 503, fields: ["Retry-After": "100"])
+        #expect(bench.feed(.exchange(bench.id, 2, .head(head))).retry?.time == .seconds(100))
+    }
+
     @Test func aLaterSliceOfAnotherVersionBeginsAnew() {
         var bench = slicing
         let actions = bench.feed(.exchange(bench.id, 2, .head(.part(100..<200, of: 1000, tag: "\"b\""))))
