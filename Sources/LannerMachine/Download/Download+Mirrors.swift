@@ -156,7 +156,9 @@ extension Download {
     mutating func leaveMirror(_ exchange: Exchange, _ context: inout Context) {
         mirrors.differ(exchange.ask.source)
         mirrors.begin(at: mirrors.ofVersion)
-        close(for: .restart, [], &context)
+        // It may want to be left alone for a while.
+        let rest = mirrors.rest(of: mirrors.ofVersion)
+        close(for: rest > context.now ? .wait(.retry(at: rest)) : .restart, [], &context)
     }
 
     /// Where the next of several exchanges goes: to a place that nobody was asked at, else to the one that brings most

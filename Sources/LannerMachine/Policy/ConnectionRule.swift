@@ -38,6 +38,16 @@ package struct ConnectionRule: Sendable, Equatable {
     /// Before this nothing is tried, and how long after the next try that brings nothing.
     private var rest = Duration.zero
     private var pause = firstPause
+    /// How many were too many for a server that refused one.
+    private var refusal: Refusal?
+
+    private struct Refusal: Equatable {
+        /// So many, which are not tried again before then.
+        var count: Int
+        var until: Duration
+        /// How long that was.
+        var pause: Duration
+    }
 
     private struct Mark: Equatable {
         var time: Duration
@@ -85,10 +95,22 @@ package struct ConnectionRule: Sendable, Equatable {
         if let trial { judge(trial, speed, over: time, look) } else { consider(speed, look) }
     }
 
-    /// A connection was refused, or what came over it was of no use: so many are enough, for a while.
+    /// A connection was refused, or what came over it was of no use: so many are enough, for a while. As many as there
+    /// were to be are tried after longer and longer pauses, fewer sooner.
     package mutating func wasRefused(at now: Duration, left: Int) {
+        if !isNoted(at: now) {
+            let pause = refusal.map { min($0.pause * 2, Self.longestPause) } ?? Self.firstPause
+            refusal = Refusal(count: max(2, wanted), until: now + pause, pause: pause)
+        }
         settle(at: max(1, left))
-        waitLonger(at: now)
+        isCautious = true
+        rest = max(rest, now + Self.firstPause)
+    }
+
+    /// Whether a refusal belongs to one before: several of those that are tried at once may be.
+    private func isNoted(at now: Duration) -> Bool {
+        guard let refusal, trial == nil else { return false }
+        return now < refusal.until && wanted < refusal.count
     }
 
     /// A connection was lost, and so many are left.
@@ -109,10 +131,16 @@ package struct ConnectionRule: Sendable, Equatable {
 
     private mutating func consider(_ speed: Int64, _ look: Look, times factor: Int = 2) {
         mark = Mark(time: look.now, received: look.received)
-        guard look.now >= rest, wanted < look.most, isWorthATry(look, speed) else { return }
+        let most = most(look)
+        guard look.now >= rest, wanted < most, isWorthATry(look, speed) else { return }
         trial = Trial(before: wanted, speed: speed, begun: look.now)
-        wanted = min(look.most, isCautious ? wanted + 1 : wanted * factor)
+        wanted = min(most, isCautious ? wanted + 1 : wanted * factor)
         mark = nil
+    }
+
+    private func most(_ look: Look) -> Int {
+        guard let refusal, look.now < refusal.until else { return look.most }
+        return min(look.most, refusal.count - 1)
     }
 
     /// Not for what is there in a second.
@@ -132,6 +160,7 @@ package struct ConnectionRule: Sendable, Equatable {
         }
         self.trial = nil
         pause = Self.firstPause
+        if let refusal, wanted >= refusal.count { self.refusal = nil }
         // A burst may have shown more than they bring.
         if isMost { return consider(min(speed, most), look, times: 4) }
         // So many would have brought the same, each as much as before.

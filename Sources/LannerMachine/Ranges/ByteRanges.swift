@@ -45,11 +45,14 @@ package struct ByteRanges: Sendable, Hashable {
     /// Takes every position of a range out.
     package mutating func remove(_ range: Range<Int64>) {
         guard !range.isEmpty else { return }
-        ranges = ranges.flatMap { mine in
+        let first = firstIndex(endingAtOrAfter: range.lowerBound)
+        let touched = ranges[first...].prefix { $0.lowerBound < range.upperBound }
+        let rests = touched.flatMap { mine in
             let before = mine.lowerBound..<max(mine.lowerBound, min(mine.upperBound, range.lowerBound))
             let after = min(mine.upperBound, max(mine.lowerBound, range.upperBound))..<mine.upperBound
             return [before, after].filter { !$0.isEmpty }
         }
+        ranges.replaceSubrange(touched.indices, with: rests)
     }
 
     /// The part of the set below a position: what a file of that size can hold.
@@ -83,7 +86,7 @@ package struct ByteRanges: Sendable, Hashable {
     /// The first range at or after `position` and below `limit` that is missing; nil when none is.
     package func firstGap(from position: Int64 = 0, below limit: Int64) -> Range<Int64>? {
         var start = position
-        for range in ranges where range.upperBound > start {
+        for range in ranges[firstIndex(endingAtOrAfter: position)...] where range.upperBound > start {
             if range.lowerBound > start { return start < limit ? start..<min(range.lowerBound, limit) : nil }
             start = range.upperBound
         }

@@ -129,6 +129,22 @@ import Testing
         #expect(line.changes(in: .seconds(10)) == [1, 2, 3, 4])
     }
 
+    /// Of a server that takes three the fourth is asked for more and more seldom, the others soon.
+    @Test func whatWasRefusedIsTriedMoreAndMoreSeldom() {
+        var line = Line(most: 16) { Int64($0) * 5_000_000 }
+        var (tries, connections) = (0, 0)
+        let looks = 4 * 600
+        for _ in 0..<looks {
+            line.tick()
+            // Those that are too many are refused one after the other.
+            if line.rule.wanted > 3 { tries += 1 }
+            for _ in stride(from: 3, to: line.rule.wanted, by: 1) { line.rule.wasRefused(at: line.now, left: 1) }
+            connections += line.rule.wanted
+        }
+        #expect(tries <= 8)
+        #expect(Double(connections) / Double(looks) > 2.8)
+    }
+
     @Test func whileNoneMayBeTriedNothingSaysThatNoneIsWorthIt() {
         var line = Line(most: 1) { Int64($0) * 5_000_000 }
         line.rule.wasRefused(at: line.now, left: 1)
