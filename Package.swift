@@ -58,7 +58,7 @@ let package = Package(
             name: "TransportTests",
             dependencies: ["LannerCurl", "LannerURLSession", "LannerLoopback", "LannerCore", "TransportSupport"]),
         // What the fuzzer tries (`Tests/Fuzz`), here on the inputs that are kept.
-        .testTarget(name: "FuzzTests", dependencies: ["LannerCLI", "LannerTesting", "LannerURLSession"]),
+        .testTarget(name: "FuzzTests", dependencies: ["LannerCLI", "LannerCurl", "LannerTesting", "LannerURLSession"]),
         .testTarget(
             name: "InteropTests",
             dependencies: [

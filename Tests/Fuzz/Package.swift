@@ -38,8 +38,8 @@ let package = Package(
             name: "LannerCLI", dependencies: ["Lanner", "LannerCurl", "LannerLoopback"], path: "Library/LannerCLI",
             exclude: ["Main.swift"], swiftSettings: watched),
         .target(
-            name: "FuzzTargets", dependencies: ["LannerCLI", "LannerTesting", "LannerURLSession"], path: "Targets",
-            swiftSettings: watched),
+            name: "FuzzTargets", dependencies: ["LannerCLI", "LannerCurl", "LannerTesting", "LannerURLSession"],
+            path: "Targets", swiftSettings: watched),
         .executableTarget(
             name: "lanner-fuzz", dependencies: ["FuzzTargets"], path: "Driver", swiftSettings: watched,
             // The fuzzer brings a `main` of its own, for programs that have none; gold stumbles over the second one.

@@ -25,7 +25,7 @@ final class Interruption: Sendable {
     /// A hang-up that was to be ignored (nohup) stays ignored.
     init(by numbers: [Int32] = [SIGINT, SIGTERM, SIGHUP]) {
         // A reader of ours that goes away is noticed by the write that fails.
-        signal(SIGPIPE, SIG_IGN)
+        if !numbers.isEmpty { signal(SIGPIPE, SIG_IGN) }
         let queue = DispatchQueue(label: "lanner.signals")
         let registrations = DispatchGroup()
         for number in numbers where !(number == SIGHUP && Self.isIgnored(number)) {

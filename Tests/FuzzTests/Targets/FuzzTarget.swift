@@ -13,7 +13,7 @@ struct FuzzTarget: Sendable {
     static let all: [FuzzTarget] = [
         .journal, .frames, .damage, .record, .relaunch,
         .contentRange, .contentLength, .entityTag, .contentDisposition, .httpDate, .retryAfter, .digestField, .judge,
-        .location, .redirect, .fileName, .inputFile, .arguments, .digest, .hash, .request,
+        .location, .redirect, .fileName, .inputFile, .arguments, .digest, .hash, .request, .head,
     ]
 }
 

@@ -336,7 +336,9 @@ import Testing
         server.put("late", LoopbackServer.Resource([1]))
         let again = try await Program.run(words, in: place)
         #expect(again.code == 0)
-        #expect(try again.output.map(Event.init).map(\.event) == ["skipped", "start", "done"])
+        let events = try again.output.map(Event.init).map(\.event)
+        // One that takes longer tells of its progress.
+        #expect(events.filter { $0 != "progress" } == ["skipped", "start", "done"])
         #expect(server.requests("small.bin").count == 1)
         #expect(place.names == ["late", "small.bin"])
     }
