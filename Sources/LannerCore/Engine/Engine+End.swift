@@ -254,7 +254,7 @@ extension EngineState {
                 return LastStep(job: job, removesFinished: finished || isMoved)
             }
             var kept = saved
-            kept.isLeftover = true
+            (kept.status, kept.isLeftover) = (.suspended, true)
             return LastStep(job: job, saved: kept)
         case .remove(let finished): return LastStep(job: job, removesFinished: finished)
         }

@@ -64,14 +64,16 @@ extension Engine {
             download.isMoving = isFound
             new.append(download)
         }
+        var replaced: [Job] = []
         enter { state in
             state.reserve(jobs.count)
-            for job in jobs { state.keep(job) }
+            replaced = jobs.compactMap { state.keep($0) }
             for record in records where record.saved.isLeftover { state.keepLeftover(record, boot: boot) }
             state.toldStatus = state.scope.totals.status
             // What was found is told once it is on record: another death might take it back.
             return [.add(new)] + new.lazy.filter(\.isMoving).map { .file($0.id, $0.lastAttempt, .published) }
         }
+        if !replaced.isEmpty { record(replaced) }
         for job in jobs where job.task.status == .succeeded {
             compareIfNeeded(job, starts: configuration.resumesAtLaunch)
         }
@@ -200,8 +202,10 @@ extension EngineState {
         ids.reserveCapacity(ids.count + count)
     }
 
-    /// Takes a job in; of two with one identity the later one is found by it.
-    mutating func keep(_ job: Job) {
+    /// Takes a job in; of two with one identity the later one is found by it. Returns one whose file the other has
+    /// replaced, if there is one.
+    @discardableResult
+    mutating func keep(_ job: Job) -> Job? {
         jobs[job.id] = job
         ids[job.task.identity] = job.id
         identity.lastID = max(identity.lastID, job.id.number)
@@ -210,19 +214,33 @@ extension EngineState {
         scopes[job.task.context, default: Scope()].add(job.id, list, figures)
         if figures.status == .running { active += 1 }
         if job.state.withLock({ $0.hasDestination }) { places.claim(job.task.place, for: job.id) }
-        keepPlace(job)
+        return keepPlace(job)
     }
 
     /// Of two that had one place the later file is there.
-    private mutating func keepPlace(_ job: Job) {
-        guard job.state.withLock({ $0.isInPlace }) else { return }
-        let (place, end) = job.task.state.withLock { ($0.place, $0.endDate) }
-        if let other = places.owner(of: place).flatMap({ jobs[$0] }), other.task.endDate > end { return }
-        places.take(place, for: job.id)
+    private mutating func keepPlace(_ job: Job) -> Job? {
+        guard job.state.withLock({ $0.isInPlace }) else { return nil }
+        let place = job.task.place
+        let other = places.owner(of: place).flatMap { jobs[$0] }
+        let isLater = other.map { $0.isEarlier(than: job) } ?? true
+        if isLater { places.take(place, for: job.id) }
+        guard let loser = isLater ? other : job else { return nil }
+        return loser.state.withLock { state in
+            guard state.saved.status == .succeeded else { return nil }
+            state.isInPlace = false
+            return loser
+        }
     }
 }
 
 extension Job {
+    /// Whether its file was moved to their place before that of another: one that was found there without a record of it
+    /// was the last.
+    fileprivate func isEarlier(than other: Job) -> Bool {
+        let found = [self, other].map { $0.state.withLock { $0.saved.status == .publishing } }
+        return found[0] == found[1] ? task.endDate <= other.task.endDate : found[1]
+    }
+
     /// What the machine is told of a download that was remembered.
     func new(isShelved: Bool, host: HostID? = nil) -> NewDownload {
         let (list, priority, limit, url) = task.state.withLock { ($0.list, $0.priority, $0.rateLimit, $0.url) }

@@ -80,8 +80,8 @@ extension Engine {
     private func noteReplaced(_ moved: [MovedFile]) {
         let others = state.withLock { state in
             moved.compactMap { file -> Job? in
-                // Its place may have been its own before the move.
-                guard let other = file.other, other != file.move.job.id else { return nil }
+                // Its place may have been its own before the move, or be again that of whom it has replaced.
+                guard let other = file.other, state.places.owner(of: file.place) != other else { return nil }
                 return file.move.job.state.withLock { $0.isInPlace } ? state.livingJob(other) : nil
             }
         }

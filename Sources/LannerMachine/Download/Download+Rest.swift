@@ -130,10 +130,18 @@ extension Download {
     /// of which nothing more is to be done.
     package var parting: Parting? {
         switch state {
-        case .pausing(let pausing) where pausing.step == .closing || pausing.step == .forgetting:
-            parting(for: pausing.intent)
+        case .pausing(let pausing): parting(pausing)
         case .publishing(let publishing): publishing.afterwards.flatMap(parting)
-        case .pausing, .waiting, .opening, .transferring, .verifying, .suspended, .failed, .succeeded: nil
+        case .waiting, .opening, .transferring, .verifying, .suspended, .failed, .succeeded: nil
+        }
+    }
+
+    /// More may have been asked for since the present step began.
+    private func parting(_ pausing: Pausing) -> Parting? {
+        switch pausing.step {
+        case .keeping where pausing.intent == .cancel(keepsBytes: true): nil
+        case .discarding(let finished) where finished || !removesFinished(pausing.intent): nil
+        case .closing, .keeping, .forgetting, .discarding: parting(for: pausing.intent)
         }
     }
 

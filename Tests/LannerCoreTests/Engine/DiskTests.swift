@@ -264,7 +264,6 @@ import Testing
         return bench
     }
 
-    /// Its process ended between the move and the record of it: it is the one that is there, and ended last.
     /// An earlier launch was ended while it copied the file to another device.
     @Test func whatIsLeftOfACopyGoesWithTheTask() throws {
         let bench = TestBench.serving(large)
@@ -293,6 +292,7 @@ import Testing
         #expect(bench.files.isEmpty)
     }
 
+    /// Its process ended between the move and the record of it: it is the one that is there, and ended last.
     @Test func whatWasMovedLastHasThePlaceAfterALaunch() throws {
         let bench = holdingAnother()
         // What is left on record is that it is being moved.

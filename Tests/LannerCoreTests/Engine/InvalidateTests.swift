@@ -229,6 +229,24 @@ import Testing
         }
     }
 
+    /// What was asked for last asks for more, and the first is done in part.
+    @Test(arguments: [false, true]) func theStrongerOfTwoWishesCounts(hasSucceeded: Bool) throws {
+        var configuration = SessionConfiguration()
+        configuration.keepsPartialFileOnCancel = true
+        for steps in 0... {
+            let bench = TestBench.serving(large, configuration: configuration)
+            let task = try bench.download(hasSucceeded ? .pass : .stall(afterBytes: 1 << 20))
+            bench.settle()
+            if hasSucceeded { bench.manager.remove(task) } else { bench.manager.cancel(task) }
+            _ = bench.run(steps: steps)
+            bench.manager.remove(task, completely: true)
+            // The first was done by then.
+            if bench.machineState(of: task) == "gone" { return #expect(steps > 0) }
+            bench.manager.invalidate()
+            #expect(bench.files.isEmpty && bench.records.isEmpty, "after \(steps) steps")
+        }
+    }
+
     @Test func saysThatItIsOver() throws {
         let bench = TestBench.serving(large)
         let task = try bench.download()

@@ -79,6 +79,25 @@ import Testing
         #expect(bench.disk.contents(of: Self.folder + "a.txt") == Self.two)
     }
 
+    /// The process ends between the move and the record of it.
+    @Test(arguments: [false, true]) func whoWasReplacedLastHasNoFileWhateverTheClockSays(isKilled: Bool) throws {
+        let bench = Self.bench(.replace)
+        _ = try download("one", on: bench)
+        bench.settle()
+        bench.clock.date -= 3600
+        _ = try download("two", on: bench)
+        try bench.step { bench.disk.contents(of: Self.folder + "a.txt") == Self.two }
+        if !isKilled { bench.manager.invalidate() }
+        for _ in 0..<2 {
+            bench.relaunch()
+            bench.settle()
+        }
+        #expect(bench.manager.fetchTask("https://example.com/two")?.status == .succeeded)
+        bench.manager.remove("https://example.com/one", completely: true)
+        bench.settle()
+        #expect(bench.disk.contents(of: Self.folder + "a.txt") == Self.two)
+    }
+
     /// It has the place again.
     @Test func aReplacedTaskThatIsDownloadedAgainHasAFile() throws {
         let bench = Self.bench(.replace)
