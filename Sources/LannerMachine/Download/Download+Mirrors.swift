@@ -155,10 +155,12 @@ extension Download {
     /// An answer from elsewhere that does not continue what is there: the place has another file, and what is there stays.
     mutating func leaveMirror(_ exchange: Exchange, _ context: inout Context) {
         mirrors.differ(exchange.ask.source)
-        mirrors.begin(at: mirrors.ofVersion)
         // It may want to be left alone for a while.
         let rest = mirrors.rest(of: mirrors.ofVersion)
-        close(for: rest > context.now ? .wait(.retry(at: rest)) : .restart, [], &context)
+        let isToRest = rest > context.now
+        if isToRest, beginElsewhere(context.settings) { return close(for: .restart, [], &context) }
+        mirrors.begin(at: mirrors.ofVersion)
+        close(for: isToRest ? .wait(.retry(at: rest)) : .restart, [], &context)
     }
 
     /// Where the next of several exchanges goes: to a place that nobody was asked at, else to the one that brings most

@@ -121,7 +121,7 @@ extension Download {
             return startOver(.cannotResume, plain: true, &context)
         }
         if isBesideOthers(number, context), !failure.reason.isOfDisk { return lose(number, &context) }
-        if isAhead(exchange, context), !failure.reason.isOfDisk {
+        if isAhead(exchange, context), !failure.reason.isOfDisk, !failure.reason.isWantOfNetwork {
             asksOneByOne = true
             return dropAhead(exchange, over: true, &context)
         }

@@ -57,6 +57,7 @@ extension Download {
         mismatches = 0
         pieceFailures = [:]
         isPlain = false
+        asksOneByOne = false
     }
 
     /// The user gives another URL. An attempt that is under way goes on with the old one.

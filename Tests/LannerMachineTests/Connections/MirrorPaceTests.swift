@@ -286,6 +286,14 @@ import Testing
         #expect(bench.opened(3, 0..<100).asks.map(\.source) == [0])
     }
 
+    @Test func whileItIsLeftAloneAThirdPlaceIsAsked() {
+        var bench = Bench.requesting(mirrors: 2, saved: .holding(0..<100))
+        bench.feed(.exchange(bench.id, 1, refusal(503, 3600)))
+        #expect(bench.reopened(2, 0..<100).map(\.ask.source) == [1])
+        bench.feed(.exchange(bench.id, 2, .head(.part(100..<1000, of: 1000, tag: "\"b\""))))
+        #expect(bench.reopened(3, 0..<100).map(\.ask.source) == [2])
+    }
+
     @Test(arguments: [nil, 10] as [Int?]) func whoMayBeAskedSoonerIsAskedUntilThen(seconds: Int?) {
         var (bench, retry) = refused(refusal(503, 120), refusal(503, seconds))
         #expect(seconds.map { retry == .seconds($0) } ?? (retry ?? .zero <= .seconds(1)))
