@@ -55,18 +55,43 @@ import Testing
         #expect(broken == (starts ? nil : .liveness))
     }
 
-    @Test func credentialsStayWhereTheyWereGivenFor() {
+    /// Another host, scheme or port is another origin.
+    @Test(arguments: ["https://b.example", "http://a.example", "https://a.example:8443"], ["Authorization", "X-Key"])
+    func credentialsStayWhereTheyWereGivenFor(other: String, field: String) throws {
         let bench = TestBench()
         bench.transport.serve(.init([1, 2, 3]), at: "/file")
         let lookout = Lookout(chronicle)
-        bench.manager.download("https://a.example/file", headers: ["Authorization": "for a.example"])
+        let url = try #require(URL(string: "https://a.example/file"))
+        let secret = Lookout.secrets(for: url)
+        bench.manager.download(url, headers: secret)
         bench.settle()
         lookout.look(at: bench.manager, bench.transport)
         #expect(broken == nil)
-        bench.manager.download("https://b.example/file", headers: ["Authorization": "for a.example"])
+        bench.manager.download("\(other)/file", headers: secret.filter { $0.key == field })
         bench.settle()
         lookout.look(at: bench.manager, bench.transport)
         #expect(broken == .credentials)
+    }
+
+    /// Of a list no more run than may, except those that were moved into it.
+    @Test func aListThatIsFullLetsNobodyBegin() throws {
+        var configuration = SessionConfiguration()
+        configuration.listLimits = ["a": 2]
+        let bench = TestBench(configuration: configuration)
+        bench.transport.holdsAll = true
+        let lookout = Lookout(chronicle)
+        for (number, list) in ["a", "a", "b"].enumerated() {
+            bench.manager.download(.init(try #require(URL(string: "https://a.example/\(number)")), list: list))
+        }
+        bench.settle()
+        lookout.look(at: bench.manager, bench.transport)
+        bench.manager.download(.init(try #require(URL(string: "https://a.example/2")), list: "a"))
+        bench.settle()
+        lookout.look(at: bench.manager, bench.transport)
+        #expect(bench.manager.running.count == 3)
+        #expect(broken == nil)
+        Lookout(chronicle).look(at: bench.manager, bench.transport)
+        #expect(broken == .limit)
     }
 
     @Test func aFileIsOneVersion() throws {

@@ -27,6 +27,8 @@ struct Leftover: Sendable {
 }
 
 extension Leftover {
+    fileprivate var partialName: PartialName { PartialName(token: token, id: id, generation: saved.generation) }
+
     /// Reads what an earlier process has left; nil when that makes no sense.
     init?(_ record: DownloadRecord, boot: String?) {
         guard let url = URL(string: record.url) else { return nil }
@@ -41,12 +43,10 @@ extension Engine {
     func drop(_ leftovers: [Leftover]) {
         guard !leftovers.isEmpty else { return }
         forget(leftovers.map { DownloadRecord.key($0.id) })
-        remove(
-            leftovers.map { leftover in
-                cache.path(
-                    of: PartialName(token: leftover.token, id: leftover.id, generation: leftover.saved.generation))
-            })
+        remove(leftovers.map { cache.path(of: $0.partialName) })
     }
+
+    var leftoverPaths: [String] { state.withLock { $0.leftovers.values.map { cache.path(of: $0.partialName) } } }
 
     /// Drops all leftovers of the present context.
     func dropLeftovers() {

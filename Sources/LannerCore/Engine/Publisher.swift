@@ -114,7 +114,7 @@ struct Publisher {
     /// download's, and an ending. Without that it would be the source itself where both directories are one that is
     /// mounted twice: the kernel moves no file between two mounts.
     static func copyPath(of source: String, beside target: String) -> String {
-        target.directory + "/" + source.lastComponent + ".copy"
+        target.directory + "/" + source.lastComponent + PartialName.copySuffix
     }
 
     /// Returns the copy's path.

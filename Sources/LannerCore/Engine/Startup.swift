@@ -40,7 +40,7 @@ struct Startup {
             let left = unrecorded.read()
             // Another store than that of the directory may have records anywhere.
             let isUnrecorded = isOwnStore && contents == StoreContents()
-            removeOrphans(names, fileSystem, cache.downloadTmpPath, leftBy: isUnrecorded ? left : nil)
+            removeOrphans(names, fileSystem, cache, leftBy: isUnrecorded ? left : nil)
             if isUnrecorded || left != nil { unrecorded.write(isUnrecorded ? identity : nil) }
         } catch {
             self.store.close()
@@ -100,20 +100,23 @@ struct Startup {
     }
 
     /// Partial files of this store that no record names are left from a crash, and so are those of one of whom nothing was
-    /// on record. Those of others are none of ours.
+    /// on record, and copies of them. Those of others are none of ours.
     private func removeOrphans(
-        _ names: [String], _ fileSystem: any FileSystem, _ directory: String, leftBy unrecorded: UInt64?
+        _ names: [String], _ fileSystem: any FileSystem, _ cache: Cache, leftBy unrecorded: UInt64?
     ) {
-        var orphans = Set(names.compactMap { PartialName($0) })
-        var tokens: Set = [identity.token]
+        var tokens = Set(records.map(\.token) + replaced.map(\.token) + [identity.token])
         if let unrecorded { tokens.insert(unrecorded) }
-        for record in records {
-            orphans.remove(record.partialName)
-            tokens.insert(record.token)
+        let recorded = Set(records.map(\.partialName))
+        let isOrphan = { (name: PartialName?) in
+            guard let name, tokens.contains(name.token) else { return false }
+            return !recorded.contains(name) && !unread.contains(name.id)
         }
-        tokens.formUnion(replaced.map(\.token))
-        let known = orphans.filter { tokens.contains($0.token) && !unread.contains($0.id) }
-        let paths = known.map { directory + "/" + $0.text }
+        var paths = names.filter { isOrphan(PartialName($0)) }.map { cache.downloadTmpPath + "/" + $0 }
+        let finished = cache.downloadFilePath
+        // Files are copied only where they cannot be moved, and there may be many.
+        if fileSystem.areApart(cache.downloadTmpPath, finished), let names = try? fileSystem.list(finished) {
+            paths += names.filter { isOrphan(PartialName(ofCopy: $0)) }.map { finished + "/" + $0 }
+        }
         for path in paths.sorted() { try? fileSystem.remove(path) }
     }
 }

@@ -19,6 +19,11 @@ extension FileError: CustomStringConvertible {
         self.init(fault: DiskFault(errno: code), operation: operation, path: path, target: target, code: code)
     }
 
+    /// A rename between two file systems.
+    package static func acrossDevices(_ path: String, to target: String) -> FileError {
+        FileError(operation: "rename", path: path, target: target, code: EXDEV)
+    }
+
     /// Whether a rename failed because its two ends are on two file systems.
     package var isAcrossDevices: Bool { code == EXDEV }
 

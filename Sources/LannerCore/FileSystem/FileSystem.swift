@@ -127,6 +127,8 @@ package protocol FileSystem: Sendable {
     func rename(_ path: String, to target: String) throws(FileError)
     /// The same, unless something has the name already, a symbolic link included: then does nothing and says false.
     func renameIfFree(_ path: String, to target: String) throws(FileError) -> Bool
+    /// Whether two directories are on two file systems, between which no file is renamed.
+    func areApart(_ directory: String, _ other: String) -> Bool
     /// Whether a directory, or one of those between it and the one it is below, is a symbolic link, or cannot be looked
     /// at. What is not there is none.
     func hasLink(in directory: String, below base: String) -> Bool
@@ -167,6 +169,9 @@ extension FileSystem {
 
     /// For file systems that sync files one by one.
     package func syncAll(_ files: [any OpenFile]) -> [Result<Void, FileError>]? { nil }
+
+    /// For those that are one.
+    package func areApart(_ directory: String, _ other: String) -> Bool { false }
 
     /// For file systems that have no links.
     package func hasLink(in directory: String, below base: String) -> Bool { false }

@@ -82,6 +82,11 @@ package struct PosixFileSystem: FileSystem {
         return try linkIfFree(path, to: target)
     }
 
+    package func areApart(_ directory: String, _ other: String) -> Bool {
+        var (one, two) = (stat(), stat())
+        return stat(directory, &one) == 0 && stat(other, &two) == 0 && one.st_dev != two.st_dev
+    }
+
     package func hasLink(in directory: String, below base: String) -> Bool {
         var path = directory
         while path.utf8.count > base.utf8.count {

@@ -64,6 +64,15 @@ package struct PartialName: Hashable {
 }
 
 extension PartialName {
+    /// Behind the name of a partial file that of its copy on another file system has.
+    static let copySuffix = ".copy"
+
+    /// Whose copy has a name; nil when it is none of ours.
+    init?(ofCopy text: String) {
+        guard text.hasSuffix(Self.copySuffix) else { return nil }
+        self.init(String(text.dropLast(Self.copySuffix.count)))
+    }
+
     /// Reads a name; nil when it is none of ours.
     package init?(_ text: String) {
         guard text.hasSuffix(Self.suffix) else { return nil }

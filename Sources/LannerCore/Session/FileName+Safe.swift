@@ -92,6 +92,6 @@ extension FileName {
     static func isOwn(_ name: String) -> Bool {
         let name = name.lowercased()
         return name == StoreFileName.lock || name == Cache.lockName || StoreFileName.isOfRecords(name)
-            || PartialName(name) != nil
+            || PartialName(name) != nil || PartialName(ofCopy: name) != nil
     }
 }

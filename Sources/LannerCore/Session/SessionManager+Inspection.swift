@@ -42,6 +42,9 @@ extension SessionManager {
         allTasks.compactMap { engine.inspection(of: $0) }
     }
 
+    /// The partial files that canceled downloads leave to the next ones of the same.
+    package var leftoverPaths: [String] { engine.leftoverPaths }
+
     /// The highest number that a download was given.
     package var lastID: DownloadID { engine.state.withLock { DownloadID($0.identity.lastID) } }
 

@@ -49,14 +49,16 @@ extension MemoryDiskState {
         if let name = durableNames[path] { name.file } else { files[path] }
     }
 
-    /// The device has all names now.
-    mutating func syncAllNames() {
-        (unsyncedNames, durableNames) = ([], [:])
+    /// A device has all names now.
+    mutating func syncAllNames(of device: String) {
+        if mounts.isEmpty { return (unsyncedNames, durableNames) = ([], [:]) }
+        sync(unsyncedNames.map { edit in edit.paths.contains { self.device(of: $0) == device } })
     }
 
-    /// The device has the names of a directory now, and all that was changed before them: names are written in order.
+    /// The device has the names of a directory now, and of all that was changed before them what it writes in order.
     mutating func syncNames(in directory: String) {
         guard let last = unsyncedNames.lastIndex(where: { $0.concerns(directory) }) else { return }
+        if !ordersNames || !mounts.isEmpty { return sync(namesBefore(last, in: directory)) }
         let synced = unsyncedNames[...last]
         unsyncedNames.removeFirst(last + 1)
         for edit in synced { durableNames.apply(edit) }
@@ -64,6 +66,32 @@ extension MemoryDiskState {
         for path in synced.flatMap(\.paths) where durableNames[path].map({ $0.lastEdit <= lastSynced }) == true {
             durableNames[path] = nil
         }
+    }
+
+    /// Which changes, up to one, come to the device with the names of a directory: those before it on the same device, or
+    /// only those of these names, and of what they depend on.
+    private func namesBefore(_ last: Int, in directory: String) -> [Bool] {
+        let device = device(of: directory)
+        var needed: Set<String> = []
+        var isChosen = unsyncedNames.map { _ in false }
+        for index in (0...last).reversed() {
+            let edit = unsyncedNames[index]
+            let isNeeded = edit.concerns(directory) || edit.paths.contains(where: needed.contains)
+            guard isNeeded || ordersNames && edit.paths.contains(where: { self.device(of: $0) == device })
+            else { continue }
+            isChosen[index] = true
+            needed.formUnion(edit.paths)
+        }
+        return isChosen
+    }
+
+    /// Some of the changes of names are on the device now.
+    private mutating func sync(_ isChosen: [Bool]) {
+        let (edits, chosen) = (unsyncedNames, zip(unsyncedNames, isChosen).filter(\.1).map(\.0))
+        for edit in chosen { durableNames.apply(edit) }
+        unsyncedNames = zip(edits, isChosen).filter { !$0.1 }.map(\.0)
+        let unsynced = Set(unsyncedNames.flatMap(\.paths))
+        for path in chosen.flatMap(\.paths) where !unsynced.contains(path) { durableNames[path] = nil }
     }
 
     /// Leaves what the device has, and of the rest what chance gives: names of changes up to one of them, or of any; of
@@ -86,7 +114,7 @@ extension MemoryDiskState {
             sync(survivor)
             bind(path, to: survivor)
         }
-        syncAllNames()
+        (unsyncedNames, durableNames) = ([], [:])
         endProcess()
     }
 }

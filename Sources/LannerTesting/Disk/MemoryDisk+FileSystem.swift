@@ -57,9 +57,15 @@ extension MemoryDisk: FileSystem {
             }
             if !replacing, state.file(at: target) != nil || state.isDirectory(target) { return false }
             if let obstacle = state.obstacle(at: target) { throw Refusal(obstacle) }
+            if state.device(of: path) != state.device(of: target) { throw Refusal(.acrossDevices(path, to: target)) }
             if path != target { state.move(file, from: path, to: target) }
             return true
         }
+    }
+
+    package func areApart(_ directory: String, _ other: String) -> Bool {
+        let paths = [directory, other].map(MemoryDiskState.normal)
+        return state.withLock { $0.device(of: paths[0]) != $0.device(of: paths[1]) }
     }
 
     package func syncDirectory(_ path: String) throws(FileError) {
@@ -76,9 +82,14 @@ extension MemoryDisk: FileSystem {
     package func syncAll(_ files: [any OpenFile]) -> [Result<Void, FileError>]? {
         let asked = files.compactMap { $0 as? MemoryOpenFile }
         guard asked.count > 1, asked.count == files.count else { return nil }
-        for path in state.withLock({ $0.unsyncedFiles() }) { syncFile(path) }
+        let (device, unsynced) = state.withLock { state in
+            let device = state.device(of: asked[0].path)
+            return (device, state.unsyncedFiles().filter { state.device(of: $0) == device })
+        }
+        guard state.withLock({ state in asked.allSatisfy { state.device(of: $0.path) == device } }) else { return nil }
+        for path in unsynced { syncFile(path) }
         do throws(FileError) {
-            try perform(.syncDirectory, asked[0].path.directory) { state in state.syncAllNames() }
+            try perform(.syncDirectory, asked[0].path.directory) { state in state.syncAllNames(of: device) }
         } catch {
             return nil
         }
@@ -125,7 +136,8 @@ extension MemoryDisk: FileSystem {
         }
         switch result {
         case .success(let value): return value
-        case .failure(let refusal): throw FileError(fault: refusal.fault, operation: operation.rawValue, path: path)
+        case .failure(let refusal):
+            throw refusal.error ?? FileError(fault: refusal.fault, operation: operation.rawValue, path: path)
         }
     }
 }
@@ -133,9 +145,15 @@ extension MemoryDisk: FileSystem {
 /// What goes wrong inside the disk, before it is known as an operation's failure.
 private struct Refusal: Error {
     let fault: DiskFault
+    /// One that is more than its fault.
+    let error: FileError?
 
     init(_ fault: DiskFault) {
-        self.fault = fault
+        (self.fault, error) = (fault, nil)
+    }
+
+    init(_ error: FileError) {
+        (fault, self.error) = (error.fault, error)
     }
 }
 

@@ -81,6 +81,11 @@ struct MemoryDiskState {
     var nameEdits = 0
     /// Whose the names in those changes are for the device. All others it has as they are.
     var durableNames: [String: DurableName] = [:]
+    /// Directories below which there is another device: nothing is renamed into them or out of them.
+    var mounts: Set<String> = []
+    /// Whether the device writes names in the order of their changes, as those with one journal do; else a directory that
+    /// is synced brings its own names only, and what they depend on.
+    var ordersNames = true
     /// Who has each lock; a number is never given twice, so that an old owner cannot give back a new one's.
     private var locks: [String: Int] = [:]
     private var lastLock = 0
@@ -120,6 +125,12 @@ extension MemoryDiskState {
 
     func file(at path: String) -> File? {
         files[Self.normal(path)]
+    }
+
+    /// The directory below which a device is mounted that has a path.
+    func device(of path: String) -> String {
+        if mounts.isEmpty { return "/" }
+        return mounts.filter { path == $0 || path.hasPrefix($0 + "/") }.max { $0.count < $1.count } ?? "/"
     }
 
     func isDirectory(_ path: String) -> Bool {

@@ -131,6 +131,18 @@ extension MemoryDisk {
         set { state.withLock { $0.claimedFreeSpace = newValue } }
     }
 
+    /// Directories below which other devices are, between which nothing is renamed.
+    package var mounts: Set<String> {
+        get { state.withLock { $0.mounts } }
+        set { state.withLock { $0.mounts = newValue } }
+    }
+
+    /// Whether names come to the device in the order of their changes, whatever their directory.
+    package var ordersNames: Bool {
+        get { state.withLock { $0.ordersNames } }
+        set { state.withLock { $0.ordersNames = newValue } }
+    }
+
     /// The boot the machine is in.
     package var boot: String? {
         get { state.withLock { $0.boot } }

@@ -292,7 +292,7 @@ private struct Asked {
 
 extension Checksum.Pieces {
     /// Whether a file consists of these pieces.
-    fileprivate func fits(_ file: [UInt8]) -> Bool {
+    func fits(_ file: [UInt8]) -> Bool {
         fileSizes.contains(Int64(file.count)) && file.pieces(length: Int(length), algorithm) == self
     }
 }

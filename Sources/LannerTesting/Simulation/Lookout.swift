@@ -9,6 +9,9 @@ final class Lookout: Sendable {
         var running = 0
         /// Who has run since before the limits were changed: they may go on, also those whose file is yet to be opened.
         var older: Set<DownloadID> = []
+        /// The list of each download, and who had a slot or a part of one.
+        var lists: [DownloadID: String?] = [:]
+        var inSlots: Set<DownloadID> = []
     }
 
     private let chronicle: Chronicle
@@ -32,9 +35,25 @@ final class Lookout: Sendable {
         if running > before.running, running > limit { chronicle.report(.limit, "\(running) run, \(limit) may") }
         let older = before.older.isEmpty ? [] : before.older.intersection(manager.running)
         seen.withLock { $0.older = older }
+        lookAtLists(of: manager, before)
         guard let perHost else { return }
         for (host, ids) in manager.openFilesByHost where ids.count > perHost && !older.isSuperset(of: ids) {
             chronicle.report(.limit, "\(ids.count) of \(host) run, \(perHost) may")
+        }
+    }
+
+    /// Nobody begins in a list that is full. Who has changed lists since the last look may have done so after that, or
+    /// after another has begun.
+    private func lookAtLists(of manager: SessionManager, _ before: Seen) {
+        let running = manager.running
+        let lists = Dictionary(manager.allTasks.map { ($0.id, $0.list) }, uniquingKeysWith: { $1 })
+        seen.withLock { ($0.lists, $0.inSlots) = (lists, running) }
+        let ids = running.filter { before.lists[$0] == nil || before.lists[$0] == lists[$0] }
+        let configuration = manager.configuration
+        for list in Set(ids.subtracting(before.inSlots).compactMap { lists[$0] ?? nil }).sorted() {
+            let limit = max(1, configuration.listLimits[list] ?? configuration.standardListLimit)
+            let count = ids.count { lists[$0] == list }
+            if count > limit { chronicle.report(.limit, "\(count) of the list \(list) run, \(limit) may") }
         }
     }
 
@@ -47,7 +66,7 @@ final class Lookout: Sendable {
 
     /// A manager that is new runs nothing yet.
     func begin() {
-        seen.withLock { ($0.running, $0.older) = (0, []) }
+        seen.withLock { $0 = Seen(requests: $0.requests) }
     }
 
     private func forgetRequests(of transport: ScriptedTransport) {
@@ -59,9 +78,17 @@ final class Lookout: Sendable {
     private func look(at request: TransportRequest) {
         chronicle.note(
             "request", text: "\(request.url) \(request.fields["Range"] ?? "whole") \(request.fields["If-Range"] ?? "")")
-        guard let credential = request.fields["Authorization"] else { return }
-        if credential != "for \(request.url.host ?? "")" {
-            chronicle.report(.credentials, "\(request.url) was sent what is \(credential)")
+        let own = Self.secrets(for: request.url)
+        for (name, secret) in own.sorted(by: { $0.key < $1.key }) {
+            guard let sent = request.fields[name], sent != secret else { continue }
+            chronicle.report(.credentials, "\(request.url) was sent \(name): \(sent)")
         }
+    }
+
+    /// Fields that are for one origin alone, as they tell.
+    static func secrets(for url: URL) -> [String: String] {
+        let scheme = url.scheme ?? ""
+        let origin = "\(scheme)://\(url.host ?? ""):\(url.port ?? (scheme == "https" ? 443 : 80))"
+        return ["Authorization": "for \(origin)", "Cookie": "of=\(origin)", "X-Key": "key of \(origin)"]
     }
 }

@@ -41,8 +41,11 @@ struct SimulatedSite {
         self.isLong = isLong
         let host = ["a", "b"][number % 2] + ".example"
         url = URL(string: "https://\(host)/file-\(number).bin") ?? URL(fileURLWithPath: "/")
-        alias = URL(string: "http://\(["c", "d"][number % 2]).example/to-\(number)") ?? URL(fileURLWithPath: "/")
-        mirror = URL(string: "https://m.example/copy-\(number).bin") ?? url
+        // Some of another host, some of another origin of the same: by its scheme, or by its port.
+        let others = ["http://c.example", "https://b.example:8443", "http://a.example", "https://d.example"]
+        alias = URL(string: "\(others[number % 4])/to-\(number)") ?? URL(fileURLWithPath: "/")
+        let mirrors = number == 3 ? "https://b.example:444" : "https://m.example"
+        mirror = URL(string: "\(mirrors)/copy-\(number).bin") ?? url
         validator = Validator.allCases.randomElement(using: &random) ?? .strongTag
         acceptsRanges = random.chance(5, in: 6)
         framing = random.chance(1, in: 6) ? .chunked : .contentLength

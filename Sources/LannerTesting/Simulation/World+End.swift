@@ -82,13 +82,21 @@ extension World {
         case .succeeded:
             auditor.compareFile(of: claim.task, servers.sites, disk)
             if !isPlaceShared(by: claim.task) { auditor.compareDigests(of: claim, disk) }
-        case .failed where claim.hasChecksum: break
+        case .failed where isAskedInVain(claim): break
         // What is in the way stays there.
         case .failed where isInTheWay(claim.task): break
         case let status:
             let reason = claim.task.error.map { "\($0)" } ?? ""
             chronicle.report(.liveness, "\(claim.task.url) is \(status.rawValue) in a good world: \(reason)")
         }
+    }
+
+    /// Whether the server of a download does not have what its digest or its pieces are of: then it fails, with what
+    /// the last place says that it was looked for at.
+    private func isAskedInVain(_ claim: Inspection) -> Bool {
+        guard let site = servers.sites.first(where: { $0.leads(from: claim.task.url) }) else { return false }
+        if let digest = claim.digest, site.bytes.digest(digest.algorithm) != digest { return true }
+        return claim.pieces.map { !$0.fits(site.bytes) } ?? false
     }
 
     /// Whether a download has failed since its own policy lets it take no other place.
@@ -129,7 +137,17 @@ extension World {
         }
         if after.count > before.count { chronicle.report(.memory, "a download came back") }
         for claim in manager.inspections { compareEnd(of: claim) }
+        try runToRest()
+        compareLeftovers()
         try check()
+    }
+
+    /// What nobody needs any more is gone from the disk.
+    private func compareLeftovers() {
+        let needed = Set(manager.inspections.map(\.partialPath) + manager.leftoverPaths + [Self.foreignPart])
+        for path in disk.files where path.hasSuffix(".part") && !needed.contains(path) || path.hasSuffix(".copy") {
+            chronicle.report(.memory, "\(path) was left over")
+        }
     }
 
     private var memories: [Identity: Memory] {

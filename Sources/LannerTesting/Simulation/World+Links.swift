@@ -21,7 +21,7 @@ extension World {
         }
     }
 
-    /// The site's own URL, or the one that leads there, and no headers of its own.
+    /// The site's own URL, or the one that leads there.
     func giveGoodLink(from links: ManualLinks) {
         guard let request = links.oldestWaiting else { return }
         links.answer(.success(link(for: request, expirationDate: nil)))
@@ -30,7 +30,8 @@ extension World {
     private func link(for request: DownloadLink.Request, expirationDate: Date?) -> DownloadLink {
         let site = servers.sites.first { $0.leads(from: request.task.url) }
         let url = request.url == site?.url ? site?.alias : site?.url
-        return DownloadLink(url: url, expirationDate: expirationDate)
+        let headers = random.chance(1, in: 2) ? url.map { Lookout.secrets(for: $0) } : nil
+        return DownloadLink(url: url, headers: headers, expirationDate: expirationDate)
     }
 
     private struct Refusal: Error {}

@@ -125,7 +125,7 @@ extension World {
     private func download(_ index: Int, key: String?) {
         let site = servers.sites[index]
         let url = random.chance(1, in: 4) ? site.alias : site.url
-        let headers = random.chance(1, in: 2) ? ["Authorization": "for \(url.host ?? "")"] : nil
+        let headers = random.chance(1, in: 2) ? Lookout.secrets(for: url) : nil
         let name = fileName(key, index)
         let pieces = random.chance(1, in: 3) ? site.pieces(length: pieceLength(of: site)) : nil
         let checksum = digest(of: site, at: index, isNeeded: site.needsChecksum && pieces == nil)

@@ -102,6 +102,8 @@ public final class World {
         conflictPolicy = Self.conflictPolicy(of: seed)
         launch = Launch(parts, Self.configuration(&random, conflictPolicy)) { Self.store(disk: parts.disk, $0) }
         auditor = Auditor(chronicle)
+        let (isApart, ordersNames) = (random.chance(1, in: 4), random.chance(3, in: 4))
+        (disk.mounts, disk.ordersNames) = (isApart ? [Self.foreignDirectory] : [], ordersNames)
         self.random = random
         if !transport.traits.hasResumeData {
             auditor.ranged = Set(servers.sites.filter(\.isRanged).flatMap { [$0.url, $0.alias] })

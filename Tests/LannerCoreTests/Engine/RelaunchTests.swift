@@ -299,6 +299,21 @@ import Testing
         #expect(bench.files == (known + others.map { "/downloads/Tmp/" + $0 }).sorted())
     }
 
+    @Test func removesCopiesThatACrashLeftOnAnotherFileSystem() throws {
+        let bench = TestBench.serving(large)
+        bench.disk.mounts = ["/downloads/File"]
+        let task = try bench.download(.stall(afterBytes: 1 << 20))
+        bench.settle()
+        let token = try #require(bench.records.first?.token)
+        let recorded = try #require(bench.records.first?.partialName.text)
+        let orphan = PartialName(token: token, id: DownloadID(99), generation: 1).text + ".copy"
+        let others = [PartialName(token: token + 1, id: task.id, generation: 1).text + ".copy", "mine.part.copy"]
+        for name in [recorded + ".copy", orphan] + others { bench.disk.place([1, 2], at: "/downloads/File/" + name) }
+        bench.relaunch()
+        let left = bench.files.filter { $0.hasPrefix("/downloads/File/") }
+        #expect(left == ([recorded + ".copy"] + others).map { "/downloads/File/" + $0 }.sorted())
+    }
+
     @Test func removesPartialFilesThoughNoRecordIsLeft() throws {
         let bench = TestBench.serving(large)
         let task = try bench.download(.stall(afterBytes: 1 << 20))

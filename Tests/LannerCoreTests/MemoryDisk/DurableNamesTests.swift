@@ -41,7 +41,7 @@ import Testing
             switch Int.random(in: 0..<12, using: &random) {
             case 0: state.syncNames(in: "/a")
             case 1: state.syncNames(in: "/b")
-            case 2 where Bool.random(using: &random): state.syncAllNames()
+            case 2 where Bool.random(using: &random): state.syncAllNames(of: "/")
             default: try change(&state, &random)
             }
             let count = max(0, before.count - state.unsyncedNames.count)
@@ -62,5 +62,44 @@ import Testing
         state.loseUnsynced(&random)
         #expect(state.files.paths.sorted() == names.keys.sorted())
         for path in paths { #expect(state.durableFile(at: path) === state.files[path]) }
+    }
+
+    /// Where directories, or devices, have names of their own: one that is synced is as it is now, and no other name is
+    /// but as it was at some time; no file has two.
+    @Test(arguments: 0..<40 as Range<UInt64>, [[], ["/b"]]) func comeAloneWithoutOrder(
+        seed: UInt64, mounts: [String]
+    ) throws {
+        var random = SeededGenerator(seed: seed)
+        var state = MemoryDiskState(capacity: nil)
+        (state.ordersNames, state.mounts) = (!mounts.isEmpty, Set(mounts))
+        for directory in ["/a", "/b"] { _ = state.makeDirectory(directory) }
+        var history: [String: [File?]] = Dictionary(uniqueKeysWithValues: paths.map { ($0, [nil]) })
+        var alone = 0
+        for _ in 0..<200 {
+            let synced = [0: "/a", 1: "/b"][Int.random(in: 0..<12, using: &random)]
+            let before = paths.filter { $0.directory != synced && state.durableFile(at: $0) !== state.files[$0] }
+            if let synced { state.syncNames(in: synced) } else { try change(&state, &random) }
+            for path in paths {
+                history[path]?.append(state.files[path])
+                let durable = state.durableFile(at: path)
+                if path.directory == synced { #expect(durable === state.files[path]) }
+                #expect(history[path]?.contains { $0 === durable } == true)
+            }
+            if synced != nil, before.contains(where: { state.durableFile(at: $0) !== state.files[$0] }) { alone += 1 }
+            let named = paths.compactMap { state.durableFile(at: $0) }
+            #expect(Set(named.map(ObjectIdentifier.init)).count == named.count)
+        }
+        #expect(alone > 3, "names of the other directory stay behind")
+    }
+
+    @Test func aSyncOfADeviceIsNoneOfAnother() throws {
+        var state = MemoryDiskState(capacity: nil)
+        state.mounts = ["/b"]
+        for directory in ["/a", "/b"] { _ = state.makeDirectory(directory) }
+        state.put(File(), at: "/a/1")
+        state.put(File(), at: "/b/1")
+        state.syncAllNames(of: state.device(of: "/b/1"))
+        #expect(state.durableFile(at: "/a/1") == nil)
+        #expect(state.durableFile(at: "/b/1") === state.files["/b/1"])
     }
 }
