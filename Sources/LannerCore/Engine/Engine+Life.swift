@@ -171,7 +171,8 @@ extension TaskState {
         maximumBytesPerSecond = record.maximumBytesPerSecond
         if case .failed(let failure) = saved.status { error = LannerError(failure) }
         isNameOpen = record.isNameOpen
-        validation = record.validation
+        // That of the file that was replaced.
+        validation = record.isReplaced ? .unknown : record.validation
         (startDate, endDate) = (record.startDate, record.endDate)
         let isThere = isFound || saved.status == .succeeded
         setProgress(completed: isThere ? saved.total ?? 0 : saved.held, total: saved.total)
@@ -188,8 +189,8 @@ extension JobState {
         pieces = record.pieces
         let isThere = isFound || saved.status == .succeeded
         if isFound { followed = digest }
-        if isThere, !record.isUncompared { (followed, followedPieces) = (digest, record.pieces) }
         isInPlace = (isThere && !record.isReplaced) || saved.isPublished
+        if isThere, isInPlace, !record.isUncompared { (followed, followedPieces) = (digest, record.pieces) }
         (conflictPolicy, hasDestination) = (record.conflictPolicy, record.hasDestination)
         lastSerial = record.lastSerial
     }
@@ -224,12 +225,10 @@ extension EngineState {
         let other = places.owner(of: place).flatMap { jobs[$0] }
         let isLater = other.map { $0.isEarlier(than: job) } ?? true
         if isLater { places.take(place, for: job.id) }
-        guard let loser = isLater ? other : job else { return nil }
-        return loser.state.withLock { state in
-            guard state.saved.status == .succeeded else { return nil }
-            state.isInPlace = false
-            return loser
-        }
+        guard let loser = isLater ? other : job, loser.state.withLock({ $0.saved.status == .succeeded }),
+            loser.noteReplaced()
+        else { return nil }
+        return loser
     }
 }
 

@@ -78,17 +78,13 @@ extension Engine {
     /// Those whose files were in the place have none any more, which is on record before the successes: after a launch it
     /// would be told by the dates, and the clock may have been set back.
     private func noteReplaced(_ moved: [MovedFile]) {
-        let others = state.withLock { state in
+        let replaced = state.withLock { state in
             moved.compactMap { file -> Job? in
                 // Its place may have been its own before the move, or be again that of whom it has replaced.
-                guard let other = file.other, state.places.owner(of: file.place) != other else { return nil }
-                return file.move.job.state.withLock { $0.isInPlace } ? state.livingJob(other) : nil
-            }
-        }
-        let replaced = others.filter { other in
-            other.state.withLock { state in
-                defer { state.isInPlace = false }
-                return state.isInPlace
+                guard let id = file.other, state.places.owner(of: file.place) != id,
+                    file.move.job.state.withLock({ $0.isInPlace }), let other = state.livingJob(id)
+                else { return nil }
+                return other.noteReplaced() ? other : nil
             }
         }
         if !replaced.isEmpty { record(replaced) }
@@ -318,8 +314,7 @@ extension Engine {
 
     /// Whether the file in the place of a download is the one that it has put there.
     private func hasItsFile(_ job: Job) -> Bool {
-        let (isInPlace, place) = (job.state.withLock { $0.isInPlace }, job.task.place)
-        return isInPlace && state.withLock { $0.places.owner(of: place) } == job.id && isReachable(place)
+        state.withLock { $0.hasItsFile(job) } && isReachable(job.task.place)
     }
 }
 
@@ -350,7 +345,32 @@ extension JobState {
     fileprivate var sizeOfUntold: Int64? { saved.status == .succeeded ? nil : sizeInPlace ?? saved.total }
 }
 
+extension Job {
+    /// The file in its place is another's now: nothing that was found of its own holds for that. Says whether there was one.
+    func noteReplaced() -> Bool {
+        let (wasInPlace, hasSucceeded) = state.withLock { state in
+            defer { state.noteReplaced() }
+            return (state.isInPlace, state.saved.status == .succeeded)
+        }
+        if wasInPlace, hasSucceeded { task.state.withLock { $0.validation = .unknown } }
+        return wasInPlace
+    }
+}
+
+extension JobState {
+    fileprivate mutating func noteReplaced() {
+        // Of one that is fetched again the partial file is hashed for what is followed.
+        if isInPlace, saved.status == .succeeded { (followed, followedPieces) = (nil, nil) }
+        isInPlace = false
+    }
+}
+
 extension EngineState {
+    /// Whether a download has put a file into its place, and no other has replaced that.
+    func hasItsFile(_ job: Job) -> Bool {
+        job.state.withLock { $0.isInPlace } && places.owner(of: job.task.place) == job.id
+    }
+
     /// Gives a download whose file is not in its place another one.
     mutating func move(_ job: Job, to place: FilePlace) {
         let old = job.task.state.withLock { state in

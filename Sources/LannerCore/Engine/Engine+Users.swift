@@ -145,12 +145,12 @@ extension Engine {
         user(.start, ids, behind: records, isPatient: true, done)
     }
 
-    /// A download whose finished file is gone begins again, or is only added anew, in the place that was asked for; one
-    /// that has its file keeps its place.
+    /// A download whose finished file is gone, or replaced by that of another download, begins again, or is only added
+    /// anew, in the place that was asked for; one that has its file keeps its place.
     private func settlePlace(_ job: Job, _ request: CheckedRequest) {
         let place = request.place(instead: job.task.place)
         if job.task.status == .succeeded {
-            if !fileExists(job.task.filePath) {
+            if !hasFile(job) {
                 if downloadAgain(job, request, to: place ?? job.task.place) { return }
             } else {
                 compareIfNeeded(job, starts: request.starts)
@@ -221,9 +221,14 @@ extension Engine {
         return state
     }
 
-    /// Whether a file is there; what cannot be looked at is taken to be.
-    private func fileExists(_ path: String) -> Bool {
-        do throws(FileError) { return try environment.fileSystem.size(of: path) != nil } catch { return true }
+    /// Whether the file of a download is there, and not another's; what cannot be looked at is taken to be.
+    private func hasFile(_ job: Job) -> Bool {
+        guard state.withLock({ $0.hasItsFile(job) }) else { return false }
+        do throws(FileError) {
+            return try environment.fileSystem.size(of: job.task.filePath) != nil
+        } catch {
+            return true
+        }
     }
 
     /// A verb over some downloads, or over all of the present context when nil; `done` is called exactly once, when all

@@ -37,7 +37,9 @@ public struct DownloadRequest: Sendable {
 
     /// What the task is known by, one task a key in each context; the text of the URL when nil.
     ///
-    /// With keys of their own two tasks may have one URL. A key that is asked for again is the same task, updated; with
+    /// With keys of their own two tasks may have one URL. They have one name, too, which comes from the URL, unless each is
+    /// given its own ``fileName`` or ``destination``: the file of the one that ends last replaces the other's
+    /// (``FileConflictPolicy``). A key that is asked for again is the same task, updated; with
     /// another URL it goes there from the next attempt on, and a task that has succeeded keeps its file. The bytes of
     /// the old URL are kept only where a checksum decides in the end, for nothing else tells whether both lead to one
     /// file; else the file begins anew, told as ``RestartReason/otherURL``. Header fields for the old URL do not go to

@@ -175,9 +175,9 @@ extension Engine {
 }
 
 extension EngineState {
-    /// Whether a download is here, and has succeeded.
+    /// Whether a download is here, and has succeeded, and its file was not replaced by another's.
     fileprivate func isThere(_ job: Job) -> Bool {
-        livingJob(job.id) === job && machine[job.id]?.state == .succeeded
+        livingJob(job.id) === job && machine[job.id]?.state == .succeeded && hasItsFile(job)
     }
 }
 

@@ -16,7 +16,7 @@ extension SessionManager {
         engine.tasks { $0.scope.roll(of: list).ids(Status.inProgress) }
     }
 
-    /// The tasks of a list, or those that have none, whose file is there, in order.
+    /// The tasks of a list, or those that have none, that have succeeded, in order; see ``SessionManager/succeededTasks``.
     public func succeededTasks(list: String?) -> [DownloadTask] {
         engine.tasks { $0.scope.roll(of: list).ids([.succeeded]) }
     }

@@ -122,7 +122,9 @@ public final class SessionManager: Sendable {
     /// Every task of the present context, in order. O(n log n).
     public var tasks: [DownloadTask] { engine.tasks { $0.scope.ids } }
 
-    /// The tasks of the present context whose file is there, in order. O(n log n) in the number of these.
+    /// The tasks of the present context that have succeeded, in order. Nobody looks whether the file of each is still there:
+    /// it may have been taken away since, or replaced by that of another task (``FileConflictPolicy/replace``). O(n log n) in
+    /// the number of these.
     public var succeededTasks: [DownloadTask] { engine.tasks { $0.scope.roll.ids([.succeeded]) } }
 
     /// The progress in bytes of all tasks whose sizes are known. The same object every time. Once it has been asked for it

@@ -62,6 +62,31 @@ import Testing
         #expect(bench.manager.fetchTask(key: "key")?.metadata == ["new": "1"], "though it had succeeded")
     }
 
+    /// Without names of their own the two have one place, and the file there is that of the one that came last.
+    @Test(arguments: [false, true]) func oneWhoseFileTheOtherHasReplacedBeginsAgain(relaunches: Bool) throws {
+        let checksum = LoopbackServer.Resource(Self.one).digest()
+        var task = try #require(download("/one") { $0.checksum = checksum })
+        bench.settle()
+        #expect(task.validation == .correct)
+        bench.transport.serve(.init(Self.two), at: "/one")
+        let other = try #require(download("/one") { $0.key = "other" })
+        bench.settle()
+        #expect(other.filePath == task.filePath && bench.holds(Self.two, in: other))
+        if relaunches {
+            var configuration = SessionConfiguration()
+            configuration.resumesAtLaunch = true
+            task = try #require(bench.relaunch(configuration: configuration).fetchTask(key: "key"))
+            bench.settle()
+        }
+        #expect(task.status == .succeeded && task.validation == .unknown)
+        #expect(bench.transport.requests.count == 2, "the other's file is not compared with its checksum")
+        bench.transport.serve(.init(Self.one), at: "/one")
+        #expect(download("/one") { $0.checksum = checksum } === task)
+        bench.settle()
+        #expect(task.status == .succeeded && task.validation == .correct)
+        #expect(bench.holds(Self.one, in: task) && bench.transport.requests.count == 3)
+    }
+
     @Test func aKeyTwiceInABatchIsSkipped() {
         let requests = ["/one", "/two"].map { DownloadRequest("https://a.example" + $0, key: "key") }
         #expect(bench.manager.multiDownload(requests: requests).map(\.url.path) == ["/one"])
