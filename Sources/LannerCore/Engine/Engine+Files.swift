@@ -141,6 +141,8 @@ extension Engine {
     }
 
     private func close(_ job: Job, sync: Bool) {
+        // Nothing comes any more, though one that is about to fail runs until its file is closed.
+        job.task.state.withLock { $0.speed.stop() }
         if !sync { giveUpFiles(of: job) }
         // The machine is told of resume data first: with the file closed, the attempt is over.
         afterEnding(job) { [self] in closeFile(of: job, sync: sync) }

@@ -114,7 +114,7 @@ extension Engine {
         let (before, after, progress, news, observers) = task.state.withLock { state in
             let before = state.figures
             state.setProgress(completed: completed, total: total)
-            if state.status == .running { state.speed.note(completed, at: now) }
+            state.noteSpeed(at: now)
             let news = state.dueProgress(at: now, every: audience.progressInterval)
             return (before, state.figures, state.progress, news, state.observers.all)
         }
@@ -175,6 +175,12 @@ extension TaskState {
         }
         if status != .running { speed.stop() }
         if status == .succeeded || status == .failed { end(at: now) }
+    }
+
+    /// Of one that has all its bytes nothing comes any more, though it runs until it is in its place.
+    fileprivate mutating func noteSpeed(at now: Duration) {
+        guard status == .running else { return }
+        if completed == total { speed.stop() } else { speed.note(completed, at: now) }
     }
 
     /// Notes the end, once: the record of it may be made before it is told.

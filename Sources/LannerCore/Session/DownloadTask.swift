@@ -162,7 +162,8 @@ public final class DownloadTask: Sendable {
         }
     }
 
-    /// Bytes a second over the last seconds; 0 when the task does not run or has stalled.
+    /// Bytes a second over the last three seconds, of a shorter time as many as have come; 0 when the task does not run, has
+    /// stalled, or has all its bytes.
     public var speed: Int64 { state.withLock { $0.speed.value } }
 
     /// Seconds until the end at the present speed; 0 when that cannot be told.

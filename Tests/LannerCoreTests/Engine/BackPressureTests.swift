@@ -107,6 +107,31 @@ import Testing
         #expect(task.endDate - task.startDate == 15)
     }
 
+    @Test func isNoSpeedOnceAllBytesAreThere() throws {
+        let bench = TestBench.serving(Sample.bytes(1_000_000))
+        let task = try bench.download(.stall(afterBytes: 0))
+        bench.settle()
+        for _ in 0..<8 {
+            bench.transport.release(bytes: 25_000)
+            bench.run(for: .milliseconds(250))
+        }
+        #expect(task.speed > 0)
+        bench.transport.release()
+        try bench.step { task.completedBytes == 1_000_000 }
+        #expect(task.status == .running && task.speed == 0 && bench.manager.speed == 0)
+    }
+
+    @Test func aBurstIsNoRate() {
+        var meter = SpeedMeter()
+        meter.note(0, at: .zero)
+        meter.note(1000, at: .microseconds(1))
+        #expect(meter.value == 1000)
+        meter.note(4000, at: .seconds(2))
+        #expect(meter.value == 2000)
+        meter.note(10, at: .seconds(3))
+        #expect(meter.value == 0, "it begins anew")
+    }
+
     @Test func writesFigures() {
         #expect(Figures.bytes(0) == "0 B" && Figures.bytes(999) == "999 B")
         #expect(Figures.bytes(1500) == "1.5 kB" && Figures.bytes(123_456_789) == "123 MB")
