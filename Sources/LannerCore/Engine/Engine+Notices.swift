@@ -11,7 +11,7 @@ extension Engine {
         case .progress(let completed, let total): tellProgress(task, completed, total)
         case .restarted(let reason):
             log { .downloadTask("gives up bytes (\(reason.rawValue))", task: task) }
-            tell(.restarted(reason), of: task) { $0.validation = .unknown }
+            tell(.restarted(reason), of: task) { ($0.validation, $0.told) = (.unknown, nil) }
         case .head(let head):
             if let field = ServerDigest.malformedField(head) {
                 log { .downloadTask("\(field) is malformed, and ignored", task: task) }
@@ -188,9 +188,10 @@ extension TaskState {
         if endDate == 0 { endDate = now }
     }
 
-    /// The progress as it is now, unless it is too soon to tell. The last byte is told whenever it comes.
+    /// The progress as it is now, unless it was told, or it is too soon to tell. The last byte is told whenever it comes.
     fileprivate mutating func dueProgress(at now: Duration, every interval: Duration) -> ProgressNews? {
-        switch pace.note(at: now, every: interval, isLast: completed == total && completed != toldBytes) {
+        guard told != reached else { return nil }
+        switch pace.note(at: now, every: interval, isLast: completed == total && completed != told?.completed) {
         case .tell: return progressNews()
         // A transfer is looked at several times a second, whether bytes come or not, and its end is told: nobody has to
         // come back for this.
@@ -204,13 +205,15 @@ extension TaskState {
     }
 
     private mutating func progressNews() -> ProgressNews {
-        toldBytes = completed
+        told = reached
         let isRunning = status == .running
         let isDue = isRunning && !pending.isProgress && callbacks.progress != nil
         if isDue { pending.isProgress = true }
         return ProgressNews(
             completed: completed, total: total, isRunning: isRunning, callback: isDue ? callbacks.progress : nil)
     }
+
+    private var reached: ToldProgress { ToldProgress(completed: completed, total: total, speed: speed.value) }
 
     var figures: TaskFigures {
         TaskFigures(status: status, completed: completed, total: total)

@@ -2,7 +2,8 @@
 public enum DownloadEvent: Sendable {
     /// The task stands elsewhere now. Go by this value: ``DownloadTask/status`` may be ahead of it when it is told.
     case status(Status)
-    /// ``DownloadTask/completedBytes``, and the size where it is known. At most every
+    /// ``DownloadTask/completedBytes``, and the size where it is known. Told again of a task that stalls only until its
+    /// ``DownloadTask/speed`` has fallen to 0. At most every
     /// ``SessionConfiguration/progressInterval``; what that has withheld is told before another event. Bytes that were
     /// still being written when an attempt ended, or was asked to, are told once they are, before the task rests or runs
     /// again: that may be behind ``retrying(_:after:)`` and the status that follows, ``Status/waiting`` or

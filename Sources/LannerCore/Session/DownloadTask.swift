@@ -184,6 +184,14 @@ extension DownloadTask: Hashable {
     public func hash(into hasher: inout Swift.Hasher) { hasher.combine(ObjectIdentifier(self)) }
 }
 
+/// What was told of a task's progress.
+struct ToldProgress: Equatable {
+    var completed: Int64
+    var total: Int64?
+    /// In a stall nothing but this changes, until it is 0.
+    var speed: Int64
+}
+
 /// What a task shows. Changed by the engine only, in the order of its actions.
 struct TaskState {
     weak var engine: Engine?
@@ -213,8 +221,8 @@ struct TaskState {
     var pending = PendingCalls()
     var observers = Observers<DownloadEvent>()
     var pace = ProgressPace()
-    /// How many bytes were last told of.
-    var toldBytes: Int64?
+    /// The progress that was last told; nil when the next is news whatever it is.
+    var told: ToldProgress?
     var fileWaiters: Set<FileWaiter> = []
     @Apart var validationRequest: ValidationRequest?
 

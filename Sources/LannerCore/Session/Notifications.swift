@@ -3,7 +3,7 @@ import Foundation
 // All of these are posted on the manager's operation queue, in order. The object is the task, or the manager.
 
 extension DownloadTask {
-    /// Posted by a task that runs, when it begins to and while it advances: as often as the closure of
+    /// Posted by a task that runs, when it begins to and while it advances: when and as often as the closure of
     /// ``progress(onMainQueue:handler:)`` is called. Posted on ``SessionManager/operationQueue``; the object is the task.
     public static let runningNotification = Notification.Name("lanner.downloadTask.running")
     /// Posted by a task that has come to rest: succeeded, suspended, failed, canceled or removed. Posted on
@@ -16,8 +16,8 @@ extension DownloadTask {
     /// Posted by a task that begins to run, also when it does so again. Posted on
     /// ``SessionManager/operationQueue``; the object is the task.
     public static let startedNotification = Notification.Name("lanner.downloadTask.started")
-    /// Posted by a task that runs, while it advances; at most every ``SessionConfiguration/progressInterval``, and not
-    /// again before the last one was posted. Posted on ``SessionManager/operationQueue``; the object is the task.
+    /// Posted by a task that runs, while it advances, and where it stalls until ``speed`` has fallen to 0; at most every
+    /// ``SessionConfiguration/progressInterval``, and not again before the last one was posted. Posted on ``SessionManager/operationQueue``; the object is the task.
     public static let progressNotification = Notification.Name("lanner.downloadTask.progress")
     /// Posted by a task that wants to run and may not yet; ``waitingReason`` says why. Posted on
     /// ``SessionManager/operationQueue``; the object is the task.

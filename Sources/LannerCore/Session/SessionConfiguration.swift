@@ -111,7 +111,8 @@ public struct SessionConfiguration: Sendable, Hashable {
     /// happens to the task, so that the last byte is always told before the success. Figures that are asked for, and
     /// objects of `Progress`, are not held back.
     ///
-    /// Zero, the default, holds nothing back: a task tells at most four times a second anyway, when it is looked at. Set
+    /// Zero, the default, holds nothing back: a task tells at most four times a second anyway, when it is looked at, and
+    /// nothing while a server is silent. Set
     /// more where there are many tasks, or telling costs much.
     public var progressInterval: Duration = .zero
     /// Whether tasks and their manager post notifications, such as ``DownloadTask/didCompleteNotification``. True by

@@ -40,6 +40,25 @@ import Testing
         #expect((38...41).contains(calls.all.count))
     }
 
+    /// Of one that has stalled only that its speed falls.
+    @Test func aSilentServerIsNoProgress() throws {
+        let (bench, calls, posted) = (bench(.zero), Tally(), Tally())
+        let task = try start(bench)
+        task.progress { calls.add("\($0.speed)") }
+        let posts = NotificationCenter.default.addObserver(
+            forName: DownloadTask.progressNotification, object: nil, queue: nil
+        ) { if $0.downloadTask === task { posted.add("") } }
+        defer { NotificationCenter.default.removeObserver(posts) }
+        flow(bench, seconds: 5)
+        bench.run(for: .seconds(5))
+        #expect(calls.all.last == "0" && task.speed == 0)
+        let counts = (calls.all.count, posted.all.count)
+        bench.run(for: .seconds(30))
+        #expect(task.status == .running && (calls.all.count, posted.all.count) == counts)
+        flow(bench, seconds: 1)
+        #expect(calls.all.count >= counts.0 + 3 && posted.all.count >= counts.1 + 3)
+    }
+
     @Test func holdsForAllWhoAreTold() throws {
         let bench = bench(.seconds(1))
         let names = ["task", "event", "manager", "whole", "group", "posted"]
