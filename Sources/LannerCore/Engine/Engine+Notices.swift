@@ -24,6 +24,8 @@ extension Engine {
             log { .error("\(Destination.redacted(task.url.absoluteString)): tries again in \(delay)", error: error) }
             tell(.retrying(error, after: delay), of: task) { $0.error = error }
         case .verified(let result):
+            // What it was hashed for, if for anything, has not decided.
+            if result == .sizeOnly { job.state.withLock { $0.followed = nil } }
             task.state.withLock { $0.validation = Validation(result) }
         }
     }

@@ -6,7 +6,8 @@ import LannerMachine
 public struct SessionConfiguration: Sendable, Hashable {
     /// How long a server may stay silent, before its answer and within it, in seconds. From 1 to 86,400 (a day); 60 by
     /// default. One that sends a byte now and then is not silent: see ``minimumSpeed`` and ``timeoutIntervalForResource``.
-    /// With a transport that outlives the process all three are left to it.
+    /// With a transport that outlives the process all three are left to it. A request that is under way when this changes
+    /// keeps the transport's own limit, which is what this was when it began: less holds for it, more does not.
     public var timeoutIntervalForRequest: TimeInterval = 60
     /// How many tasks run at once. At least 1; 6 by default. No more run than a quarter of the files that the process may
     /// have open: each has a file and a connection, or several.
@@ -72,7 +73,8 @@ public struct SessionConfiguration: Sendable, Hashable {
     /// (``DownloadFailure/Reason/checksumMismatch``). What is malformed, or by another algorithm, is ignored.
     ///
     /// True by default: it finds what was damaged on the way, by a proxy or on a server's disk. Not what a server means to
-    /// send: whoever changes the file changes the digest. Set it to false where a server is known to tell wrong ones.
+    /// send: whoever changes the file changes the digest. Set it to false where a server is known to tell wrong ones: what one has
+    /// told already does not count then, either. Set to true it holds for answers from then on.
     public var checksServerDigests = true
 
     /// When a failure is tried again; see ``RetryPolicy`` for the defaults.
@@ -111,8 +113,7 @@ public struct SessionConfiguration: Sendable, Hashable {
     /// happens to the task, so that the last byte is always told before the success. Figures that are asked for, and
     /// objects of `Progress`, are not held back.
     ///
-    /// Zero, the default, holds nothing back: a task tells at most four times a second anyway, when it is looked at, and
-    /// nothing while a server is silent. Set
+    /// Zero, the default, holds nothing back: a task tells at most four times a second anyway, when it is looked at. Set
     /// more where there are many tasks, or telling costs much.
     public var progressInterval: Duration = .zero
     /// Whether tasks and their manager post notifications, such as ``DownloadTask/didCompleteNotification``. True by

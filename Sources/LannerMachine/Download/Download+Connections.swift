@@ -15,11 +15,11 @@ extension Download {
     }
 
     /// Whether answers to several requests are sure to be of one version.
-    private func maySplit(_ transfer: Transfer) -> Bool {
+    private func maySplit(_ transfer: Transfer, _ settings: Settings) -> Bool {
         guard transfer.takesRanges, !isPlain, total != nil, let version else { return false }
         return switch version.rung(from: ladder.top, hasDigest: hasDigest) {
         case .strongTag, .strongDate: true
-        case .weak, .digestOnly: isDecidedByDigest
+        case .weak, .digestOnly: isDecidedByDigest(settings)
         case .none: false
         }
     }
@@ -38,7 +38,8 @@ extension Download {
     /// What one more exchange is asked for, if one is worth it.
     private func furtherAsk(_ context: Context) -> Ask? {
         guard context.connections > 1, context.settings.delivery == .whole, case .transferring(let transfer) = state,
-            transfer.exchanges.count < min(transfer.connections.wanted, context.connections), maySplit(transfer),
+            transfer.exchanges.count < min(transfer.connections.wanted, context.connections),
+            maySplit(transfer, context.settings),
             let total
         else { return nil }
         let least = transfer.leastPiece(context.settings.smallestPiece, at: context.now)
@@ -98,8 +99,8 @@ extension Download {
     ) {
         guard case .transferring(var transfer) = state else { return }
         // A server's digest is that of its own file, and says nothing of another place's.
-        let isDecided = exchange.ask.isElsewhere ? hasDigest : isDecidedByDigest
-        guard maySplit(transfer), exchange.ask.rung != .digestOnly || isDecided else {
+        let isDecided = exchange.ask.isElsewhere ? hasDigest : isDecidedByDigest(context.settings)
+        guard maySplit(transfer, context.settings), exchange.ask.rung != .digestOnly || isDecided else {
             return refuse(exchange, &context)
         }
         let isLate = transfer.arrived(besides: written).contains(body.lowerBound..<body.lowerBound + 1)
@@ -242,7 +243,7 @@ extension Download {
     mutating func adapt(_ context: inout Context) {
         if let number = unansweredByMirror(context) { return stopAndLose(number, &context) }
         guard context.settings.delivery == .whole, case .transferring(var transfer) = state, transfer.running > 0,
-            maySplit(transfer), let total
+            maySplit(transfer, context.settings), let total
         else { return }
         // While nobody takes more, a try would seem to bring nothing.
         let most = mayAskMore(transfer, context) ? context.connections : transfer.exchanges.count

@@ -9,10 +9,12 @@ extension Download {
     }
 
     /// Whether a digest decides in the end, one of the caller's or of the server's.
-    var isDecidedByDigest: Bool { hasDigest || version?.digest != nil }
+    func isDecidedByDigest(_ settings: Settings) -> Bool {
+        hasDigest || (settings.takesServerDigests && version?.digest != nil)
+    }
 
     /// Whether the server is not asked again once all bytes are there.
-    var mayBeSettled: Bool { !isDecidedByDigest && !isTiedByDigest }
+    func mayBeSettled(_ settings: Settings) -> Bool { !isDecidedByDigest(settings) && !isTiedByDigest }
 
     mutating func verifyIfComplete(_ context: inout Context) {
         guard case .transferring(let transfer) = state, let total, isComplete else { return }
@@ -23,7 +25,7 @@ extension Download {
     }
 
     mutating func verify(_ total: Int64, _ context: inout Context) {
-        let isSettled = slotClaim == .holdsPart || mayBeSettled
+        let isSettled = slotClaim == .holdsPart || mayBeSettled(context.settings)
         carried.drop()
         tell(.progress(completed: total, total: total), &context)
         go(to: .verifying(Verifying(total: total, isSettled: isSettled)), &context)
@@ -33,6 +35,7 @@ extension Download {
 
     mutating func verified(_ result: Verification, _ context: inout Context) {
         guard let total = verifyingTotal() else { return ignore(.late("verified"), &context) }
+        let result = withoutUnwanted(result, context.settings)
         tell(.verified(result), &context)
         switch result {
         case .sizeOnly where hasDigest:
@@ -49,6 +52,16 @@ extension Download {
         case .mismatch(let detail):
             mismatched(detail, &context)
         }
+    }
+
+    /// The file may have been compared with a digest of the server's that is not to count, or was not when the slot was
+    /// left: that is forgotten.
+    private mutating func withoutUnwanted(_ result: Verification, _ settings: Settings) -> Verification {
+        guard !hasDigest, case .verifying(let verifying) = state,
+            verifying.isSettled || !settings.takesServerDigests
+        else { return result }
+        version = version?.withoutDigest
+        return .sizeOnly
     }
 
     /// Bytes from more than one attempt may be of two versions: once more from zero, and in one piece, so that this

@@ -54,7 +54,7 @@ extension Download {
     private mutating func forgetBytesThatCannotBeResumed(_ context: inout Context) {
         if carried.data != nil, !context.settings.takesResumeData { return giveUpBytes(.cannotResume, &context) }
         guard !written.isEmpty else { return forgetDigestOfNothing() }
-        if isComplete, isDecidedByDigest || !isTiedByDigest { return }
+        if isComplete, isDecidedByDigest(context.settings) || !isTiedByDigest { return }
         if let gap = nextGap, !isPlain, version != nil, ask(for: gap, context.settings.delivery) != nil { return }
         giveUpBytes(lack, &context)
     }

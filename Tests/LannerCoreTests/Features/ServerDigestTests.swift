@@ -124,6 +124,20 @@ import Testing
         #expect(task.status == .succeeded && task.validation == .unknown)
     }
 
+    @Test func isIgnoredAlsoByWhatIsUnderWay() throws {
+        let bench = bench(field(.sha256, of: [1]))
+        let task = try bench.download(.stall(afterBytes: 20_000))
+        bench.settle()
+        bench.manager.configuration.checksServerDigests = false
+        bench.transport.release()
+        #expect(bench.runToRest())
+        #expect(task.status == .succeeded && task.validation == .unknown)
+        // Nor does it count as compared with what the server has told.
+        bench.manager.download(address, checksum: try digest(of: [1]))
+        #expect(bench.runToRest())
+        #expect(task.reason == .checksumMismatch)
+    }
+
     @Test(arguments: ["sha-256=:AAA", "sha-256=:AAAA:", "sha-256=::, md5=:AAAA:", "sha-256=\u{1}", ",", "a=:"])
     func whatIsMalformedIsIgnoredAndLogged(_ value: String) throws {
         let bench = bench(["Repr-Digest": value])

@@ -280,6 +280,24 @@ import Testing
         #expect(bench.verb(.start).restarts == [.cannotResume])
     }
 
+    /// It was wanted when it was told, and is not when it would decide.
+    @Test(arguments: [Verification.correct, .mismatch("")], [false, true])
+    func isNotLookedAtOnceItIsNotWantedAnyMore(result: Verification, again: Bool) {
+        var bench = Bench.requesting()
+        bench.feed(.exchange(bench.id, 1, .head(head(.file()))))
+        bench.feed(.file(bench.id, 1, .wrote(0..<1000)))
+        bench.feed(.settings(Settings().with { $0.takesServerDigests = false }))
+        bench.feed(.exchange(bench.id, 1, .ended(received: 1000)))
+        // Wanted again, it comes too late: the slot may be another's.
+        if again { bench.feed(.settings(Settings())) }
+        let actions = bench.feed(.file(bench.id, 1, .verified(result)))
+        #expect(actions.notices == [.verified(.sizeOnly)])
+        #expect(actions.records.map(\.status) == [.publishing] && actions.records.last?.version?.digest == nil)
+        // A digest of the caller's decides whatever is thought of those of servers.
+        bench = .verifying(Settings().with { $0.takesServerDigests = false }, hasDigest: true)
+        #expect(bench.feed(.file(bench.id, 1, .verified(result))).notices.first == .verified(result))
+    }
+
     /// Nothing is held of the version that was known: the next may have another digest, or none.
     @Test(arguments: [nil, field.replacing("Bw", with: "CA", maxReplacements: 1)]) func thatOfAnotherVersionIsForgotten(
         field: String?
