@@ -69,8 +69,8 @@ extension LannerError: LocalizedError, CustomStringConvertible {
         case .indexOutOfRange: "There is no task at that position."
         case .fetchDownloadTaskFailed(let url):
             "\(url)".isEmpty ? "There is no task." : "There is no task for “\(Self.shown(url))”."
-        case .duplicateKey(let key): "The key “\(key)” is in the batch more than once; only the first counts."
-        case .noTask(let key): "There is no task with the key “\(key)”."
+        case .duplicateKey(let key): "The key “\(Self.shown(key))” is in the batch more than once; only the first counts."
+        case .noTask(let key): "There is no task with the key “\(Self.shown(key))”."
         case .headersMatchFailed: "The batch has another number of headers than of URLs; give one for each, or none."
         case .fileNamesMatchFailed:
             "The batch has another number of file names than of URLs; give one for each, or none."
@@ -105,6 +105,6 @@ extension LannerError: LocalizedError, CustomStringConvertible {
         }
     }
 
-    /// A URL without the credentials in it.
+    /// A URL, or a key, which mostly is one, without the credentials in it.
     private static func shown(_ url: any URLConvertible) -> String { Destination.redacted("\(url)") }
 }

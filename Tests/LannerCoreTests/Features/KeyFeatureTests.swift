@@ -93,6 +93,18 @@ import Testing
         #expect(bench.log.errors.contains { "\($0)" == LannerError.duplicateKey("key").description })
     }
 
+    /// A key is the text of a URL unless it is given.
+    @Test func aKeyIsLoggedWithoutItsCredentials() {
+        let key = "https://me:secret@a.example/one?token=secret"
+        bench.manager.start(keys: [key])
+        bench.manager.multiDownload(
+            requests: ["/one", "/two"].map { DownloadRequest("https://a.example" + $0, key: key) })
+        bench.settle()
+        #expect(bench.log.errors.count == 2)
+        #expect(bench.log.errors.allSatisfy { "\($0)".contains("a.example/one") })
+        #expect(!bench.log.lines.contains { $0.contains("secret") })
+    }
+
     // MARK: Another URL
 
     /// Half of the first file is there, suspended.
