@@ -7,11 +7,10 @@ extension Download {
         }
         exchange.offersRanges = head.offersRanges
         let verdict = judge(head, for: exchange.ask, held: written.prefix, wallSeconds: context.wallSeconds)
-        if isBesideOthers(number, context) { return answerBeside(exchange, verdict, &context) }
+        if isBesideOthers(number, context) { return answerBeside(exchange, head, verdict, &context) }
         switch verdict {
         case .part(let version, let body):
-            tellHead(head, &context)
-            acceptPart(exchange, version, body, &context)
+            acceptPart(exchange, head, version, body, &context)
         case .whole, .resumed, .restart, .fromZero, .complete, .unusable:
             if exchange.ask.isElsewhere { return leaveMirror(exchange, &context) }
             answerAlone(exchange, head, verdict, &context)
@@ -36,18 +35,15 @@ extension Download {
         }
         switch verdict {
         case .whole(let version):
-            tellHead(head, &context)
             let reason = seeksAnother ? .contentChanged : forgetOtherVersion(than: version, exchange)
-            acceptWhole(exchange, version, restarted: reason, &context)
+            acceptWhole(exchange, head, version, restarted: reason, &context)
         case .resumed(let version, let joint):
-            tellHead(head, &context)
             carried.join(at: joint)
             wasResumed = true
             isUnproven = true
-            acceptWhole(exchange, version, restarted: nil, &context)
+            acceptWhole(exchange, head, version, restarted: nil, &context)
         case .restart(let version, let reason):
-            tellHead(head, &context)
-            acceptWhole(exchange, version, restarted: reason, &context)
+            acceptWhole(exchange, head, version, restarted: reason, &context)
         case .fromZero(let reason):
             fromZero(exchange, reason, &context)
         case .complete(let total):
@@ -68,10 +64,6 @@ extension Download {
         return .contentChanged
     }
 
-    private func tellHead(_ head: ResponseHead, _ context: inout Context) {
-        if case .opening = state { tell(.head(head), &context) }
-    }
-
     /// The exchange of that number, if it is under way.
     func exchange(_ number: ExchangeNumber) -> Exchange? {
         switch state {
@@ -86,7 +78,8 @@ extension Download {
     }
 
     mutating func acceptPart(
-        _ exchange: Exchange, _ version: Version, _ body: Range<Int64>, _ context: inout Context
+        _ exchange: Exchange, _ head: ResponseHead, _ version: Version, _ body: Range<Int64>,
+        _ context: inout Context
     ) {
         // What is held behind the end is of another version: without a size nobody could tell.
         if let total = version.total, written.end > total { return startOver(.contentChanged, &context) }
@@ -98,6 +91,8 @@ extension Download {
         if exchange.ask.rung == .digestOnly { isTiedByDigest = true }
         // On record, too: with validators, also those of a later answer, nobody would know after a relaunch.
         if isTiedByDigest { self.version = self.version?.withoutValidators }
+        // Of the parts of one attempt the first describes the file.
+        if case .opening = state { tell(.head(head), &context) }
         accept(exchange, body, &context)
     }
 
@@ -112,8 +107,10 @@ extension Download {
     }
 
     private mutating func acceptWhole(
-        _ exchange: Exchange, _ version: Version, restarted reason: RestartReason?, _ context: inout Context
+        _ exchange: Exchange, _ head: ResponseHead, _ version: Version, restarted reason: RestartReason?,
+        _ context: inout Context
     ) {
+        tell(.head(head), &context)
         stopAll(except: exchange.number, keepBytes: false, &context)
         if let reason {
             beginNewFile(reason, keeping: exchange, total: version.total, &context)

@@ -61,10 +61,12 @@ extension Download {
     }
 
     /// The answer to a request that was made while others run: a part that is still wanted, or nothing to take.
-    mutating func answerBeside(_ exchange: Exchange, _ verdict: Verdict, _ context: inout Context) {
+    mutating func answerBeside(
+        _ exchange: Exchange, _ head: ResponseHead, _ verdict: Verdict, _ context: inout Context
+    ) {
         switch verdict {
         case .part(let version, let body):
-            join(exchange, version, body, &context)
+            join(exchange, head, version, body, &context)
         case .redirect(let location) where exchange.redirects < Pace.redirects:
             redirect(exchange, location, &context)
         case .refused(let status, let retryAfter):
@@ -95,7 +97,8 @@ extension Download {
     }
 
     private mutating func join(
-        _ exchange: Exchange, _ version: Version, _ body: Range<Int64>, _ context: inout Context
+        _ exchange: Exchange, _ head: ResponseHead, _ version: Version, _ body: Range<Int64>,
+        _ context: inout Context
     ) {
         guard case .transferring(var transfer) = state else { return }
         // A server's digest is that of its own file, and says nothing of another place's.
@@ -117,7 +120,7 @@ extension Download {
             perform(.cut(before, at: body.lowerBound), &context)
         }
         state = .transferring(transfer)
-        acceptPart(exchange, version, body, &context)
+        acceptPart(exchange, head, version, body, &context)
     }
 
     // MARK: Less

@@ -56,6 +56,23 @@ import Testing
         #expect(bench.holds(new, in: task) == true)
     }
 
+    /// However the answer to the next slice has come upon the new version.
+    @Test func theResponseIsThatOfTheVersionThatIsThere() throws {
+        let told = Tally()
+        let bench = TestBench.serving(
+            bytes, traits: TransportTraits(delivery: .sliced(200_000...200_000, inFlight: 1)))
+        let task = try bench.download(.pass, .changeTo(.init(bytes.map { ~$0 })))
+        let token = task.observe {
+            guard case .response(let head) = $0 else { return }
+            told.add("\(head.status) \(head.fields["ETag"] ?? "")")
+        }
+        #expect(bench.runToRest())
+        #expect(task.status == .succeeded)
+        #expect(told.all.map { $0.prefix(3) } == ["206", "200"] && Set(told.all.map { $0.dropFirst(3) }).count == 2)
+        #expect(told.all.last == "200 \(task.response?.fields["ETag"] ?? "")")
+        withExtendedLifetime(token) {}
+    }
+
     @Test func showsProgressFromZeroAfterARestart() throws {
         let (bench, told) = (TestBench.serving(bytes), Tally())
         let task = try bench.download(.cut(afterBytes: 2 << 20), .changeTo(.init(bytes.map { ~$0 })))

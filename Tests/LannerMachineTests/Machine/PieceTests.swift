@@ -212,6 +212,7 @@ import Testing
         let actions = bench.feed(.exchange(bench.id, 1, .head(.part(0..<203, of: 203, tag: nil))))
         #expect(actions.restarts == [.contentChanged])
         #expect(!actions.notices.contains { if case .progress(_, .some) = $0 { true } else { false } })
+        #expect(!actions.notices.contains { if case .head = $0 { true } else { false } }, "it is of no use")
     }
 
     @Test func whatComesLateIsIgnored() {
