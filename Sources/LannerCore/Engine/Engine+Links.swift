@@ -130,7 +130,6 @@ extension Job {
                 guard state.address == address, state.coming.isEmpty else { return }
                 (state.link, state.linkExpirationDate) = (kept, link.expirationDate)
             }
-            task.state.withLock { $0.currentURL = destination.url }
         } catch {
             return .none(DownloadFailure(.link, "The link that was given cannot be used: \(error.detail)"))
         }

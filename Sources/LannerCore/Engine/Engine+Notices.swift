@@ -12,11 +12,11 @@ extension Engine {
         case .restarted(let reason):
             log { .downloadTask("gives up bytes (\(reason.rawValue))", task: task) }
             tell(.restarted(reason), of: task) { ($0.validation, $0.told) = (.unknown, nil) }
-        case .head(let head):
+        case .head(let head, let source):
             if let field = ServerDigest.malformedField(head) {
                 log { .downloadTask("\(field) is malformed, and ignored", task: task) }
             }
-            settleName(job, head)
+            settleName(job, head, from: source)
             tell(.response(head), of: task) { $0.response = head }
         case .retrying(let failure, let time):
             let error = LannerError(failure)

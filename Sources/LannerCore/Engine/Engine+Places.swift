@@ -6,9 +6,10 @@ import LannerMachine
 
 extension Engine {
     /// An answer is good: a name that was left to the server is decided now.
-    func settleName(_ job: Job, _ head: ResponseHead) {
+    func settleName(_ job: Job, _ head: ResponseHead, from source: Source) {
         guard job.task.state.withLock({ $0.isNameOpen }) else { return }
-        let url = job.state.withLock { $0.destination?.url } ?? job.task.url
+        let way = job.state.withLock { source == 0 ? $0.destination : $0.mirrorDestinations[source] }
+        let url = way?.url ?? job.task.url
         let name =
             FileName.served(head) ?? FileName.lastComponent(of: url) ?? FileName.standard(for: job.task.url)
         job.task.state.withLock { state in

@@ -30,6 +30,7 @@ extension Engine {
         let id = job.id
         do throws(DownloadFailure) {
             let destination = try destination(job, ask.source)
+            noteWay(of: job, ask.source, destination.url)
             let request = request(job, destination, ask)
             let way = Sink.Way(source: ask.source, destination: destination)
             let isPausable = transport.traits.delivery == .pausable
@@ -57,6 +58,11 @@ extension Engine {
         let exchanges = transport.begin(
             begins.map { request, sink in TransportBeginning(request) { sink.receive($0) } })
         for (begin, exchange) in zip(begins, exchanges) { begin.sink.attach(exchange) }
+    }
+
+    /// Of the requests for the download's own URL the last one is shown.
+    private func noteWay(of job: Job, _ source: Source, _ url: URL) {
+        if source == 0 { job.task.state.withLock { $0.currentURL = url } }
     }
 
     private func request(_ job: Job, _ destination: Destination, _ ask: Ask) -> TransportRequest {
@@ -207,9 +213,9 @@ extension Engine {
 extension Engine {
     /// Requests to a place go somewhere else from now on.
     private func lead(_ job: Job, _ source: Source, to destination: Destination) {
-        guard source == 0 else { return job.state.withLock { $0.mirrorDestinations[source] = destination } }
-        job.state.withLock { $0.destination = destination }
-        job.task.state.withLock { $0.currentURL = destination.url }
+        job.state.withLock { state in
+            if source == 0 { state.destination = destination } else { state.mirrorDestinations[source] = destination }
+        }
     }
 }
 

@@ -131,7 +131,8 @@ public final class DownloadTask: Sendable {
         return suffix.isEmpty ? nil : suffix
     }
 
-    /// Where the last request went, after redirects.
+    /// Where the last request for the task's own URL went, by a link or after redirects; ``url`` before the first of this
+    /// launch. Those to ``DownloadRequest/mirrors`` do not count.
     public var currentURL: URL { state.withLock { $0.currentURL } ?? url }
 
     /// The head of the last answer that was used; nil before the first.

@@ -69,7 +69,8 @@ extension LannerError: LocalizedError, CustomStringConvertible {
         case .indexOutOfRange: "There is no task at that position."
         case .fetchDownloadTaskFailed(let url):
             "\(url)".isEmpty ? "There is no task." : "There is no task for “\(Self.shown(url))”."
-        case .duplicateKey(let key): "The key “\(Self.shown(key))” is in the batch more than once; only the first counts."
+        case .duplicateKey(let key):
+            "The key “\(Self.shown(key))” is in the batch more than once; only the first counts."
         case .noTask(let key): "There is no task with the key “\(Self.shown(key))”."
         case .headersMatchFailed: "The batch has another number of headers than of URLs; give one for each, or none."
         case .fileNamesMatchFailed:

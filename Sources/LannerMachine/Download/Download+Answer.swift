@@ -92,7 +92,7 @@ extension Download {
         // On record, too: with validators, also those of a later answer, nobody would know after a relaunch.
         if isTiedByDigest { self.version = self.version?.withoutValidators }
         // Of the parts of one attempt the first describes the file.
-        if case .opening = state { tell(.head(head), &context) }
+        if case .opening = state { tell(.head(head, from: exchange.ask.source), &context) }
         accept(exchange, body, &context)
     }
 
@@ -110,7 +110,7 @@ extension Download {
         _ exchange: Exchange, _ head: ResponseHead, _ version: Version, restarted reason: RestartReason?,
         _ context: inout Context
     ) {
-        tell(.head(head), &context)
+        tell(.head(head, from: exchange.ask.source), &context)
         stopAll(except: exchange.number, keepBytes: false, &context)
         if let reason {
             beginNewFile(reason, keeping: exchange, total: version.total, &context)

@@ -105,8 +105,8 @@ package enum Notice: Sendable, Equatable {
     case progress(completed: Int64, total: Int64?)
     /// The bytes so far were given up, and why.
     case restarted(RestartReason)
-    /// The server described the file.
-    case head(ResponseHead)
+    /// A server described the file: that of the download's URL, or of a mirror.
+    case head(ResponseHead, from: Source)
     /// An attempt failed and another follows.
     case retrying(DownloadFailure, at: Duration)
     /// The digest was compared.

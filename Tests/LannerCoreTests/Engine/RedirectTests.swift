@@ -51,6 +51,20 @@ import Testing
         #expect(bench.transport.requests.last?.fields["Range"] == "bytes=1048576-")
     }
 
+    /// The next attempt may not be redirected.
+    @Test func showsWhereTheLastRequestWent() throws {
+        let (bench, start) = (TestBench.serving(large), "https://example.com/start")
+        bench.transport.serve(.init(large), at: "/start")
+        bench.transport.script("/start", .redirect(to: address))
+        bench.transport.script(place, .cut(afterBytes: 1 << 20))
+        let task = try #require(bench.manager.download(start))
+        #expect(task.currentURL == task.url)
+        bench.settle()
+        #expect(task.status == .waiting && task.currentURL.absoluteString == address)
+        bench.runToRest()
+        #expect(task.status == .succeeded && task.currentURL.absoluteString == start)
+    }
+
     @Test func isKnownByItsFirstURLAfterADeathBehindARedirect() throws {
         let (bench, start) = (TestBench.serving(large), "https://example.com/start")
         bench.transport.always("/start", .redirect(to: "https://other.example/file.bin"))

@@ -96,6 +96,15 @@ import Testing
         #expect(task.currentURL.absoluteString == address)
     }
 
+    @Test func theNameIsThatOfTheMirrorThatAnswered() throws {
+        let bench = bench()
+        bench.manager.configuration.fileNaming = .serverName
+        bench.transport.always(place, .status(404))
+        let task = try download(bench)
+        bench.settle()
+        #expect(task.status == .succeeded && task.fileName == "copy.bin")
+    }
+
     @Test func mirrorsAreRemembered() throws {
         let bench = bench()
         let task = try download(bench)

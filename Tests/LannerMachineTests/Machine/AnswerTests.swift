@@ -9,7 +9,7 @@ import Testing
         var bench = Bench.requesting()
         #expect(
             bench.feed(.exchange(bench.id, 1, .head(.file()))) == [
-                .tell(bench.id, .head(.file())), .file(bench.id, 1, .setTotal(1000)),
+                .tell(bench.id, .head(.file(), from: 0)), .file(bench.id, 1, .setTotal(1000)),
                 .tell(bench.id, .progress(completed: 0, total: 1000)), .transport(bench.id, .accept(1, 0..<1000)),
             ])
     }
