@@ -60,7 +60,7 @@ extension Download {
     }
 
     /// Why no request can be made for the rest of what is held.
-    private var lack: RestartReason { isPlain ? .rangesNotServed : .cannotResume }
+    var lack: RestartReason { isPlain ? .rangesNotServed : .cannotResume }
 
     /// A version of which nothing is held, and that only a digest could tell from another.
     private mutating func forgetDigestOfNothing() {

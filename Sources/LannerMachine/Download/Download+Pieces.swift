@@ -48,10 +48,18 @@ extension Download {
             return retryOrFail(DownloadFailure(.checksumMismatch, detail), retryAfter: nil, &context)
         }
         guard case .transferring(var transfer) = state else { return }
-        guard !isPlain, ask(for: piece, context.settings.delivery) != nil else { return mismatched(detail, &context) }
+        guard !isPlain, ask(for: piece, context.settings.delivery) != nil else {
+            return fetchAllAgain(detail, &context)
+        }
         transfer.asksForMore = true
         state = .transferring(transfer)
         askForMore(&context)
+    }
+
+    /// No part is to be had: all of it is fetched again, of another URL where one was given meanwhile.
+    private mutating func fetchAllAgain(_ detail: String, _ context: inout Context) {
+        if goesOnWithOldURL { return mismatched(detail, &context) }
+        startOver(lack, plain: true, &context)
     }
 
     /// The user has given other digests of pieces: they count from the next time the file is opened.

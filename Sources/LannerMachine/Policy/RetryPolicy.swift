@@ -26,7 +26,7 @@ public struct RetryPolicy: Sendable, Hashable {
     /// versions. 0 by default: a file that came in one piece is what the server has.
     public var maximumChecksumRetries: Int
     /// How often one piece of a file that does not have its checksum (see `DownloadRequest.pieces`) is fetched again before
-    /// that is a failure; 3 times by default.
+    /// that is a failure; 3 times by default. Where the server sends the file only as a whole, that is what is fetched.
     public var maximumPieceRetries: Int
 
     /// Makes a policy.

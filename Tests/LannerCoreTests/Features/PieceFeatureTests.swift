@@ -138,6 +138,15 @@ import Testing
         #expect(bench.ranges.count == 3)
     }
 
+    /// Also where it was found out before that ranges are of no use.
+    @Test func afterAnUnusableRangeTheWholeIsFetchedAgain() throws {
+        let bench = bench(Self.kinds[1])
+        let task = try download(bench, .multipart, .corrupt(at: 50_000))
+        bench.settle()
+        #expect(task.status == .succeeded && bench.holds(bytes, in: task) == true)
+        #expect(bench.ranges == ["bytes=0-4095", "whole", "whole"])
+    }
+
     @Test func areRememberedWithWhatIsRight() throws {
         let bench = bench()
         _ = try download(bench, .corrupt(at: 20_000))

@@ -117,15 +117,33 @@ import Testing
         #expect(bench.transfer == nil)
     }
 
-    @Test func withoutRangesItIsTheFileThatIsWrong() {
-        var bench = Bench.requesting(hasDigest: true, saved: .holding(0..<500))
+    @Test func withoutRangesTheWholeIsFetchedSoOften() {
+        let settings = Settings().with { $0.retry.maximumPieceRetries = 2 }
+        var bench = Bench.requesting(settings, hasDigest: true, saved: .holding(0..<500))
         // The answer makes no sense: only a plain request is left.
         bench.feed(.exchange(bench.id, 1, .head(ResponseHead(status: 206, fields: [:]))))
-        bench.feed(.file(bench.id, 2, .opened(held: ByteRanges())))
+        bench.opened(2)
+        for number in 2..<5 {
+            bench.feed(.exchange(bench.id, ExchangeNumber(number), .head(.file())))
+            bench.feed(.file(bench.id, Attempt(number), .wrote(0..<300)))
+            let actions = damaged(&bench, Attempt(number))
+            #expect(actions.asks.isEmpty)
+            #expect(actions.contains(.file(bench.id, Attempt(number), .close(sync: true))) == (number == 4))
+            if number == 4 { break }
+            #expect(actions.restarts == [.wrongPiece, .rangesNotServed])
+            #expect(bench.opened(Attempt(number + 1)).asks.map(\.isPlain) == [true])
+        }
+        #expect(bench.closed(4, 0..<200).phases.count == 1)
+    }
+
+    @Test func anotherURLIsTurnedToInsteadOfTheWhole() {
+        var bench = Bench.requesting(hasDigest: true, saved: .holding(0..<500))
+        bench.feed(.exchange(bench.id, 1, .head(ResponseHead(status: 206, fields: [:]))))
+        bench.opened(2)
         bench.feed(.exchange(bench.id, 2, .head(.file())))
         bench.feed(.file(bench.id, 2, .wrote(0..<300)))
-        let actions = damaged(&bench, 2)
-        #expect(actions.asks.isEmpty && actions.contains(.file(bench.id, 2, .close(sync: true))))
+        bench.feed(.readdress(bench.id, .unknown))
+        #expect(damaged(&bench, 2).retry?.failure.reason == .checksumMismatch)
     }
 
     /// The size is learned with the last byte, or with the word that there is no more.
