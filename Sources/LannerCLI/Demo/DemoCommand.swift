@@ -89,15 +89,16 @@ private struct Demo {
         let url = site.server.url(file.name)
         let held = manager.fetchTask(url)?.completedBytes ?? 0
         let task = await withCheckedContinuation { continuation in
-            let task = manager.download(url, fileName: file.name, checksum: file.digest, onMainQueue: false) {
-                continuation.resume(returning: Optional($0))
+            manager.download(url, fileName: file.name, checksum: file.digest, onMainQueue: false) {
+                continuation.resume(returning: $0)
             }
-            if task == nil { continuation.resume(returning: nil) }
         }
+        // The handler of what cannot be downloaded is given a task that no manager has.
+        guard task.manager != nil else { return nil }
         let item = GetPlan.Item(
             url: url, shownURL: url.absoluteString, name: file.name, path: directory + "/" + file.name,
             checksum: file.digest)
-        return task.map { Follower(index: index, item: item, task: $0, held: held, reporter: reporter) }
+        return Follower(index: index, item: item, task: task, held: held, reporter: reporter)
     }
 
     /// Suspends a task as soon as it has so many bytes.
