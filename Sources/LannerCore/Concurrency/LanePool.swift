@@ -16,7 +16,7 @@ package final class LanePool: Sendable {
     /// Nanoseconds after which what was begun last counts as long.
     private static let long: UInt64 = 1_000_000
     /// When so many block at once, the lanes of all managers wait for one of them.
-    private static let limit = 128
+    private static let most = 128
 
     /// A thread.
     // @unchecked Sendable: what changes is only touched under the pool's lock.
@@ -44,6 +44,8 @@ package final class LanePool: Sendable {
     }
 
     private struct State {
+        /// How many threads there may be.
+        let limit: Int
         /// Lanes that have work and are with no thread.
         var waiting = WaitingLanes()
         /// Threads with nothing to do; the one that came last is fetched first.
@@ -67,7 +69,14 @@ package final class LanePool: Sendable {
         var lastTaken: UInt64 = 0
         var taken = 0
 
-        var threads: Int { hands.count + coming }
+        /// Those apart that wait for other threads.
+        var absent = 0
+
+        var threads: Int { hands.count + coming - absent }
+
+        init(limit: Int) {
+            self.limit = limit
+        }
 
         mutating func add(_ lane: PooledLane, processors: Int) -> Call {
             waiting.append(lane)
@@ -105,7 +114,7 @@ package final class LanePool: Sendable {
                 watcher = nil
                 return .hand(hand)
             }
-            guard threads < LanePool.limit, coming < called + (isWatcherCalled ? 1 : 0) else { return .nobody }
+            guard threads < limit, coming < called + (isWatcherCalled ? 1 : 0) else { return .nobody }
             coming += 1
             return .newcomer
         }
@@ -133,6 +142,23 @@ package final class LanePool: Sendable {
             if hand.standstill < standstills { stuck -= 1 }
             working -= 1
             return (hand, waiting.count > 0 && called == 0 && working <= stuck ? callWorker() : .nobody)
+        }
+
+        /// What a thread is at waits for other threads, of which there may be another one meanwhile. Nil as of `block`.
+        mutating func stepOut(_ thread: ThreadNumber) -> (Hand, Call)? {
+            absent += 1
+            guard let (hand, call) = block(thread) else {
+                absent -= 1
+                return nil
+            }
+            guard case .nobody = call else { return (hand, call) }
+            // Whoever was called at the limit has yet to come.
+            return (hand, called > 0 || isWatcherCalled ? self.call() : callWatcher())
+        }
+
+        mutating func stepIn(_ hand: Hand) {
+            absent -= 1
+            unblock(hand)
         }
 
         mutating func unblock(_ hand: Hand) {
@@ -182,14 +208,18 @@ package final class LanePool: Sendable {
         }
     }
 
-    private let state = Locked(State())
+    private let state: Locked<State>
     private let processors = ProcessInfo.processInfo.activeProcessorCount
     /// For how long a thread without work stays.
     private let patience: DispatchTimeInterval
     /// How often it is looked whether lanes are taken.
     private let interval: DispatchTimeInterval
 
-    init(patience: DispatchTimeInterval = .seconds(10), interval: DispatchTimeInterval = .milliseconds(1)) {
+    init(
+        patience: DispatchTimeInterval = .seconds(10), interval: DispatchTimeInterval = .milliseconds(1),
+        limit: Int = LanePool.most
+    ) {
+        state = Locked(State(limit: limit))
         self.patience = patience
         self.interval = interval
     }
@@ -225,6 +255,15 @@ package final class LanePool: Sendable {
         defer { state.withLock { $0.unblock(hand) } }
         fetch(call)
         return try work()
+    }
+
+    /// Waits for what happens on other threads of the pool, or on one that comes in the place of this one. However many
+    /// wait, there is one left for that.
+    func wait(for latch: Latch) {
+        guard let (hand, call) = state.withLock({ $0.stepOut(.current) }) else { return latch.wait() }
+        fetch(call)
+        latch.wait()
+        state.withLock { $0.stepIn(hand) }
     }
 
     private func serve() {
@@ -371,7 +410,7 @@ package struct PooledLanes: LaneFactory {
     }
 
     package func wait(for latch: Latch) {
-        latch.wait()
+        LanePool.shared.wait(for: latch)
     }
 
     package var isOnOwnLane: Bool { LanePool.shared.isOnOwnLane }

@@ -118,6 +118,24 @@ import Testing
         #expect(counts.withLock { $0 } == [0, 1, 0, 1, 0, 1])
     }
 
+    /// What opens it may come behind more of them than there may be threads.
+    @Test(arguments: [DispatchTimeInterval.milliseconds(1), .seconds(60)])
+    func whoWaitsForALatchLeavesRoomForAnotherThread(interval: DispatchTimeInterval) {
+        let pool = LanePool(interval: interval, limit: 4)
+        let (gate, done) = (Latch(), DispatchGroup())
+        for lane in Self.lanes(20, pool) {
+            done.enter()
+            lane.run {
+                pool.wait(for: gate)
+                done.leave()
+            }
+        }
+        PooledLane("last", pool).run { gate.open() }
+        done.wait()
+        #expect(pool.threads >= 0 && pool.working >= 0)
+        pool.wait(for: gate)
+    }
+
     @Test func threadsOfOthersMayBlockAsTheyLike() throws {
         let pool = LanePool()
         #expect(pool.block { 7 } == 7)
