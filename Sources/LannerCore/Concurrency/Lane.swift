@@ -12,6 +12,9 @@ package protocol LaneFactory: Sendable {
     func makeLane(_ label: String) -> any Lane
     /// The same for work that is for all that has come until it runs, and had better not run too soon.
     func makeGatheringLane(_ label: String) -> any Lane
+    /// Runs work that takes long, behind all that was given here before, of which a few may run at the same time. Threads
+    /// are left for the lanes, however much of it there is.
+    func runLong(_ label: String, _ work: @escaping @Sendable () -> Void)
     /// Waits until a latch is opened by what runs on the lanes. Lanes without threads of their own run meanwhile, those
     /// apart that the caller is on; when nothing is left to run, nobody will open it, and the wait is over as well.
     func wait(for latch: Latch)
@@ -22,6 +25,9 @@ package protocol LaneFactory: Sendable {
 
 extension LaneFactory {
     package func makeGatheringLane(_ label: String) -> any Lane { makeLane(label) }
+
+    /// For lanes that are not short of threads.
+    package func runLong(_ label: String, _ work: @escaping @Sendable () -> Void) { makeLane(label).run(work) }
 
     /// For lanes on which nobody waits for others.
     package var isOnOwnLane: Bool { false }

@@ -409,6 +409,10 @@ package struct PooledLanes: LaneFactory {
         PooledLane(label, gathers: true)
     }
 
+    package func runLong(_ label: String, _ work: @escaping @Sendable () -> Void) {
+        LongWork.shared.run(label, work)
+    }
+
     package func wait(for latch: Latch) {
         LanePool.shared.wait(for: latch)
     }

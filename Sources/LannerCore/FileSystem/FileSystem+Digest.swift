@@ -10,10 +10,24 @@ extension FileSystem {
         return Checksum.Digest(algorithm: algorithm, of: hasher)
     }
 
-    /// Whether a file consists of these pieces; it is read up to the first that is wrong.
+    /// The same for somebody who may not want it any more before it is read; nil then.
+    func digest(
+        of path: String, _ algorithm: Checksum.Algorithm, by makeHasher: Checksum.HasherProvider,
+        while isWanted: () -> Bool
+    ) throws(FileError) -> Checksum.Digest? {
+        let file = try open(path, .read)
+        defer { file.close() }
+        var hasher = makeHasher(algorithm)
+        let isRead = try file.readPieces(while: isWanted) { (piece, _) throws(FileError) in hasher.update(piece) }
+        return isRead ? Checksum.Digest(algorithm: algorithm, of: hasher) : nil
+    }
+
+    /// Whether a file consists of these pieces; it is read up to the first that is wrong. Nil when nobody wants to know
+    /// any more.
     func hasPieces(
-        _ pieces: Checksum.Pieces, _ path: String, by makeHasher: @escaping Checksum.HasherProvider
-    ) throws(FileError) -> Bool {
+        _ pieces: Checksum.Pieces, _ path: String, by makeHasher: @escaping Checksum.HasherProvider,
+        while isWanted: () -> Bool
+    ) throws(FileError) -> Bool? {
         let file = try open(path, .read)
         defer { file.close() }
         let size = try file.size()
@@ -21,8 +35,9 @@ extension FileSystem {
         let digester = Digester(makeHasher)
         var position: Int64 = 0
         while let piece = pieces.range(from: position, in: size) {
-            let digest = try digester.digest(of: piece, pieces.algorithm, in: file, path) { true }
-            guard let digest, pieces.isDigest(digest, ofPieceAt: position) else { return false }
+            let digest = try digester.digest(of: piece, pieces.algorithm, in: file, path, while: isWanted)
+            guard let digest else { return nil }
+            guard pieces.isDigest(digest, ofPieceAt: position) else { return false }
             position = piece.upperBound
         }
         return true
@@ -32,12 +47,21 @@ extension FileSystem {
 extension OpenFile {
     /// Reads from the start to the end, in pieces that are lent with their positions.
     func readPieces(_ body: (UnsafeRawBufferPointer, Int64) throws(FileError) -> Void) throws(FileError) {
+        _ = try readPieces(while: { true }, body)
+    }
+
+    /// The same as long as it is wanted; whether that was to the end.
+    func readPieces(
+        while isWanted: () -> Bool, _ body: (UnsafeRawBufferPointer, Int64) throws(FileError) -> Void
+    ) throws(FileError) -> Bool {
         let buffer = UnsafeMutableRawBufferPointer.allocate(byteCount: 512 << 10, alignment: 64)
         defer { buffer.deallocate() }
         var position: Int64 = 0
         while case let count = try read(into: buffer, at: position), count > 0 {
             try body(UnsafeRawBufferPointer(rebasing: buffer[..<count]), position)
             position += Int64(count)
+            if !isWanted() { return false }
         }
+        return true
     }
 }

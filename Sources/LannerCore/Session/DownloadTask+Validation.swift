@@ -2,7 +2,8 @@ import Foundation
 import LannerMachine
 
 extension DownloadTask {
-    /// Compares the finished file with a digest; waits for the file while the task has yet to succeed.
+    /// Compares the finished file with a digest; waits for the file while the task has yet to succeed. Of many files a few
+    /// are compared at a time, in order.
     ///
     /// A file that is found incorrect stays where it is, and the task stays succeeded.
     ///
@@ -55,18 +56,26 @@ extension Engine {
         if isOver || status.isDecided { settleValidation(of: task) }
     }
 
-    /// Answers what was asked of a task that has ended, or that nothing happens to any more.
+    /// Answers what was asked of a task that has ended, or that nothing happens to any more: a file is compared in its
+    /// turn, what is asked being with the task until then.
     func settleValidation(of task: DownloadTask) {
-        let (request, status) = task.state.withLock { state in
+        let (isAsked, status) = task.state.withLock { ($0.validationRequest != nil, $0.status) }
+        guard isAsked else { return }
+        guard status == .succeeded, !isOver else { return answerValidation(of: task) }
+        environment.lanes.runLong("validation") { [self] in answerValidation(of: task) }
+    }
+
+    private func answerValidation(of task: DownloadTask) {
+        let isOver = isOver
+        let (request, status) = task.state.withLock { state -> (ValidationRequest?, Status) in
+            // One that goes on meanwhile has another end.
+            guard isOver || state.status.isDecided else { return (nil, state.status) }
             defer { state.validationRequest = nil }
             return (state.validationRequest, state.status)
         }
         guard let request else { return }
-        guard status == .succeeded, !isOver else { return dispatch(request.callback, task) }
-        environment.lanes.makeLane("validation").run { [self] in
-            compare(task, request)
-            dispatch(request.callback, task)
-        }
+        if status == .succeeded, !isOver { compare(task, request) }
+        dispatch(request.callback, task)
     }
 
     /// Compares a finished file with the digests that are asked for, unless it was: those that were given late, or that the
@@ -91,10 +100,11 @@ extension Engine {
         }
         guard let expectation else { return }
         job.task.state.withLock { $0.validation = .unknown }
-        environment.lanes.makeLane("validation").run { [self] in compare(job, expectation) }
+        environment.lanes.runLong("validation") { [self] in compare(job, expectation) }
     }
 
     private func compare(_ job: Job, _ expectation: Expectation) {
+        if isOver { return }
         do throws(FileError) {
             settle(job, expectation, isRight: try isFile(of: job.task, expectation))
         } catch {
@@ -114,10 +124,15 @@ extension Engine {
         }
     }
 
-    private func isFile(of task: DownloadTask, _ expectation: Expectation) throws(FileError) -> Bool {
-        if let digest = expectation.digest, try digestOfFile(of: task, digest.algorithm) != digest { return false }
+    /// Nil once the end has begun.
+    private func isFile(of task: DownloadTask, _ expectation: Expectation) throws(FileError) -> Bool? {
+        if let digest = expectation.digest {
+            guard let actual = try digestOfFile(of: task, digest.algorithm) else { return nil }
+            if actual != digest { return false }
+        }
         guard let pieces = expectation.pieces else { return true }
-        return try environment.fileSystem.hasPieces(pieces, task.filePath, by: environment.makeHasher)
+        return try environment.fileSystem.hasPieces(
+            pieces, task.filePath, by: environment.makeHasher, while: { !isOver })
     }
 
     private func settle(_ job: Job, _ expectation: Expectation, isRight: Bool?) {
@@ -153,7 +168,7 @@ extension Engine {
         inOrder { [self] in if !isOver { recordAnew(task) } }
     }
 
-    /// Reads the finished file; nil when it cannot be read, which is logged.
+    /// Reads the finished file; nil when it cannot be read, which is logged, or once the end has begun.
     private func fileDigest(of task: DownloadTask, _ algorithm: Checksum.Algorithm) -> Checksum.Digest? {
         do throws(FileError) {
             return try digestOfFile(of: task, algorithm)
@@ -165,8 +180,8 @@ extension Engine {
 
     private func digestOfFile(
         of task: DownloadTask, _ algorithm: Checksum.Algorithm
-    ) throws(FileError) -> Checksum.Digest {
-        try environment.fileSystem.digest(of: task.filePath, algorithm, by: environment.makeHasher)
+    ) throws(FileError) -> Checksum.Digest? {
+        try environment.fileSystem.digest(of: task.filePath, algorithm, by: environment.makeHasher) { !isOver }
     }
 
     private func logUnread(_ error: FileError) {

@@ -155,6 +155,64 @@ import Testing
         #expect(calls.all == ["running unknown", "second correct"])
     }
 
+    /// Many may wait for their turn, and the end waits for none of them.
+    @Test func whatWaitsForItsTurnAtTheEndIsNotCompared() throws {
+        let (bench, task, calls) = try held()
+        bench.transport.release()
+        try bench.step { task.status == .succeeded }
+        bench.manager.invalidate()
+        bench.settle()
+        #expect(calls.all == ["succeeded unknown"])
+    }
+
+    @Test func whatGoesOnBeforeItsTurnIsComparedAtItsNextEnd() throws {
+        let (bench, task, calls) = try held()
+        bench.transport.release()
+        try bench.step { task.status == .succeeded }
+        try bench.disk.remove(task.filePath)
+        bench.transport.script(place, .hold)
+        bench.manager.download(address)
+        while bench.lanes.runNext("validation") {}
+        #expect(task.status != .succeeded && calls.all.isEmpty)
+        bench.settle()
+        bench.transport.release()
+        bench.settle()
+        #expect(calls.all == ["succeeded correct"])
+    }
+
+    /// A manager's file, and what it was asked to compare it with, in turns that the test gives.
+    private final class TurnLanes: LaneFactory {
+        let lanes = ManualLanes()
+        let turns = Locked<[@Sendable () -> Void]>([])
+
+        func makeLane(_ label: String) -> any Lane { lanes.makeLane(label) }
+        func wait(for latch: Latch) { lanes.wait(for: latch) }
+        func runLong(_ label: String, _ work: @escaping @Sendable () -> Void) { turns.withLock { $0.append(work) } }
+    }
+
+    @Test func filesAreComparedInTheTurnsOfLongWork() throws {
+        let (lanes, transport, calls) = (TurnLanes(), ScriptedTransport(), Tally())
+        transport.serveElsewhere(.init(bytes))
+        let manager = SessionManager(
+            "turns", configuration: SessionConfiguration(), transport: transport,
+            store: MemoryStore([:], lanes: lanes.lanes), logger: RecordingLog(),
+            cache: Cache("turns", downloadPath: "/turns"), operationQueue: .global(),
+            environment: Environment(
+                clock: ManualClock(), fileSystem: MemoryDisk(), lanes: lanes, mainLane: lanes.makeLane("main"),
+                operationLane: lanes.makeLane("operation"), seed: 1))
+        manager.multiDownload((0..<5).map { "https://a.example/\($0)" })
+        lanes.lanes.runAll()
+        for task in manager.tasks { task.validateFile(code: md5, type: .md5) { calls.add($0.validation.rawValue) } }
+        let checksum = try digest(of: bytes)
+        manager.download("https://a.example/0", checksum: checksum)
+        lanes.lanes.runAll()
+        #expect(calls.all.isEmpty && lanes.turns.withLock { $0.count } == 6)
+        while !lanes.turns.withLock({ $0.isEmpty }) { lanes.turns.withLock { $0.removeFirst() }() }
+        lanes.lanes.runAll()
+        #expect(calls.all == Array(repeating: "correct", count: 5))
+        manager.invalidate()
+    }
+
     @Test func aFileThatCannotBeReadIsNotIncorrect() throws {
         let (bench, _, calls) = try held()
         bench.disk.fail(.read, with: .inputOutput)
