@@ -71,21 +71,29 @@ final class GroupSums: EventSource {
             return true
         }
 
-        mutating func tell(at now: Duration, every interval: Duration) -> Duration? {
-            observers.all.isEmpty ? nil : tell(pace.note(at: now, every: interval, isLast: totals.isAtRest))
+        mutating func keep(at now: Duration, every interval: Duration) -> News? {
+            observers.all.isEmpty ? nil : keep(pace.note(at: now, every: interval, isLast: totals.isAtRest))
         }
 
-        /// Tells the observers, or says when to come back. Under the lock, for tasks of several managers come at the same
-        /// time: what comes behind is newer. The observers are queues of ours.
-        func tell(_ verdict: ProgressPace.Verdict) -> Duration? {
+        /// Has the observers keep where all stand, or says when to come back. Under the lock, for tasks of several
+        /// managers come at the same time: what comes behind is newer. The observers are queues of ours.
+        func keep(_ verdict: ProgressPace.Verdict) -> News {
             switch verdict {
             case .tell:
                 let progress = AggregateProgress(totals)
-                for observer in observers.all { observer.receive(progress) }
-                return nil
-            case .withhold(let wake): return wake
+                for observer in observers.all { observer.keep(progress) }
+                return News(observers: observers.all)
+            case .withhold(let wake): return News(wake: wake)
             }
         }
+    }
+
+    /// What is left to do outside the lock.
+    private struct News {
+        /// Those who are told what they keep.
+        var observers: [Observer<AggregateProgress>] = []
+        /// When to come back for what was withheld.
+        var wake: Duration?
     }
 
     private let state = Locked(State())
@@ -108,11 +116,9 @@ final class GroupSums: EventSource {
 
     func begin(_ tasks: [DownloadTask]) {
         for task in tasks {
-            let observer = Observer<DownloadEvent> { [weak self, unowned task] _ in
-                self?.follow(task)
-            } end: { [weak self] in
-                self?.close()
-            }
+            let observer = Observer<DownloadEvent>(
+                keep: { _ in }, tell: { [weak self, unowned task] in self?.follow(task) },
+                end: { [weak self] in self?.close() })
             observed.withLock { $0.append((task, observer)) }
             task.add { _ in observer }
             follow(task)
@@ -122,24 +128,26 @@ final class GroupSums: EventSource {
     /// A task may stand elsewhere now.
     private func follow(_ task: DownloadTask) {
         let (now, interval) = (engine?.environment.clock.now ?? .zero, engine?.progressInterval ?? .zero)
-        let wake = state.withLock { state in
+        let news = state.withLock { state in
             // Inside: of two who come at the same time none leaves what is older.
-            state.take(task.state.withLock { $0.figures }, of: task) ? state.tell(at: now, every: interval) : nil
+            state.take(task.state.withLock { $0.figures }, of: task) ? state.keep(at: now, every: interval) : nil
         }
-        if let wake { schedule(wake) }
+        if let news { tell(news) }
     }
 
-    private func schedule(_ time: Duration) {
-        engine?.environment.clock.schedule(at: time) { [weak self] in self?.wake() }
+    private func tell(_ news: News) {
+        for observer in news.observers { observer.tell() }
+        guard let wake = news.wake else { return }
+        engine?.environment.clock.schedule(at: wake) { [weak self] in self?.wake() }
     }
 
     /// The time of what was withheld has come.
     private func wake() {
         let (now, interval) = (engine?.environment.clock.now ?? .zero, engine?.progressInterval ?? .zero)
-        let next = state.withLock { state in
-            state.pace.wake(at: now, every: interval).flatMap { state.tell($0) }
+        let news = state.withLock { state in
+            state.pace.wake(at: now, every: interval).map { state.keep($0) }
         }
-        if let next { schedule(next) }
+        if let news { tell(news) }
     }
 
     /// Nothing more can happen to one of the tasks.

@@ -64,22 +64,16 @@ final class ObserverDelivery<Event: QueuedEvent>: Sendable {
         state = Locked(State(handler: handler))
     }
 
-    /// Takes an event, to be told once the delivery begins.
-    func keep(_ event: Event) {
-        state.withLock { $0.queue.append(event) }
-    }
-
-    func begin() {
-        if state.withLock({ $0.beginRun() }) { lane.run(run) }
-    }
-
-    @Sendable func receive(_ event: Event) {
-        let isDue = state.withLock { state in
-            guard state.handler != nil, !state.isOver else { return false }
-            state.queue.append(event)
-            return state.beginRun()
+    /// Takes an event, to be told in the next run.
+    @Sendable func keep(_ event: Event) {
+        state.withLock { state in
+            if state.handler != nil, !state.isOver { state.queue.append(event) }
         }
-        if isDue { lane.run(run) }
+    }
+
+    /// Sends a run on its way, if none is and something waits.
+    @Sendable func tell() {
+        if state.withLock({ $0.beginRun() }) { lane.run(run) }
     }
 
     /// Nothing more comes; what waits is still told.

@@ -41,29 +41,38 @@ final class Listener<Event: QueuedEvent>: Sendable {
         var isOver = false
         var waiting: CheckedContinuation<Event?, Never>?
 
-        mutating func takeWaiting() -> CheckedContinuation<Event?, Never>? {
-            defer { waiting = nil }
-            return waiting
+        /// Who waits, and what for: the first event, or the end behind the last.
+        mutating func takeWaiting() -> (waiting: CheckedContinuation<Event?, Never>, event: Event?)? {
+            guard let waiting, queue.count > 0 || isOver else { return nil }
+            self.waiting = nil
+            return (waiting, queue.popFirst())
         }
     }
 
     private let state = Locked(State())
 
-    @Sendable func receive(_ event: Event) {
-        let waiting = state.withLock { state -> CheckedContinuation<Event?, Never>? in
-            if state.isOver { return nil }
-            if state.waiting == nil { state.queue.append(event) }
-            return state.takeWaiting()
+    /// Takes an event, for who asks from now on.
+    @Sendable func keep(_ event: Event) {
+        state.withLock { state in
+            if !state.isOver { state.queue.append(event) }
         }
-        waiting?.resume(returning: event)
+    }
+
+    /// Wakes who has asked before.
+    @Sendable func tell() {
+        wake { _ in }
     }
 
     @Sendable func end() {
-        let waiting = state.withLock { state in
-            state.isOver = true
+        wake { $0.isOver = true }
+    }
+
+    private func wake(_ change: (inout State) -> Void) {
+        let due = state.withLock { state in
+            change(&state)
             return state.takeWaiting()
         }
-        waiting?.resume(returning: nil)
+        due?.waiting.resume(returning: due?.event)
     }
 
     @Sendable func next() async -> Event? {

@@ -1,14 +1,24 @@
-/// Somebody who is told of events, on the thread that tells: both closures are quick, and call no code of others.
+/// Somebody who is told of events, on the thread that tells: the closures are quick, and call no code of others.
 final class Observer<Event: Sendable>: Sendable {
-    let receive: @Sendable (Event) -> Void
-    /// Nothing more comes.
+    /// Takes an event, which is told once `tell` is called: may be called under a lock.
+    let keep: @Sendable (Event) -> Void
+    /// Wakes who waits for what was kept: not under a lock, which whoever cancels the one that waits may need.
+    let tell: @Sendable () -> Void
+    /// Nothing more comes. Not under a lock either.
     let end: @Sendable () -> Void
     /// Whether it was removed, perhaps before it was added.
     fileprivate let isUnwanted = Locked(false)
 
-    init(receive: @escaping @Sendable (Event) -> Void, end: @escaping @Sendable () -> Void = {}) {
-        self.receive = receive
-        self.end = end
+    init(
+        keep: @escaping @Sendable (Event) -> Void, tell: @escaping @Sendable () -> Void = {},
+        end: @escaping @Sendable () -> Void = {}
+    ) {
+        (self.keep, self.tell, self.end) = (keep, tell, end)
+    }
+
+    func receive(_ event: Event) {
+        keep(event)
+        tell()
     }
 }
 
@@ -46,7 +56,8 @@ protocol EventSource: AnyObject, Sendable {
 
     /// Lets somebody begin to listen behind all that was asked for before, so that how things stand is what came of that.
     func listen(_ begin: @escaping @Sendable () -> Void)
-    /// Adds an observer, made with the event that says how things stand; ends it at once when nothing more comes.
+    /// Adds an observer, made under the lock with the event that says how things stand; ends it at once when nothing more
+    /// comes.
     func add(_ makeObserver: (ObservedEvent) -> Observer<ObservedEvent>)
     func remove(_ observer: Observer<ObservedEvent>)
 }
@@ -55,13 +66,8 @@ extension EventSource {
     /// A sequence of its own for whoever asks.
     func makeSequence() -> EventSequence<ObservedEvent> {
         let listener = Listener<ObservedEvent>()
-        let observer = Observer(receive: listener.receive, end: listener.end)
-        listen { [self] in
-            add { first in
-                listener.receive(first)
-                return observer
-            }
-        }
+        let observer = Observer(keep: listener.keep, tell: listener.tell, end: listener.end)
+        begin(observer)
         return EventSequence(listener) { [self] in remove(observer) }
     }
 
@@ -69,17 +75,22 @@ extension EventSource {
     func makeObservation(on lane: any Lane, _ handler: @escaping @Sendable (ObservedEvent) -> Void) -> EventObservation
     {
         let delivery = ObserverDelivery(lane, handler)
-        let observer = Observer(receive: delivery.receive, end: delivery.end)
-        listen { [self] in
-            add { first in
-                delivery.keep(first)
-                return observer
-            }
-            delivery.begin()
-        }
+        let observer = Observer(keep: delivery.keep, tell: delivery.tell, end: delivery.end)
+        begin(observer)
         return EventObservation { [weak self] in
             delivery.cancel()
             self?.remove(observer)
+        }
+    }
+
+    /// Tells an observer how things stand, and then what comes.
+    private func begin(_ observer: Observer<ObservedEvent>) {
+        listen { [self] in
+            add { first in
+                observer.keep(first)
+                return observer
+            }
+            observer.tell()
         }
     }
 }

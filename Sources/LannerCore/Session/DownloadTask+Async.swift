@@ -4,7 +4,7 @@ extension DownloadTask {
     /// Waits for the finished file.
     ///
     /// A task that is at rest is not started by this: it returns or throws at once. When the Swift task that waits is
-    /// canceled, and no other waits for the file as well, the download is suspended.
+    /// canceled, and no other waits for the file as well, the download is suspended soon.
     ///
     /// - Throws: The task's ``error`` when it fails; ``LannerError/notFinished(_:)`` when somebody suspends, cancels or
     ///   removes it; ``LannerError/invalidated`` when the manager is invalidated or gone; `CancellationError` when the
@@ -22,8 +22,15 @@ extension DownloadTask {
                 throw Task.isCancelled ? CancellationError() : LannerError.invalidated
             } onCancel: {
                 let isLast = state.withLock { $0.fileWaiters.remove(waiter) != nil && $0.fileWaiters.isEmpty }
-                if isLast { manager?.suspend(self) }
+                if isLast { suspendSoon() }
             }
+        }
+    }
+
+    /// Not inside the cancellation, which may come under a lock of whoever cancels.
+    private func suspendSoon() {
+        engine?.environment.lanes.makeLane("cancellation").run { [self] in
+            if state.withLock({ $0.fileWaiters.isEmpty }) { manager?.suspend(self) }
         }
     }
 

@@ -118,7 +118,7 @@ extension EngineState {
 extension DownloadTask {
     /// Calls `witness` with every event, on the thread that tells of it: it has to be quick, and to call nothing.
     package func witness(_ witness: @escaping @Sendable (DownloadEvent) -> Void) {
-        add { _ in Observer(receive: witness) }
+        add { _ in Observer(keep: witness) }
     }
 }
 

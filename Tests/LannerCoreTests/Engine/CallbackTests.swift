@@ -244,8 +244,23 @@ import Testing
         let file = Task { try await task.file }
         file.cancel()
         await #expect(throws: CancellationError.self) { _ = try await file.value }
+        #expect(task.status == .running, "not inside the cancellation, which may come under a lock")
         bench.settle()
         #expect(task.status == .suspended)
+    }
+
+    @Test func whoWaitsAgainBeforeItIsSuspendedHasItGoOn() async throws {
+        let (bench, task) = try heldBench()
+        let file = Task { try await task.file }
+        file.cancel()
+        await #expect(throws: CancellationError.self) { _ = try await file.value }
+        let again = Task { try await task.file }
+        while task.state.withLock({ $0.fileWaiters.isEmpty }) { await Task.yield() }
+        bench.settle()
+        #expect(task.status == .running)
+        bench.transport.release()
+        bench.settle()
+        #expect(try await again.value.path == task.filePath)
     }
 }
 
