@@ -18,8 +18,12 @@ public final class DownloadGroup: Sendable {
         sums.begin(self.tasks)
     }
 
-    /// Where the tasks stand now. O(1).
-    public var progress: AggregateProgress { sums.progress }
+    /// Where the tasks stand now, whatever is held back from ``updates``. Costs as much as there are of them.
+    public var progress: AggregateProgress {
+        var totals = Totals()
+        for task in tasks { totals.add(task.state.withLock { $0.figures }) }
+        return AggregateProgress(totals)
+    }
 
     /// Where the tasks stand, from now on; at most every ``SessionConfiguration/progressInterval`` of the first task's
     /// manager, and when the last has come to rest. Only the latest waits for who is slow. Ends when nothing more can
@@ -111,8 +115,6 @@ final class GroupSums: EventSource {
     deinit {
         for (task, observer) in observed.withLock({ $0 }) { task.remove(observer) }
     }
-
-    var progress: AggregateProgress { state.withLock { AggregateProgress($0.totals) } }
 
     func begin(_ tasks: [DownloadTask]) {
         for task in tasks {

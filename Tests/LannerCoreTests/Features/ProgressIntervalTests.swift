@@ -122,6 +122,17 @@ import Testing
         withExtendedLifetime(tokens) {}
     }
 
+    @Test func aGroupThatIsAskedHoldsNothingBack() throws {
+        let (bench, calls) = (bench(.seconds(3600)), Tally())
+        let task = try start(bench)
+        let group = [task].group
+        let token = group.observe { _ in calls.add("") }
+        flow(bench, seconds: 5)
+        #expect(task.completedBytes >= 1900 && group.progress.completedBytes == task.completedBytes)
+        #expect(calls.all.count <= 2)
+        withExtendedLifetime(token) {}
+    }
+
     @Test func aChangeAppliesAtOnce() throws {
         let (bench, calls) = (bench(.seconds(3600)), Tally())
         let task = try start(bench)
