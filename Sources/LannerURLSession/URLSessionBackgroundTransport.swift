@@ -26,6 +26,7 @@ public final class URLSessionBackgroundTransport: Transport {
 
     private let rules: RequestRules
     private let session: BackgroundSession
+    private let owner: BackgroundSession.Owner
     /// For what is not to outlive the process.
     private let foreground: URLSessionDownloadTransport
     private let trustsRedirects: Bool
@@ -43,7 +44,8 @@ public final class URLSessionBackgroundTransport: Transport {
     ///
     /// - Parameters:
     ///   - identifier: Names the session in the app: what the system hands to
-    ///     `application(_:handleEventsForBackgroundURLSession:completionHandler:)`. One manager has it at a time.
+    ///     `application(_:handleEventsForBackgroundURLSession:completionHandler:)`. One manager has it at a time: until
+    ///     it is invalidated the requests of another fail with ``TransportFault/unavailable``.
     ///   - directory: Where outcomes are kept, its own; on the volume of the app's temporary files if possible.
     ///   - trustsRedirects: Whether requests with header fields of the caller's go into the background, too. True only
     ///     where servers redirect to nobody who must not see them.
@@ -86,6 +88,7 @@ public final class URLSessionBackgroundTransport: Transport {
     private init(over session: BackgroundSession, trustsRedirects: Bool, configuration: URLSessionTransport.Options) {
         rules = RequestRules(userAgent: configuration.userAgent)
         self.session = session
+        owner = session.makeOwner()
         self.trustsRedirects = trustsRedirects
         foreground = URLSessionDownloadTransport(configuration: configuration)
     }
@@ -128,7 +131,7 @@ public final class URLSessionBackgroundTransport: Transport {
             return !state.isInvalidated
         }
         if isOpen {
-            session.begin(request, resumeData: resumeData, name: name, for: attendance)
+            session.begin(request, resumeData: resumeData, name: name, of: owner, for: attendance)
         } else {
             attendance.mailbox.abandon(.invalidated)
         }
@@ -137,12 +140,12 @@ public final class URLSessionBackgroundTransport: Transport {
 
     /// Tells what earlier processes have left. See ``Transport/recover(_:)``.
     public func recover(_ report: @escaping @Sendable (TransportRecovery) -> Void) {
-        if !state.withLock({ $0.isInvalidated }) { session.recover(for: ObjectIdentifier(self), report) }
+        if !state.withLock({ $0.isInvalidated }) { session.recover(for: owner, report) }
     }
 
     /// Ends an exchange, and forgets it. See ``Transport/discard(_:)``.
     public func discard(_ name: String) {
-        session.discard(name)
+        session.discard(name, of: owner)
     }
 
     /// Leaves the exchanges to the next transport of the identifier; those without a name end.
@@ -152,7 +155,7 @@ public final class URLSessionBackgroundTransport: Transport {
             return state.isInvalidated ? nil : Array(state.attendances.values)
         }
         guard let attendances else { return }
-        session.stopListening(ObjectIdentifier(self))
+        session.stopListening(owner)
         for (name, attendance) in attendances { session.leave(name, attendance) }
         foreground.invalidate()
     }

@@ -33,9 +33,11 @@ import FoundationNetworking
     }
 
     /// What a session tells a listener from now on.
-    private func reports(of session: BackgroundSession) -> AsyncStream<[String]> {
+    private func reports(
+        of session: BackgroundSession, for owner: BackgroundSession.Owner? = nil
+    ) -> AsyncStream<[String]> {
         let (reports, teller) = AsyncStream<[String]>.makeStream()
-        session.recover(for: ObjectIdentifier(session)) { recovery in
+        session.recover(for: owner ?? session.makeOwner()) { recovery in
             switch recovery {
             case .survivors(let survivors): teller.yield(["survivors"] + survivors.map { "\($0.name) \($0.progress)" })
             case .delivered: teller.yield(["delivered"])
@@ -55,7 +57,7 @@ import FoundationNetworking
 
     /// A listener holds up whatever is told, and leaves meanwhile.
     private func holdUp(_ session: BackgroundSession, until gate: Turnstile) async {
-        let owner = ObjectIdentifier(gate)
+        let owner = session.makeOwner()
         await withCheckedContinuation { (continuation: CheckedContinuation<Void, Never>) in
             session.recover(for: owner) { recovery in
                 guard case .survivors = recovery else { return }
@@ -79,18 +81,20 @@ import FoundationNetworking
     }
 
     /// One that leaves before it was told anything is not told later, in the place of others.
-    @Test func whoLeavesBeforeItsTurnDoesNotListen() async {
+    @Test(arguments: [false, true]) func whoLeavesBeforeItsTurnDoesNotListen(comesBefore: Bool) async {
         let session = session()
         let gate = Turnstile()
         defer { gate.open() }
         await holdUp(session, until: gate)
-        let (told, leaving) = (Locked(0), Turnstile())
-        session.recover(for: ObjectIdentifier(leaving)) { _ in told.withLock { $0 += 1 } }
+        let (told, leaving) = (Locked(0), session.makeOwner())
+        session.recover(for: leaving) { _ in told.withLock { $0 += 1 } }
         await pass(session)
-        session.stopListening(ObjectIdentifier(leaving))
+        session.stopListening(leaving)
+        // What was to tell the one finds the other.
+        let early = comesBefore ? reports(of: session) : nil
         session.finished()
         gate.open()
-        let reports = reports(of: session)
+        let reports = early ?? reports(of: session)
         #expect(await heard(reports, upTo: ["delivered"]) == [["survivors"], ["delivered"]])
         #expect(told.withLock { $0 } == 0)
     }
@@ -98,7 +102,8 @@ import FoundationNetworking
     @Test func whatHasEndedUnattendedIsReportedBeforeAllIsDelivered() async throws {
         defer { try? FileManager.default.removeItem(at: directory) }
         let session = session()
-        let reports = reports(of: session)
+        let owner = session.makeOwner()
+        let reports = reports(of: session, for: owner)
         #expect(await heard(reports, upTo: ["survivors"]) == [["survivors"]])
         let url = try #require(URL(string: "http://a.example/file"))
         let exchange = try #require(session.exchange(of: task("a-1-1", url)))
@@ -108,7 +113,7 @@ import FoundationNetworking
         #expect(await heard(reports, upTo: ["delivered"]) == expected)
         let recorder = Recorder()
         let attendance = Attendance(receive: recorder.receive, canceling: { _ in })
-        session.begin(URLRequest(url: url), resumeData: nil, name: "a-1-1", for: attendance)
+        session.begin(URLRequest(url: url), resumeData: nil, name: "a-1-1", of: owner, for: attendance)
         #expect(await recorder.end().hasFile(FinishedTask.bytes))
         session.finished()
         #expect(await heard(reports, upTo: ["delivered"]) == [["delivered"]], "somebody has taken it up")
@@ -140,7 +145,31 @@ import FoundationNetworking
         session.list([task])
         try #require(task.state == .running)
         try await server.waitForStalls(1)
-        session.discard("a-1-1")
+        session.discard("a-1-1", of: session.makeOwner())
+        await pass(session)
+    }
+
+    /// A second manager of the identifier would take what the first one has for leftovers.
+    @Test func whatOneHasIsNoOtherOnes() async throws {
+        defer { try? FileManager.default.removeItem(at: directory) }
+        let session = session()
+        let (first, second) = (session.makeOwner(), session.makeOwner())
+        let reports = reports(of: session, for: first)
+        #expect(await heard(reports, upTo: ["survivors"]) == [["survivors"]])
+        let url = try #require(URL(string: "http://a.example/file"))
+        let exchange = try #require(session.exchange(of: task("a-1-1", url)))
+        let later = self.reports(of: session, for: second)
+        session.discard("a-1-1", of: second)
+        let recorder = Recorder()
+        let attendance = Attendance(receive: recorder.receive, canceling: { _ in })
+        session.begin(URLRequest(url: url), resumeData: nil, name: "b-1-1", of: second, for: attendance)
+        #expect(await recorder.end().failure?.fault == .unavailable)
+        try FinishedTask(in: directory).end(exchange)
+        session.finished()
+        #expect(await heard(reports, upTo: ["delivered"]).last == ["delivered"])
+        session.stopListening(first)
+        #expect(await heard(later, upTo: ["survivors", "a-1-1 ended"]) == [["survivors", "a-1-1 ended"]])
+        session.discard("a-1-1", of: second)
         await pass(session)
     }
 }

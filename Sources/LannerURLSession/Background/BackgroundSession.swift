@@ -13,15 +13,18 @@ import FoundationNetworking
 // @unchecked Sendable: `session` and `waiting` are only touched on `queue`; the rest is constant or locked.
 final class BackgroundSession: @unchecked Sendable {
     typealias Listener = @Sendable (TransportRecovery) -> Void
+    /// The number of a transport, which no other one ever has.
+    typealias Owner = Int
 
     fileprivate struct State {
+        var lastOwner = 0
         var exchanges: [String: BackgroundExchange] = [:]
         /// A task that is being ended may still say so.
         var discarded: Set<String> = []
-        /// Who is to be told what has survived, and to listen from then on.
-        var coming: [ObjectIdentifier] = []
-        /// Who is told of what comes by itself; the latest.
-        var listener: (owner: ObjectIdentifier, report: Listener)?
+        /// Who is to be told what has survived, and to listen from then on, once nobody else does.
+        var coming: [(owner: Owner, report: Listener)] = []
+        /// Who is told of what comes by itself, and has all exchanges.
+        var listener: (owner: Owner, report: Listener)?
         /// Whether all was told while nobody listened.
         var isDelivered = false
         /// Whether the exchanges are all that the session had when it was opened.
@@ -58,23 +61,37 @@ final class BackgroundSession: @unchecked Sendable {
 
     // MARK: For transports
 
-    /// Tells a listener of what has survived, in the place of the last one.
-    func recover(for owner: ObjectIdentifier, _ report: @escaping Listener) {
-        state.withLock { $0.coming.append(owner) }
-        afterListing { [self] in
-            // A listener from its first report on: whatever comes to it by itself comes behind that.
-            reports.async { [self] in
-                guard let (survivors, isDelivered) = state.withLock({ $0.begin(owner, report) }) else { return }
-                report(.survivors(survivors))
-                if isDelivered { report(.delivered) }
-            }
+    /// A number for another transport.
+    func makeOwner() -> Owner {
+        state.withLock { state in
+            state.lastOwner += 1
+            return state.lastOwner
         }
     }
 
-    /// Takes up the exchange of a name, or begins it.
-    func begin(_ request: URLRequest, resumeData: Data?, name: String, for attendance: Attendance) {
+    /// Tells a listener of what has survived, behind the last one.
+    func recover(for owner: Owner, _ report: @escaping Listener) {
+        state.withLock { $0.coming.append((owner, report)) }
+        afterListing { [self] in tellNext() }
+    }
+
+    private func tellNext() {
+        // A listener from its first report on: whatever comes to it by itself comes behind that.
+        reports.async { [self] in
+            guard let (report, survivors, isDelivered) = state.withLock({ $0.begin() }) else { return }
+            report(.survivors(survivors))
+            if isDelivered { report(.delivered) }
+        }
+    }
+
+    /// Takes up the exchange of a name, or begins it; neither while another has the session.
+    func begin(_ request: URLRequest, resumeData: Data?, name: String, of owner: Owner, for attendance: Attendance) {
         afterListing { [self] in
             guard !attendance.mailbox.isClosed, let session else { return }
+            guard !state.withLock({ $0.isTaken(from: owner) }) else {
+                attendance.mailbox.abandon(.sessionTaken)
+                return
+            }
             if let known = state.withLock({ $0.exchanges[name] }) { return known.take(attendance) }
             let task =
                 resumeData.map { session.downloadTask(withResumeData: $0) } ?? session.downloadTask(with: request)
@@ -106,15 +123,17 @@ final class BackgroundSession: @unchecked Sendable {
         state.withLock { $0.exchanges[name] }?.leave(attendance)
     }
 
-    func stopListening(_ owner: ObjectIdentifier) {
-        state.withLock { state in
-            state.coming.removeAll { $0 == owner }
-            if state.listener?.owner == owner { state.listener = nil }
-        }
+    func stopListening(_ owner: Owner) {
+        // Let go of outside the lock.
+        let left = state.withLock { $0.end(owner) }
+        withExtendedLifetime(left) {}
+        afterListing { [self] in tellNext() }
     }
 
-    func discard(_ name: String) {
+    /// Forgets the exchange of a name, unless another has the session.
+    func discard(_ name: String, of owner: Owner) {
         afterListing { [self] in
+            if state.withLock({ $0.isTaken(from: owner) }) { return }
             let exchange = state.withLock { state in
                 let exchange = state.exchanges.removeValue(forKey: name)
                 if exchange?.progress == .running { state.discarded.insert(name) }
@@ -213,16 +232,30 @@ final class BackgroundSession: @unchecked Sendable {
 }
 
 extension BackgroundSession.State {
-    /// Makes somebody who still wants it the listener; what has survived, and whether all was told while nobody listened.
-    fileprivate mutating func begin(
-        _ owner: ObjectIdentifier, _ report: @escaping BackgroundSession.Listener
-    ) -> (survivors: [TransportSurvivor], isDelivered: Bool)? {
-        guard let index = coming.firstIndex(of: owner) else { return nil }
-        coming.remove(at: index)
-        listener = (owner, report)
+    /// Makes the next one the listener, if nobody else is; what has survived, and whether all was told while nobody
+    /// listened.
+    fileprivate mutating func begin() -> (
+        report: BackgroundSession.Listener, survivors: [TransportSurvivor], isDelivered: Bool
+    )? {
+        guard let next = coming.first, !isTaken(from: next.owner) else { return nil }
+        coming.removeFirst()
+        listener = next
         defer { isDelivered = false }
         let survivors = exchanges.sorted { $0.key < $1.key }
-        return (survivors.map { TransportSurvivor($0.key, $0.value.progress) }, isDelivered)
+        return (next.report, survivors.map { TransportSurvivor($0.key, $0.value.progress) }, isDelivered)
+    }
+
+    /// Whether somebody else has the exchanges.
+    fileprivate func isTaken(from owner: BackgroundSession.Owner) -> Bool {
+        listener.map { $0.owner != owner } ?? false
+    }
+
+    /// An owner is told nothing more; returns its listeners.
+    fileprivate mutating func end(_ owner: BackgroundSession.Owner) -> [BackgroundSession.Listener] {
+        let left = ([listener].compactMap { $0 } + coming).filter { $0.owner == owner }
+        coming.removeAll { $0.owner == owner }
+        if listener?.owner == owner { listener = nil }
+        return left.map(\.report)
     }
 
     /// Not those that were interrupted: whoever adopted one as running learns that when it is taken up, and stops.
@@ -230,6 +263,12 @@ extension BackgroundSession.State {
         let ended = exchanges.filter { $0.value.progress == .ended && !$0.value.isAttended }
         return ended.keys.sorted().map { TransportSurvivor($0, .ended) }
     }
+}
+
+extension TransportFailure {
+    /// Of a second manager, which would take the exchanges of the first one for leftovers.
+    fileprivate static let sessionTaken = TransportFailure(
+        .unavailable, "The background session of this identifier is in use by another manager.")
 }
 
 /// Tasks on their way from URLSession to the control queue, which is where they are used.
