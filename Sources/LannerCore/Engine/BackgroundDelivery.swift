@@ -105,7 +105,7 @@ extension Engine {
 
     /// Calls the handler behind all that has happened so far, if that is due.
     func deliverIfDue(_ state: inout EngineState) -> Action? {
-        let isDelivered = state.delivery.isDelivered || !transport.traits.outlivesProcess
+        let isDelivered = state.delivery.isDelivered || !traits.outlivesProcess
         guard state.delivery.isDue(state.machine, isDelivered: isDelivered) else { return nil }
         let handler = state.delivery.takeHandler()
         return state.makeTicket { [weak self] in self?.call(handler) }.map { .answer($0) }

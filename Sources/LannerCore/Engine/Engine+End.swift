@@ -65,7 +65,7 @@ extension Engine {
     /// The manager is gone, which may be a mistake where downloads ran that cannot go on without it.
     func managerIsGone() {
         let isMissed = state.withLock { !$0.isInvalidated && !$0.isShutDown && !$0.scope.totals.isAtRest }
-        if isMissed, !transport.traits.outlivesProcess {
+        if isMissed, !traits.outlivesProcess {
             log {
                 .error(
                     "the manager was let go of while downloads ran; keep it as long as they are to run",

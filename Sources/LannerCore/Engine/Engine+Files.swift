@@ -41,7 +41,7 @@ extension Engine {
         // time of a caller, who would begin the exchange; nor for nothing, or for what the transport would lose, when
         // the disk refuses.
         let isAwaited =
-            !isOnLane || !claimed.isEmpty || total != nil || transport.traits.outlivesProcess
+            !isOnLane || !claimed.isEmpty || total != nil || traits.outlivesProcess
             || job.state.withLock { $0.hasFileFailed }
         file.open(total: total, isAwaited: isAwaited)
         if !isAwaited { handle(.file(job.id, attempt, .opened(held: claimed))) }

@@ -11,7 +11,7 @@ extension Engine {
             state.isInvalidated = startup.error != nil
             state.context = configuration.contextAtLaunch
             state.resumesAtLaunch = configuration.resumesAtLaunch
-            state.keepsExchanges = transport.traits.outlivesProcess
+            state.keepsExchanges = traits.outlivesProcess
             state.unread = startup.unread
         }
         if let error = startup.error {
@@ -33,7 +33,7 @@ extension Engine {
         let now = environment.clock.now
         enter { state in
             let configuration = configuration()
-            let settings = configuration.settings(transport.traits, in: environment)
+            let settings = configuration.settings(traits, in: environment)
             state.gate.access = configuration.networkAccess
             state.timeout = settings.watchdog.silence
             state.fileNaming = configuration.fileNaming
@@ -81,7 +81,7 @@ extension Engine {
         // Those whose exchange may have survived go on when that is known, and the others after them.
         let free = zip(jobs, new).filter { job, _ in job.state.withLock { $0.exchange == nil } }.map(\.1)
         let interrupted = free.filter(\.isInterrupted).map(\.id)
-        if transport.traits.outlivesProcess {
+        if traits.outlivesProcess {
             state.withLock { $0.interrupted = Set(interrupted) }
         } else if !interrupted.isEmpty {
             enter { _ in [.user(.start, interrupted, nil)] }
@@ -140,7 +140,7 @@ extension Engine {
 
     /// The exchange that a record names, if it may be taken up.
     private func leftExchange(_ record: DownloadRecord) -> KeptExchange? {
-        guard transport.traits.outlivesProcess, let mark = record.exchange,
+        guard traits.outlivesProcess, let mark = record.exchange,
             mark.generation == record.saved.firstGeneration,
             !record.saved.isOfOtherURL
         else { return nil }

@@ -5,7 +5,7 @@ import LannerMachine
 extension Engine {
     /// Whether the transport can be held back at all.
     private var canHoldBack: Bool {
-        switch transport.traits.delivery {
+        switch traits.delivery {
         case .pausable, .sliced: true
         case .file: false
         }

@@ -26,7 +26,7 @@ extension Engine {
     /// Has the monitor tell of the network from now on.
     func watchNetwork() {
         // Exchanges that go on without the manager wait for their network without it.
-        if transport.traits.outlivesProcess { return }
+        if traits.outlivesProcess { return }
         let watch = environment.network.watch { [weak self] path in self?.take(path) }
         let isOver = state.withLock { state in
             if !state.isInvalidated { state.networkWatch = watch }

@@ -35,19 +35,19 @@ extension Engine {
     /// Whether an exchange was ended by the system or its user, and with it the download that ran only because it had
     /// survived.
     func stopsWithExchange(_ job: Job, _ failure: TransportFailure) -> Bool {
-        failure.fault == .canceled && transport.traits.outlivesProcess
+        failure.fault == .canceled && traits.outlivesProcess
             && job.state.withLock { $0.exchange?.isAdopted == true }
     }
 
     /// What nobody here has canceled was broken off, for those who want it.
     func asSeenHere(_ failure: TransportFailure) -> TransportFailure {
-        guard failure.fault == .canceled, transport.traits.outlivesProcess else { return failure }
+        guard failure.fault == .canceled, traits.outlivesProcess else { return failure }
         return TransportFailure(.connectionLost, failure.message)
     }
 
     /// An exchange has come to its end, or is over for this process.
     func settled(_ id: DownloadID) {
-        guard transport.traits.outlivesProcess else { return }
+        guard traits.outlivesProcess else { return }
         enter { state in
             state.delivery.awaited.remove(id)
             return []
@@ -56,7 +56,7 @@ extension Engine {
 
     /// A file was handed over, and is yet to be read.
     func waits(_ job: Job, _ number: ExchangeNumber) {
-        guard transport.traits.outlivesProcess else { return }
+        guard traits.outlivesProcess else { return }
         enter { state in
             // It may have been stopped meanwhile.
             if job.state.withLock({ $0.sinks[number] != nil }) { state.delivery.awaited.insert(job.id) }
@@ -68,7 +68,7 @@ extension Engine {
 
     /// Has the transport tell what has survived.
     func recover() {
-        guard transport.traits.outlivesProcess else { return }
+        guard traits.outlivesProcess else { return }
         transport.recover { [weak self] recovery in
             guard let self, !isOver else { return }
             switch recovery {
@@ -198,7 +198,7 @@ extension Engine {
     }
 
     private func inherit(_ job: Job, _ mark: ExchangeMark, _ data: Data?, _ left: Left) {
-        let data = transport.traits.hasResumeData ? data : nil
+        let data = traits.hasResumeData ? data : nil
         enter { state in
             guard state.livingJob(job.id) === job, job.state.withLock({ $0.endSalvage(mark, of: data) }), let data
             else {

@@ -33,12 +33,12 @@ extension Engine {
             noteWay(of: job, ask.source, destination.url)
             let request = request(job, destination, ask)
             let way = Sink.Way(source: ask.source, destination: destination)
-            let isPausable = transport.traits.delivery == .pausable
+            let isPausable = traits.delivery == .pausable
             let sink = Sink(
                 way, isPausable: isPausable, meter: meter(job, number), lanes: environment.lanes
             ) { [weak self] report in self?.take(report, of: job, number) }
             job.state.withLock { $0.sinks.put(sink, at: number) }
-            if transport.traits.outlivesProcess, ask.range == nil {
+            if traits.outlivesProcess, ask.range == nil {
                 return beginNamed(job, number, ask, request, sink, &pending)
             }
             pending.begins.append((request, sink))
@@ -135,7 +135,7 @@ extension Engine {
     }
 
     private func keepResumeData(_ failure: TransportFailure?, of id: DownloadID, _ number: ExchangeNumber) {
-        guard let data = failure?.resumeData, transport.traits.hasResumeData else { return }
+        guard let data = failure?.resumeData, traits.hasResumeData else { return }
         handleToTheEnd(.exchange(id, number, .resumeData(Array(data))))
     }
 
@@ -167,9 +167,9 @@ extension Engine {
             return (sink, state.hasFileFailed)
         }
         guard let sink else { return }
-        if transport.traits.outlivesProcess { state.withLock { _ = $0.delivery.awaited.remove(job.id) } }
+        if traits.outlivesProcess { state.withLock { _ = $0.delivery.awaited.remove(job.id) } }
         guard keepBytes else { return _ = sink.stop(keepBytes: false) }
-        let tellsEnd = sink.stop(keepBytes: !hasFailed, tellingEnd: transport.traits.hasResumeData)
+        let tellsEnd = sink.stop(keepBytes: !hasFailed, tellingEnd: traits.hasResumeData)
         guard tellsEnd else { return ended(number, of: job) }
         // What would have gone on with its file, or given it up, may have come before the stop.
         sink.relieve()

@@ -12,6 +12,8 @@ import LannerMachine
 final class Engine: Sendable {
     let environment: Environment
     let transport: any Transport
+    /// Of the transport, which is foreign: not asked under a lock.
+    let traits: TransportTraits
     let store: any Store
     let cache: Cache
     let operationLane: any Lane
@@ -43,6 +45,7 @@ final class Engine: Sendable {
     ) {
         self.environment = environment
         self.transport = transport
+        traits = transport.traits
         self.store = store
         self.cache = cache
         self.operationLane = operationLane

@@ -197,31 +197,37 @@ final class Sink: Sendable {
     }
 
     func end(_ failure: TransportFailure?) {
-        let news = state.withLock { state -> [Report] in
-            state.exchange = nil
-            state.hasEnded = true
-            let ending: Report = failure.map { .failed($0) } ?? .ended(0)
-            switch state.phase {
-            case .closed:
-                defer { state.tellsEnd = false }
-                return state.tellsEnd ? [.stopped(failure)] : []
-            case .undecided(var early):
-                guard state.hasHead else {
-                    state.close()
-                    return [ending]
-                }
-                // A file that could not be read has ended it, whatever the transport says of the rest.
-                if early.ending != nil { return [] }
-                early.ending = ending
-                state.phase = .undecided(early)
-                return []
-            case .open(var target):
-                if state.unread == nil { return Self.conclude(&target, &state, ending) }
-                state.unread?.ending = ending
-                return []
-            }
+        // Let go of outside the lock, as everywhere here: what is the user's goes with it.
+        let (news, exchange) = state.withLock { state in
+            defer { state.exchange = nil }
+            return (Self.end(&state, failure), state.exchange)
         }
+        withExtendedLifetime(exchange) {}
         news.forEach(report)
+    }
+
+    private static func end(_ state: inout State, _ failure: TransportFailure?) -> [Report] {
+        state.hasEnded = true
+        let ending: Report = failure.map { .failed($0) } ?? .ended(0)
+        switch state.phase {
+        case .closed:
+            defer { state.tellsEnd = false }
+            return state.tellsEnd ? [.stopped(failure)] : []
+        case .undecided(var early):
+            guard state.hasHead else {
+                state.close()
+                return [ending]
+            }
+            // A file that could not be read has ended it, whatever the transport says of the rest.
+            if early.ending != nil { return [] }
+            early.ending = ending
+            state.phase = .undecided(early)
+            return []
+        case .open(var target):
+            if state.unread == nil { return Self.conclude(&target, &state, ending) }
+            state.unread?.ending = ending
+            return []
+        }
     }
 
     /// The exchange has brought all that it will, and all of that was taken.
@@ -249,13 +255,15 @@ final class Sink: Sendable {
 
     /// What was left of a file has been read, or cannot be.
     func endUnread(_ failure: TransportFailure?) {
-        let news = state.withLock { state -> [Report] in
+        let (news, exchange) = state.withLock { state -> ([Report], (any TransportExchange)?) in
             let ending = failure.map { .failed($0) } ?? state.unread?.ending
             state.unread = nil
-            guard let ending, case .open(var target) = state.phase else { return [] }
-            (state.exchange, state.hasEnded) = (nil, true)
-            return Self.conclude(&target, &state, ending)
+            guard let ending, case .open(var target) = state.phase else { return ([], nil) }
+            defer { state.exchange = nil }
+            state.hasEnded = true
+            return (Self.conclude(&target, &state, ending), state.exchange)
         }
+        withExtendedLifetime(exchange) {}
         news.forEach(report)
     }
 
@@ -349,16 +357,16 @@ final class Sink: Sendable {
 
     /// Takes nothing more; the exchange goes on without anybody who takes it.
     func leave() {
-        let unread = state.withLock { state in
-            state.exchange = nil
-            return state.close()
+        let left = state.withLock { state in
+            defer { state.exchange = nil }
+            return (state.exchange, state.close())
         }
-        withExtendedLifetime(unread) {}
+        withExtendedLifetime(left) {}
         signalRoom()
     }
 
     /// Lets go of the exchange, as the death of the process does.
     func abandon() {
-        state.withLock { $0.exchange = nil }
+        state.replace(\.exchange, by: nil)
     }
 }
