@@ -171,6 +171,7 @@ private final class LaunchExchange: TransportExchange {
 
     func pause() { exchange.pause() }
     func resume() { exchange.resume() }
+    var outlivesProcess: Bool { exchange.outlivesProcess }
 }
 
 /// The store as long as the process lives.

@@ -98,13 +98,10 @@ extension Engine {
     }
 
     private func stopExchanges(of job: Job) {
-        let sinks = job.state.withLock { $0.sinks }
-        guard transport.traits.outlivesProcess else {
-            return sinks.numbers.forEach { stop(job, $0, keepBytes: true) }
+        for number in job.state.withLock({ $0.sinks.numbers }) {
+            // What outlives the process outlives the manager.
+            if let sink = job.takeLasting(number) { sink.leave() } else { stop(job, number, keepBytes: true) }
         }
-        // What outlives the process outlives the manager.
-        job.state.withLock { $0.sinks = ExchangeList() }
-        sinks.values.forEach { $0.leave() }
     }
 
     /// Closes at last the files of exchanges whose end never comes: the end of a manager is waited for, by views as well.
@@ -199,6 +196,13 @@ extension Engine {
         }
         commitAll(pending)
         return steps.filter { $0.saved == nil }
+    }
+}
+
+extension Job {
+    /// Takes the receiver of an exchange out that goes on without the process.
+    fileprivate func takeLasting(_ number: ExchangeNumber) -> Sink? {
+        state.withLock { $0.sinks[number]?.isLasting == true ? $0.sinks.remove(number) : nil }
     }
 }
 

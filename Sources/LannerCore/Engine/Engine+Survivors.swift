@@ -17,7 +17,8 @@ extension Engine {
             var request = request
             // One whose name is not kept could not be found again: it ends with the process.
             if isKept { request.name = mark.name(job.token, job.id) }
-            sink.attach(transport.begin(request) { sink.receive($0) })
+            let exchange = transport.begin(request) { sink.receive($0) }
+            sink.attach(exchange, isLasting: isKept && exchange.outlivesProcess)
         }
         if isRecorded { return begin(true) }
         state.withLock { $0.delivery.beginnings += 1 }

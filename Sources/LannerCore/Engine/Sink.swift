@@ -50,6 +50,8 @@ final class Sink: Sendable {
         var isFull = false
         var isHeld = false
         var exchange: (any TransportExchange)?
+        /// Whether that goes on when the process has ended.
+        var isLasting = false
 
         var isPaused: Bool { isFull || isHeld }
 
@@ -92,13 +94,17 @@ final class Sink: Sendable {
         state.withLock { if case .closed = $0.phase { true } else { false } }
     }
 
+    /// Whether the exchange goes on when the process has ended.
+    var isLasting: Bool { state.withLock { $0.isLasting } }
+
     // MARK: The transport's side
 
-    /// The exchange that delivers here; canceled at once when nothing is wanted any more.
-    func attach(_ exchange: any TransportExchange) {
+    /// The exchange that delivers here; canceled at once when nothing is wanted any more. `isLasting`: it goes on when the
+    /// process has ended.
+    func attach(_ exchange: any TransportExchange, isLasting: Bool = false) {
         let isClosed = state.withLock { state in
             if case .closed = state.phase { return !state.hasEnded }
-            if !state.hasEnded { state.exchange = exchange }
+            if !state.hasEnded { (state.exchange, state.isLasting) = (exchange, isLasting) }
             return false
         }
         if isClosed { exchange.cancel() }

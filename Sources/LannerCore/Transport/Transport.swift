@@ -79,6 +79,15 @@ public protocol TransportExchange: AnyObject, Sendable {
     func pause()
     /// Asks for bytes again.
     func resume()
+    /// Whether an exchange with a name goes on when the process has ended, where the transport's traits say that such do.
+    /// True unless a transport says otherwise of one: such an exchange is canceled when its manager is invalidated, so that
+    /// nothing of what it holds is lost. Constant for its life.
+    var outlivesProcess: Bool { get }
+}
+
+extension TransportExchange {
+    /// As the traits of its transport say.
+    public var outlivesProcess: Bool { true }
 }
 
 /// What one exchange asks for.

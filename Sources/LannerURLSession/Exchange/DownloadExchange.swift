@@ -47,6 +47,9 @@ final class DownloadExchange: TransportExchange, SessionExchange {
     func pause() {}
     func resume() {}
 
+    /// Also for a transport that has others in the background.
+    var outlivesProcess: Bool { false }
+
     // MARK: The control queue's side
 
     var isOver: Bool {

@@ -356,6 +356,26 @@ import Testing
         try expectWhole(bench)
     }
 
+    /// As one with fields that not everybody may see: it runs in the foreground.
+    @Test("T3-24: what ends with the process leaves its bytes at the end of the manager")
+    func invalidatedInTheForeground() throws {
+        let bench = TestBench(traits: .background, transport: { ForegroundTransport(base: $0) })
+        bench.transport.serve(.init(large), at: place)
+        _ = try bench.download(.stall(afterBytes: 1 << 20))
+        bench.settle()
+        bench.manager.invalidate()
+        bench.settle()
+        #expect(bench.transport.underway == 0)
+        bench.relaunch()
+        bench.settle()
+        let task = try restored(bench)
+        #expect(task.completedBytes == 1 << 20)
+        bench.manager.start(task)
+        #expect(bench.runToRest())
+        #expect(task.status == .succeeded && bench.holds(large, in: task) == true)
+        #expect(bench.transport.requests.count == 2 && bench.transport.requests.last?.resumeData != nil)
+    }
+
     @Test("T3-24: managers with transports of their own do not take each other's survivors") func twoManagers() throws {
         let (first, second) = (try begun(), try begun())
         first.relaunch()
@@ -393,6 +413,33 @@ import Testing
             if isOver || steps > 200 { break }
         }
     }
+}
+
+/// Its exchanges end with the process, though they are given names.
+private struct ForegroundTransport: Transport {
+    private final class Exchange: TransportExchange {
+        private let base: any TransportExchange
+        init(_ base: any TransportExchange) { self.base = base }
+        func cancel() { base.cancel() }
+        func pause() { base.pause() }
+        func resume() { base.resume() }
+        var outlivesProcess: Bool { false }
+    }
+
+    let base: any Transport
+    var traits: TransportTraits { base.traits }
+
+    func begin(
+        _ request: TransportRequest, receive: @escaping @Sendable (TransportEvent) -> Void
+    ) -> any TransportExchange {
+        var request = request
+        request.name = nil
+        return Exchange(base.begin(request, receive: receive))
+    }
+
+    func invalidate() { base.invalidate() }
+    func recover(_ report: @escaping @Sendable (TransportRecovery) -> Void) { base.recover(report) }
+    func discard(_ name: String) { base.discard(name) }
 }
 
 extension TransportTraits {
