@@ -87,7 +87,8 @@ final class Engine: Sendable {
     }
 
     /// The same with events that are made under the lock from what stands there, all earlier ones being with the machine.
-    /// Unless it is patient, the caller stays no longer than its patience for actions, but for the last of them.
+    /// The caller stays no longer than its patience for actions, but for the last of them; if it is patient, for all that
+    /// have come of that, and its patience for what comes of these.
     func enter(isPatient: Bool = false, _ makeEvents: (inout EngineState) -> [Event]) {
         let time = time()
         let isDrainer = state.withLock { state -> Bool in
@@ -96,7 +97,8 @@ final class Engine: Sendable {
             for event in makeEvents(&state) { state.take(event, time) }
             return becomeDrainer(&state)
         }
-        if isDrainer { drain(.caller(until: isPatient ? nil : time.now + environment.patience)) }
+        guard isDrainer else { return }
+        if isPatient { drainPatiently() } else { drain(.caller(until: time.now + environment.patience)) }
     }
 
     /// Runs work behind all that has happened so far, before all that happens later: at once, or by whoever is the
@@ -162,6 +164,13 @@ final class Engine: Sendable {
             batch.removeAll(keepingCapacity: batch.count <= Self.fewEvents)
         }
         tearDown()
+    }
+
+    /// Runs all that waits now, however long that takes, and goes on as any caller: what comes meanwhile is of others.
+    private func drainPatiently() {
+        var batch: [Order] = []
+        if nextBatch(&batch) { _ = run(batch[...], PendingChanges(), .caller(until: nil)) } else { return tearDown() }
+        drain(.caller(until: environment.clock.now + environment.patience))
     }
 
     /// Runs actions and commits what they have changed; false when the rest was handed over.

@@ -114,6 +114,18 @@ import Testing
         #expect(calls.withLock { $0 } == (choosesContext ? 0 : 1))
     }
 
+    /// What others ask meanwhile is not its business.
+    @Test func whoAddsDownloadsCarriesOutOnlyThese() {
+        startAll()
+        let tasks = manager.tasks
+        manager.logger = LogThatCalls { [manager] in manager.totalSuspend() }
+        let added = manager.download("https://example.com/40")
+        #expect(tasks.contains { $0.status == .running })
+        lanes.runAll()
+        #expect(tasks.allSatisfy { $0.status == .suspended })
+        #expect(added?.status == .suspended)
+    }
+
     /// In one commit, whoever carried out what.
     @Test func theRecordsStayTogether() {
         startAll()
