@@ -1,6 +1,7 @@
 import Dispatch
 import Foundation
 import LannerCore
+import LannerLoopback
 import Testing
 import TransportSupport
 
@@ -61,6 +62,79 @@ import FoundationNetworking
         exchange.ended(NSError(domain: NSURLErrorDomain, code: NSURLErrorCannotWriteToFile), response: nil)
         #expect(await recorder.end().failure?.fault == fault)
     }
+
+    /// It may end by itself while it is being stopped, and then nothing else says so.
+    @Test(arguments: [false, true]) func whoIsToldToTheEndHearsOfItThoughItHasStopped(isTold: Bool) async throws {
+        let server = try LoopbackServer()
+        server.put("/file", LoopbackServer.Resource(.generated(seed: 1, length: 10)))
+        server.always("/file", .hold)
+        let relay = DownloadRelay()
+        let control = SessionControl(relay: relay, connectionsPerHost: 1)
+        let (steps, teller) = AsyncStream<String>.makeStream()
+        let exchange = Stopped(server.url("/file"), isToldToTheEnd: isTold) { teller.yield($0) }
+        control.begin(exchange)
+        try await server.waitForStalls(1)
+        control.stop(exchange)
+        var iterator = steps.makeAsyncIterator()
+        #expect(await iterator.next() == "stopped")
+        let task = try #require(exchange.task.withLock { $0 })
+        #expect((relay.exchange(of: task) === exchange) == isTold)
+        relay.urlSession(.shared, task: task, didCompleteWithError: nil)
+        #expect(relay.exchange(of: task) == nil)
+        teller.finish()
+        #expect(await iterator.next() == (isTold ? "ended" : nil))
+        task.cancel()
+        control.invalidate()
+        try server.release()
+    }
+
+    /// The data come with the error, or where they were asked for, or both.
+    @Test func whatItsOwnerHasStoppedIsCanceledWithItsData() async throws {
+        let control = SessionControl(relay: SessionRelay(), connectionsPerHost: 1)
+        let blocker = Blocker()
+        control.begin(blocker)
+        let recorder = Recorder()
+        let exchange = DownloadExchange(
+            URLRequest(url: url), resumeData: nil, control: control, receive: recorder.receive)
+        exchange.cancel()
+        let canceled = NSError(domain: NSURLErrorDomain, code: NSURLErrorCancelled)
+        exchange.ended(canceled, response: nil)
+        let data = [NSURLSessionDownloadTaskResumeData: Data([1])]
+        exchange.ended(
+            NSError(domain: NSURLErrorDomain, code: NSURLErrorCancelled, userInfo: data), response: nil)
+        let failure = await recorder.end().failure
+        #expect(failure?.fault == .canceled && failure?.resumeData == Data([1]))
+        blocker.turnstile.open()
+    }
+}
+
+/// Leaves its task as it is.
+private final class Stopped: SessionExchange {
+    let host = "a.example:80"
+    let isOver = false
+    let isToldToTheEnd: Bool
+    let task = Locked<URLSessionTask?>(nil)
+    private let url: URL
+    private let tell: @Sendable (String) -> Void
+
+    init(_ url: URL, isToldToTheEnd: Bool, tell: @escaping @Sendable (String) -> Void) {
+        (self.url, self.isToldToTheEnd, self.tell) = (url, isToldToTheEnd, tell)
+    }
+
+    func makeTask(in session: URLSession) -> URLSessionTask {
+        let new = session.downloadTask(with: url)
+        task.withLock { $0 = new }
+        return new
+    }
+
+    func stop(_ task: URLSessionTask?) { tell("stopped") }
+    func ended(_ error: (any Error)?, response: HTTPURLResponse?) { tell("ended") }
+    func took(response: HTTPURLResponse) {}
+    func took(data: Data) {}
+    func took(written: Int64, response: HTTPURLResponse) {}
+    func took(file: URL, response: HTTPURLResponse?) {}
+    func challenged(by response: HTTPURLResponse?) {}
+    func abandon(_ failure: TransportFailure) {}
 }
 
 /// Holds the control queue up.
@@ -72,6 +146,8 @@ private final class Blocker: SessionExchange {
         turnstile.pass()
         return true
     }
+
+    let isToldToTheEnd = false
 
     func makeTask(in session: URLSession) -> URLSessionTask { fatalError("It is over.") }
     func stop(_ task: URLSessionTask?) {}

@@ -36,6 +36,7 @@ final class DataExchange: TransportExchange, SessionExchange {
     // MARK: The control queue's side
 
     var isOver: Bool { mailbox.isClosed }
+    var isToldToTheEnd: Bool { false }
 
     func makeTask(in session: URLSession) -> URLSessionTask {
         session.dataTask(with: request)

@@ -56,6 +56,9 @@ final class DownloadExchange: TransportExchange, SessionExchange {
         mailbox.isClosed || state.withLock { $0.givenUp != nil }
     }
 
+    /// A task may end by itself while it is being stopped, and nothing else would tell that: of the two the first counts.
+    var isToldToTheEnd: Bool { true }
+
     func makeTask(in session: URLSession) -> URLSessionTask {
         if let resumeData {
             session.downloadTask(withResumeData: resumeData)
@@ -129,6 +132,11 @@ final class DownloadExchange: TransportExchange, SessionExchange {
     func ended(_ error: (any Error)?, response: HTTPURLResponse?) {
         if let error {
             let data = (error as NSError).userInfo[NSURLSessionDownloadTaskResumeData] as? Data
+            if isStopped(by: error) {
+                // Else what the data are is told where they were asked for.
+                if let data, let failure = state.withLock({ $0.givenUp }) { abandon(failure, with: data) }
+                return control.ended(self)
+            }
             var failure = TransportFailure(error, for: request.url, resumeData: data, resumes: isResuming)
             #if canImport(Darwin)
             // The data hold the request that they were made for, with all that this allowed.
@@ -139,6 +147,11 @@ final class DownloadExchange: TransportExchange, SessionExchange {
             finish(with: response)
         }
         control.ended(self)
+    }
+
+    /// Whether it is the cancellation that was asked for.
+    private func isStopped(by error: any Error) -> Bool {
+        (error as NSError).code == NSURLErrorCancelled && state.withLock { $0.givenUp != nil }
     }
 
     private func finish(with response: HTTPURLResponse?) {

@@ -99,13 +99,13 @@ final class SessionControl: @unchecked Sendable {
     private func halt(_ exchange: any SessionExchange) {
         let task = running[ObjectIdentifier(exchange)]?.task
         forget(exchange)
+        if let task, !exchange.isToldToTheEnd { relay.disconnect(task) }
         exchange.stop(task)
     }
 
     private func forget(_ exchange: any SessionExchange) {
         live.withLock { $0.exchanges[ObjectIdentifier(exchange)] = nil }
         guard let ended = running.removeValue(forKey: ObjectIdentifier(exchange)) else { return }
-        relay.disconnect(ended.task)
         leave(ended.host)
     }
 

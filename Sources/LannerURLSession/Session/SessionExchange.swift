@@ -33,7 +33,10 @@ protocol SessionExchange: TaskFollower {
     /// Makes the task, not resumed. Called once at most, on the control queue.
     func makeTask(in session: URLSession) -> URLSessionTask
 
-    /// Ends the task, whose callbacks no longer arrive; nil when there is none any more, nor will be. Called on the
+    /// Whether it is still told what happens to a task that it has stopped.
+    var isToldToTheEnd: Bool { get }
+
+    /// Ends the task, whose callbacks no longer arrive unless it is told to the end; nil when there is none any more, nor will be. Called on the
     /// control queue, after ``SessionControl/stop(_:)``, perhaps more than once.
     func stop(_ task: URLSessionTask?)
 }

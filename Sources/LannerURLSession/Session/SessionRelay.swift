@@ -66,7 +66,10 @@ extension SessionRelay: URLSessionTaskDelegate {
     }
 
     func urlSession(_ session: URLSession, task: URLSessionTask, didCompleteWithError error: (any Error)?) {
-        exchange(of: task)?.ended(error, response: task.response as? HTTPURLResponse)
+        let exchange = exchange(of: task)
+        // Nothing comes behind this.
+        disconnect(task)
+        exchange?.ended(error, response: task.response as? HTTPURLResponse)
     }
 
     func urlSession(_ session: URLSession, didBecomeInvalidWithError error: (any Error)?) {
