@@ -5,6 +5,7 @@ import LannerMachine
 extension Engine {
     /// Puts the downloads of another context in the place of those that were shown.
     func choose(_ context: String?) {
+        if isOver { return logOver("the context was not changed") }
         var unwanted: [Job] = []
         enter { state in
             guard state.isShutDown || state.context != context else { return [] }
@@ -28,7 +29,9 @@ extension Engine {
             return [.user(.shelve, ids, state.makeTicket(done))]
         }
         salvage(unwanted)
-        if !isTaken { done() }
+        if isTaken { return }
+        logOver("nothing was shut down")
+        done()
     }
 }
 

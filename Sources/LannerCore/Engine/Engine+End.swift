@@ -166,6 +166,7 @@ extension Engine {
         for observer in state.withLock({ $0.observers.end() }) { observer.end() }
         handlers.forEach { $0() }
         call(state.withLock { $0.delivery.takeHandler() })
+        manager?.endActivity()
         // Nothing comes to them any more, and they may hold the manager or a task.
         let callbacks = (
             tasks: jobs.map { $0.task.state.withLock { $0.takeCallbacks() } },

@@ -255,7 +255,7 @@ extension Engine {
         done?()
     }
 
-    private func logOver(_ message: String) {
+    func logOver(_ message: String) {
         log { .error(message, error: manager?.unavailable ?? LannerError.invalidated) }
     }
 

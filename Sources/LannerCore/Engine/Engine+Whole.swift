@@ -116,6 +116,12 @@ extension EngineState {
             status: new, end: new != old && new.isAtRest ? new : nil)
     }
 
+    /// Whether it was told that tasks run, which they do no more.
+    mutating func endActivity() -> Bool {
+        defer { isActivityTold = false }
+        return isActivityTold
+    }
+
     /// What is to be told of the tasks of the present context. Before their end all is told.
     fileprivate mutating func wholeNews(at now: Duration, isMoved: Bool) -> WholeNews {
         let totals = totals

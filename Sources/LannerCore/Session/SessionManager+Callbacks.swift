@@ -57,6 +57,11 @@ extension SessionManager {
         if let handler { engine.operationLane.run { handler(isActive) } }
     }
 
+    /// Nothing runs here any more.
+    func endActivity() {
+        if engine.state.withLock({ $0.endActivity() }) { tellActivity(false) }
+    }
+
     func tellProgress() {
         let (callback, isDue) = state.withLock { state in
             defer { state.pending.isRunning = true }

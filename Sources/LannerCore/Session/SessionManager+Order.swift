@@ -12,6 +12,7 @@ extension SessionManager {
     ///   - sourceIndex: Where the task is.
     ///   - destinationIndex: Where it is afterwards.
     public func moveTask(at sourceIndex: Int, to destinationIndex: Int) {
+        if engine.isOver { return engine.logOver("no task was moved") }
         if !engine.moveTask(at: sourceIndex, to: destinationIndex) {
             engine.log { .error("could not move a task", error: LannerError.indexOutOfRange) }
         }
@@ -25,7 +26,8 @@ extension SessionManager {
     ///   thread; the order of tasks it does not tell apart stays as it is.
     /// - Throws: What the closure throws; the order is then as it was.
     public func tasksSort(by areInIncreasingOrder: (DownloadTask, DownloadTask) throws -> Bool) rethrows {
-        try engine.setOrder(tasks.sorted(by: areInIncreasingOrder).map(\.id))
+        let ids = try tasks.sorted(by: areInIncreasingOrder).map(\.id)
+        if engine.isOver { engine.logOver("no task was moved") } else { engine.setOrder(ids) }
     }
 }
 

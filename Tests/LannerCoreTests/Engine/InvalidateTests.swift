@@ -256,7 +256,11 @@ import Testing
         bench.manager.start(task)
         bench.manager.remove(task, completely: true)
         bench.manager.download(address)
-        #expect(bench.log.errors.count == 3)
+        bench.manager.moveTask(at: 0, to: 0)
+        bench.manager.tasksSort { _, _ in false }
+        bench.manager.context = "other"
+        bench.manager.shutDown()
+        #expect(bench.log.errors.count == 7)
         for error in bench.log.errors {
             guard case .invalidated = error as? LannerError else { return #expect(Bool(false), "\(error)") }
         }
@@ -276,6 +280,31 @@ import Testing
         bench.run(for: .seconds(2))
         #expect(calls.all == ["free"])
         #expect(task.status == .running)
+    }
+
+    @Test(arguments: [false, true]) func tellsThatNothingIsActiveAnyMore(isLetGoOf: Bool) throws {
+        let (bench, calls) = (TestBench(), Tally())
+        var manager = Optional(bench.other("other"))
+        manager?.networkActivityHandler = { calls.add("\($0)") }
+        manager?.multiDownload(["https://example.com/a"])
+        #expect(manager?.tasks.map(\.status) == [.running])
+        if !isLetGoOf { manager?.invalidate() }
+        manager = nil
+        bench.settle()
+        #expect(calls.all == ["true", "false"])
+    }
+
+    /// Closures and observers that come late.
+    @Test func tellsHowThingsStandThoughItIsOver() throws {
+        let bench = TestBench.serving(large)
+        let (task, calls) = (try bench.download(), Tally())
+        bench.settle()
+        bench.manager.invalidate()
+        task.success { calls.add("success \($0.status.rawValue)") }
+        let token = task.observe { calls.add("event \($0.text)") }
+        bench.settle()
+        #expect(calls.all == ["success succeeded", "event succeeded"])
+        withExtendedLifetime(token) {}
     }
 
     /// Here it cannot wait for what has called the logger.
