@@ -11,8 +11,8 @@ public final class EventObservation: Sendable {
 
     deinit { cancel() }
 
-    /// Stops the calls. None begins after this has returned. If `cancel()` is called on a different queue than the
-    /// closure's, a call already in progress may still be finishing.
+    /// Stops the calls. On the closure's queue, if that is serial, none begins after this has returned. If `cancel()` is
+    /// called elsewhere, one call may still be in progress, or just about to begin.
     public func cancel() {
         let end = end.withLock { end in
             defer { end = nil }
