@@ -16,7 +16,7 @@ import LannerMachine
 /// ```
 ///
 /// A transport that claims to be `sliced` or to deliver a `file` is held back by blocking it, and here there is but one
-/// thread: keep its files below 16 MiB.
+/// thread: whatever has it deliver many MiB, ``ScriptedTransport/release(_:bytes:)`` too, lets things happen meanwhile.
 ///
 /// What a script does not stall comes inside the request, where nobody can pause it: to see a limit on bandwidth kept,
 /// stall an answer, and release it.

@@ -1,5 +1,3 @@
-import Foundation
-
 // When a transport has to wait: while the disk does not keep up, and while a limit is kept.
 
 extension Sink {
@@ -32,8 +30,8 @@ extension Sink {
 
     /// The file has written something, or failed: the transport may go on.
     func relieve() {
-        signalRoom()
         guard (outstanding ?? 0) <= Self.lowWater else { return }
+        signalRoom()
         readOn()
         if isPausable { pause { $0.isFull = false } }
     }
@@ -70,10 +68,24 @@ extension Sink {
     /// The only way to slow such a transport down. Not before the answer is judged: that may be up to this thread,
     /// in a transport that delivers inside `begin`.
     private func waitForRoom() {
-        guard let room else { return }
-        room.lock()
-        while isJudged, let outstanding, outstanding > Self.lowWater { room.wait() }
-        room.unlock()
+        while let room = awaitedRoom() {
+            lanes.wait(for: room)
+            // Lanes without threads have nothing left to run: whoever would make room is waiting for this delivery.
+            if !room.isOpen { return }
+        }
+    }
+
+    /// What is opened once there is room; nil when there is.
+    private func awaitedRoom() -> Latch? {
+        let room = state.withLock { state in
+            let room = state.room ?? Latch()
+            state.room = room
+            return room
+        }
+        // After that, so that whatever makes room from here on opens it.
+        if isJudged, let outstanding, outstanding > Self.lowWater { return room }
+        signalRoom()
+        return nil
     }
 
     private var isJudged: Bool {
@@ -84,9 +96,11 @@ extension Sink {
     }
 
     func signalRoom() {
-        guard let room else { return }
-        room.lock()
-        room.broadcast()
-        room.unlock()
+        if isPausable { return }
+        let room = state.withLock { state in
+            defer { state.room = nil }
+            return state.room
+        }
+        room?.open()
     }
 }

@@ -52,6 +52,8 @@ final class Sink: Sendable {
         var exchange: (any TransportExchange)?
         /// Whether that goes on when the process has ended.
         var isLasting = false
+        /// What is opened once there is room, for a transport that waits for that.
+        var room: Latch?
 
         var isPaused: Bool { isFull || isHeld }
 
@@ -70,9 +72,8 @@ final class Sink: Sendable {
     }
 
     let state = Locked(State())
-    /// Where a transport that cannot be paused waits; nil for one that can.
-    let room: NSCondition?
-    var isPausable: Bool { room == nil }
+    /// Whether the transport is paused when it has to wait; any other waits while it delivers.
+    let isPausable: Bool
     let way: Way
     let meter: Meter?
     let lanes: any LaneFactory
@@ -83,7 +84,7 @@ final class Sink: Sendable {
         report: @escaping @Sendable (Report) -> Void
     ) {
         self.way = way
-        room = isPausable ? nil : NSCondition()
+        self.isPausable = isPausable
         self.meter = meter
         self.lanes = lanes
         self.report = report
@@ -307,6 +308,7 @@ final class Sink: Sendable {
             state.phase = .open(target)
             return ([], nil)
         }
+        signalRoom()
         exchange?.cancel()
         news.forEach(report)
     }

@@ -58,6 +58,48 @@ import Testing
         #expect(bench.transport.paused == 0)
     }
 
+    /// There is but one thread, which has to write what it waits for.
+    @Test(
+        .timeLimit(.minutes(5)), arguments: [TransportTraits.Delivery.file, .sliced(24 << 20...24 << 20, inFlight: 2)])
+    func waitsForADiskOfItsOwnThread(delivery: TransportTraits.Delivery) throws {
+        let (bench, task) = try bench(TransportTraits(delivery: delivery))
+        bench.settle()
+        let observed = Locked(0)
+        let observation = task.observe(onMainQueue: false) { [bench, task] _ in
+            let outstanding = outstanding(bench, task)
+            observed.withLock { $0 = max($0, outstanding) }
+        }
+        bench.transport.release()
+        bench.settle()
+        #expect(task.status == .succeeded)
+        #expect(bench.disk.contents(of: task.filePath)?.count == 48 << 20)
+        #expect((1...10 << 20).contains(observed.withLock { $0 }))
+        observation.cancel()
+    }
+
+    /// With threads: none that waits for room misses that there is some.
+    @Test(.timeLimit(.minutes(5))) func aThreadThatWaitsGoesOn() async throws {
+        let (waits, wait) = AsyncStream<Void>.makeStream()
+        let delivery = TransportTraits.Delivery.sliced(48 << 20...48 << 20, inFlight: 1)
+        let (disk, transport) = (MemoryDisk(), ScriptedTransport(traits: TransportTraits(delivery: delivery)))
+        transport.serve(Self.resource, at: place)
+        transport.script(place, .stall(afterBytes: 2 << 20))
+        let manager = SessionManager(
+            "waiting", configuration: SessionConfiguration(), transport: transport, store: MemoryStore(),
+            logger: RecordingLog(), cache: Cache("waiting", downloadPath: "/downloads", on: disk),
+            operationQueue: nil, environment: Environment(fileSystem: disk, lanes: TellingLanes { wait.yield() }))
+        let task = try #require(manager.download(address))
+        // The answer is judged.
+        for await event in task.events { if case .progress(1..., _) = event { break } }
+        let hold = disk.hold(.write)
+        DispatchQueue.global().async { transport.release() }
+        for await _ in waits { break }
+        hold.release()
+        let file = try await task.file
+        #expect(disk.contents(of: file.path)?.count == 48 << 20)
+        manager.invalidate()
+    }
+
     @Test func asksForAFewSlicesOnly() throws {
         let bench = TestBench(traits: TransportTraits(delivery: .sliced(1 << 20...2 << 20, inFlight: 2)))
         bench.transport.serve(.init(.generated(seed: 7, length: 12 << 20)), at: place)
@@ -84,6 +126,22 @@ import Testing
         #expect(task.status == .canceled)
         #expect(bench.transport.underway == 0 && bench.files == [])
     }
+}
+
+/// Lanes with threads that say when one waits.
+private struct TellingLanes: LaneFactory {
+    let tell: @Sendable () -> Void
+
+    init(_ tell: @escaping @Sendable () -> Void) { self.tell = tell }
+
+    func makeLane(_ label: String) -> any Lane { PooledLanes().makeLane(label) }
+
+    func wait(for latch: Latch) {
+        tell()
+        PooledLanes().wait(for: latch)
+    }
+
+    var isOnOwnLane: Bool { PooledLanes().isOnOwnLane }
 }
 
 @Suite struct FigureTests {
