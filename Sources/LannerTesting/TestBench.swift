@@ -21,6 +21,9 @@ import LannerMachine
 /// What a script does not stall comes inside the request, where nobody can pause it: to see a limit on bandwidth kept,
 /// stall an answer, and release it.
 ///
+/// Callbacks of the main actor, which are all those without `onMainQueue:`, run on the calling thread like the others: a
+/// test that has any is to be of the main actor, or to let things happen by ``run(_:)`` alone, which does so there.
+///
 /// May be used on any thread, by one at a time. ``run(_:)`` alone runs code of yours beside, whose calls come when its
 /// executor has its turn.
 public final class TestBench: Sendable {
@@ -98,37 +101,7 @@ public final class TestBench: Sendable {
         return manager.status != .running
     }
 
-    /// Runs asynchronous code of yours to its end, and with it all that happens in the manager.
-    ///
-    /// While a task runs or waits time passes as soon as nothing else happens, whatever your code is about to do; no real
-    /// time is waited for. Where it decides something between two events, let things happen by the methods above.
-    ///
-    /// ```swift
-    /// let file = try await bench.run { try await app.fetchEpisode() }
-    /// ```
-    ///
-    /// - Returns: What the code returns.
-    /// - Throws: What it throws. When the Swift task that calls is canceled, the code is.
-    public func run<Value: Sendable>(_ work: @escaping @Sendable () async throws -> Value) async throws -> Value {
-        let isOver = Locked(false)
-        let running = Task {
-            defer { isOver.withLock { $0 = true } }
-            return try await work()
-        }
-        return try await withTaskCancellationHandler {
-            while !isOver.withLock({ $0 }) {
-                settle()
-                if manager.status == .running, let next = clock.nextDeadline { advance(to: next) }
-                // The code is woken by what has happened, and nothing tells when it waits again.
-                await Task.yield()
-            }
-            return try await running.value
-        } onCancel: {
-            running.cancel()
-        }
-    }
-
-    private func advance(to time: Duration) {
+    func advance(to time: Duration) {
         clock.advance(to: time)
         settle()
     }

@@ -27,6 +27,28 @@ import Testing
         #expect(bench.clock.now >= .seconds(20))
     }
 
+    /// What the closures say that are called while a file comes.
+    private func calls(in bench: TestBench) async throws -> Set<String> {
+        let (task, calls) = (try bench.download(), Tally())
+        task.progress { _ in MainActor.assumeIsolated { calls.add("progress \(Thread.isMainThread)") } }
+        task.success { _ in calls.add("success \(Thread.isMainThread)") }
+        bench.manager.completion { _ in calls.add("completion \(Thread.isMainThread)") }
+        _ = try await bench.run { try await task.file }
+        return Set(calls.all)
+    }
+
+    private static let onMain: Set = ["progress true", "success true", "completion true"]
+
+    @Test func closuresOfTheMainActorRunThere() async throws {
+        let calls = try await calls(in: .serving(large))
+        #expect(calls == Self.onMain)
+    }
+
+    @Test @MainActor func closuresOfTheMainActorRunThereToo() async throws {
+        let calls = try await calls(in: .serving(large))
+        #expect(calls == Self.onMain)
+    }
+
     @Test func itsErrorIsThrown() async throws {
         let bench = TestBench()
         let app = await App(bench.manager)
