@@ -22,9 +22,9 @@ import LannerMachine
 /// stall an answer, and release it.
 ///
 /// Callbacks of the main actor, which are all those without `onMainQueue:`, run on the calling thread like the others: a
-/// test that has any is to be of the main actor, or to let things happen by ``run(_:)`` alone, which does so there.
+/// test that has any is to be of the main actor, or to let things happen by ``run(within:_:)`` alone, which does so there.
 ///
-/// May be used on any thread, by one at a time. ``run(_:)`` alone runs code of yours beside, whose calls come when its
+/// May be used on any thread, by one at a time. ``run(within:_:)`` alone runs code of yours beside, whose calls come when its
 /// executor has its turn.
 public final class TestBench: Sendable {
     /// What answers the manager's requests, or those that a transport of your own hands on.

@@ -56,6 +56,26 @@ import Testing
         guard case .unacceptableStatusCode(404) = error else { return #expect(Bool(false), "\(error as Any)") }
     }
 
+    /// Here without any time: what the code waits for never comes.
+    @Test func itIsGivenUpWhenItHasNoEnd() async throws {
+        let bench = TestBench.serving([1, 2, 3])
+        bench.manager.download("https://example.com/other")
+        _ = try bench.download(.hold)
+        bench.settle()
+        let (ends, end) = AsyncStream<Void>.makeStream()
+        let error = try await #require(throws: TestBench.Overdue.self) {
+            try await bench.run(within: .zero) {
+                defer { end.finish() }
+                try await Task.sleep(for: .seconds(3600))
+            }
+        }
+        #expect(error.tasks == [.failed: 1, .running: 1] && error.status == .running)
+        #expect(error.exchanges == 1 && error.commits == 0 && error.limit == .zero)
+        #expect("\(error)".contains("1 running, 1 failed"))
+        // It was canceled.
+        for await _ in ends {}
+    }
+
     @Test func itIsCanceledWithItsCaller() async throws {
         var configuration = SessionConfiguration()
         configuration.retryPolicy = RetryPolicy(maximumRetries: nil)
