@@ -18,6 +18,7 @@ extension ScriptedTransport {
         var requests: [TransportRequest] = []
         /// How many requests were handed out one by one.
         var seen = 0
+        var rush = Rush()
         /// How many requests there ever were; the number of the last.
         var lastNumber = 0
         var exchanges: [Int: Underway] = [:]
@@ -33,6 +34,19 @@ extension ScriptedTransport {
         var outage: TransportFault?
         /// What exchanges that broke off have left, by its resume data.
         var kept: [Data: Kept] = [:]
+    }
+
+    /// How often each URL was requested while the clock stood still.
+    struct Rush {
+        private var instant: Duration?
+        private var counts: [URL: Int] = [:]
+
+        /// Counts a request.
+        mutating func count(_ url: URL, at now: Duration) -> Int {
+            if instant != now { (instant, counts) = (now, [:]) }
+            counts[url, default: 0] += 1
+            return counts[url, default: 0]
+        }
     }
 
     /// The beginning of a file, and the request that brought it.

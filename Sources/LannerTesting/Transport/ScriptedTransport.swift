@@ -25,6 +25,9 @@ import LannerMachine
 /// process ends (``TestBench/relaunch(configuration:store:meanwhile:)``), and are taken up by the next one. A test may
 /// ``release(_:bytes:)`` or ``fail(_:with:)`` them meanwhile, or end them all as a user does, by ``forceQuit()``.
 ///
+/// Where a URL is requested ten thousand times while the clock stands still, the process ends with a sentence that says so:
+/// it would be requested for ever. Without a clock that is not noticed.
+///
 /// Every method may be called on any thread, also from inside `receive`.
 public final class ScriptedTransport: Transport {
     /// What the transport claims to be.
@@ -190,6 +193,7 @@ public final class ScriptedTransport: Transport {
         _ request: TransportRequest, receive: @escaping @Sendable (TransportEvent) -> Void
     ) -> any TransportExchange {
         if let exchange = takeUp(request, receive) { return exchange }
+        stopRush(of: request)
         let isInvalidated = isInvalidated.withLock { $0 }
         let exchange = state.withLock { state in
             let (number, places, step) = state.note(request, isInvalidated: isInvalidated)
@@ -209,6 +213,20 @@ public final class ScriptedTransport: Transport {
         exchange.deliver()
         return name(of: request) == nil ? exchange : ScriptedAttendance(exchange)
     }
+
+    /// Who asks again and again in no time does so for ever, and nothing else would tell.
+    private func stopRush(of request: TransportRequest) {
+        guard let now = clock?.now else { return }
+        guard state.withLock({ $0.rush.count(request.url, at: now) }) >= Self.rushLimit else { return }
+        Touch.trap(
+            """
+            \(request.url.absoluteString) was requested \(Self.rushLimit) times while the clock stood still, and would be for \
+            ever. Give the retry policy a delay; do not start a task that has failed inside its own handler each time.
+            """)
+    }
+
+    /// No download has so many slices in a test.
+    private static let rushLimit = 10_000
 
     private func handover(of request: TransportRequest, goingOnWith kept: Kept?) -> ScriptedExchange.Handover? {
         guard traits.delivery == .file else { return nil }

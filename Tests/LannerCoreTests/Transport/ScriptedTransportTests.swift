@@ -63,6 +63,45 @@ import Testing
         #expect(try begin(address).all == ["[1]", "end"])
     }
 
+    #if compiler(>=6.2)
+    /// In processes of their own, which end.
+    @Test func whatIsRequestedForEverEndsTheProcess() async throws {
+        let byPolicy = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) {
+            var configuration = SessionConfiguration()
+            configuration.retryPolicy = RetryPolicy(maximumRetries: nil, baseDelay: .zero)
+            let bench = TestBench(configuration: configuration)
+            bench.transport.always(place, .failure(.connectionLost))
+            bench.manager.download(address)
+            bench.run(for: .seconds(1))
+        }
+        let byHandler = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) {
+            let bench = TestBench()
+            let task = try #require(bench.manager.download(address))
+            task.failure(onMainQueue: false) { [manager = bench.manager] task in manager.start(task) }
+            bench.settle()
+        }
+        for result in [byPolicy, byHandler] {
+            let text = try #require(result.map { String(decoding: $0.standardErrorContent, as: UTF8.self) })
+            #expect(text.contains("\(address) was requested 10000 times while the clock stood still"))
+        }
+    }
+    #endif
+
+    /// As long as time passes, or another is asked for.
+    @Test func whatIsRequestedOftenIsServed() throws {
+        let clock = ManualClock()
+        let transport = ScriptedTransport(clock: clock)
+        transport.serve(.init([1]), at: "/f")
+        let urls = try ["a", "b"].map { try #require(URL(string: "https://\($0).example/f")) }
+        for _ in 0..<2 {
+            for url in urls {
+                for _ in 0..<6000 { _ = transport.begin(TransportRequest(url: url)) { _ in } }
+            }
+            clock.advance(by: .seconds(1))
+        }
+        #expect(transport.requests.count == 24_000)
+    }
+
     @Test(arguments: [true, false])
     func exchangesWithNamesEndInTheOrderOfTheNames(byHand: Bool) throws {
         let transport = ScriptedTransport(traits: .background)
