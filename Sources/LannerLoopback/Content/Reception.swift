@@ -60,6 +60,11 @@ package struct Reply: Sendable {
     /// The length of the body.
     package var length: Int64 { segments.reduce(0) { $0 + $1.count } }
 
+    /// Whether another answer to the same request is this one. Of the bytes is compared where in the resource they are.
+    package func isLike(_ other: Reply) -> Bool {
+        status == other.status && fields == other.fields && segments.map(\.range) == other.segments.map(\.range)
+    }
+
     /// The bytes of the body from a position on: up to `count`, fewer at the end of a stretch; none behind the end.
     package func bytes(from position: Int64, count: Int) -> Data {
         var start = position

@@ -14,7 +14,9 @@ extension ScriptedTransport {
 
         var reception = Reception()
         var scripts: [String: ArraySlice<Step>] = [:]
-        var standing: [String: Step] = [:]
+        var standing: [String: Standing] = [:]
+        /// Steps of scripts that were taken and have changed nothing.
+        var idle: [String: [Step]] = [:]
         var requests: [TransportRequest] = []
         /// How many requests were handed out one by one.
         var seen = 0
@@ -34,6 +36,21 @@ extension ScriptedTransport {
         var outage: TransportFault?
         /// What exchanges that broke off have left, by its resume data.
         var kept: [Data: Kept] = [:]
+    }
+
+    /// What becomes of every request of a place that has no script left.
+    struct Standing {
+        var step: Step
+        var isTaken = false
+    }
+
+    /// What becomes of a request.
+    struct Plan {
+        var number: Int
+        var places: [String]
+        var step: Step
+        /// The place by whose script it goes.
+        var script: String?
     }
 
     /// How often each URL was requested while the clock stood still.
@@ -101,30 +118,54 @@ extension ScriptedTransport.State {
     /// Keeps a request, and takes its step off the script; resume data that nobody left are refused.
     mutating func note(
         _ request: TransportRequest, isInvalidated: Bool
-    ) -> (number: Int, places: [String], step: ScriptedTransport.Step) {
+    ) -> ScriptedTransport.Plan {
         lastNumber += 1
         // What comes too late is sent nowhere.
         if !isInvalidated { requests.append(request) }
         let known = request.resumeData.map { kept[$0] }
         let url = known??.request.url ?? request.url
         let places = [Self.normalized(url.absoluteString), Self.path(of: url)]
-        if isInvalidated { return (lastNumber, places, .failure(.unavailable)) }
-        if let outage { return (lastNumber, places, .failure(outage)) }
-        if case .some(nil) = known { return (lastNumber, places, .failure(.other)) }
-        for place in places {
-            if let step = scripts[place]?.popFirst() { return (lastNumber, places, step) }
+        var plan = ScriptedTransport.Plan(number: lastNumber, places: places, step: .pass)
+        if isInvalidated {
+            plan.step = .failure(.unavailable)
+        } else if let outage {
+            plan.step = .failure(outage)
+        } else if case .some(nil) = known {
+            plan.step = .failure(.other)
+        } else {
+            takeStep(&plan)
         }
-        return (lastNumber, places, places.compactMap { standing[$0] }.first ?? .pass)
+        return plan
+    }
+
+    /// The next step of the first place that has any left, otherwise the one that always holds.
+    private mutating func takeStep(_ plan: inout ScriptedTransport.Plan) {
+        for place in plan.places {
+            guard let step = scripts[place]?.popFirst() else { continue }
+            (plan.step, plan.script) = (step, place)
+            return
+        }
+        for place in plan.places {
+            guard let step = standing[place]?.step else { continue }
+            standing[place]?.isTaken = true
+            plan.step = step
+            return
+        }
+    }
+
+    /// What is left of the scripts, and what always holds where nobody has asked.
+    var unused: [String: [ScriptedTransport.Step]] {
+        let rests = scripts.mapValues { Array($0) }.filter { !$0.value.isEmpty }
+        return rests.merging(standing.filter { !$0.value.isTaken }.mapValues { [$0.step] }, uniquingKeysWith: +)
     }
 
     mutating func exchange(
-        _ request: TransportRequest, _ places: [String], _ step: ScriptedTransport.Step, _ date: Date,
-        _ pieceLength: Int, _ canPause: Bool, _ handover: ScriptedExchange.Handover?,
-        _ receive: @escaping @Sendable (TransportEvent) -> Void,
+        _ request: TransportRequest, _ plan: ScriptedTransport.Plan, _ date: Date, _ pieceLength: Int, _ canPause: Bool,
+        _ handover: ScriptedExchange.Handover?, _ receive: @escaping @Sendable (TransportEvent) -> Void,
         onEnd: @escaping @Sendable () -> Void
     ) -> ScriptedExchange {
-        let (head, body) = answer(request, places, step, date)
-        var course = step.course
+        let (head, body) = answer(request, plan, date)
+        var course = plan.step.course
         if holdsAll, course.cut >= 0 { course.limit = -1 }
         return ScriptedExchange(
             head: head, body: body, course: course, pieceLength: pieceLength, canPause: canPause, handover: handover,
@@ -132,15 +173,20 @@ extension ScriptedTransport.State {
     }
 
     private mutating func answer(
-        _ request: TransportRequest, _ places: [String], _ step: ScriptedTransport.Step, _ date: Date
+        _ request: TransportRequest, _ plan: ScriptedTransport.Plan, _ date: Date
     ) -> (ResponseHead, any ScriptedBody) {
-        if case .exactly(let head, let body) = step { return (head, body) }
-        if case .changeTo(let resource) = step {
-            reception.serve(resource, at: places.first(where: reception.has) ?? places.last ?? "/")
+        if case .exactly(let head, let body) = plan.step { return (head, body) }
+        if case .changeTo(let resource) = plan.step {
+            reception.serve(resource, at: plan.places.first(where: reception.has) ?? plan.places.last ?? "/")
         }
         var fields = LoopbackServer.Fields()
         for field in request.fields.fields { fields.append(field.name, field.value) }
-        let reply = reception.reply(at: places, fields, step.answer, now: date)
+        let reply = reception.reply(at: plan.places, fields, plan.step.answer, now: date)
+        if let script = plan.script {
+            let hasEffect = plan.step.matters(
+                to: reply, insteadOf: reception.reply(at: plan.places, fields, .pass, now: date))
+            if !hasEffect { idle[script, default: []].append(plan.step) }
+        }
         let lines = reply.fields.lines.map { HeaderFields.Field(name: $0.name, value: $0.value) }
         return (ResponseHead(status: reply.status, fields: HeaderFields(lines)), reply)
     }

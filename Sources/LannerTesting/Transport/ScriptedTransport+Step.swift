@@ -68,6 +68,16 @@ extension ScriptedTransport.Step {
         }
     }
 
+    /// Whether a request goes otherwise than it would without the step; `usual` is the answer that it would get.
+    func matters(to reply: Reply, insteadOf usual: @autoclosure () -> Reply) -> Bool {
+        switch self {
+        case .pass, .changeTo, .status, .redirect, .exactly, .fields, .failure, .hold: true
+        case .ignoreRange, .wrongRange, .contentRange, .multipart, .corrupt: !reply.isLike(usual())
+        case .cut: course.cut <= reply.length
+        case .stall: course.limit < reply.length
+        }
+    }
+
     /// How far the delivery goes by itself.
     var course: ScriptedExchange.Course {
         switch self {

@@ -25,8 +25,8 @@ import LannerMachine
 /// process ends (``TestBench/relaunch(configuration:store:meanwhile:)``), and are taken up by the next one. A test may
 /// ``release(_:bytes:)`` or ``fail(_:with:)`` them meanwhile, or end them all as a user does, by ``forceQuit()``.
 ///
-/// Where a URL is requested ten thousand times while the clock stands still, the process ends with a sentence that says so:
-/// it would be requested for ever. Without a clock that is not noticed.
+/// Where a URL is requested ten thousand times while the clock stands still, the process ends with a sentence that says
+/// so: it would be requested for ever. Without a clock that is not noticed.
 ///
 /// Every method may be called on any thread, also from inside `receive`.
 public final class ScriptedTransport: Transport {
@@ -86,8 +86,17 @@ public final class ScriptedTransport: Transport {
 
     /// Says how every request of a place goes that no script is left for; nil for as it should be.
     public func always(_ place: String, _ step: Step?) {
-        state.withLock { $0.standing[State.normalized(place)] = step }
+        state.withLock { $0.standing[State.normalized(place)] = step.map { Standing(step: $0) } }
     }
+
+    /// Steps that no request has taken, by place as it is compared: those of scripts, and one for ``always(_:_:)`` that
+    /// has not held for any request. A test that is at its end has none left, unless it means another place.
+    public var unusedSteps: [String: [Step]] { state.withLock { $0.unused } }
+
+    /// Steps of scripts that requests have taken and that have changed nothing, by place: a
+    /// ``Step/cut(afterBytes:with:)`` or ``Step/stall(afterBytes:)`` behind the end of the body, a ``Step/corrupt(at:)``
+    /// of a byte that is not sent, those for ranges where no part was asked for or is served.
+    public var stepsWithoutEffect: [String: [Step]] { state.withLock { $0.idle } }
 
     /// What every exchange fails with, as when there is no network (`TransportFault.notConnected`): those under way at
     /// once, and those that begin, whatever the script, which waits; nil for none.
@@ -153,13 +162,23 @@ public final class ScriptedTransport: Transport {
 
     /// Lets exchanges go on that a script holds or has stalled: with their head and `bytes` more of their body, or
     /// with everything when nil. Only those of a place, or all. Those that pause still do.
-    public func release(_ place: String? = nil, bytes: Int64? = nil) {
-        for exchange in exchanges(place) { exchange.release(bytes) }
+    ///
+    /// - Returns: How many exchanges were under way there, held or not.
+    @discardableResult
+    public func release(_ place: String? = nil, bytes: Int64? = nil) -> Int {
+        let exchanges = exchanges(place)
+        for exchange in exchanges { exchange.release(bytes) }
+        return exchanges.count
     }
 
     /// Ends exchanges with a failure, wherever they are. Only those of a place, or all.
-    public func fail(_ place: String? = nil, with fault: TransportFault) {
-        for exchange in exchanges(place) { exchange.fail(TransportFailure(fault, "The test ends the exchange.")) }
+    ///
+    /// - Returns: How many exchanges were under way there.
+    @discardableResult
+    public func fail(_ place: String? = nil, with fault: TransportFault) -> Int {
+        let exchanges = exchanges(place)
+        for exchange in exchanges { exchange.fail(TransportFailure(fault, "The test ends the exchange.")) }
+        return exchanges.count
     }
 
     private func exchanges(_ place: String?) -> [ScriptedExchange] {
@@ -196,16 +215,16 @@ public final class ScriptedTransport: Transport {
         stopRush(of: request)
         let isInvalidated = isInvalidated.withLock { $0 }
         let exchange = state.withLock { state in
-            let (number, places, step) = state.note(request, isInvalidated: isInvalidated)
+            let plan = state.note(request, isInvalidated: isInvalidated)
             let kept = request.resumeData.flatMap { state.kept[$0] }
             let handover = handover(of: request, goingOnWith: kept)
             let exchange = state.exchange(
-                kept?.rest ?? request, places, step, date, pieceLength, traits.delivery == .pausable, handover, receive
+                kept?.rest ?? request, plan, date, pieceLength, traits.delivery == .pausable, handover, receive
             ) { [weak self] in
-                self?.state.withLock { _ = $0.exchanges.removeValue(forKey: number) }
+                self?.state.withLock { _ = $0.exchanges.removeValue(forKey: plan.number) }
             }
-            let underway = State.Underway(places: places, exchange: exchange)
-            state.exchanges[number] = underway
+            let underway = State.Underway(places: plan.places, exchange: exchange)
+            state.exchanges[plan.number] = underway
             if !isInvalidated, let name = name(of: request) { state.named[name] = underway }
             return exchange
         }
@@ -220,8 +239,8 @@ public final class ScriptedTransport: Transport {
         guard state.withLock({ $0.rush.count(request.url, at: now) }) >= Self.rushLimit else { return }
         Touch.trap(
             """
-            \(request.url.absoluteString) was requested \(Self.rushLimit) times while the clock stood still, and would be for \
-            ever. Give the retry policy a delay; do not start a task that has failed inside its own handler each time.
+            \(request.url.absoluteString) was requested \(Self.rushLimit) times while the clock stood still, and would \
+            be for ever. Give the retry policy a delay; do not start a task that has failed in its own handler each time.
             """)
     }
 

@@ -63,6 +63,67 @@ import Testing
         #expect(try begin(address).all == ["[1]", "end"])
     }
 
+    /// The steps that are left, and those without effect, as words.
+    private func leftOver(_ steps: [String: [ScriptedTransport.Step]]) -> [String: [String]] {
+        steps.mapValues { steps in steps.map { "\($0)".prefix { $0 != "(" } }.map(String.init) }
+    }
+
+    @Test func whatNoRequestHasTakenIsLeft() throws {
+        transport.serveElsewhere(.init([1, 2, 3]))
+        transport.script("one", .status(503), .hold, .pass)
+        transport.script("https://a.example/two", .pass)
+        transport.always("/one", .ignoreRange)
+        transport.always("/two", .hold)
+        transport.always("/three", .pass)
+        _ = try begin("https://a.example/one")
+        _ = try begin("https://b.example/two")
+        let url = "https://a.example/two"
+        let expected = ["/one": ["hold", "pass", "ignoreRange"], url: ["pass"], "/three": ["pass"]]
+        #expect(leftOver(transport.unusedSteps) == expected)
+        for address in ["https://a.example/one", "https://a.example/one", "https://a.example/one", url] {
+            _ = try begin(address)
+        }
+        transport.always("/three", nil)
+        #expect(transport.unusedSteps.isEmpty)
+    }
+
+    @Test(arguments: [
+        (.cut(afterBytes: 4), false), (.cut(afterBytes: 3), true), (.stall(afterBytes: 3), false),
+        (.stall(afterBytes: 2), true), (.corrupt(at: 3), false), (.corrupt(at: 2), true), (.ignoreRange, false),
+        (.wrongRange(offset: 1), false), (.contentRange(nil), false), (.multipart, false), (.pass, true),
+    ] as [(ScriptedTransport.Step, Bool)])
+    func whatChangesNothingIsTold(step: ScriptedTransport.Step, hasEffect: Bool) throws {
+        transport.serve(.init([1, 2, 3]), at: "/f")
+        transport.script("/f", step)
+        _ = try begin("https://a.example/f")
+        #expect(transport.stepsWithoutEffect.isEmpty == hasEffect)
+        #expect(transport.stepsWithoutEffect["/f", default: []].count == (hasEffect ? 0 : 1))
+    }
+
+    /// Counts are of what is sent, but for the position of the byte that is turned over.
+    @Test(arguments: [
+        (.cut(afterBytes: 2), false), (.cut(afterBytes: 1), true), (.stall(afterBytes: 1), false),
+        (.stall(afterBytes: 0), true), (.corrupt(at: 0), false), (.corrupt(at: 1), true), (.ignoreRange, true),
+        (.wrongRange(offset: 1), true), (.wrongRange(offset: 0), false), (.contentRange(nil), true), (.multipart, true),
+    ] as [(ScriptedTransport.Step, Bool)])
+    func whatChangesNothingOfAPartIsTold(step: ScriptedTransport.Step, hasEffect: Bool) throws {
+        transport.serve(.init([1, 2, 3]), at: "/f")
+        transport.script("/f", step)
+        let url = try #require(URL(string: "https://a.example/f"))
+        _ = transport.begin(TransportRequest(url: url, fields: ["Range": "bytes=1-1"])) { _ in }
+        #expect(transport.stepsWithoutEffect.isEmpty == hasEffect)
+    }
+
+    @Test func howManyExchangesWereMetIsTold() throws {
+        transport.serveElsewhere(.init([1, 2, 3]))
+        transport.always("/f", .hold)
+        _ = try begin("https://a.example/f")
+        _ = try begin("https://b.example/f")
+        #expect(transport.release("/g") == 0 && transport.fail("/g", with: .timedOut) == 0)
+        #expect(transport.release("https://a.example/f") == 1 && transport.release() == 1)
+        #expect(transport.release() == 0)
+    }
+
     #if compiler(>=6.2)
     /// In processes of their own, which end.
     @Test func whatIsRequestedForEverEndsTheProcess() async throws {
