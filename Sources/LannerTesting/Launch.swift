@@ -46,14 +46,17 @@ final class Launch: Sendable {
         (store as? MemoryStore)?.use(lanes)
         parts.store?.relaunch(store)
         records = LaunchStore(parts.store ?? store, meanwhile: parts.meanwhile)
+        let mainLane = lanes.makeLane("main")
         let environment = Environment(
             clock: parts.clock, fileSystem: parts.disk, lanes: lanes, network: parts.network,
-            links: parts.links, mainLane: lanes.makeLane("main"), operationLane: lanes.makeLane("operation"),
+            links: parts.links, mainLane: mainLane, operationLane: lanes.makeLane("operation"),
             patience: parts.patience, seed: parts.seed, notesCoverage: parts.notesCoverage)
+        let cache = Cache(
+            parts.log.identifier, downloadPath: "/downloads", on: parts.disk, lane: lanes.makeLane("cache"),
+            mainLane: mainLane)
         manager = SessionManager(
             parts.log.identifier, configuration: configuration, transport: parts.makeTransport(network), store: records,
-            logger: parts.log, cache: Cache(parts.log.identifier, downloadPath: "/downloads", on: parts.disk),
-            operationQueue: .global(), environment: environment)
+            logger: parts.log, cache: cache, operationQueue: .global(), environment: environment)
     }
 
     /// What the store holds, if it is one in memory.

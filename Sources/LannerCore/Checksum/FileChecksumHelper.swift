@@ -18,7 +18,7 @@ public enum FileVerificationError: Error, Hashable, Sendable {
     case readDataFailed(path: String)
 }
 
-/// Checks files against checksums.
+/// Checks files against checksums: files of the file system, not those that a test has on a disk in memory.
 public enum FileChecksumHelper {
     /// Reads a file on a background queue and compares its digest with a checksum.
     ///

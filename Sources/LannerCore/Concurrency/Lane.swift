@@ -33,7 +33,7 @@ extension LaneFactory {
     package var isOnOwnLane: Bool { false }
 }
 
-/// A serial dispatch queue as a lane.
+/// A dispatch queue as a lane; a serial one unless order does not matter.
 package struct DispatchLane: Lane {
     private let queue: DispatchQueue
 

@@ -1,4 +1,3 @@
-import Dispatch
 import Foundation
 import LannerMachine
 
@@ -12,10 +11,10 @@ extension Cache {
     ///   - onMainQueue: Whether `handler` is called on the main queue, else on a global queue.
     ///   - handler: Called exactly once, when all is done, also when something could not be deleted and is still there.
     public func clearDiskCache(onMainQueue: Bool, handler: Handler? = nil) {
-        DispatchQueue.global().async { [self] in
+        lane.run { [self] in
             try? clear()
             guard let handler else { return }
-            if onMainQueue { DispatchQueue.main.async { handler(self) } } else { handler(self) }
+            if onMainQueue { mainLane.run { handler(self) } } else { handler(self) }
         }
     }
 
@@ -32,9 +31,7 @@ extension Cache {
     /// - Throws: ``LannerError/cacheError(path:message:)`` for the first file that cannot be deleted; the others are.
     public func clearDiskCache() async throws {
         try await withCheckedThrowingContinuation { continuation in
-            DispatchQueue.global().async { [self] in
-                continuation.resume(with: Result { try clear() })
-            }
+            lane.run { [self] in continuation.resume(with: Result { try clear() }) }
         }
     }
 

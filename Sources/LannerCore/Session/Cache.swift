@@ -16,6 +16,9 @@ public final class Cache: Sendable {
 
     /// Where the directories are.
     let disk: any FileSystem
+    /// Where they are cleared, and where handlers are called that asked for the main queue.
+    let lane: any Lane
+    let mainLane: any Lane
 
     /// The file in `downloadPath` whose lock a manager has while it lives. A ``FileStore`` has another one, so that they
     /// get along in one directory.
@@ -46,12 +49,13 @@ public final class Cache: Sendable {
             downloadFilePath: downloadFilePath, allowedDirectories: allowedDirectories, on: PosixFileSystem())
     }
 
-    /// The same on a disk that is given.
+    /// The same on a disk and lanes that are given.
     package init(
         _ identifier: String, downloadPath: String? = nil, downloadTmpPath: String? = nil,
-        downloadFilePath: String? = nil, allowedDirectories: [String] = [], on disk: any FileSystem
+        downloadFilePath: String? = nil, allowedDirectories: [String] = [], on disk: any FileSystem,
+        lane: any Lane = DispatchLane(.global()), mainLane: any Lane = DispatchLane(.main)
     ) {
-        self.disk = disk
+        (self.disk, self.lane, self.mainLane) = (disk, lane, mainLane)
         self.identifier = identifier
         let base = (downloadPath ?? Self.defaultPath(identifier)).plainPath
         self.downloadPath = base

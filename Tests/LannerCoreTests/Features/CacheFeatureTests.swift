@@ -160,8 +160,22 @@ import Testing
         let task = try bench.download()
         bench.settle()
         #expect(bench.manager.cache.fileExists(url: task.url))
-        try await bench.manager.cache.clearDiskCache()
+        try await bench.run { [cache = bench.manager.cache] in try await cache.clearDiskCache() }
         #expect(bench.contents(of: task) == nil && !bench.manager.cache.fileExists(url: task.url))
+    }
+
+    /// Like everything there: when the test lets it happen, on its thread.
+    @Test(arguments: [true, false]) func aBenchClearsWhenItIsToldTo(onMainQueue: Bool) throws {
+        let (bench, calls) = (TestBench.serving([1, 2, 3]), Tally())
+        let task = try bench.download()
+        bench.settle()
+        let thread = ThreadNumber.current
+        bench.manager.cache.clearDiskCache(onMainQueue: onMainQueue) { cache in
+            calls.add("\(ThreadNumber.current == thread) \(cache.fileExists(url: task.url))")
+        }
+        #expect(calls.all == [] && bench.contents(of: task) != nil)
+        bench.settle()
+        #expect(calls.all == ["true false"] && bench.contents(of: task) == nil)
     }
 
     /// The library's own files are in the way there, not in the default directories.
