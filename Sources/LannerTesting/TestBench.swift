@@ -119,7 +119,8 @@ public final class TestBench: Sendable {
 
 extension TestBench {
     /// Ends the process at this instant, and begins another: a new manager finds what the last one has left on the disk
-    /// and in the store, and nothing else. Whatever was on its way is lost. A reboot of the machine it is not.
+    /// and in the store, and nothing else. Whatever was on its way is lost, so that a download is on record only after
+    /// ``settle()``. A reboot of the machine it is not.
     ///
     /// The earlier manager is dead: its tasks stay as they are, its callbacks are not called any more.
     ///

@@ -10,6 +10,19 @@ public final class MemoryStore: Store {
         var values: [String: Data]
         var isClosed = false
         var outbox: Outbox
+        /// Whether changes wait for the turn of their commit, as those of a store that has to write them.
+        var areChangesLate = false
+        var waiting = Fifo<[StoreChange]>()
+
+        mutating func apply(_ changes: [StoreChange]) {
+            for change in changes { values.apply(change) }
+        }
+
+        mutating func applyFirst() -> Bool {
+            guard let changes = waiting.popFirst() else { return false }
+            apply(changes)
+            return true
+        }
     }
 
     private let state: Locked<State>
@@ -24,8 +37,10 @@ public final class MemoryStore: Store {
         state = Locked(State(values: contents, outbox: Self.outbox(lanes)))
     }
 
-    /// Runs the completions of later commits on a lane of another factory's.
+    /// Makes the changes of later commits, and calls their completions, on a lane of another factory's; what waits for
+    /// an earlier lane is lost, as with a process that dies.
     package func use(_ lanes: any LaneFactory) {
+        state.withLock { ($0.areChangesLate, $0.waiting) = (true, Fifo()) }
         state.replace(\.outbox, by: Self.outbox(lanes))
     }
 
@@ -33,7 +48,7 @@ public final class MemoryStore: Store {
         Outbox(lanes.makeLane("store"))
     }
 
-    /// What is kept now, with every commit that was made.
+    /// What is kept now, with every commit that was made; on a bench of `LannerTesting` with those whose turn has come.
     public var contents: [String: Data] {
         state.withLock { $0.values }
     }
@@ -46,22 +61,41 @@ public final class MemoryStore: Store {
         }
     }
 
-    /// Makes changes at once; `completion` is called soon after. See ``Store/commit(_:durability:completion:)``.
+    /// Makes changes at once, on a bench in their turn; `completion` is called soon after. See
+    /// ``Store/commit(_:durability:completion:)``.
     public func commit(
         _ changes: [StoreChange], durability: StoreDurability,
         completion: @escaping @Sendable (Result<Void, StoreError>) -> Void
     ) {
         let outbox = state.withLock { state in
-            state.outbox.add(completion, state.isClosed ? .failure(Self.closed) : .success(()))
-            if !state.isClosed { for change in changes { state.values.apply(change) } }
+            if state.isClosed {
+                state.outbox.add(completion, .failure(Self.closed))
+            } else if state.areChangesLate {
+                state.waiting.append(changes)
+                state.outbox.add(inTurn(completion), .success(()))
+            } else {
+                state.apply(changes)
+                state.outbox.add(completion, .success(()))
+            }
             return state.outbox
         }
         outbox.send()
     }
 
-    /// Makes later commits fail; ``contents`` stay.
+    /// Makes the changes of the first commit that waits before its completion is called, unless a close has.
+    private func inTurn(_ completion: @escaping Outbox.Completion) -> Outbox.Completion {
+        { [weak self] result in
+            _ = self?.state.withLock { $0.applyFirst() }
+            completion(result)
+        }
+    }
+
+    /// Makes what was committed and later commits fail; ``contents`` stay.
     public func close() {
-        state.withLock { $0.isClosed = true }
+        state.withLock { state in
+            while state.applyFirst() {}
+            state.isClosed = true
+        }
     }
 
     private static let closed = StoreError(.closed, "The store in memory is closed; make a new one.")

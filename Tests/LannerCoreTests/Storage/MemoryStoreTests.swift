@@ -26,6 +26,45 @@ import Testing
             #expect(bench.records.count == 1 && store.contents == bench.contents)
         }
     }
+
+    /// A store that has to write would have lost it.
+    @Test func forgetsWhatAProcessThatDiesHasNotWaitedFor() throws {
+        let bench = TestBench.serving([1, 2, 3])
+        _ = try bench.download()
+        bench.relaunch()
+        #expect(bench.manager.tasks.isEmpty)
+        _ = try bench.download()
+        bench.settle()
+        bench.relaunch()
+        #expect(bench.manager.tasks.map(\.status) == [.succeeded])
+    }
+
+    @Test func isFinishedByAClose() throws {
+        let bench = TestBench.serving([1, 2, 3])
+        _ = try bench.download()
+        bench.manager.invalidate()
+        bench.relaunch()
+        #expect(bench.manager.tasks.count == 1)
+    }
+
+    @Test func makesChangesInTheirTurnAndBeforeTheirCompletion() throws {
+        let (store, lanes, told) = (MemoryStore(), ManualLanes(), Tally())
+        store.use(lanes)
+        for (key, number) in [("a", 1), ("b", 2)] {
+            store.commit([.put(key: key, value: Data())], durability: .process) { _ in
+                told.add("\(number) \(store.contents.keys.sorted())")
+            }
+        }
+        #expect(store.contents.isEmpty)
+        lanes.runAll()
+        #expect(told.all == ["1 [\"a\"]", "2 [\"a\", \"b\"]"])
+        store.commit([.remove(key: "a")], durability: .machine) { _ in told.add("\(store.contents.count)") }
+        store.close()
+        #expect(store.contents.count == 1 && told.all.count == 2)
+        lanes.runAll()
+        #expect(told.all.last == "1")
+    }
+
     /// A manager on the disk, with a store of either kind; the next one finds only what the other kind leaves.
     @Test(arguments: [false, true]) func leavesNothingToTheNextLaunch(isInMemory: Bool) async throws {
         let directory = try TemporaryDirectory()
