@@ -208,15 +208,17 @@ final class ScriptedExchange: TransportExchange {
 
     private func handOver(at url: URL, to receive: Receiver) {
         let file = state.withLock { $0.file ?? [] }
+        // Also what a write has left that failed.
+        defer { try? FileManager.default.removeItem(at: url) }
         do throws(FileError) {
             // Foundation would wait for the device.
             let written = try PosixFileSystem().open(url.path, .create)
             defer { written.close() }
             try written.write(file, at: 0)
             receive(.file(url))
-            try? FileManager.default.removeItem(at: url)
         } catch {
-            state.withLock { $0.failure = TransportFailure(.diskFull, "The file cannot be written: \(error)") }
+            let fault = error.fault == .noSpace ? TransportFault.diskFull : .other
+            state.withLock { $0.failure = TransportFailure(fault, "The file cannot be written: \(error)") }
         }
     }
 

@@ -148,6 +148,34 @@ import Testing
     }
     #endif
 
+    #if compiler(>=6.2)
+    /// In a process of its own, whose files may have no more than a page.
+    @Test func whatCannotHandOverAFileSaysWhyAndLeavesNothing() async {
+        await #expect(processExitsWith: .success) {
+            let directory = try TemporaryDirectory()
+            setenv("TMPDIR", directory.path, 1)
+            #if canImport(Glibc)
+            let length = __rlimit_resource_t(RLIMIT_FSIZE.rawValue)
+            #else
+            let length = RLIMIT_FSIZE
+            #endif
+            var limit = rlimit()
+            try #require(getrlimit(length, &limit) == 0)
+            limit.rlim_cur = 4096
+            signal(SIGXFSZ, SIG_IGN)
+            try #require(setrlimit(length, &limit) == 0)
+            let (transport, faults) = (ScriptedTransport(traits: TransportTraits(delivery: .file)), Tally())
+            transport.serve(.init(Sample.bytes(100_000)), at: "/f")
+            let url = try #require(URL(string: "https://a.example/f"))
+            _ = transport.begin(TransportRequest(url: url)) { event in
+                if case .failure(let failure) = event { faults.add("\(failure.fault)") }
+            }
+            try #require(faults.all == ["other"])
+            try #require(FileManager.default.contentsOfDirectory(atPath: directory.path) == [])
+        }
+    }
+    #endif
+
     /// As long as time passes, or another is asked for.
     @Test func whatIsRequestedOftenIsServed() throws {
         let clock = ManualClock()
