@@ -17,6 +17,8 @@ final class Launch: Sendable {
         var lanes: ManualLanes
         var seed: UInt64
         var network = ManualNetwork()
+        /// See `Cache.allowedDirectories`.
+        var allowedDirectories: [String] = []
         var links: (any LinkSource)?
         var notesCoverage = false
         /// So long a caller carries out what it has asked for; no time passes in a call here, but none may be granted
@@ -52,8 +54,8 @@ final class Launch: Sendable {
             links: parts.links, mainLane: mainLane, operationLane: lanes.makeLane("operation"),
             patience: parts.patience, seed: parts.seed, notesCoverage: parts.notesCoverage)
         let cache = Cache(
-            parts.log.identifier, downloadPath: "/downloads", on: parts.disk, lane: lanes.makeLane("cache"),
-            mainLane: mainLane)
+            parts.log.identifier, downloadPath: "/downloads", allowedDirectories: parts.allowedDirectories,
+            on: parts.disk, lane: lanes.makeLane("cache"), mainLane: mainLane)
         manager = SessionManager(
             parts.log.identifier, configuration: configuration, transport: parts.makeTransport(network), store: records,
             logger: parts.log, cache: cache, operationQueue: .global(), environment: environment)

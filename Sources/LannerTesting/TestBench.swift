@@ -21,11 +21,12 @@ import LannerMachine
 /// What a script does not stall comes inside the request, where nobody can pause it: to see a limit on bandwidth kept,
 /// stall an answer, and release it.
 ///
-/// Callbacks of the main actor, which are all those without `onMainQueue:`, run on the calling thread like the others: a
-/// test that has any is to be of the main actor, or to let things happen by ``run(within:_:)`` alone, which does so there.
+/// Callbacks of the main actor, which are all those without `onMainQueue:`, run on the calling thread like the others:
+/// a test that has any is to be of the main actor, or to let things happen by ``run(within:_:)`` alone, which does so
+/// there.
 ///
-/// May be used on any thread, by one at a time. ``run(within:_:)`` alone runs code of yours beside, whose calls come when its
-/// executor has its turn.
+/// May be used on any thread, by one at a time. ``run(within:_:)`` alone runs code of yours beside, whose calls come
+/// when its executor has its turn.
 public final class TestBench: Sendable {
     /// What answers the manager's requests, or those that a transport of your own hands on.
     public let transport: ScriptedTransport
@@ -56,13 +57,16 @@ public final class TestBench: Sendable {
     ///   - disk: The disk; an empty one without a limit unless given.
     ///   - store: Keeps the records, below ``store``; a `MemoryStore` when nil. Any other is not carried over by
     ///     ``relaunch(configuration:store:meanwhile:)``, and ``settle()`` does not wait for one with threads of its own.
+    ///   - allowedDirectories: Where tasks may have their files besides, on ``disk``: see `Cache.allowedDirectories`.
+    ///     The cache itself is below "/downloads".
     ///   - links: Gives links to the manager, and to that of every later launch; nil when there are none.
     ///   - seed: Decides the jitter of retries.
     public init(
         configuration: SessionConfiguration = SessionConfiguration(),
         traits: TransportTraits = TransportTraits(delivery: .pausable),
         transport makeTransport: @escaping @Sendable (any Transport) -> any Transport = { $0 },
-        disk: MemoryDisk = MemoryDisk(), store: (any Store)? = nil, links: ManualLinks? = nil, seed: UInt64 = 1
+        disk: MemoryDisk = MemoryDisk(), store: (any Store)? = nil, allowedDirectories: [String] = [],
+        links: ManualLinks? = nil, seed: UInt64 = 1
     ) {
         clock = ManualClock()
         self.disk = disk
@@ -70,7 +74,7 @@ public final class TestBench: Sendable {
         transport = ScriptedTransport(traits: traits, clock: clock)
         let parts = Launch.Parts(
             transport: transport, makeTransport: makeTransport, clock: clock, disk: disk, store: self.store, log: log,
-            lanes: lanes, seed: seed, network: network, links: links)
+            lanes: lanes, seed: seed, network: network, allowedDirectories: allowedDirectories, links: links)
         launch = Locked(Launch(parts, configuration) { _ in store ?? MemoryStore() })
     }
 

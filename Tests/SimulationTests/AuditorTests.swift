@@ -107,7 +107,7 @@ import Testing
         auditor.compareFile(of: task, [site], bench.disk)
         #expect(broken == nil)
         try bench.disk.remove(task.filePath)
-        bench.disk.place(other.bytes.map { ~$0 } + [1], at: task.filePath)
+        bench.disk.put(other.bytes.map { ~$0 } + [1], at: task.filePath)
         auditor.compareFile(of: task, [site], bench.disk)
         #expect(broken == .oneVersion)
     }

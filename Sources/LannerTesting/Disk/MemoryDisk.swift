@@ -4,8 +4,8 @@ import LannerMachine
 /// A disk in memory, for tests that need full and failing disks, or that should not touch a real one.
 ///
 /// Handed to a ``TestBench`` when that is made, it holds all the manager writes: make it full
-/// (``capacity``), let single operations fail (``fail(_:with:path:skipping:times:)``), and look at what is there
-/// (``contents(of:)``).
+/// (``capacity``), let single operations fail (``fail(_:with:path:skipping:times:)``), look at what is there
+/// (``paths``, ``contents(of:)``), and change it (``put(_:at:)``, ``remove(at:)``).
 ///
 /// It behaves as a disk of one file system: directories have to be there, a removed file stays readable for those who
 /// have it open, a write that does not fit leaves what did, a reservation takes its space at once. It outlives every
@@ -66,6 +66,41 @@ public final class MemoryDisk: Sendable {
         state.withLock { $0.file(at: path)?.bytes.contents }
     }
 
+    /// The paths of all files, in alphabetical order: the manager's unfinished files and its lock among them.
+    public var paths: [String] { state.withLock { $0.files.paths.sorted() } }
+
+    /// Puts a file at a path, in the stead of one that was there, with the directories above it, as another program
+    /// would that syncs it: a reboot leaves it. Counts as no operation, no fault applies, and it may be more than fits.
+    ///
+    /// Where a directory is at the path, or a file in the place of one above, the process ends.
+    public func put(_ contents: [UInt8], at path: String) {
+        let path = MemoryDiskState.normal(path)
+        state.withLock { state in
+            let isPossible = state.makeDirectory(path.directory) && state.obstacle(at: path) == nil
+            precondition(isPossible, "something else is in the place of \(path)")
+            let file = MemoryDiskState.File()
+            state.put(file, at: path)
+            state.change(file) { $0.write(contents) }
+            state.sync(file)
+            state.syncNames(in: path.directory)
+        }
+    }
+
+    /// Removes the file at a path, as a user would, or a system that wants the space: no reboot brings it back. Counts
+    /// as no operation, and no fault applies. A directory stays.
+    ///
+    /// - Returns: Whether there was a file.
+    @discardableResult
+    public func remove(at path: String) -> Bool {
+        let path = MemoryDiskState.normal(path)
+        return state.withLock { state in
+            guard state.file(at: path) != nil else { return false }
+            state.take(path)
+            state.syncNames(in: path.directory)
+            return true
+        }
+    }
+
     /// How long a file is; nil when there is none.
     func length(of path: String) -> Int64? {
         state.withLock { $0.file(at: path)?.bytes.size }
@@ -114,11 +149,6 @@ extension MemoryDisk {
 
     package var counters: Counters { state.withLock { $0.counters } }
 
-    /// The paths of all files, sorted.
-    package var files: [String] {
-        state.withLock { state in state.files.paths.sorted() }
-    }
-
     /// How many times files are open.
     package var openFiles: Int { state.withLock { $0.openFiles } }
 
@@ -147,19 +177,6 @@ extension MemoryDisk {
     package var boot: String? {
         get { state.withLock { $0.boot } }
         set { state.withLock { $0.boot = newValue } }
-    }
-
-    /// Puts a file in place, with the directories above it. Counts as no operation, and no fault applies.
-    package func place(_ contents: [UInt8], at path: String) {
-        let path = MemoryDiskState.normal(path)
-        state.withLock { state in
-            let isPossible = state.makeDirectory(path.directory) && state.obstacle(at: path) == nil
-            precondition(isPossible, "something else is in the place of \(path)")
-            let file = MemoryDiskState.File()
-            state.put(file, at: path)
-            state.change(file) { $0.write(contents) }
-            state.sync(file)
-        }
     }
 
     /// Gives every lock back and closes every file, as the death of the process that has them does.

@@ -183,12 +183,12 @@ extension World {
 
     /// How long all files are.
     private var lengths: [String: Int64?] {
-        Dictionary(disk.files.map { ($0, disk.length(of: $0)) }, uniquingKeysWith: { $1 })
+        Dictionary(disk.paths.map { ($0, disk.length(of: $0)) }, uniquingKeysWith: { $1 })
     }
 
     /// Somebody removes a file while nobody is there, a finished one or a part.
     private func loseFile(_ places: [String: [DownloadTask]]) {
-        let paths = disk.files.filter { path in places[path] != nil || path.hasSuffix(".part") }
+        let paths = disk.paths.filter { path in places[path] != nil || path.hasSuffix(".part") }
         let lost = paths.filter { !foreignPaths.contains($0) && $0 != Self.foreignPart }
         guard !lost.isEmpty else { return }
         let path = lost[random.below(lost.count)]

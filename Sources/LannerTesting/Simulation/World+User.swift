@@ -340,13 +340,13 @@ extension World {
         if isUntold { return }
         chronicle.note("clear")
         let directory = manager.cache.downloadFilePath
-        let (before, others) = (Set(disk.files), disk.files.filter { $0.directory != directory })
+        let (before, others) = (Set(disk.paths), disk.paths.filter { $0.directory != directory })
         try? manager.cache.clear()
         for task in tasks where before.contains(task.filePath) && disk.contents(of: task.filePath) == nil {
             auditor.noteLoss(of: task)
         }
         forgetForeignFiles()
-        let lost = Set(others).subtracting(disk.files)
+        let lost = Set(others).subtracting(disk.paths)
         if !lost.isEmpty { chronicle.report(.memory, "with finished files went \(lost.sorted())") }
     }
 

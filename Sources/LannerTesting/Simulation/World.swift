@@ -109,8 +109,7 @@ public final class World {
             auditor.ranged = Set(servers.sites.filter(\.isRanged).flatMap { [$0.url, $0.alias] })
         }
         putForeignFile(at: Self.foreignDirectory + "/file-0.bin")
-        disk.place(Self.foreign, at: Self.foreignPart)
-        disk.state.withLock { $0.syncNames(in: Self.foreignPart.directory) }
+        disk.put(Self.foreign, at: Self.foreignPart)
         disk.state.withLock { $0.whileSyncing = whileSyncing }
         begin()
     }
@@ -132,8 +131,7 @@ public final class World {
     /// Puts a file in a place that downloads want, where it stays.
     func putForeignFile(at path: String) {
         foreignPaths.append(path)
-        disk.place(Self.foreign, at: path)
-        disk.state.withLock { $0.syncNames(in: path.directory) }
+        disk.put(Self.foreign, at: path)
     }
 
     /// Those that somebody has removed are no matter any more.

@@ -40,7 +40,7 @@ extension FuzzTarget {
         let bench = TestBench(traits: traits)
         bench.transport.serve(.init(file), at: "/file")
         if state & 1 == 1 {
-            bench.disk.place(Array(file.prefix(length)), at: "/downloads/Tmp/" + record.partialName.text)
+            bench.disk.put(Array(file.prefix(length)), at: "/downloads/Tmp/" + record.partialName.text)
         }
         if state & 2 == 2 { record.boot = bench.disk.boot }
         bench.relaunch(store: MemoryStore([record.storeKey: record.encoded], lanes: bench.lanes))

@@ -87,7 +87,7 @@ private struct StoreTrial {
 
     init(_ files: [String: [UInt8]]) {
         self.files = files
-        for (name, bytes) in files { disk.place(bytes, at: "/store/" + name) }
+        for (name, bytes) in files { disk.put(bytes, at: "/store/" + name) }
     }
 
     /// What the store has; nil when it is of another version.

@@ -55,7 +55,7 @@ extension TestBench {
     }
 
     /// The paths of all files but the lock.
-    var files: [String] { disk.files.filter { $0 != manager.cache.lockPath } }
+    var files: [String] { disk.paths.filter { $0 != manager.cache.lockPath } }
 
     /// The `Range` fields that were asked for, "whole" where there was none.
     var ranges: [String] { transport.requests.map { $0.fields["Range"] ?? "whole" } }
@@ -111,7 +111,7 @@ extension TestBench {
     func stepBehindTheMove(of task: DownloadTask) throws -> [String: Data] {
         try step { self.records.first?.saved.status == .publishing }
         let contents = contents
-        try step { self.disk.files.contains(task.filePath) }
+        try step { self.disk.paths.contains(task.filePath) }
         return contents
     }
 

@@ -214,7 +214,7 @@ import Testing
     @Test(arguments: [false, true]) func aFileOfAnotherSizeIsSomebodyElses(cancels: Bool) throws {
         let bench = try unconfirmed()
         let task = try #require(bench.manager.fetchTask(address))
-        bench.disk.place([1, 2, 3], at: task.filePath)
+        bench.disk.put([1, 2, 3], at: task.filePath)
         if cancels { bench.manager.cancel(task) } else { bench.manager.start(task) }
         bench.settle()
         #expect(bench.disk.contents(of: task.filePath) == [1, 2, 3])
@@ -270,7 +270,7 @@ import Testing
         let task = try bench.download(.stall(afterBytes: 1 << 20))
         bench.settle()
         let part = try #require(bench.files.first { $0.hasSuffix(".part") })
-        bench.disk.place([1], at: "/downloads/File/" + part.lastComponent + ".copy")
+        bench.disk.put([1], at: "/downloads/File/" + part.lastComponent + ".copy")
         bench.manager.remove(task)
         bench.settle()
         #expect(bench.files.isEmpty)
@@ -344,7 +344,7 @@ import Testing
         let task = try bench.download(.cut(afterBytes: 2 << 20))
         bench.settle()
         let partial = try #require(bench.files.first)
-        bench.disk.place(Array(bytes[..<1_000_000]), at: partial)
+        bench.disk.put(Array(bytes[..<1_000_000]), at: partial)
         let events = EventLog(task)
         #expect(bench.runToRest())
         #expect(bench.holds(bytes, in: task) == true)

@@ -87,7 +87,7 @@ import Testing
 
     @Test func replacesAnEarlierFile() throws {
         let bench = TestBench.serving([1, 2])
-        bench.disk.place([9, 9, 9], at: "/downloads/File/name")
+        bench.disk.put([9, 9, 9], at: "/downloads/File/name")
         let task = try #require(bench.manager.download(address, fileName: "name"))
         bench.settle()
         #expect(bench.contents(of: task) == [1, 2])

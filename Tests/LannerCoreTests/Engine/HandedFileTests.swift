@@ -75,8 +75,8 @@ import Testing
         manager.cancel(task)
         lanes.runAll()
         #expect(task.status == .canceled)
-        #expect(bench.disk.files.filter { $0.hasPrefix(manager.cache.downloadTmpPath) } == [])
-        #expect(!bench.disk.files.contains(task.filePath))
+        #expect(bench.disk.paths.filter { $0.hasPrefix(manager.cache.downloadTmpPath) } == [])
+        #expect(!bench.disk.paths.contains(task.filePath))
     }
 
     /// Whoever writes into a file that it has handed over brings no success about.
@@ -144,7 +144,7 @@ import Testing
         let task = try handOver()
         try readOn(task)
         manager.invalidate()
-        let parts = bench.disk.files.filter { $0.hasPrefix(manager.cache.downloadTmpPath) }
+        let parts = bench.disk.paths.filter { $0.hasPrefix(manager.cache.downloadTmpPath) }
         #expect(parts.map { bench.disk.contents(of: $0)?.count } == [bytes.count])
     }
 

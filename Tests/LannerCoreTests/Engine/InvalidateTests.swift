@@ -108,9 +108,9 @@ import Testing
         store.commit([.put(key: "key", value: Data([1]))], durability: .machine) { _ in }
         lanes.runAll()
         store.close()
-        let journal = try #require(disk.files.last { $0.contains("journal") })
+        let journal = try #require(disk.paths.last { $0.contains("journal") })
         let whole = try #require(disk.contents(of: journal))
-        disk.place(whole + [1, 2, 3], at: journal)
+        disk.put(whole + [1, 2, 3], at: journal)
         disk.fail(.list, with: .inputOutput, path: "/downloads/Tmp")
         let bench = TestBench(disk: disk, store: makeStore())
         #expect(bench.manager.unavailable != nil)

@@ -168,7 +168,7 @@ import Testing
         let first = try bench.download(checksum: digest(of: large))
         try bench.step { bench.records.first?.saved.status == .publishing }
         bench.files.forEach { try? bench.disk.remove($0) }
-        bench.disk.place(large.map { ~$0 }, at: first.filePath)
+        bench.disk.put(large.map { ~$0 }, at: first.filePath)
         bench.relaunch()
         let task = try restored(bench)
         #expect(task.status == .suspended)
@@ -205,7 +205,7 @@ import Testing
         try bench.step { bench.records.first?.saved.status == .publishing }
         let partial = try #require(bench.files.first)
         let copy = first.filePath.directory + "/" + partial.lastComponent + ".copy"
-        bench.disk.place(Array(large.prefix(1000)), at: copy)
+        bench.disk.put(Array(large.prefix(1000)), at: copy)
         bench.relaunch()
         #expect(bench.files.sorted() == [copy, partial].sorted())
         bench.manager.remove(try restored(bench))
@@ -294,7 +294,7 @@ import Testing
             PartialName(token: token, id: task.id, generation: 9),
         ].map(\.text)
         let others = [PartialName(token: token + 1, id: task.id, generation: 1).text, "1-1.part", "someone's.txt"]
-        for name in orphans + others { bench.disk.place([1, 2], at: "/downloads/Tmp/" + name) }
+        for name in orphans + others { bench.disk.put([1, 2], at: "/downloads/Tmp/" + name) }
         bench.relaunch()
         #expect(bench.files == (known + others.map { "/downloads/Tmp/" + $0 }).sorted())
     }

@@ -43,9 +43,9 @@ import Testing
         for launch in launches { launch.manager.abandon() }
     }
 
-    private var parts: [String] { disk.files.filter { $0.hasSuffix(".part") } }
+    private var parts: [String] { disk.paths.filter { $0.hasSuffix(".part") } }
 
-    private var records: [String] { disk.files.filter { $0.contains("/journal-") || $0.contains("/snapshot-") } }
+    private var records: [String] { disk.paths.filter { $0.contains("/journal-") || $0.contains("/snapshot-") } }
 
     @Test func theyAreGoneAtTheNextLaunch() throws {
         for seed in 1...3 as ClosedRange<UInt64> {

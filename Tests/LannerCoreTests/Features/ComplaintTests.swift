@@ -34,7 +34,7 @@ import Testing
         bench.transport.script("/1", .stall(afterBytes: 10))
         let tasks = bench.manager.multiDownload(addresses, fileNames: ["1", "2", "3", "4"])
         bench.settle()
-        bench.disk.place([9], at: tasks[1].filePath)
+        bench.disk.put([9], at: tasks[1].filePath)
         bench.transport.release()
         #expect(bench.runToRest())
         #expect(tasks.map(\.status) == [.succeeded, policy == .fail ? .failed : .succeeded, .succeeded, .succeeded])

@@ -144,6 +144,18 @@ import Testing
         next.invalidate()
     }
 
+    /// On a bench as well, in every launch.
+    @Test func aBenchAllowsWhatItIsTold() throws {
+        let bench = TestBench(allowedDirectories: ["/media"])
+        bench.transport.serve(.init([1, 2, 3]), at: "/file.bin")
+        let task = try #require(bench.manager.download(DownloadRequest(address, destination: "/media/a")))
+        bench.settle()
+        #expect(bench.disk.contents(of: "/media/a") == [1, 2, 3] && task.filePath == "/media/a")
+        bench.relaunch()
+        #expect(bench.manager.download(DownloadRequest(address + "?b", destination: "/media/b")) != nil)
+        #expect(bench.manager.download(DownloadRequest(address + "?c", destination: "/other/c")) == nil)
+    }
+
     /// A directory among the finished files may be allowed by itself.
     @Test func aFileHasOnePlaceHoweverItIsGiven() throws {
         let bench = TestBench()

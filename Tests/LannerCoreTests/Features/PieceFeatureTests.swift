@@ -172,7 +172,7 @@ import Testing
         let path = try #require(bench.files.first { $0.hasSuffix(".part") })
         var spoiled = try #require(bench.disk.contents(of: path))
         spoiled[12_345] ^= 1
-        bench.disk.place(spoiled, at: path)
+        bench.disk.put(spoiled, at: path)
         bench.transport.endScripts()
         bench.transport.clearRequests()
         bench.manager.start(task)
@@ -255,7 +255,7 @@ import Testing
         bench.relaunch(store: MemoryStore(contents, lanes: bench.lanes))
         let task = try #require(bench.manager.fetchTask(address))
         // Somebody's file of the same size, which only a comparison would show.
-        bench.disk.place([UInt8](repeating: 0, count: bytes.count), at: task.filePath)
+        bench.disk.put([UInt8](repeating: 0, count: bytes.count), at: task.filePath)
         bench.settle()
         #expect(task.status == .succeeded && task.validation == .correct && bench.transport.requests.count == 1)
     }

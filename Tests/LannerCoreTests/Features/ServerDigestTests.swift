@@ -212,7 +212,7 @@ import Testing
         let first = try bench.download()
         try bench.step { bench.records.first?.saved.status == .publishing }
         bench.files.forEach { try? bench.disk.remove($0) }
-        bench.disk.place(bytes.map { ~$0 }, at: first.filePath)
+        bench.disk.put(bytes.map { ~$0 }, at: first.filePath)
         bench.relaunch()
         let task = try #require(bench.manager.fetchTask(address))
         #expect(task.status == .suspended)

@@ -46,8 +46,20 @@ import Testing
 
     @Test(arguments: ["/a//b/\u{301}c", "a/b/\u{301}c", "/a/b/\u{301}c/"]) func pathsAreRead(_ path: String) throws {
         let disk = try disk()
-        disk.place([1], at: path)
+        disk.put([1], at: path)
         #expect(try disk.list("/a/b") == ["\u{301}c"])
+    }
+
+    /// Whatever the seed leaves of what was not synced.
+    @Test(arguments: 0..<8 as Range<UInt64>) func whatATestPutsAndRemovesIsSo(seed: UInt64) {
+        let (disk, bench) = (MemoryDisk(capacity: 2), { (disk: MemoryDisk) in TestBench(disk: disk) })
+        for path in ["/x/f", "/x/g", "y"] { disk.put([1], at: path) }
+        disk.put([2, 3], at: "/x//f")
+        #expect(disk.remove(at: "x/g") && !disk.remove(at: "/x/g") && !disk.remove(at: "/x"))
+        let paths = { disk.paths.filter { !$0.hasPrefix("/downloads") } }
+        #expect(paths() == ["/x/f", "/y"] && disk.contents(of: "/x/f") == [2, 3])
+        bench(disk).reboot(seed: seed)
+        #expect(paths() == ["/x/f", "/y"] && disk.contents(of: "/x/f") == [2, 3])
     }
 
     @Test func hugeHolesCostNothing() throws {
@@ -75,10 +87,10 @@ import Testing
 
     @Test func renamesAndRemoves() throws {
         let disk = try disk()
-        disk.place([1], at: "/a/one")
-        disk.place([2, 2], at: "/a/two")
+        disk.put([1], at: "/a/one")
+        disk.put([2, 2], at: "/a/two")
         try disk.rename("/a/one", to: "/a/two")
-        #expect(disk.files == ["/a/two"])
+        #expect(disk.paths == ["/a/two"])
         #expect(disk.contents(of: "/a//two/") == [1])
         #expect(disk.used == 1)
         #expect(try disk.list("/a").sorted() == ["b", "two"])
@@ -112,7 +124,7 @@ import Testing
     @Test(arguments: [0, -1]) func failsNoTimes(times: Int) throws {
         let disk = try disk()
         disk.fail(.open, with: .inputOutput, times: times)
-        disk.place([1], at: "/a/f")
+        disk.put([1], at: "/a/f")
         _ = try disk.open("/a/f", .read)
     }
 
@@ -171,7 +183,7 @@ import Testing
 
     @Test func holdsManySmallFiles() throws {
         let disk = try disk()
-        for number in 0..<20_000 { disk.place([UInt8(truncatingIfNeeded: number)], at: "/a/\(number)") }
+        for number in 0..<20_000 { disk.put([UInt8(truncatingIfNeeded: number)], at: "/a/\(number)") }
         #expect(disk.used == 20_000)
         for number in 0..<20_000 { try disk.rename("/a/\(number)", to: "/a/b/\(number)") }
         #expect(try disk.list("/a/b").count == 20_000)

@@ -19,7 +19,7 @@ import Testing
         let bench = TestBench(configuration: configuration)
         bench.transport.serve(.init(one), at: "/one")
         bench.transport.serve(.init(two), at: "/two")
-        for name in taken { bench.disk.place(old, at: folder + name) }
+        for name in taken { bench.disk.put(old, at: folder + name) }
         return bench
     }
 
@@ -316,7 +316,7 @@ import Testing
         let task = try download("one", on: bench)
         bench.settle()
         #expect(task.reason == .disk(.inputOutput))
-        bench.disk.place(Self.one, at: task.filePath)
+        bench.disk.put(Self.one, at: task.filePath)
         bench.manager.start(task)
         bench.settle()
         #expect(task.status == .succeeded && task.fileName == "a.txt" && bench.files == [task.filePath])

@@ -100,8 +100,8 @@ import Testing
     @Test(arguments: [false, true], 0..<20 as Range<UInt64>)
     func aCopyOutlivesTheMachineBeforeItsSourceGoes(ifFree: Bool, seed: UInt64) throws {
         let disk = MemoryDisk()
-        disk.place([1, 2, 3], at: "/Tmp/1-1-1.part")
-        disk.place([], at: "/File/.here")
+        disk.put([1, 2, 3], at: "/Tmp/1-1-1.part")
+        disk.put([], at: "/File/.here")
         let publisher = Publisher(fileSystem: TwoDevices(disk))
         if ifFree {
             #expect(try publisher.moveIfFree("/Tmp/1-1-1.part", to: "/File/a"))

@@ -89,7 +89,7 @@ final class PartialFileBench {
         load: WriteLoad = WriteLoad(), backlogLimit: Int = 8 << 20
     ) {
         self.disk = disk
-        if disk.contents(of: "/Tmp/.here") == nil { disk.place([], at: "/Tmp/.here") }
+        if disk.contents(of: "/Tmp/.here") == nil { disk.put([], at: "/Tmp/.here") }
         file = PartialFile(
             path: Self.path, fileSystem: fileSystem ?? disk, lanes: PartialFile.Lanes(lanes), hasher: hasher,
             pieces: pieces, claimed: holding, durable: durable, load: load, backlogLimit: backlogLimit

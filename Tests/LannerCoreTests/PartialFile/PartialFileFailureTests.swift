@@ -24,7 +24,7 @@ import Testing
 
     @Test func fullDiskAtOpen() {
         let disk = MemoryDisk(capacity: 1000)
-        disk.place(Sample.bytes(500), at: PartialFileBench.path)
+        disk.put(Sample.bytes(500), at: PartialFileBench.path)
         let bench = PartialFileBench(disk: disk, holding: [0..<500], durable: [0..<200])
         bench.file.open(total: 2000)
         bench.write(500..<600)
@@ -59,7 +59,7 @@ import Testing
 
     @Test func shortFileHoldsLess() {
         let disk = MemoryDisk()
-        disk.place(Sample.bytes(300), at: PartialFileBench.path)
+        disk.put(Sample.bytes(300), at: PartialFileBench.path)
         let bench = PartialFileBench(disk: disk, holding: [0..<200, 250..<400, 500..<600], durable: [0..<350])
         bench.file.open(total: nil)
         bench.file.close(sync: false)
@@ -142,7 +142,7 @@ import Testing
 
     @Test func unreadableBytesAreNotHeld() {
         let disk = MemoryDisk()
-        disk.place([UInt8](repeating: 0, count: 3 << 20), at: PartialFileBench.path)
+        disk.put([UInt8](repeating: 0, count: 3 << 20), at: PartialFileBench.path)
         let whole: ByteRanges = [0..<(3 << 20)]
         let bench = PartialFileBench(disk: disk, holding: whole, durable: whole)
         disk.fail(.read, with: .inputOutput, skipping: 1)

@@ -40,7 +40,7 @@ import Testing
 
     private static func memoryDisk() -> MemoryDisk {
         let disk = MemoryDisk()
-        disk.place([], at: "/Tmp/.here")
+        disk.put([], at: "/Tmp/.here")
         return disk
     }
 
@@ -144,7 +144,7 @@ import Testing
 
     @Test func writesDoNotWaitForTheHasher() async {
         let disk = Self.memoryDisk()
-        disk.place(Sample.bytes(10), at: PartialFileBench.path)
+        disk.put(Sample.bytes(10), at: PartialFileBench.path)
         let stop = Stop(.read, of: disk)
         let threaded = Threaded(PartialFileBench.path, on: disk, holding: [0..<10])
         threaded.file.open(total: nil)
@@ -195,7 +195,7 @@ import Testing
 
     @Test func aSyncUnderWayWhenBytesCannotBeRead() async {
         let disk = Self.memoryDisk()
-        disk.place(Sample.bytes(10), at: PartialFileBench.path)
+        disk.put(Sample.bytes(10), at: PartialFileBench.path)
         let (read, sync) = (Stop(.read, of: disk), Stop(.sync, of: disk))
         let threaded = Threaded(PartialFileBench.path, on: disk, holding: [0..<10])
         threaded.file.open(total: nil)
@@ -213,7 +213,7 @@ import Testing
     @Test func aWriteUnderWayWhenASyncFails() async {
         let disk = Self.memoryDisk()
         let (write, sync) = (Stop(.write, of: disk), Stop(.sync, of: disk))
-        disk.place(Sample.bytes(10), at: PartialFileBench.path)
+        disk.put(Sample.bytes(10), at: PartialFileBench.path)
         let threaded = Threaded(PartialFileBench.path, on: disk, holding: [0..<10], hasher: nil)
         threaded.file.open(total: nil)
         threaded.file.checkpoint()

@@ -34,7 +34,7 @@ private struct World {
         total = Int64.random(in: 0...20_000, using: &random)
         backlogLimit = Int.random(in: 0...5, using: &random) * 1000
         truth = TruthfulDisk(disk)
-        disk.place([], at: "/Tmp/.here")
+        disk.put([], at: "/Tmp/.here")
     }
 
     var contents: [UInt8]? { disk.contents(of: PartialFileBench.path) }

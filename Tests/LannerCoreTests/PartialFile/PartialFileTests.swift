@@ -135,7 +135,7 @@ import Testing
 
     @Test func hashesWhatIsHeldBeforeTheRest() {
         let disk = MemoryDisk()
-        disk.place(Sample.bytes(1_500_000), at: PartialFileBench.path)
+        disk.put(Sample.bytes(1_500_000), at: PartialFileBench.path)
         let bench = PartialFileBench(disk: disk, holding: [0..<1_500_000])
         bench.file.open(total: 1_510_000)
         #expect(bench.events() == [.opened(held: [0..<1_500_000])])
@@ -148,7 +148,7 @@ import Testing
 
     @Test func startsOverWhenNothingIsClaimed() {
         let disk = MemoryDisk()
-        disk.place([1, 2, 3], at: PartialFileBench.path)
+        disk.put([1, 2, 3], at: PartialFileBench.path)
         let bench = PartialFileBench(disk: disk)
         bench.file.open(total: nil)
         #expect(bench.events() == [.opened(held: [])])
@@ -157,7 +157,7 @@ import Testing
 
     @Test func cutsWhatLiesBeyondTheTotal() {
         let disk = MemoryDisk()
-        disk.place(Sample.bytes(500), at: PartialFileBench.path)
+        disk.put(Sample.bytes(500), at: PartialFileBench.path)
         let bench = PartialFileBench(disk: disk, holding: [0..<100], durable: [0..<100])
         bench.file.open(total: nil)
         bench.file.finish(total: 100)
@@ -168,7 +168,7 @@ import Testing
 
     @Test func whatCannotBeCutIsAFailure() {
         let disk = MemoryDisk()
-        disk.place(Sample.bytes(500), at: PartialFileBench.path)
+        disk.put(Sample.bytes(500), at: PartialFileBench.path)
         disk.fail(.truncate, with: .inputOutput)
         let bench = PartialFileBench(disk: disk, holding: [0..<100], durable: [0..<100])
         bench.file.open(total: nil)
@@ -279,7 +279,7 @@ import Testing
 
     @Test func aHasherThatFallsBehindKeepsLittleMemory() {
         let disk = MemoryDisk()
-        disk.place([], at: "/Tmp/.here")
+        disk.put([], at: "/Tmp/.here")
         let memory = LiveMemory()
         let (writing, hashing) = (ManualLanes(), ManualLanes())
         let lanes = PartialFile.Lanes(HashingApart(others: writing, hashing: hashing))
@@ -305,7 +305,7 @@ import Testing
 
     @Test func everyMethodMayBeCalledFromAReport() {
         let disk = MemoryDisk()
-        disk.place([], at: "/Tmp/.here")
+        disk.put([], at: "/Tmp/.here")
         let lanes = ManualLanes()
         let events = Locked<[PartialFileEvent]>([])
         let own = Locked<PartialFile?>(nil)
@@ -339,7 +339,7 @@ import Testing
     @Test(arguments: 0..<20 as Range<UInt64>, [[], [0..<1]] as [ByteRanges])
     func whatIsSyncedHasItsName(seed: UInt64, claimed: ByteRanges) throws {
         let (disk, lanes) = (MemoryDisk(), ManualLanes())
-        disk.place([UInt8](repeating: 0xff, count: 100), at: "/Tmp/file")
+        disk.put([UInt8](repeating: 0xff, count: 100), at: "/Tmp/file")
         try disk.syncDirectory("/Tmp")
         try disk.remove("/Tmp/file")
         let synced = Locked(false)

@@ -84,7 +84,7 @@ import Testing
         let disk = MemoryDisk()
         var held = Self.bytes
         held[250] ^= 1
-        disk.place(held, at: PartialFileBench.path)
+        disk.put(held, at: PartialFileBench.path)
         let bench = bench(disk, holding: [0..<1000], durable: [0..<220])
         bench.file.open(total: 1000)
         #expect(bench.events() == [.opened(held: [0..<1000]), .damaged(200..<300)])
@@ -146,7 +146,7 @@ import Testing
     /// The first finish is given up, and on its way still when the second is called.
     @Test func aFinishThatWasGivenUpCompletesNothing() {
         let disk = MemoryDisk()
-        disk.place([], at: "/Tmp/.here")
+        disk.put([], at: "/Tmp/.here")
         let (lanes, events) = (ManualLanes(), Locked<[PartialFileEvent]>([]))
         let (own, isWrong) = (Locked<PartialFile?>(nil), Locked(true))
         let file = PartialFile(
@@ -253,7 +253,7 @@ import Testing
 
     @Test func whatComesTwiceDoesNotBringBackWhatWasWrongMeanwhile() throws {
         let disk = MemoryDisk()
-        disk.place([], at: PartialFileBench.path)
+        disk.put([], at: PartialFileBench.path)
         var state = PartialFileState(
             claimed: [0..<100], durable: [], hasher: false, pieces: .of(Self.bytes, length: 100), backlogLimit: 0)
         state.file = try disk.open(PartialFileBench.path, .readWrite)

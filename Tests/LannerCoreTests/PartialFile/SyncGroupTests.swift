@@ -14,7 +14,7 @@ import Testing
         let onFinish = Locked<(@Sendable (Int) -> Void)?>(nil)
 
         init(_ count: Int, size: Int64 = 100, isHashed: Bool = false) {
-            disk.place([], at: "/Tmp/.here")
+            disk.put([], at: "/Tmp/.here")
             try? disk.syncDirectory("/Tmp")
             let group = SyncGroup(of: disk, lane: lanes.makeLane("file.sync"))
             files = (0..<count).map { [disk, lanes, recorded, onFinish] number in
@@ -165,7 +165,7 @@ import Testing
     /// Who is closed before it could say that it is finished does not say so any more, and has synced all.
     @Test func whoIsClosedMeanwhileHasSyncedAll() throws {
         let (disk, lanes, events) = (MemoryDisk(), ManualLanes(), Locked<[PartialFileEvent]>([]))
-        disk.place([], at: "/Tmp/.here")
+        disk.put([], at: "/Tmp/.here")
         let truth = TruthfulDisk(disk)
         let file = PartialFile(
             path: "/Tmp/file.part", fileSystem: truth, lanes: PartialFile.Lanes(lanes), hasher: nil,

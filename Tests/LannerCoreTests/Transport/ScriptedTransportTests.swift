@@ -87,11 +87,12 @@ import Testing
         #expect(transport.unusedSteps.isEmpty)
     }
 
-    @Test(arguments: [
-        (.cut(afterBytes: 4), false), (.cut(afterBytes: 3), true), (.stall(afterBytes: 3), false),
-        (.stall(afterBytes: 2), true), (.corrupt(at: 3), false), (.corrupt(at: 2), true), (.ignoreRange, false),
-        (.wrongRange(offset: 1), false), (.contentRange(nil), false), (.multipart, false), (.pass, true),
-    ] as [(ScriptedTransport.Step, Bool)])
+    @Test(
+        arguments: [
+            (.cut(afterBytes: 4), false), (.cut(afterBytes: 3), true), (.stall(afterBytes: 3), false),
+            (.stall(afterBytes: 2), true), (.corrupt(at: 3), false), (.corrupt(at: 2), true), (.ignoreRange, false),
+            (.wrongRange(offset: 1), false), (.contentRange(nil), false), (.multipart, false), (.pass, true),
+        ] as [(ScriptedTransport.Step, Bool)])
     func whatChangesNothingIsTold(step: ScriptedTransport.Step, hasEffect: Bool) throws {
         transport.serve(.init([1, 2, 3]), at: "/f")
         transport.script("/f", step)
@@ -101,11 +102,13 @@ import Testing
     }
 
     /// Counts are of what is sent, but for the position of the byte that is turned over.
-    @Test(arguments: [
-        (.cut(afterBytes: 2), false), (.cut(afterBytes: 1), true), (.stall(afterBytes: 1), false),
-        (.stall(afterBytes: 0), true), (.corrupt(at: 0), false), (.corrupt(at: 1), true), (.ignoreRange, true),
-        (.wrongRange(offset: 1), true), (.wrongRange(offset: 0), false), (.contentRange(nil), true), (.multipart, true),
-    ] as [(ScriptedTransport.Step, Bool)])
+    @Test(
+        arguments: [
+            (.cut(afterBytes: 2), false), (.cut(afterBytes: 1), true), (.stall(afterBytes: 1), false),
+            (.stall(afterBytes: 0), true), (.corrupt(at: 0), false), (.corrupt(at: 1), true), (.ignoreRange, true),
+            (.wrongRange(offset: 1), true), (.wrongRange(offset: 0), false), (.contentRange(nil), true),
+            (.multipart, true),
+        ] as [(ScriptedTransport.Step, Bool)])
     func whatChangesNothingOfAPartIsTold(step: ScriptedTransport.Step, hasEffect: Bool) throws {
         transport.serve(.init([1, 2, 3]), at: "/f")
         transport.script("/f", step)
