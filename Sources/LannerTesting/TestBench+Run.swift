@@ -20,7 +20,7 @@ extension TestBench {
     /// - Throws: What it throws, or ``Overdue``: the code is canceled then, and not waited for any longer. When the
     ///   Swift task that calls is canceled, the code is.
     public func run<Value: Sendable>(
-        within limit: Duration = .seconds(60), _ work: @escaping @Sendable () async throws -> Value
+        within limit: Duration = .seconds(600), _ work: @escaping @Sendable () async throws -> Value
     ) async throws -> Value {
         let isOver = Locked(false)
         let running = Task {
@@ -29,8 +29,9 @@ extension TestBench {
         }
         return try await withTaskCancellationHandler {
             if await !letThingsHappen(until: isOver, within: limit) {
+                let overdue = Overdue(self, limit)
                 running.cancel()
-                throw Overdue(self, limit)
+                throw overdue
             }
             return try await running.value
         } onCancel: {
