@@ -122,6 +122,7 @@ import Testing
         let bench = TestBench(configuration: configuration)
         bench.transport.serveElsewhere(.init([1]))
         bench.manager.multiDownload((0..<20).map { "https://example.com/\($0)" })
+        while bench.records.count < 20, bench.lanes.runNext() {}
         bench.relaunch()
         bench.transport.clearRequests()
         bench.manager.totalStart()
