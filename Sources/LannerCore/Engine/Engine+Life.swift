@@ -171,8 +171,7 @@ extension TaskState {
         maximumBytesPerSecond = record.maximumBytesPerSecond
         if case .failed(let failure) = saved.status { error = LannerError(failure) }
         isNameOpen = record.isNameOpen
-        // That of the file that was replaced.
-        validation = record.isReplaced ? .unknown : record.validation
+        validation = record.validation
         (startDate, endDate) = (record.startDate, record.endDate)
         let isThere = isFound || saved.status == .succeeded
         setProgress(completed: isThere ? saved.total ?? 0 : saved.held, total: saved.total)

@@ -349,20 +349,15 @@ extension JobState {
 extension Job {
     /// The file in its place is another's now: nothing that was found of its own holds for that. Says whether there was one.
     func noteReplaced() -> Bool {
-        let (wasInPlace, hasSucceeded) = state.withLock { state in
-            defer { state.noteReplaced() }
-            return (state.isInPlace, state.saved.status == .succeeded)
+        let (wasInPlace, isForgotten) = state.withLock { state in
+            defer { state.isInPlace = false }
+            // Of one that is fetched again the partial file is hashed for what is followed.
+            let isForgotten = state.isInPlace && state.saved.mayBeInPlace
+            if isForgotten { (state.followed, state.followedPieces) = (nil, nil) }
+            return (state.isInPlace, isForgotten)
         }
-        if wasInPlace, hasSucceeded { task.state.withLock { $0.validation = .unknown } }
+        if isForgotten { task.state.withLock { $0.validation = .unknown } }
         return wasInPlace
-    }
-}
-
-extension JobState {
-    fileprivate mutating func noteReplaced() {
-        // Of one that is fetched again the partial file is hashed for what is followed.
-        if isInPlace, saved.status == .succeeded { (followed, followedPieces) = (nil, nil) }
-        isInPlace = false
     }
 }
 

@@ -214,7 +214,7 @@ extension EngineState {
 
 extension Saved {
     /// Whether the file may be in its place.
-    fileprivate var mayBeInPlace: Bool { isPublished || status == .publishing || status == .succeeded }
+    var mayBeInPlace: Bool { isPublished || status == .publishing || status == .succeeded }
 }
 
 extension Saved.Status {

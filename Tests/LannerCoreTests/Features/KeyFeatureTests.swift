@@ -87,6 +87,16 @@ import Testing
         #expect(bench.holds(Self.one, in: task) && bench.transport.requests.count == 3)
     }
 
+    /// Also where it is replaced before its success is on record.
+    @Test func oneThatIsReplacedAtOnceIsNotCalledCompared() {
+        let checksum = LoopbackServer.Resource(Self.one).digest()
+        let tasks = bench.manager.multiDownload(
+            requests: ["a", "b"].map { DownloadRequest("https://a.example/one", checksum: checksum, key: $0) })
+        bench.settle()
+        #expect(tasks.map(\.status) == [.succeeded, .succeeded])
+        #expect(Set(tasks.map(\.validation)) == [.correct, .unknown])
+    }
+
     @Test func aKeyTwiceInABatchIsSkipped() {
         let requests = ["/one", "/two"].map { DownloadRequest("https://a.example" + $0, key: "key") }
         #expect(bench.manager.multiDownload(requests: requests).map(\.url.path) == ["/one"])
