@@ -145,7 +145,7 @@ extension World {
     /// What nobody needs any more is gone from the disk.
     private func compareLeftovers() {
         let needed = Set(manager.inspections.map(\.partialPath) + manager.leftoverPaths + [Self.foreignPart])
-        for path in disk.files where path.hasSuffix(".part") && !needed.contains(path) || path.hasSuffix(".copy") {
+        for path in disk.paths where path.hasSuffix(".part") && !needed.contains(path) || path.hasSuffix(".copy") {
             chronicle.report(.memory, "\(path) was left over")
         }
     }

@@ -310,7 +310,7 @@ import Testing
         let recorded = try #require(bench.records.first?.partialName.text)
         let orphan = PartialName(token: token, id: DownloadID(99), generation: 1).text + ".copy"
         let others = [PartialName(token: token + 1, id: task.id, generation: 1).text + ".copy", "mine.part.copy"]
-        for name in [recorded + ".copy", orphan] + others { bench.disk.place([1, 2], at: "/downloads/File/" + name) }
+        for name in [recorded + ".copy", orphan] + others { bench.disk.put([1, 2], at: "/downloads/File/" + name) }
         bench.relaunch()
         let left = bench.files.filter { $0.hasPrefix("/downloads/File/") }
         #expect(left == ([recorded + ".copy"] + others).map { "/downloads/File/" + $0 }.sorted())
