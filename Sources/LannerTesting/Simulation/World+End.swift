@@ -142,10 +142,13 @@ extension World {
         try check()
     }
 
-    /// What nobody needs any more is gone from the disk.
+    /// What nobody needs any more is gone from the disk. Copies are looked for at launch where files are by themselves:
+    /// in another directory one may come back whose removal the machine's death has lost.
     private func compareLeftovers() {
         let needed = Set(manager.inspections.map(\.partialPath) + manager.leftoverPaths + [Self.foreignPart])
-        for path in disk.paths where path.hasSuffix(".part") && !needed.contains(path) || path.hasSuffix(".copy") {
+        let directories = [manager.cache.downloadTmpPath, manager.cache.downloadFilePath]
+        for path in disk.paths where directories.contains(path.directory) && !needed.contains(path) {
+            guard path.hasSuffix(".part") || path.hasSuffix(".copy") else { continue }
             chronicle.report(.memory, "\(path) was left over")
         }
     }
