@@ -150,8 +150,8 @@ extension TestBench {
     /// - Parameters:
     ///   - seed: Decides what survives: of each unsynced write none, part or all; of unsynced renames and removals some.
     ///   - configuration: What the new manager works by; as the last one when nil.
-    ///   - store: Keeps the new manager's records; a `MemoryStore` with all that the last launch's held when nil.
-    ///     ``settle()`` does not wait for one with threads of its own.
+    ///   - store: Keeps the new manager's records; a `MemoryStore` with all that was committed in the last launch when
+    ///     nil. ``settle()`` does not wait for one with threads of its own.
     /// - Returns: The new manager.
     @discardableResult
     public func reboot(

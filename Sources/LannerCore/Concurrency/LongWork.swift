@@ -3,7 +3,7 @@ import Foundation
 /// Work that keeps a thread busy for long, such as reading a whole file: begun in order, and only so much of it at a time
 /// that threads and processors are left for everything else.
 final class LongWork: Sendable {
-    static let shared = LongWork(atATime: max(1, ProcessInfo.processInfo.activeProcessorCount / 2), .shared)
+    static let shared = LongWork(atATime: max(2, ProcessInfo.processInfo.activeProcessorCount / 2), .shared)
 
     private struct Piece {
         let label: String

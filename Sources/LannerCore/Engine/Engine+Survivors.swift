@@ -236,7 +236,11 @@ extension EngineState {
     mutating func note(_ verb: Verb, _ ids: [DownloadID]) -> [Job] {
         if !interrupted.isEmpty, verb.decides { interrupted.subtract(ids) }
         if case .start = verb {
-            for id in ids { jobs[id]?.state.withLock { $0.comparison?.starts = true } }
+            for id in ids {
+                guard let job = jobs[id] else { continue }
+                job.state.withLock { $0.comparison?.starts = true }
+                job.task.state.withLock { $0.isUnwanted = false }
+            }
         }
         guard keepsExchanges, let isWanted = verb.wantsToRun else { return [] }
         return ids.compactMap { jobs[$0] }.filter { $0.state.withLock { $0.want(isWanted) } }

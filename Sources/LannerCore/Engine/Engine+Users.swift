@@ -233,16 +233,17 @@ extension Engine {
 
     /// A verb over some downloads, or over all of the present context when nil; `done` is called exactly once, when all
     /// have come to rest, also when there was nothing to do. Before them the machine is told of other events. Only a
-    /// patient caller carries out all of it.
+    /// patient caller carries out all of it. Does nothing where `isDue`, asked under the lock, says so.
     func user(
         _ verb: Verb, _ ids: [DownloadID]?, behind events: [Event] = [], isPatient: Bool = false,
-        _ done: (@Sendable () -> Void)?
+        onlyIf isDue: () -> Bool = { true }, _ done: (@Sendable () -> Void)?
     ) {
         var isTaken = false
         var (unwanted, forgotten): ([Job], [Job]) = ([], [])
         if ids == nil, case .remove = verb { dropLeftovers() }
         enter(isPatient: isPatient) { state in
             isTaken = true
+            guard isDue() else { return [] }
             let ids = ids ?? state.scope.ids.sorted()
             unwanted = state.note(verb, ids)
             forgotten = state.stopped(ids, forgottenBy: verb)
@@ -253,6 +254,17 @@ extension Engine {
         if isTaken { return }
         logOver("nothing was done")
         done?()
+    }
+
+    /// Suspends a download whose file nobody waits for any more.
+    func suspendIfUnwanted(_ task: DownloadTask) {
+        let take = {
+            task.state.withLock { state in
+                defer { state.isUnwanted = false }
+                return state.isUnwanted
+            }
+        }
+        user(.suspend, ids(of: [task]), onlyIf: take, nil)
     }
 
     func logOver(_ message: String) {

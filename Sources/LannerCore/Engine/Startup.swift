@@ -100,13 +100,14 @@ struct Startup {
     }
 
     /// Partial files of this store that no record names are left from a crash, and so are those of one of whom nothing was
-    /// on record, and copies of them. Those of others are none of ours.
+    /// on record, and copies of them in the directory of finished files. Those of others are none of ours.
     private func removeOrphans(
         _ names: [String], _ fileSystem: any FileSystem, _ cache: Cache, leftBy unrecorded: UInt64?
     ) {
         var tokens = Set(records.map(\.token) + replaced.map(\.token) + [identity.token])
         if let unrecorded { tokens.insert(unrecorded) }
-        let recorded = Set(records.map(\.partialName))
+        // What has succeeded needs none, but the removal of one that was copied to its place may have been lost.
+        let recorded = Set(records.lazy.filter { $0.saved.status != .succeeded }.map(\.partialName))
         let isOrphan = { (name: PartialName?) in
             guard let name, tokens.contains(name.token) else { return false }
             return !recorded.contains(name) && !unread.contains(name.id)

@@ -49,7 +49,8 @@ extension Cache {
             // What is copied from another device is among the finished ones.
             for directory in Set([downloadTmpPath, downloadFilePath]) {
                 doomed += filesInside(directory) { name in
-                    PartialName(name).map { tokens?.contains($0.token) ?? (directory == ownTmp) } ?? false
+                    let partial = PartialName(name) ?? PartialName(ofCopy: name)
+                    return partial.map { tokens?.contains($0.token) ?? (directory == ownTmp) } ?? false
                 }
             }
             doomed += files(in: downloadPath, where: StoreFileName.isOfRecords)

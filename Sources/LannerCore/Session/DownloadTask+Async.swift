@@ -4,7 +4,8 @@ extension DownloadTask {
     /// Waits for the finished file.
     ///
     /// A task that is at rest is not started by this: it returns or throws at once. When the Swift task that waits is
-    /// canceled, and no other waits for the file as well, the download is suspended soon.
+    /// canceled, and no other waits for the file as well, the download is suspended soon, unless somebody starts it, or
+    /// waits for the file, before that.
     ///
     /// - Throws: The task's ``error`` when it fails; ``LannerError/notFinished(_:)`` when somebody suspends, cancels or
     ///   removes it; ``LannerError/invalidated`` when the manager is invalidated or gone; `CancellationError` when the
@@ -12,7 +13,10 @@ extension DownloadTask {
     public var file: URL {
         get async throws {
             let waiter = FileWaiter()
-            state.withLock { _ = $0.fileWaiters.insert(waiter) }
+            state.withLock { state in
+                state.fileWaiters.insert(waiter)
+                state.isUnwanted = false
+            }
             return try await withTaskCancellationHandler {
                 defer { state.withLock { _ = $0.fileWaiters.remove(waiter) } }
                 for await event in events {
@@ -21,7 +25,11 @@ extension DownloadTask {
                 }
                 throw Task.isCancelled ? CancellationError() : LannerError.invalidated
             } onCancel: {
-                let isLast = state.withLock { $0.fileWaiters.remove(waiter) != nil && $0.fileWaiters.isEmpty }
+                let isLast = state.withLock { state in
+                    guard state.fileWaiters.remove(waiter) != nil, state.fileWaiters.isEmpty else { return false }
+                    state.isUnwanted = true
+                    return true
+                }
                 if isLast { suspendSoon() }
             }
         }
@@ -29,9 +37,8 @@ extension DownloadTask {
 
     /// Not inside the cancellation, which may come under a lock of whoever cancels.
     private func suspendSoon() {
-        engine?.environment.lanes.makeLane("cancellation").run { [self] in
-            if state.withLock({ $0.fileWaiters.isEmpty }) { manager?.suspend(self) }
-        }
+        guard let engine else { return }
+        engine.environment.lanes.makeLane("cancellation").run { [self] in engine.suspendIfUnwanted(self) }
     }
 
     private func result(of status: Status) throws -> URL {

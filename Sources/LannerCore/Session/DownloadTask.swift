@@ -225,6 +225,8 @@ struct TaskState {
     /// The progress that was last told; nil when the next is news whatever it is.
     var told: ToldProgress?
     var fileWaiters: Set<FileWaiter> = []
+    /// Whether the last who waited for the file was canceled, and nobody has waited or started the task since.
+    var isUnwanted = false
     @Apart var validationRequest: ValidationRequest?
 
     /// The object users see, once one has asked for it.

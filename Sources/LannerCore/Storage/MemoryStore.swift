@@ -90,7 +90,7 @@ public final class MemoryStore: Store {
         }
     }
 
-    /// Makes what was committed and later commits fail; ``contents`` stay.
+    /// Makes the changes of what was committed; later commits fail, and ``contents`` stay.
     public func close() {
         state.withLock { state in
             while state.applyFirst() {}

@@ -56,9 +56,10 @@ extension Download {
         askForMore(&context)
     }
 
-    /// No part is to be had: all of it is fetched again, of another URL where one was given meanwhile.
+    /// No part is to be had: all of it is fetched again, of another URL where one was given meanwhile, or of a mirror.
     private mutating func fetchAllAgain(_ detail: String, _ context: inout Context) {
         if goesOnWithOldURL { return mismatched(detail, &context) }
+        if leaveWrongFile(context.settings) { return startOver(.wrongPiece, &context) }
         startOver(lack, plain: true, &context)
     }
 

@@ -66,9 +66,9 @@ struct Auditor {
     }
 
     /// S2: no death takes bytes that are claimed. Those of a record which could not be kept up to date may have been gone
-    /// before, or, where there are pieces, been fetched again: they are compared when the file is opened.
-    func compareLengths(of manager: SessionManager, _ disk: MemoryDisk) {
-        for claim in manager.inspections where claim.pieces == nil {
+    /// before; or, where there are pieces, which are compared when the file is opened, been fetched again and not synced.
+    func compareLengths(of manager: SessionManager, _ disk: MemoryDisk, hasRebooted: Bool) {
+        for claim in manager.inspections where claim.pieces == nil || !hasRebooted {
             guard let end = claim.claimed.last?.upperBound, let held = partials[claim.partialPath],
                 claim.claimed.allSatisfy(held.contains)
             else { continue }

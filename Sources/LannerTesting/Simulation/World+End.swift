@@ -145,7 +145,8 @@ extension World {
     /// What nobody needs any more is gone from the disk. Copies are looked for at launch where files are by themselves:
     /// in another directory one may come back whose removal the machine's death has lost.
     private func compareLeftovers() {
-        let needed = Set(manager.inspections.map(\.partialPath) + manager.leftoverPaths + [Self.foreignPart])
+        let unfinished = manager.inspections.filter { $0.task.status != .succeeded }
+        let needed = Set(unfinished.map(\.partialPath) + manager.leftoverPaths + [Self.foreignPart])
         let directories = [manager.cache.downloadTmpPath, manager.cache.downloadFilePath]
         for path in disk.paths where directories.contains(path.directory) && !needed.contains(path) {
             guard path.hasSuffix(".part") || path.hasSuffix(".copy") else { continue }

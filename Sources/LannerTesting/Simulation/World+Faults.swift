@@ -170,7 +170,7 @@ extension World {
             disk.failNothing()
             launch = Launch(parts, configuration) { Self.store(disk: parts.disk, $0) }
         }
-        begin()
+        begin(hasRebooted: reboots)
     }
 
     /// Something of what a launch does on the disk goes wrong, or of what it does first.
@@ -236,12 +236,12 @@ extension World {
     }
 
     /// Looks at a manager that is new.
-    func begin() {
+    func begin(hasRebooted: Bool = false) {
         meanwhile.manager = manager
         auditor.begin(with: manager)
         lookout.begin()
         if let reason = manager.unavailable { chronicle.report(.memory, "the manager cannot be used: \(reason)") }
-        auditor.compareLengths(of: manager, disk)
+        auditor.compareLengths(of: manager, disk, hasRebooted: hasRebooted)
         let sites = servers.sites
         auditor.compareClaims(of: manager, sites, disk)
         for task in manager.allTasks where task.status == .succeeded { auditor.compareFile(of: task, sites, disk) }

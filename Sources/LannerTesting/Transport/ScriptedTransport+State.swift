@@ -53,16 +53,23 @@ extension ScriptedTransport {
         var script: String?
     }
 
-    /// How often each URL was requested while the clock stood still.
+    /// How often each part of each URL was requested while the clock stood still.
     struct Rush {
+        private struct Asked: Hashable {
+            var url: URL
+            var range: String?
+            var resumeData: Data?
+        }
+
         private var instant: Duration?
-        private var counts: [URL: Int] = [:]
+        private var counts: [Asked: Int] = [:]
 
         /// Counts a request.
-        mutating func count(_ url: URL, at now: Duration) -> Int {
+        mutating func count(_ request: TransportRequest, at now: Duration) -> Int {
             if instant != now { (instant, counts) = (now, [:]) }
-            counts[url, default: 0] += 1
-            return counts[url, default: 0]
+            let asked = Asked(url: request.url, range: request.fields["Range"], resumeData: request.resumeData)
+            counts[asked, default: 0] += 1
+            return counts[asked, default: 0]
         }
     }
 

@@ -249,6 +249,16 @@ import Testing
         #expect(task.status == .suspended)
     }
 
+    @Test func whoStartsItBeforeItIsSuspendedHasItGoOn() async throws {
+        let (bench, task) = try heldBench()
+        let file = Task { try await task.file }
+        file.cancel()
+        await #expect(throws: CancellationError.self) { _ = try await file.value }
+        bench.manager.start(task)
+        bench.settle()
+        #expect(task.status == .running)
+    }
+
     @Test func whoWaitsAgainBeforeItIsSuspendedHasItGoOn() async throws {
         let (bench, task) = try heldBench()
         let file = Task { try await task.file }

@@ -149,9 +149,10 @@ import Testing
             let first = try bench.download(.cut(afterBytes: 300))
             let isOver = bench.run(steps: steps, of: first)
             if reboots { bench.disk.boot = "another" }
-            bench.relaunch()
             // Before the first commit is made there is nothing to go on with.
-            let task = try bench.manager.fetchTask(address) ?? bench.download()
+            let isOnRecord = !bench.records.isEmpty || !bench.transport.requests.isEmpty
+            bench.relaunch()
+            let task = try isOnRecord ? #require(bench.manager.fetchTask(address)) : bench.download()
             bench.manager.start(task)
             #expect(bench.runToRest())
             #expect(task.status == .succeeded, "killed after \(steps) steps")
@@ -314,6 +315,19 @@ import Testing
         bench.relaunch()
         let left = bench.files.filter { $0.hasPrefix("/downloads/File/") }
         #expect(left == ([recorded + ".copy"] + others).map { "/downloads/File/" + $0 }.sorted())
+    }
+
+    /// It was copied to its place on another file system, and the removal was lost with the machine.
+    @Test func removesThePartialFileOfASuccess() throws {
+        let bench = TestBench.serving(large)
+        bench.disk.mounts = ["/downloads/File"]
+        let task = try bench.download()
+        bench.settle()
+        let name = try #require(bench.records.first?.partialName.text)
+        bench.disk.put(large, at: "/downloads/Tmp/" + name)
+        bench.relaunch()
+        #expect(bench.files == [task.filePath])
+        #expect(try restored(bench).status == .succeeded)
     }
 
     @Test func removesPartialFilesThoughNoRecordIsLeft() throws {

@@ -403,7 +403,7 @@ import Testing
             bench.relaunch()
             bench.settle()
             guard let task = bench.manager.fetchTask(address) else {
-                #expect(!hadBegun, "what has begun is on record, after \(steps) steps")
+                try #require(!hadBegun && !isOver, "what has begun is on record, after \(steps) steps")
                 continue
             }
             #expect(hadBegun ? task.status != .suspended : task.status == .suspended, "after \(steps) steps")

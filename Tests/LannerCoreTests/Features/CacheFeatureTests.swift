@@ -51,6 +51,9 @@ import Testing
         #expect(names.contains("File/whole"))
         #expect(names.contains { $0.hasSuffix(".part") })
         try Data("mine".utf8).write(to: URL(fileURLWithPath: cache.downloadPath + "/mine"))
+        // On its way to another file system.
+        let part = try #require(names.first { $0.hasSuffix(".part") }?.split(separator: "/").last)
+        try Data("copy".utf8).write(to: URL(fileURLWithPath: cache.downloadFilePath + "/\(part).copy"))
         try await cache.clearDiskCache()
         #expect(names == ["File", "Tmp", "mine"])
         let manager = SessionManager("clearing", transport: ScriptedTransport(), cache: cache)
