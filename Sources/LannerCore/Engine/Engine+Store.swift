@@ -185,7 +185,7 @@ extension Engine {
             if let delay = state.withLock({ $0.owed.end(number, pending.dropped, isKept: false) }) {
                 environment.clock.schedule(at: environment.clock.now + delay) { [weak self] in self?.retryCommit() }
             }
-            answer(pending.confirmations, .failed(DownloadFailure(.store, error.message)))
+            answer(pending.confirmations, .failed(DownloadFailure(error)))
         }
         let isKept = if case .success = result { true } else { false }
         for completion in pending.completions { completion(isKept) }
@@ -209,6 +209,13 @@ extension EngineState {
         let durability = owed.isEmpty ? pending.durability : .machine
         let number = owed.begin(&changes, &pending.dropped)
         return (changes, durability, number)
+    }
+}
+
+extension DownloadFailure {
+    /// Why a record could not be kept: want of space may be waited for, whatever it is for.
+    fileprivate init(_ error: StoreError) {
+        self.init(error.reason == .disk(.noSpace) ? .disk(.noSpace) : .store, error.message)
     }
 }
 

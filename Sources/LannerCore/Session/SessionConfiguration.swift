@@ -87,8 +87,8 @@ public struct SessionConfiguration: Sendable, Hashable {
     /// The longest one attempt may take from its first answer that is used on, in seconds, from 1 to 86,400 (a day); nil,
     /// the default, for no bound.
     public var timeoutIntervalForResource: TimeInterval?
-    /// Whether a task that finds no space on the disk waits for it, and tries again every 30 seconds; else it fails. False
-    /// by default.
+    /// Whether a task that finds no space on the disk, for its file or for the record of its end, waits for it, and tries
+    /// again every 30 seconds; else it fails. False by default.
     public var waitsForDiskSpace = false
     /// Whether a new download starts at once; else it is suspended until it is started. True by default.
     public var startsImmediately = true

@@ -198,18 +198,29 @@ extension Download {
         var publishing = publishing
         switch publishing.step {
         case .announcing:
-            close(for: publishing.afterwards ?? .fail(failure), publishing.tickets, &context)
-        case .readdressing, .disowning:
+            let intent = publishing.afterwards ?? intent(after: failure, publishing, context)
+            close(for: intent, publishing.tickets, &context)
+        case .readdressing:
+            waitOrFail(failure, publishing, &context)
+        case .disowning:
             settleFailed(failure, publishing, &context)
         case .recording where publishing.recordFailures + 1 < Pace.recordTries:
             publishing.recordFailures += 1
             publishing.step = .waitingToRecord(until: context.now + Pace.recordWait)
             state = .publishing(publishing)
         case .recording:
-            settleFailed(failure, publishing, &context)
+            waitOrFail(failure, publishing, &context)
         case .moving, .waitingToRecord:
             ignore(.late("recordFailed"), &context)
         }
+    }
+
+    /// What becomes of a download of which it cannot be recorded that it is complete.
+    private func intent(
+        after failure: DownloadFailure, _ publishing: Publishing, _ context: Context
+    ) -> Pausing.Intent {
+        guard let time = diskWait(failure, context) else { return .fail(failure) }
+        return publishing.isToRest ? .suspend : .wait(.disk(until: time))
     }
 
     mutating func tick(_ publishing: Publishing, _ context: inout Context) {

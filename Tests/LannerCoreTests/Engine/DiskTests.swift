@@ -359,7 +359,7 @@ import Testing
         bench.store.fail(.commit, skipping: 1)
         let task = try bench.download()
         #expect(bench.runToRest())
-        #expect(task.reason == .store)
+        #expect(task.reason == .disk(.noSpace))
         try bench.disk.remove(try #require(bench.files.first))
         bench.store.fail(.commit, times: .max)
         bench.transport.serve(.init([4, 5, 6, 7]), at: place)
@@ -379,13 +379,37 @@ import Testing
         let task = try bench.download()
         #expect(bench.runToRest())
         #expect(task.status == .failed)
-        #expect(task.reason == .store)
+        #expect(task.reason == .disk(.noSpace))
         #expect(bench.contents(of: task) == nil, "what is not recorded is not published")
         bench.store.failNothing()
         bench.manager.start(task)
         #expect(bench.runToRest())
         #expect(bench.holds(bytes, in: task) == true)
         #expect(bench.transport.requests.count == 1, "the bytes were all there")
+    }
+
+    /// Whichever record there is no space for: it waits, and the bytes come once.
+    @Test(arguments: 1..<3) func waitsForSpaceForItsRecords(commit: Int) throws {
+        var configuration = SessionConfiguration()
+        configuration.waitsForDiskSpace = true
+        let bench = TestBench.serving(bytes, configuration: configuration)
+        bench.store.fail(.commit, with: .disk(.noSpace), skipping: commit, times: .max)
+        let task = try bench.download()
+        bench.run(for: .seconds(20))
+        let isForSpace = if case .disk = task.waitingReason { true } else { false }
+        #expect(task.status == .waiting && isForSpace)
+        bench.store.failNothing()
+        #expect(bench.runToRest())
+        #expect(bench.holds(bytes, in: task) == true)
+        #expect(bench.transport.requests.count == 1)
+    }
+
+    @Test func isToldWhenThereIsNoSpaceForItsRecords() throws {
+        let bench = TestBench.serving(bytes)
+        bench.store.fail(.commit, with: .disk(.noSpace), skipping: 1, times: .max)
+        let task = try bench.download()
+        #expect(bench.runToRest())
+        #expect(task.status == .failed && task.reason == .disk(.noSpace))
     }
 
     @Test func succeedsLateWhenTheStoreRecovers() throws {

@@ -122,7 +122,7 @@ import Testing
         bench.store.fail(.commit, skipping: 2, times: .max)
         let one = try download("one", on: bench)
         #expect(bench.runToRest())
-        #expect(one.reason == .store && bench.contents(of: one) == Self.one)
+        #expect(one.reason == .disk(.noSpace) && bench.contents(of: one) == Self.one)
         bench.store.failNothing()
         let two = try download("two", on: bench)
         #expect(bench.runToRest())
@@ -258,7 +258,7 @@ import Testing
         let task = try download("one", on: bench)
         #expect(bench.runToRest())
         if task.status == .failed {
-            #expect(task.reason == .store && task.completedBytes == 2 && names(bench) == ["a.txt"])
+            #expect(task.reason == .disk(.noSpace) && task.completedBytes == 2 && names(bench) == ["a.txt"])
             bench.manager.start(task)
             #expect(bench.runToRest())
         }

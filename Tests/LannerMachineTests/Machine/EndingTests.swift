@@ -56,6 +56,25 @@ import Testing
         #expect(bench.machine.running.isEmpty)
     }
 
+    @Test func recordsThatFindNoSpaceWaitForIt() {
+        let settings = Settings().with { $0.waitsForDiskSpace = true }
+        var bench = Bench.announcing(settings)
+        var stopped = bench
+        #expect(bench.feed(.store(bench.id, 1, .failed(full))).phases == [.waiting(.disk(until: .seconds(30)))])
+        stopped.verb(.suspend)
+        stopped.feed(.store(stopped.id, 1, .failed(full)))
+        #expect(stopped.closed(1, 0..<1000).phases == [.suspended])
+        var moved = Bench.recording(settings)
+        for _ in 0..<2 {
+            #expect(moved.feed(.store(moved.id, 1, .failed(full))).phases.isEmpty)
+            moved.pass(.seconds(1))
+            moved.feed(.file(moved.id, 1, .published))
+        }
+        let end = moved.feed(.store(moved.id, 1, .failed(full)))
+        #expect(end.phases == [.waiting(.disk(until: .seconds(32)))] && end.records.map(\.isPublished) == [true])
+        #expect(moved.pass(.seconds(30)).contains(.file(moved.id, 2, .publish)))
+    }
+
     /// A failed download whose file is in its place.
     private func unconfirmed(_ failure: DownloadFailure = .disk) -> Bench {
         var bench = Bench.moving()

@@ -53,9 +53,8 @@ extension World {
         if work.saved == nil { places[work.place].isUnrecording = false }
         if work.saved == nil || work.saved?.isLeftover == true { places[work.place].isForgettable = true }
         guard work.isAnswered else { return }
-        try feed(
-            fails
-                ? .store(id, work.attempt, .failed(DownloadFailure(.store, ""))) : .store(id, work.attempt, .recorded))
+        let failure = DownloadFailure(random.chance(50) ? .store : .disk(.noSpace), "")
+        try feed(.store(id, work.attempt, fails ? .failed(failure) : .recorded))
     }
 
     // MARK: Files
