@@ -122,7 +122,8 @@ private final class Stopped: SessionExchange {
     }
 
     func makeTask(in session: URLSession) -> URLSessionTask {
-        let new = session.downloadTask(with: url)
+        // It is to end by nothing but the test, however long others keep that waiting.
+        let new = session.downloadTask(with: URLRequest(url: url, timeoutInterval: 3600))
         task.withLock { $0 = new }
         return new
     }
