@@ -18,14 +18,20 @@ import FoundationNetworking
         try #require(HTTPURLResponse(url: url, statusCode: 200, httpVersion: "HTTP/1.1", headerFields: fields))
     }
 
-    /// URLSession reports a finished file, and success behind it, before anybody else has a turn.
-    private func end(withFileAt file: URL, _ response: HTTPURLResponse) async -> Recorder.Log {
+    /// An exchange, and what holds its control queue up.
+    private func blocked() -> (DownloadExchange, Recorder, Blocker) {
         let control = SessionControl(relay: SessionRelay(), connectionsPerHost: 1)
         let blocker = Blocker()
         control.begin(blocker)
         let recorder = Recorder()
         let exchange = DownloadExchange(
             URLRequest(url: url), resumeData: nil, control: control, receive: recorder.receive)
+        return (exchange, recorder, blocker)
+    }
+
+    /// URLSession reports a finished file, and success behind it, before anybody else has a turn.
+    private func end(withFileAt file: URL, _ response: HTTPURLResponse) async -> Recorder.Log {
+        let (exchange, recorder, blocker) = blocked()
         exchange.took(file: file, response: response)
         exchange.ended(nil, response: response)
         let log = await recorder.end()
@@ -90,12 +96,7 @@ import FoundationNetworking
 
     /// The data come with the error, or where they were asked for, or both.
     @Test func whatItsOwnerHasStoppedIsCanceledWithItsData() async throws {
-        let control = SessionControl(relay: SessionRelay(), connectionsPerHost: 1)
-        let blocker = Blocker()
-        control.begin(blocker)
-        let recorder = Recorder()
-        let exchange = DownloadExchange(
-            URLRequest(url: url), resumeData: nil, control: control, receive: recorder.receive)
+        let (exchange, recorder, blocker) = blocked()
         exchange.cancel()
         let canceled = NSError(domain: NSURLErrorDomain, code: NSURLErrorCancelled)
         exchange.ended(canceled, response: nil)

@@ -10,43 +10,27 @@ final class LongWork: Sendable {
         let work: @Sendable () -> Void
     }
 
-    private struct State {
-        var waiting = Fifo<Piece>()
-        var running = 0
-
-        mutating func begin(limit: Int) -> Piece? {
-            guard running < limit, let piece = waiting.popFirst() else { return nil }
-            running += 1
-            return piece
-        }
-    }
-
-    private let limit: Int
     private let pool: LanePool
-    private let state = Locked(State())
+    private let turns: Locked<Turns<Piece>>
 
     init(atATime limit: Int, _ pool: LanePool) {
-        self.limit = limit
         self.pool = pool
+        turns = Locked(Turns(atATime: limit))
     }
 
     func run(_ label: String, _ work: @escaping @Sendable () -> Void) {
-        let piece = state.withLock { state in
-            state.waiting.append(Piece(label: label, work: work))
-            return state.begin(limit: limit)
-        }
-        if let piece { run(piece) }
+        turns.withLock { $0.append(Piece(label: label, work: work)) }
+        begin()
     }
 
-    /// On a lane of its own: the next one waits behind all lanes that have come meanwhile.
-    private func run(_ piece: Piece) {
-        PooledLane(piece.label, pool).run { [self] in
-            piece.work()
-            let next = state.withLock { state in
-                state.running -= 1
-                return state.begin(limit: limit)
+    /// Lets as much begin as may, each on a lane of its own: the next waits behind all lanes that have come meanwhile.
+    private func begin() {
+        while let piece = turns.withLock({ $0.begin() }) {
+            PooledLane(piece.label, pool).run { [self] in
+                piece.work()
+                turns.withLock { $0.end() }
+                begin()
             }
-            if let next { run(next) }
         }
     }
 }

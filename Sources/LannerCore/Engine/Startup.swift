@@ -104,20 +104,23 @@ struct Startup {
     private func removeOrphans(
         _ names: [String], _ fileSystem: any FileSystem, _ cache: Cache, leftBy unrecorded: UInt64?
     ) {
-        var tokens = Set(records.map(\.token) + replaced.map(\.token) + [identity.token])
-        if let unrecorded { tokens.insert(unrecorded) }
-        // What has succeeded needs none, but the removal of one that was copied to its place may have been lost.
-        let recorded = Set(records.lazy.filter { $0.saved.status != .succeeded }.map(\.partialName))
-        let isOrphan = { (name: PartialName?) in
-            guard let name, tokens.contains(name.token) else { return false }
-            return !recorded.contains(name) && !unread.contains(name.id)
-        }
-        var paths = names.filter { isOrphan(PartialName($0)) }.map { cache.downloadTmpPath + "/" + $0 }
+        var found = names.compactMap { name in PartialName(name).map { ($0, cache.downloadTmpPath + "/" + name) } }
         let finished = cache.downloadFilePath
         // Files are copied only where they cannot be moved, and there may be many.
         if fileSystem.areApart(cache.downloadTmpPath, finished), let names = try? fileSystem.list(finished) {
-            paths += names.filter { isOrphan(PartialName(ofCopy: $0)) }.map { finished + "/" + $0 }
+            found += names.compactMap { name in PartialName(ofCopy: name).map { ($0, finished + "/" + name) } }
         }
-        for path in paths.sorted() { try? fileSystem.remove(path) }
+        if found.isEmpty { return }
+        var orphans = Dictionary(grouping: found, by: \.0)
+        var tokens: Set = [identity.token]
+        if let unrecorded { tokens.insert(unrecorded) }
+        for record in records {
+            // What has succeeded needs none, but the removal of one that was copied to its place may have been lost.
+            if record.saved.status != .succeeded { orphans[record.partialName] = nil }
+            tokens.insert(record.token)
+        }
+        tokens.formUnion(replaced.map(\.token))
+        let known = orphans.filter { tokens.contains($0.key.token) && !unread.contains($0.key.id) }
+        for path in known.values.joined().map(\.1).sorted() { try? fileSystem.remove(path) }
     }
 }

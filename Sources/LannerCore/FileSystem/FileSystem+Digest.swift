@@ -3,11 +3,7 @@ extension FileSystem {
     func digest(
         of path: String, _ algorithm: Checksum.Algorithm, by makeHasher: Checksum.HasherProvider
     ) throws(FileError) -> Checksum.Digest {
-        let file = try open(path, .read)
-        defer { file.close() }
-        var hasher = makeHasher(algorithm)
-        try file.readPieces { (piece, _) throws(FileError) in hasher.update(piece) }
-        return Checksum.Digest(algorithm: algorithm, of: hasher)
+        Checksum.Digest(algorithm: algorithm, of: try hash(path, makeHasher(algorithm), while: { true }).hasher)
     }
 
     /// The same for somebody who may not want it any more before it is read; nil then.
@@ -15,11 +11,19 @@ extension FileSystem {
         of path: String, _ algorithm: Checksum.Algorithm, by makeHasher: Checksum.HasherProvider,
         while isWanted: () -> Bool
     ) throws(FileError) -> Checksum.Digest? {
+        let (hasher, isRead) = try hash(path, makeHasher(algorithm), while: isWanted)
+        return isRead ? Checksum.Digest(algorithm: algorithm, of: hasher) : nil
+    }
+
+    /// Has a hasher take a file, as long as that is wanted; whether that was to the end.
+    private func hash(
+        _ path: String, _ hasher: any Checksum.Hasher, while isWanted: () -> Bool
+    ) throws(FileError) -> (hasher: any Checksum.Hasher, isRead: Bool) {
         let file = try open(path, .read)
         defer { file.close() }
-        var hasher = makeHasher(algorithm)
+        var hasher = hasher
         let isRead = try file.readPieces(while: isWanted) { (piece, _) throws(FileError) in hasher.update(piece) }
-        return isRead ? Checksum.Digest(algorithm: algorithm, of: hasher) : nil
+        return (hasher, isRead)
     }
 
     /// Whether a file consists of these pieces; it is read up to the first that is wrong. Nil when nobody wants to know

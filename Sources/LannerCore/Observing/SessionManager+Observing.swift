@@ -17,8 +17,8 @@ extension SessionManager {
         engine.makeObservation(on: engine.lane(onMainQueue: onMainQueue), handler)
     }
 
-    /// Calls `handler` each time a task of the present context comes to rest, however; after those of the task's own closures
-    /// that are called on the same queue. On the main queue, or on ``operationQueue``.
+    /// Calls `handler` each time a task of the present context comes to rest, however; after those of the task's own
+    /// closures that are called on the same queue. On the main queue, or on ``operationQueue``.
     ///
     /// Replaces an earlier closure of this kind. - Returns: The manager.
     @discardableResult

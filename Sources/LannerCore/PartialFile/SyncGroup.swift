@@ -9,24 +9,12 @@ package final class SyncGroup: Sendable {
     /// So many at most go their own ways at once: each of them has a thread, of which others want some, too.
     private static let mostApart = 32
 
-    /// Those that go their own ways.
-    private struct Apart {
-        var waiting = Fifo<PartialFile>()
-        var underWay = 0
-
-        /// The next of them, if there is room for it.
-        mutating func begin() -> PartialFile? {
-            guard underWay < SyncGroup.mostApart, let file = waiting.popFirst() else { return nil }
-            underWay += 1
-            return file
-        }
-    }
-
     private let fileSystem: any FileSystem
     /// What belongs behind the syncs of a file that is in the group goes through here.
     let lane: any Lane
     private let waiting = Locked<[PartialFile]>([])
-    private let apart = Locked(Apart())
+    /// Those that go their own ways.
+    private let apart = Locked(Turns<PartialFile>(atATime: SyncGroup.mostApart))
 
     package init(of fileSystem: any FileSystem, lane: any Lane) {
         (self.fileSystem, self.lane) = (fileSystem, lane)
@@ -49,7 +37,7 @@ package final class SyncGroup: Sendable {
         if syncTogether(files) { return }
         if files.count <= Self.few { return files.forEach { $0.syncOfGroup() } }
         apart.withLock { apart in
-            for file in files { apart.waiting.append(file) }
+            for file in files { apart.append(file) }
         }
         syncApart()
     }
@@ -59,7 +47,7 @@ package final class SyncGroup: Sendable {
         while let file = apart.withLock({ $0.begin() }) {
             file.lanes.sync.run {
                 file.syncOfGroup()
-                self.apart.withLock { $0.underWay -= 1 }
+                self.apart.withLock { $0.end() }
                 self.syncApart()
             }
         }

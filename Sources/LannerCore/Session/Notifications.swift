@@ -17,7 +17,8 @@ extension DownloadTask {
     /// ``SessionManager/operationQueue``; the object is the task.
     public static let startedNotification = Notification.Name("lanner.downloadTask.started")
     /// Posted by a task that runs, while it advances, and where it stalls until ``speed`` has fallen to 0; at most every
-    /// ``SessionConfiguration/progressInterval``, and not again before the last one was posted. Posted on ``SessionManager/operationQueue``; the object is the task.
+    /// ``SessionConfiguration/progressInterval``, and not again before the last one was posted. Posted on
+    /// ``SessionManager/operationQueue``; the object is the task.
     public static let progressNotification = Notification.Name("lanner.downloadTask.progress")
     /// Posted by a task that wants to run and may not yet; ``waitingReason`` says why. Posted on
     /// ``SessionManager/operationQueue``; the object is the task.

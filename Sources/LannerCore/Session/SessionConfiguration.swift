@@ -73,8 +73,8 @@ public struct SessionConfiguration: Sendable, Hashable {
     /// (``DownloadFailure/Reason/checksumMismatch``). What is malformed, or by another algorithm, is ignored.
     ///
     /// True by default: it finds what was damaged on the way, by a proxy or on a server's disk. Not what a server means to
-    /// send: whoever changes the file changes the digest. Set it to false where a server is known to tell wrong ones: what one has
-    /// told already does not count then, either. Set to true it holds for answers from then on.
+    /// send: whoever changes the file changes the digest. Set it to false where a server is known to tell wrong ones:
+    /// what one has told already does not count then, either. Set to true it holds for answers from then on.
     public var checksServerDigests = true
 
     /// When a failure is tried again; see ``RetryPolicy`` for the defaults.

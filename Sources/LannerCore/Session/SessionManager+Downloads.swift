@@ -12,7 +12,8 @@ extension SessionManager {
     /// manager's own, and fetched again where it does not have them or is broken (by ``FileConflictPolicy/fail`` it is
     /// in the way then); ``DownloadTask/validation`` is unknown meanwhile. What the process did not live to compare the
     /// next one does (``SessionConfiguration/resumesAtLaunch``). Only if it is gone, or another task has replaced it, does
-    /// the task begin again, under the new name. Its URL, header fields, list, priority, limit and metadata are updated all the same.
+    /// the task begin again, under the new name. Its URL, header fields, list, priority, limit and metadata are updated
+    /// all the same.
     ///
     /// - Parameters:
     ///   - url: What to download, http or https. It is what the task is known by. A user name and password in it are

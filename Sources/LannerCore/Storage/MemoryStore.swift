@@ -10,16 +10,16 @@ public final class MemoryStore: Store {
         var values: [String: Data]
         var isClosed = false
         var outbox: Outbox
-        /// Whether changes wait for the turn of their commit, as those of a store that has to write them.
-        var areChangesLate = false
-        var waiting = Fifo<[StoreChange]>()
+        /// Changes that wait for the turn of their commit, as those of a store that has to write them; nil where they are
+        /// made at once.
+        var waiting: Fifo<[StoreChange]>?
 
         mutating func apply(_ changes: [StoreChange]) {
             for change in changes { values.apply(change) }
         }
 
         mutating func applyFirst() -> Bool {
-            guard let changes = waiting.popFirst() else { return false }
+            guard let changes = waiting?.popFirst() else { return false }
             apply(changes)
             return true
         }
@@ -40,7 +40,7 @@ public final class MemoryStore: Store {
     /// Makes the changes of later commits, and calls their completions, on a lane of another factory's; what waits for
     /// an earlier lane is lost, as with a process that dies.
     package func use(_ lanes: any LaneFactory) {
-        state.withLock { ($0.areChangesLate, $0.waiting) = (true, Fifo()) }
+        state.withLock { $0.waiting = Fifo() }
         state.replace(\.outbox, by: Self.outbox(lanes))
     }
 
@@ -70,8 +70,8 @@ public final class MemoryStore: Store {
         let outbox = state.withLock { state in
             if state.isClosed {
                 state.outbox.add(completion, .failure(Self.closed))
-            } else if state.areChangesLate {
-                state.waiting.append(changes)
+            } else if state.waiting != nil {
+                state.waiting?.append(changes)
                 state.outbox.add(inTurn(completion), .success(()))
             } else {
                 state.apply(changes)

@@ -198,7 +198,7 @@ extension Download {
         var publishing = publishing
         switch publishing.step {
         case .announcing:
-            let intent = publishing.afterwards ?? intent(after: failure, publishing, context)
+            let intent = publishing.afterwards ?? intent(after: failure, isToRest: publishing.isToRest, context)
             close(for: intent, publishing.tickets, &context)
         case .readdressing:
             waitOrFail(failure, publishing, &context)
@@ -213,14 +213,6 @@ extension Download {
         case .moving, .waitingToRecord:
             ignore(.late("recordFailed"), &context)
         }
-    }
-
-    /// What becomes of a download of which it cannot be recorded that it is complete.
-    private func intent(
-        after failure: DownloadFailure, _ publishing: Publishing, _ context: Context
-    ) -> Pausing.Intent {
-        guard let time = diskWait(failure, context) else { return .fail(failure) }
-        return publishing.isToRest ? .suspend : .wait(.disk(until: time))
     }
 
     mutating func tick(_ publishing: Publishing, _ context: inout Context) {
@@ -287,8 +279,7 @@ extension Download {
         case .opening(let opening) where opening.step == .file && isMissing(failure):
             startOver(.bytesLost, &context)
         case .opening, .transferring, .verifying:
-            let intent = diskWait(failure, context).map { Pausing.Intent.wait(.disk(until: $0)) }
-            close(for: intent ?? .fail(failure), [], &context)
+            close(for: intent(after: failure, context), [], &context)
         case .publishing(let publishing) where publishing.step == .moving:
             notMoved(failure, publishing, &context)
         case .waiting, .pausing, .publishing, .suspended, .failed, .succeeded:
@@ -326,6 +317,15 @@ extension Download {
         record(.status, &context)
         if publishing.isToRest { pauseAtRest(for: .suspend, nil, &context) }
         answer(publishing.tickets, &context)
+    }
+
+    /// What an attempt ends for whose file, or record, the disk has refused something. Who was to be suspended does not
+    /// wait for space.
+    private func intent(
+        after failure: DownloadFailure, isToRest: Bool = false, _ context: Context
+    ) -> Pausing.Intent {
+        guard let time = diskWait(failure, context) else { return .fail(failure) }
+        return isToRest ? .suspend : .wait(.disk(until: time))
     }
 
     /// Until when to wait for space on the disk, if that is what is missing and wanted.

@@ -51,7 +51,6 @@ extension MemoryDiskState {
 
     /// A device has all names now.
     mutating func syncAllNames(of device: String) {
-        if mounts.isEmpty { return (unsyncedNames, durableNames) = ([], [:]) }
         sync(unsyncedNames.map { edit in edit.paths.contains { self.device(of: $0) == device } })
     }
 

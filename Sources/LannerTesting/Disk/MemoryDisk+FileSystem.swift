@@ -82,11 +82,11 @@ extension MemoryDisk: FileSystem {
     package func syncAll(_ files: [any OpenFile]) -> [Result<Void, FileError>]? {
         let asked = files.compactMap { $0 as? MemoryOpenFile }
         guard asked.count > 1, asked.count == files.count else { return nil }
-        let (device, unsynced) = state.withLock { state in
-            let device = state.device(of: asked[0].path)
-            return (device, state.unsyncedFiles().filter { state.device(of: $0) == device })
+        let (devices, unsynced) = state.withLock { state in
+            let devices = Set(asked.map { state.device(of: $0.path) })
+            return (devices, state.unsyncedFiles().filter { devices.contains(state.device(of: $0)) })
         }
-        guard state.withLock({ state in asked.allSatisfy { state.device(of: $0.path) == device } }) else { return nil }
+        guard devices.count == 1, let device = devices.first else { return nil }
         for path in unsynced { syncFile(path) }
         do throws(FileError) {
             try perform(.syncDirectory, asked[0].path.directory) { state in state.syncAllNames(of: device) }

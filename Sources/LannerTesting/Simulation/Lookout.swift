@@ -33,9 +33,10 @@ final class Lookout: Sendable {
         if requests.count > 256 { forgetRequests(of: transport) }
         let limit = configuration.maxConcurrentTasksLimit
         if running > before.running, running > limit { chronicle.report(.limit, "\(running) run, \(limit) may") }
-        let older = before.older.isEmpty ? [] : before.older.intersection(manager.running)
-        seen.withLock { $0.older = older }
-        lookAtLists(of: manager, before)
+        let inSlots = manager.running
+        let older = before.older.intersection(inSlots)
+        seen.withLock { ($0.older, $0.inSlots) = (older, inSlots) }
+        lookAtLists(of: manager, inSlots, before)
         guard let perHost else { return }
         for (host, ids) in manager.openFilesByHost where ids.count > perHost && !older.isSuperset(of: ids) {
             chronicle.report(.limit, "\(ids.count) of \(host) run, \(perHost) may")
@@ -44,11 +45,10 @@ final class Lookout: Sendable {
 
     /// Nobody begins in a list that is full. Who has changed lists since the last look may have done so after that, or
     /// after another has begun.
-    private func lookAtLists(of manager: SessionManager, _ before: Seen) {
-        let running = manager.running
+    private func lookAtLists(of manager: SessionManager, _ inSlots: Set<DownloadID>, _ before: Seen) {
         let lists = Dictionary(manager.allTasks.map { ($0.id, $0.list) }, uniquingKeysWith: { $1 })
-        seen.withLock { ($0.lists, $0.inSlots) = (lists, running) }
-        let ids = running.filter { before.lists[$0] == nil || before.lists[$0] == lists[$0] }
+        seen.withLock { $0.lists = lists }
+        let ids = inSlots.filter { before.lists[$0] == nil || before.lists[$0] == lists[$0] }
         let configuration = manager.configuration
         for list in Set(ids.subtracting(before.inSlots).compactMap { lists[$0] ?? nil }).sorted() {
             let limit = max(1, configuration.listLimits[list] ?? configuration.standardListLimit)

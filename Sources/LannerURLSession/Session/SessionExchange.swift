@@ -36,8 +36,8 @@ protocol SessionExchange: TaskFollower {
     /// Whether it is still told what happens to a task that it has stopped.
     var isToldToTheEnd: Bool { get }
 
-    /// Ends the task, whose callbacks no longer arrive unless it is told to the end; nil when there is none any more, nor will be. Called on the
-    /// control queue, after ``SessionControl/stop(_:)``, perhaps more than once.
+    /// Ends the task, whose callbacks no longer arrive unless it is told to the end; nil when there is none any more, nor
+    /// will be. Called on the control queue, after ``SessionControl/stop(_:)``, perhaps more than once.
     func stop(_ task: URLSessionTask?)
 }
 

@@ -239,11 +239,16 @@ import Testing
         #expect(task.state.withLock { $0.fileWaiters.isEmpty })
     }
 
-    @Test func suspendsWhenTheWaitIsCanceled() async throws {
-        let (bench, task) = try heldBench()
+    /// Waits for a file, and is canceled.
+    private func waitInVain(for task: DownloadTask) async {
         let file = Task { try await task.file }
         file.cancel()
         await #expect(throws: CancellationError.self) { _ = try await file.value }
+    }
+
+    @Test func suspendsWhenTheWaitIsCanceled() async throws {
+        let (bench, task) = try heldBench()
+        await waitInVain(for: task)
         #expect(task.status == .running, "not inside the cancellation, which may come under a lock")
         bench.settle()
         #expect(task.status == .suspended)
@@ -251,9 +256,7 @@ import Testing
 
     @Test func whoStartsItBeforeItIsSuspendedHasItGoOn() async throws {
         let (bench, task) = try heldBench()
-        let file = Task { try await task.file }
-        file.cancel()
-        await #expect(throws: CancellationError.self) { _ = try await file.value }
+        await waitInVain(for: task)
         bench.manager.start(task)
         bench.settle()
         #expect(task.status == .running)
@@ -261,9 +264,7 @@ import Testing
 
     @Test func whoWaitsAgainBeforeItIsSuspendedHasItGoOn() async throws {
         let (bench, task) = try heldBench()
-        let file = Task { try await task.file }
-        file.cancel()
-        await #expect(throws: CancellationError.self) { _ = try await file.value }
+        await waitInVain(for: task)
         let again = Task { try await task.file }
         while task.state.withLock({ $0.fileWaiters.isEmpty }) { await Task.yield() }
         bench.settle()
