@@ -5,7 +5,7 @@ import PackageDescription
 // flags. `Library` and `Targets` are links: the library's sources, built here once more with the fuzzer's and the
 // address sanitizer's eyes in them, and what is tried on them, which the package's own tests build as well.
 //
-// Optimized, because it has to be fast; `-enable-testing` opens what is internal. The program `lanner` is a library
+// To be built optimized, because it has to be fast, but for short runs; `-enable-testing` opens what is internal. The program `lanner` is a library
 // here, without its entry point, so that its parsers can be reached.
 // Needs a toolchain of swift.org; Xcode's has no libFuzzer.
 let eyes = ["-sanitize=fuzzer,address"]

@@ -21,10 +21,7 @@ import Testing
         // The reference sequence of the seed 1234567.
         let expected: [UInt64] = [6_457_827_717_110_365_317, 3_203_168_211_198_807_973, 9_817_491_932_198_370_423]
         let bytes = Resource(.generated(seed: 1_234_567, length: 24)).bytes
-        let words = (0..<3).map { word in
-            (0..<8).reduce(UInt64(0)) { $0 | UInt64(bytes[word * 8 + $1]) << UInt64(8 * $1) }
-        }
-        #expect(words == expected)
+        #expect(bytes == expected.flatMap { word in withUnsafeBytes(of: word.littleEndian, Array.init) })
     }
 
     @Test func piecesMakeTheWhole() {

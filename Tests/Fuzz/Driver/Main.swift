@@ -28,21 +28,25 @@ import Foundation
         var count = CInt(words.count - 1)
         return words.withUnsafeMutableBufferPointer { words in
             var start = words.baseAddress
-            return LLVMFuzzerRunDriver(&count, &start) { bytes, count in
-                Main.attempt(UnsafeBufferPointer(start: bytes, count: count))
-                return 0
-            }
+            return LLVMFuzzerRunDriver(&count, &start, attemptInput)
         }
     }
 
     /// A broken promise ends the process, which is how the fuzzer learns of it.
-    private static func attempt(_ bytes: UnsafeBufferPointer<UInt8>) {
+    fileprivate static func attempt(_ bytes: UnsafeBufferPointer<UInt8>) {
         do {
             try target?.attempt(Array(bytes))
         } catch {
             fatalError("\(error)")
         }
     }
+}
+
+/// What the fuzzer calls. By this name its own `main` does, which nobody runs but which a debug build links.
+@_cdecl("LLVMFuzzerTestOneInput")
+func attemptInput(_ bytes: UnsafePointer<UInt8>?, _ count: Int) -> CInt {
+    Main.attempt(UnsafeBufferPointer(start: bytes, count: count))
+    return 0
 }
 
 /// The fuzzer's entry for programs with a `main` of their own.
