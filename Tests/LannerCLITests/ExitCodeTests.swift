@@ -47,6 +47,11 @@ import Testing
         #expect(Trouble(LannerError.failed(untrusted)).advice?.contains("--ca-certificate") == true)
         #expect(Trouble(LannerError.unacceptableStatusCode(code: 407)).advice?.contains("http_proxy") == true)
         #expect(Trouble(LannerError.failed(DownloadFailure(.disk(.noSpace), "a; b."))).detail == "a; b")
+        let told = "Its md5 is a, not the b that the server gives; download again, or do not compare digests."
+        #expect(
+            Trouble(LannerError.failed(DownloadFailure(.checksumMismatch, told))).detail
+                == "Its md5 is a, not the b that the server gives; download again, or leave such digests out by "
+                + "--no-server-digests")
         #expect(
             Trouble(LannerError.failed(DownloadFailure(.transport(.cannotConnect), "Two\nlines."))).detail
                 == "Two\\nlines; check the address, the proxy if there is one, and that the server runs")

@@ -79,6 +79,7 @@ import Testing
             "the URL “ftp://a/x” has the scheme “ftp”; only http and https can be downloaded"
         ),
         (["x"], "the URL “x” has no scheme; begin it with https:// or http://"),
+        (["host:8080/x"], "the URL “host:8080/x” has no scheme; begin it with https:// or http://"),
         (["http://"], "the URL “http://” has no host"),
         (["http://a:99999/"], "the URL “http://a:99999/” has a port that is not a number from 1 to 65535"),
         ([""], "“” is no URL; write one as https://example.com/file"),

@@ -35,7 +35,7 @@ enum Help: String, Sendable, CaseIterable {
         The same command again resumes, by DIR/.lanner, which one lanner at a time uses;
         delete it to begin anew. While it is there, files that are done stay, even where
         the server has others; else files are replaced, unless they match the checksum.
-          -o FILE              save as FILE (one URL only)
+          -o FILE              save as FILE (one URL only), in DIR unless absolute
           -d DIR               save in DIR, made when missing; default: here
           -i FILE|-            read URLs, one a line; below each, indented, may follow
                                out=NAME, checksum=ALGO:HEX, mirror=URL; # is a comment
@@ -52,7 +52,7 @@ enum Help: String, Sendable, CaseIterable {
           --json  one object a line on stdout: event, url, file, bytes, total, speed;
                   event is start, progress, suspended, restarted (code), done or skipped
                   (verified), retrying (code, detail, delay), failed (code, detail)
-          -q                   say nothing but errors
+          -q                   say nothing but errors, and what --json does
         Exit codes: 0 done, 2 usage, 129 SIGHUP, 130 SIGINT, 141 SIGPIPE, 143 SIGTERM;
         of several failures the first of these: 4 disk, 3 checksum mismatch, 1 other.
         """

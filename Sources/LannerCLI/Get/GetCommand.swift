@@ -17,6 +17,11 @@ struct GetCommand {
 
     /// Each download would fail by it, in libcurl's words.
     private static func checkCertificates(_ file: String) throws(UsageError) {
+        // libcurl opens it by itself, for each connection.
+        var status = stat()
+        if stat(file, &status) == 0, ![S_IFREG, S_IFDIR].contains(status.st_mode & S_IFMT) {
+            throw UsageError("the certificates \(file.quoted) are no file, and can be read only once; save them as one")
+        }
         let bytes: Data
         do {
             bytes = try FileHandle(forReadingFrom: URL(fileURLWithPath: file)).readToEnd() ?? Data()
@@ -67,6 +72,9 @@ struct GetCommand {
     }
 
     private func run(over transport: any Transport) async -> ExitCode {
+        if !options.isQuiet, let note = Self.note(ofLimitOver: transport), options.rateLimit != nil {
+            Console.message(note)
+        }
         let interruption = Interruption()
         let state = StateDirectory(in: plan.directory)
         let log = LaunchLog()
@@ -87,6 +95,15 @@ struct GetCommand {
         return .worst(outcomes.map(\.exitCode) + (received.map { [$0] } ?? []))
     }
 
+    /// What is to be said of a limit that does not hold for all that a transport brings.
+    private static func note(ofLimitOver transport: any Transport) -> String? {
+        switch transport.traits.delivery {
+        case .pausable: nil
+        case .sliced: "lanner: over URLSession --limit-rate holds only where the server sends parts of files"
+        case .file: "lanner: over URLSession --limit-rate does not hold here; use --transport curl"
+        }
+    }
+
     private func fail(_ trouble: Trouble) -> ExitCode {
         Console.error(trouble.detail)
         return trouble.exitCode
@@ -101,6 +118,8 @@ struct GetCommand {
         configuration.maximumBytesPerSecond = options.rateLimit
         configuration.checksServerDigests = options.checksServerDigests
         configuration.postsNotifications = false
+        // Tasks are canceled for the sake of what is asked for now.
+        configuration.keepsPartialFileOnCancel = true
         // Whoever types a command has chosen the network.
         configuration.allowsCellularAccess = true
         return configuration

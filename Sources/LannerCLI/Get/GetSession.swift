@@ -16,6 +16,8 @@ struct GetSession: Sendable {
         var index: Int
         /// Bytes of it that are there.
         var held: Int64
+        /// The task of an earlier call that had a checksum, where this one has none.
+        var compared: DownloadTask?
     }
 
     /// Downloads everything that is not there. The outcomes are in the order of the plan.
@@ -49,7 +51,9 @@ struct GetSession: Sendable {
                         index: index, item: item, event: .skipped(isVerified: validation == .correct),
                         standing: Standing(bytes: size, total: size)))
             } else {
-                missing.append(Missing(index: index, held: isFinished ? 0 : task?.completedBytes ?? 0))
+                let left = isFinished ? nil : task
+                let compared = item.checksum == nil && left?.hasChecksum == true ? left : nil
+                missing.append(Missing(index: index, held: left?.completedBytes ?? 0, compared: compared))
             }
         }
         await remove(useless)
@@ -74,7 +78,9 @@ struct GetSession: Sendable {
             let actual = try? Checksum.digest(ofFileAt: item.path, algorithm: expected.algorithm)
             return actual == expected ? .correct : nil
         }
-        guard let finished, finished.fileName == item.name, finished.totalBytes == size else { return nil }
+        guard let finished, finished.fileName == item.name, finished.totalBytes == size, finished.hasFile else {
+            return nil
+        }
         return finished.validation
     }
 
@@ -140,6 +146,7 @@ struct GetSession: Sendable {
 
     /// Returns when the tasks have been started; before, they may still stand where an earlier call left them.
     private func start(_ missing: ArraySlice<Missing>, _ following: Following) async -> [Int] {
+        await forgetChecksums(missing.compactMap(\.compared))
         var tasks: [DownloadTask] = []
         await withCheckedContinuation { continuation in
             let requests = missing.map { request(for: plan.items[$0.index]) }
@@ -159,6 +166,14 @@ struct GetSession: Sendable {
         }
         following.follow(followers)
         return refused
+    }
+
+    /// Gives up tasks, whose bytes the next ones take over, but not the checksums.
+    private func forgetChecksums(_ tasks: [DownloadTask]) async {
+        if tasks.isEmpty { return }
+        await withCheckedContinuation { continuation in
+            manager.cancel(tasks, onMainQueue: false) { _ in continuation.resume() }
+        }
     }
 
     /// Enough that a commit for them costs little, and few enough that nobody waits long behind them.

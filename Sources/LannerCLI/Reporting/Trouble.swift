@@ -31,6 +31,13 @@ extension Trouble {
     }
 
     private init(_ reason: DownloadFailure.Reason, _ detail: String) {
+        // What the library calls a setting is an option here.
+        if reason == .checksumMismatch, let end = detail.range(of: " that the server gives;")?.lowerBound {
+            self.init(
+                code: reason.code, reason: detail[..<end].description.oneLine + " that the server gives",
+                advice: "download again, or leave such digests out by --no-server-digests", exitCode: reason.exitCode)
+            return
+        }
         // Some of the library's sentences say behind a semicolon what to do.
         let advice = Self.isOfPlainText(reason, detail) ? Self.plainTextAdvice : reason.advice
         self.init(

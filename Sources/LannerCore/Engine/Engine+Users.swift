@@ -287,6 +287,16 @@ extension Engine {
 
     // MARK: Queries
 
+    func hasFile(of task: DownloadTask) -> Bool { job(of: task).map(hasFile) ?? false }
+
+    func hasChecksum(_ task: DownloadTask) -> Bool {
+        job(of: task)?.state.withLock { $0.hasDigest } ?? false
+    }
+
+    private func job(of task: DownloadTask) -> Job? {
+        state.withLock { $0.livingJob(task.id) }.flatMap { $0.task === task ? $0 : nil }
+    }
+
     /// The download of a key in the present context.
     func task(_ key: String) -> DownloadTask? {
         state.withLock { state in

@@ -69,7 +69,7 @@ extension WebAddress {
     }
 
     private init(_ parts: URIReference.Parts<some ByteSlice>) throws(Refusal) {
-        scheme = try Self.scheme(parts.scheme)
+        scheme = try Self.scheme(parts)
         guard let bytes = parts.authority else { throw Authority.noHost }
         let authority = try Authority(bytes)
         host = authority.host
@@ -99,14 +99,20 @@ extension WebAddress {
         return String(decoding: bytes, as: UTF8.self)
     }
 
-    private static func scheme(_ bytes: (some ByteSlice)?) throws(Refusal) -> String {
-        guard let bytes else { throw Refusal(reason: "has no scheme; begin it with https:// or http://") }
+    private static func scheme(_ parts: URIReference.Parts<some ByteSlice>) throws(Refusal) -> String {
+        guard let bytes = parts.scheme else { throw noScheme }
         for scheme in ["http", "https"] where bytes.lazy.map(FieldText.lowercased).elementsEqual(scheme.utf8) {
             return scheme
+        }
+        // What looks like one may be a host in front of its port.
+        if parts.authority == nil, parts.path.first.map({ UInt8(ascii: "0")...UInt8(ascii: "9") ~= $0 }) == true {
+            throw noScheme
         }
         let scheme = String(decoding: bytes, as: UTF8.self).lowercased()
         throw Refusal(reason: "has the scheme “\(scheme)”; only http and https can be downloaded")
     }
+
+    private static var noScheme: Refusal { Refusal(reason: "has no scheme; begin it with https:// or http://") }
 
     /// Lends the parts of a text for the duration of `body`.
     private static func lend<Result>(

@@ -189,6 +189,59 @@ import Testing
         #expect(place.names == ["large.bin"])
     }
 
+    /// The wrong one was that of an earlier call; the bytes are good.
+    @Test func aChecksumThatIsLeftOutCountsNoMore() async throws {
+        let large = putLarge(sending: 16, over: "curl")
+        let words = ["get", "--json", "--transport", "curl", url("large.bin")] + Self.patient
+        let wrong = ["--checksum", "md5:" + String(repeating: "0", count: 32), "--header", "X-Run: 1"]
+        let stopped = try Program(words + wrong, in: place)
+        try await server.waitForStalls(1)
+        stopped.send(SIGINT)
+        let last = try #require(try await stopped.result().output.last.map(Event.init))
+        #expect(last.event == "suspended" && last.bytes > 0)
+
+        server.clearScript("large.bin")
+        let get = try await Program.run(words + ["--header", "X-Run: 2"], in: place)
+        #expect(get.code == 0)
+        #expect(try get.output.first.map(Event.init)?.bytes == last.bytes)
+        #expect(bytesSent(toRun: "2") == large.length - last.bytes)
+        #expect(place.bytes("large.bin") == large.bytes)
+        #expect(place.names == ["large.bin"])
+    }
+
+    /// Of the same size, under the same name.
+    @Test func aFileThatAnotherURLHasBroughtIsNotThere() async throws {
+        let other = LoopbackServer.Resource(.generated(seed: 2, length: 100_000))
+        server.put("other.bin", other)
+        // The second one is why the first is remembered.
+        let words = ["get", "-q", url("small.bin"), url("missing.bin")]
+        #expect(try await Program.run(words, in: place).code == 1)
+        #expect(try await Program.run(["get", "-q", "-o", "small.bin", url("other.bin")], in: place).code == 0)
+        #expect(place.bytes("small.bin") == other.bytes)
+        #expect(try await Program.run(words, in: place).code == 1)
+        #expect(place.bytes("small.bin") == small.bytes)
+        #expect(try await Program.run(words, in: place).code == 1)
+        #expect(server.requests("small.bin").count == 2)
+    }
+
+    @Test func saysWhatALimitIsWorthOverURLSession() async throws {
+        let words = ["get", "--limit-rate", "1g", "--transport", "urlsession", url("small.bin")]
+        let get = try await Program.run(words, in: place)
+        #expect(get.code == 0)
+        #expect(get.errors.first?.hasPrefix("lanner: over URLSession --limit-rate ") == true)
+        #expect(try await Program.run(words + ["-q"], in: place).errors.isEmpty)
+    }
+
+    @Test func certificatesThatCanBeReadOnceAreNone() async throws {
+        let words = ["get", "--ca-certificate", "/dev/stdin", url("small.bin")]
+        let get = try await Program.run(words, in: place, input: "-----BEGIN CERTIFICATE-----")
+        #expect(get.code == 2)
+        #expect(
+            get.errors == [
+                "lanner: the certificates “/dev/stdin” are no file, and can be read only once; save them as one"
+            ])
+    }
+
     @Test func saysWhatWasDamagedOfItsRecords() async throws {
         let large = putLarge(sending: 16, over: "curl")
         let words = ["get", "-q", "--transport", "curl", url("large.bin")]
