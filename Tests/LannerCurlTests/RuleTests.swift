@@ -14,6 +14,8 @@ import Testing
         (35, "OpenSSL SSL_connect: SSL_ERROR_SYSCALL in connection to host:443", .connectionLost),
         (35, "TLS connect error: error:00000000:lib(0)::reason(0)", .connectionLost),
         (35, "Recv failure: Connection reset by peer", .connectionLost),
+        (35, "Recv failure: Connection timed out", .connectionLost),
+        (35, "OpenSSL SSL_connect: No route to host in connection to host:443", .connectionLost),
         (43, "unable to set private key file: 'key.pem' type PEM", .secureConnectionFailed), (43, "", .other),
         (56, "Recv failure: Connection reset by peer", .connectionLost),
         (56, "Illegal or missing hexadecimal sequence in chunked-encoding", .malformedResponse),
@@ -185,6 +187,31 @@ import Testing
     /// As libcurl sees it, which tells of no other.
     @Test func theEmptyLineMayHaveMoreThanOneReturn() throws {
         var (reader, failure) = head("HTTP/1.1 200 OK\r", "a: b\r", "\r")
+        #expect(failure == nil)
+        #expect(try reader.take() == ResponseHead(status: 200, fields: ["a": "b"]))
+    }
+
+    /// libcurl has read no length: the body would end where the connection does, with the marks of its chunks in it.
+    @Test(arguments: ["Content-Length", "transfer-encoding"])
+    func whereTheBodyEndsIsReadAsLibcurlReadsIt(name: String) {
+        for lines in [["\(name) : chunked"], ["\(name)\t: 5"], ["\(name):", " 5"], ["\(name): 5", "\t6"]] {
+            var reader = HeadReader()
+            let failures = (["HTTP/1.1 200 OK"] + lines).map { line in
+                Array((line + "\r\n").utf8).withUnsafeBytes { reader.add($0) }
+            }
+            #expect(failures.last??.fault == .malformedResponse)
+            #expect(failures.dropLast().allSatisfy { $0 == nil })
+        }
+    }
+
+    @Test func whatGoesOnWithALineThatIsLeftOutIsLeftOut() throws {
+        var (reader, failure) = head("HTTP/1.1 200 OK", "ETag: \"a\"", "no name: b", " c", "no colon", "\td", "")
+        #expect(failure == nil)
+        #expect(try reader.take() == ResponseHead(status: 200, fields: ["ETag": "\"a\""]))
+    }
+
+    @Test func aLineThatBeginsWithAReturnIsTheEmptyOne() throws {
+        var (reader, failure) = head("HTTP/1.1 200 OK", "a: b", "\rc: d")
         #expect(failure == nil)
         #expect(try reader.take() == ResponseHead(status: 200, fields: ["a": "b"]))
     }

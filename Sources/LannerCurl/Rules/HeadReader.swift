@@ -23,6 +23,8 @@ struct HeadReader {
 
     private var state = State.empty
     private var size = 0
+    /// Whether the last line was no field, so that what goes on with it is none either.
+    private var isLeftOut = false
     /// How long the body of the head that was taken is.
     private(set) var length = ContentLength.unknown
 
@@ -38,13 +40,9 @@ struct HeadReader {
         case .empty, .whole: return begin(line)
         case .open(var head):
             state = .empty
-            if line.isEmpty {
-                state = .whole(head)
-            } else {
-                Self.add(line, to: &head)
-                state = .open(head)
-            }
-            return nil
+            let failure = line.isEmpty ? nil : add(line, to: &head)
+            state = line.isEmpty ? .whole(head) : .open(head)
+            return failure
         case .taken: return nil
         }
     }
@@ -79,7 +77,7 @@ struct HeadReader {
             return TransportFailure(
                 .malformedResponse, "The status line has no status: \(FieldText.shown(Self.text(line)))")
         }
-        size = line.count
+        (size, isLeftOut) = (line.count, false)
         state = .open(ResponseHead(status: Int(status), fields: Self.room()))
         return nil
     }
@@ -101,16 +99,30 @@ struct HeadReader {
         return HeaderFields(fields)
     }
 
-    /// A field (RFC 9112, 5), or what goes on with the one before (obs-fold, 5.2).
-    private static func add(_ line: Bytes, to head: inout ResponseHead) {
+    /// A field (RFC 9112, 5), or what goes on with the one before (obs-fold, 5.2). One that says where the body ends has to
+    /// be as libcurl reads it: that overlooks it where a space is before the colon, and, before 8.18, its later lines.
+    private mutating func add(_ line: Bytes, to head: inout ResponseHead) -> TransportFailure? {
         if let first = line.first, FieldText.isSpace(first) {
-            head.fields.continueLast(with: text(FieldText.trimmed(line)))
-        } else if let colon = line.firstIndex(of: UInt8(ascii: ":")) {
-            guard FieldText.isToken(line[..<colon]) else { return }
-            let (name, value) = (text(line[..<colon]), FieldText.trimmed(line[(colon + 1)...]))
-            let leads = name.utf8.count == 8 && name.lowercased() == "location"
-            head.fields.append(name, leads ? reference(value) : text(value))
+            if isLeftOut { return nil }
+            if let last = head.fields.fields.last?.name, Self.saysWhereTheBodyEnds(last) { return .misread(last) }
+            head.fields.continueLast(with: Self.text(FieldText.trimmed(line)))
+            return nil
         }
+        isLeftOut = true
+        guard let colon = line.firstIndex(of: UInt8(ascii: ":")) else { return nil }
+        guard FieldText.isToken(line[..<colon]) else {
+            let name = Self.text(FieldText.trimmed(line[..<colon]))
+            return Self.saysWhereTheBodyEnds(name) ? .misread(name) : nil
+        }
+        isLeftOut = false
+        let (name, value) = (Self.text(line[..<colon]), FieldText.trimmed(line[(colon + 1)...]))
+        let leads = name.utf8.count == 8 && name.lowercased() == "location"
+        head.fields.append(name, leads ? Self.reference(value) : Self.text(value))
+        return nil
+    }
+
+    private static func saysWhereTheBodyEnds(_ name: String) -> Bool {
+        HeaderFields.same(name, "Content-Length") || HeaderFields.same(name, "Transfer-Encoding")
     }
 
     /// Where bytes that are no UTF-8 lead is not where the same letters would in UTF-8.
@@ -124,6 +136,7 @@ struct HeadReader {
         var line = line[...]
         if line.last == UInt8(ascii: "\n") { line.removeLast() }
         // To libcurl a line that begins with one is the empty one.
+        if line.first == UInt8(ascii: "\r") { return line.prefix(0) }
         while line.last == UInt8(ascii: "\r") { line.removeLast() }
         return line
     }
@@ -141,6 +154,11 @@ struct HeadReader {
 }
 
 extension TransportFailure {
+    fileprivate static func misread(_ name: String) -> TransportFailure {
+        TransportFailure(
+            .malformedResponse, "The response's \(name) has a space before the colon, or goes on in another line.")
+    }
+
     fileprivate static func strangeCoding(_ name: String) -> TransportFailure {
         TransportFailure(
             .malformedResponse, "The response has a transfer coding that nobody asked for: \(FieldText.shown(name))")

@@ -104,7 +104,8 @@ extension TransferEnd {
     /// `CURLE_SSL_CONNECT_ERROR` is also a connection that broke below TLS, in the words of OpenSSL and GnuTLS. An error of
     /// OpenSSL that is none is one, too.
     private static let brokenHandshakes = [
-        "reset by peer", "broken pipe", "ssl_error_syscall", "unexpected eof", "non-properly terminated",
+        "recv failure", "send failure", "reset by peer", "broken pipe", "connection abort", "timed out", "unreachable",
+        "no route to host", "network is down", "ssl_error_syscall", "unexpected eof", "non-properly terminated",
         "error:00000000:",
     ]
 
