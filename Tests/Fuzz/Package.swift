@@ -5,8 +5,9 @@ import PackageDescription
 // flags. `Library` and `Targets` are links: the library's sources, built here once more with the fuzzer's and the
 // address sanitizer's eyes in them, and what is tried on them, which the package's own tests build as well.
 //
-// To be built optimized, because it has to be fast, but for short runs; `-enable-testing` opens what is internal. The program `lanner` is a library
-// here, without its entry point, so that its parsers can be reached.
+// Built optimized, because it has to be fast; for a short run the build takes longer, and `run -c debug` leaves that out.
+// `-enable-testing` opens what is internal. The program `lanner` is a library here, without its entry point, so that its
+// parsers can be reached.
 // Needs a toolchain of swift.org; Xcode's has no libFuzzer.
 let eyes = ["-sanitize=fuzzer,address"]
 let open: [SwiftSetting] = [.unsafeFlags(["-enable-testing"])]

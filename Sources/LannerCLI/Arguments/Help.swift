@@ -52,7 +52,7 @@ enum Help: String, Sendable, CaseIterable {
           --json  one object a line on stdout: event, url, file, bytes, total, speed;
                   event is start, progress, suspended, restarted (code), done or skipped
                   (verified), retrying (code, detail, delay), failed (code, detail)
-          -q                   say nothing but errors, and what --json does
+          -q                   say nothing but errors and the lines of --json
         Exit codes: 0 done, 2 usage, 129 SIGHUP, 130 SIGINT, 141 SIGPIPE, 143 SIGTERM;
         of several failures the first of these: 4 disk, 3 checksum mismatch, 1 other.
         """

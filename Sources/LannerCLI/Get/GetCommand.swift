@@ -20,7 +20,7 @@ struct GetCommand {
         // libcurl opens it by itself, for each connection.
         var status = stat()
         if stat(file, &status) == 0, ![S_IFREG, S_IFDIR].contains(status.st_mode & S_IFMT) {
-            throw UsageError("the certificates \(file.quoted) are no file, and can be read only once; save them as one")
+            throw UsageError("the certificates \(file.quoted) are not in a file; save them as one")
         }
         let bytes: Data
         do {
@@ -100,7 +100,7 @@ struct GetCommand {
         switch transport.traits.delivery {
         case .pausable: nil
         case .sliced: "lanner: over URLSession --limit-rate holds only where the server sends parts of files"
-        case .file: "lanner: over URLSession --limit-rate does not hold here; use --transport curl"
+        case .file: "lanner: over URLSession --limit-rate does not hold"
         }
     }
 
@@ -118,8 +118,6 @@ struct GetCommand {
         configuration.maximumBytesPerSecond = options.rateLimit
         configuration.checksServerDigests = options.checksServerDigests
         configuration.postsNotifications = false
-        // Tasks are canceled for the sake of what is asked for now.
-        configuration.keepsPartialFileOnCancel = true
         // Whoever types a command has chosen the network.
         configuration.allowsCellularAccess = true
         return configuration

@@ -16,8 +16,6 @@ struct GetSession: Sendable {
         var index: Int
         /// Bytes of it that are there.
         var held: Int64
-        /// The task of an earlier call that had a checksum, where this one has none.
-        var compared: DownloadTask?
     }
 
     /// Downloads everything that is not there. The outcomes are in the order of the plan.
@@ -51,9 +49,7 @@ struct GetSession: Sendable {
                         index: index, item: item, event: .skipped(isVerified: validation == .correct),
                         standing: Standing(bytes: size, total: size)))
             } else {
-                let left = isFinished ? nil : task
-                let compared = item.checksum == nil && left?.hasChecksum == true ? left : nil
-                missing.append(Missing(index: index, held: left?.completedBytes ?? 0, compared: compared))
+                missing.append(Missing(index: index, held: isFinished ? 0 : task?.completedBytes ?? 0))
             }
         }
         await remove(useless)
@@ -146,7 +142,6 @@ struct GetSession: Sendable {
 
     /// Returns when the tasks have been started; before, they may still stand where an earlier call left them.
     private func start(_ missing: ArraySlice<Missing>, _ following: Following) async -> [Int] {
-        await forgetChecksums(missing.compactMap(\.compared))
         var tasks: [DownloadTask] = []
         await withCheckedContinuation { continuation in
             let requests = missing.map { request(for: plan.items[$0.index]) }
@@ -168,21 +163,16 @@ struct GetSession: Sendable {
         return refused
     }
 
-    /// Gives up tasks, whose bytes the next ones take over, but not the checksums.
-    private func forgetChecksums(_ tasks: [DownloadTask]) async {
-        if tasks.isEmpty { return }
-        await withCheckedContinuation { continuation in
-            manager.cancel(tasks, onMainQueue: false) { _ in continuation.resume() }
-        }
-    }
-
     /// Enough that a commit for them costs little, and few enough that nobody waits long behind them.
     private static let startedAtOnce = 256
 
     private func request(for item: GetPlan.Item) -> DownloadRequest {
-        DownloadRequest(
+        var request = DownloadRequest(
             item.url, headers: headers, fileName: item.name, checksum: item.checksum, mirrors: item.mirrors,
             priority: priority)
+        // That of an earlier call may have been wrong.
+        request.dropsChecksum = item.checksum == nil
+        return request
     }
 
     // MARK: The end

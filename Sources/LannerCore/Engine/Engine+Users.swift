@@ -287,14 +287,8 @@ extension Engine {
 
     // MARK: Queries
 
-    func hasFile(of task: DownloadTask) -> Bool { job(of: task).map(hasFile) ?? false }
-
-    func hasChecksum(_ task: DownloadTask) -> Bool {
-        job(of: task)?.state.withLock { $0.hasDigest } ?? false
-    }
-
-    private func job(of task: DownloadTask) -> Job? {
-        state.withLock { $0.livingJob(task.id) }.flatMap { $0.task === task ? $0 : nil }
+    func hasFile(of task: DownloadTask) -> Bool {
+        state.withLock { $0.livingJob(task.id) }.map { $0.task === task && hasFile($0) } ?? false
     }
 
     /// The download of a key in the present context.
@@ -344,7 +338,8 @@ extension EngineState {
     fileprivate mutating func update(_ job: Job, _ request: CheckedRequest) -> [Event] {
         // Another checksum may have the file fetched again, which has to be allowed.
         let takesDigests = request.starts || machine[job.id]?.state != .succeeded
-        let isReaddressed = job.update(request, takesChecksum: takesDigests)
+        let isReaddressed = job.update(
+            request, takesChecksum: takesDigests, dropsChecksum: request.dropsChecksum && isAtRest(job.id))
         var events: [Event] = isReaddressed ? [.readdress(job.id, request.host)] : []
         if let list = request.list, list != job.task.list {
             job.task.state.withLock { $0.list = list }
@@ -380,6 +375,14 @@ extension EngineState {
         if request.destination == nil { move(job, to: place) } else { move(job, toDestination: place) }
     }
 
+    /// Whether a download has nothing under way that a checksum is to decide.
+    private func isAtRest(_ id: DownloadID) -> Bool {
+        switch machine[id]?.phase {
+        case .waiting, .suspended, .failed: true
+        case .running, .willSuspend, .succeeded, .willCancel, .willRemove, .canceled, .removed, nil: false
+        }
+    }
+
     /// Whether the file of a download has yet to be moved to its place, so that it can go to another.
     fileprivate func mayRename(_ id: DownloadID) -> Bool {
         machine[id]?.hasPlace == false
@@ -407,7 +410,7 @@ extension [Job] {
 
 extension Job {
     /// The user asks for the same again, in other words; says whether with another URL.
-    fileprivate func update(_ request: CheckedRequest, takesChecksum: Bool) -> Bool {
+    fileprivate func update(_ request: CheckedRequest, takesChecksum: Bool, dropsChecksum: Bool) -> Bool {
         let old = task.state.withLock { task in
             if let metadata = request.metadata { task.metadata = metadata }
             defer { task.url = request.url }
@@ -415,7 +418,7 @@ extension Job {
         }
         state.withLock { state in
             state.update(request, insteadOf: old)
-            if takesChecksum, let checksum = request.checksum { state.digest = checksum }
+            if takesChecksum, request.checksum != nil || dropsChecksum { state.digest = request.checksum }
             if let policy = request.conflictPolicy { state.conflictPolicy = policy }
         }
         if old != request.url { state.withLock { $0.leaveExchange() } }

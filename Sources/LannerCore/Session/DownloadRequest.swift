@@ -73,6 +73,8 @@ public struct DownloadRequest: Sendable {
     /// Whether the task is started; ``SessionConfiguration/startsImmediately`` when nil. One that is only added is
     /// suspended, until it is started or ``SessionManager/startWaiting(list:onMainQueue:handler:)`` finds it.
     public var startsImmediately: Bool?
+    /// Whether a task that is there and rests has no checksum any more when there is none here.
+    package var dropsChecksum = false
 
     /// Makes a request.
     public init(
@@ -100,6 +102,7 @@ struct CheckedRequest {
     var hasFields: Bool
     var fileName: String?
     var checksum: Checksum.Digest?
+    var dropsChecksum: Bool
     var pieces: Checksum.Pieces?
     var mirrors: [URL]?
     var key: String
@@ -117,7 +120,7 @@ struct CheckedRequest {
         url = try request.url.asURL().absoluteURL
         (fields, hasFields) = (HeaderFields(of: request.headers ?? [:]), request.headers != nil)
         fileName = request.fileName
-        (checksum, pieces) = (request.checksum, request.pieces)
+        (checksum, dropsChecksum, pieces) = (request.checksum, request.dropsChecksum, request.pieces)
         mirrors = try request.mirrors?.prefix(Mirrors.most).map { try $0.asURL().absoluteURL }
         key = request.key ?? url.absoluteString
         (list, priority, context) = (request.list, request.priority, request.context)

@@ -89,9 +89,6 @@ public final class DownloadTask: Sendable {
     /// Whether the finished file is there, and not another task's; what cannot be looked at is taken to be.
     package var hasFile: Bool { engine?.hasFile(of: self) ?? false }
 
-    /// Whether a checksum was given for the file, or for its pieces.
-    package var hasChecksum: Bool { engine?.hasChecksum(self) ?? false }
-
     /// Where the task stands now. Whoever is told of an event goes by what that says: this may be ahead of it.
     public var status: Status { state.withLock { $0.status } }
 

@@ -59,7 +59,18 @@ extension WebAddress {
 
     /// Reads an absolute URL.
     package init(_ text: String) throws(Refusal) {
-        self = try Self.lend(text) { parts throws(Refusal) in try WebAddress(parts) }
+        self = try Self.lend(text) { parts throws(Refusal) in
+            if Self.isHostAndPort(parts) { throw Self.noScheme }
+            return try WebAddress(parts)
+        }
+    }
+
+    /// Whether what looks like a scheme is a host in front of its port.
+    private static func isHostAndPort(_ parts: URIReference.Parts<some ByteSlice>) -> Bool {
+        guard let scheme = parts.scheme, known(scheme) == nil, parts.authority == nil else { return false }
+        let digits = parts.path.prefix { UInt8(ascii: "0")...UInt8(ascii: "9") ~= $0 }
+        return (1...5).contains(digits.count)
+            && (digits.count == parts.path.count || parts.path.dropFirst(digits.count).first == UInt8(ascii: "/"))
     }
 
     /// Reads a reference as it came in `Location`, relative to this address.
@@ -69,7 +80,7 @@ extension WebAddress {
     }
 
     private init(_ parts: URIReference.Parts<some ByteSlice>) throws(Refusal) {
-        scheme = try Self.scheme(parts)
+        scheme = try Self.scheme(parts.scheme)
         guard let bytes = parts.authority else { throw Authority.noHost }
         let authority = try Authority(bytes)
         host = authority.host
@@ -99,17 +110,15 @@ extension WebAddress {
         return String(decoding: bytes, as: UTF8.self)
     }
 
-    private static func scheme(_ parts: URIReference.Parts<some ByteSlice>) throws(Refusal) -> String {
-        guard let bytes = parts.scheme else { throw noScheme }
-        for scheme in ["http", "https"] where bytes.lazy.map(FieldText.lowercased).elementsEqual(scheme.utf8) {
-            return scheme
-        }
-        // What looks like one may be a host in front of its port.
-        if parts.authority == nil, parts.path.first.map({ UInt8(ascii: "0")...UInt8(ascii: "9") ~= $0 }) == true {
-            throw noScheme
-        }
+    private static func scheme(_ bytes: (some ByteSlice)?) throws(Refusal) -> String {
+        guard let bytes else { throw noScheme }
+        if let scheme = known(bytes) { return scheme }
         let scheme = String(decoding: bytes, as: UTF8.self).lowercased()
         throw Refusal(reason: "has the scheme “\(scheme)”; only http and https can be downloaded")
+    }
+
+    private static func known(_ scheme: some ByteSlice) -> String? {
+        ["http", "https"].first { scheme.lazy.map(FieldText.lowercased).elementsEqual($0.utf8) }
     }
 
     private static var noScheme: Refusal { Refusal(reason: "has no scheme; begin it with https:// or http://") }

@@ -12,6 +12,8 @@ final class CurlTransfer {
     private var reader = HeadReader()
     private var gatherer: Gatherer
     private var hasLength = false
+    /// Bytes of the body that were announced and have not come.
+    private var missing: Int64 = 0
     /// Whether libcurl still has bytes that were not taken.
     private var isHolding = false
     /// When it began, or bytes of the body last came.
@@ -80,9 +82,11 @@ final class CurlTransfer {
         }
         if gatherer.count == 0, bytes.count < Gatherer.smallest, reader.length == .bytes(Int64(bytes.count)) {
             // All there is: nothing else is to be waited for.
+            missing = 0
             exchange.post(.bytes(Data(bytes)))
             return bytes.count
         }
+        missing -= Int64(bytes.count)
         if gatherer.count == 0 { loop.gathered(self) }
         gatherer.append(bytes) { exchange.post(.bytes($0)) }
         return bytes.count
@@ -96,6 +100,7 @@ final class CurlTransfer {
     private func reportHead() throws(TransportFailure) {
         guard let head = try reader.take() else { return }
         hasLength = head.fields["Content-Length"] != nil
+        if 200..<300 ~= head.status, head.status != 204, case .bytes(let count) = reader.length { missing = count }
         if case .part(let range, _) = ContentRange(fields: head.fields) { gatherer.begin(at: range.lowerBound) }
         exchange.post(.head(head))
     }
@@ -127,7 +132,9 @@ final class CurlTransfer {
         do {
             try reportHead()
             flush()
-            exchange.finish(isHolding ? .failure(.bytesForgotten) : .end)
+            if isHolding { return exchange.finish(.failure(.bytesForgotten)) }
+            // Not everything that tells of a length keeps libcurl counting.
+            exchange.finish(missing > 0 ? .failure(.tooShort(by: missing, origin.host)) : .end)
         } catch {
             exchange.finish(.failure(error))
         }

@@ -25,6 +25,8 @@ struct HeadReader {
     private var size = 0
     /// Whether the last line was no field, so that what goes on with it is none either.
     private var isLeftOut = false
+    /// Whether there is a coding that libcurl does not undo.
+    private var isCodingOverlooked = false
     /// How long the body of the head that was taken is.
     private(set) var length = ContentLength.unknown
 
@@ -40,9 +42,13 @@ struct HeadReader {
         case .empty, .whole: return begin(line)
         case .open(var head):
             state = .empty
-            let failure = line.isEmpty ? nil : add(line, to: &head)
-            state = line.isEmpty ? .whole(head) : .open(head)
-            return failure
+            if line.isEmpty {
+                state = .whole(head)
+            } else {
+                add(line, to: &head)
+                state = .open(head)
+            }
+            return nil
         case .taken: return nil
         }
     }
@@ -55,6 +61,7 @@ struct HeadReader {
         case .whole(let head):
             state = .taken
             guard head.status >= 200 else { throw .notFinal(head.status) }
+            if isCodingOverlooked { throw .overlookedCoding }
             if let coding = Self.strangeCoding(head.fields) { throw .strangeCoding(coding) }
             length = ContentLength(fields: head.fields)
             if case .contradictory = length {
@@ -77,7 +84,7 @@ struct HeadReader {
             return TransportFailure(
                 .malformedResponse, "The status line has no status: \(FieldText.shown(Self.text(line)))")
         }
-        (size, isLeftOut) = (line.count, false)
+        (size, isLeftOut, isCodingOverlooked) = (line.count, false, false)
         state = .open(ResponseHead(status: Int(status), fields: Self.room()))
         return nil
     }
@@ -99,31 +106,31 @@ struct HeadReader {
         return HeaderFields(fields)
     }
 
-    /// A field (RFC 9112, 5), or what goes on with the one before (obs-fold, 5.2). One that says where the body ends has to
-    /// be as libcurl reads it: that overlooks it where a space is before the colon, and, before 8.18, its later lines.
-    private mutating func add(_ line: Bytes, to head: inout ResponseHead) -> TransportFailure? {
+    /// A field (RFC 9112, 5), or what goes on with the one before (obs-fold, 5.2). libcurl overlooks a coding that has a
+    /// space before its colon, and, before 8.18, what of one is in another line.
+    private mutating func add(_ line: Bytes, to head: inout ResponseHead) {
         if let first = line.first, FieldText.isSpace(first) {
-            if isLeftOut { return nil }
-            if let last = head.fields.fields.last?.name, Self.saysWhereTheBodyEnds(last) { return .misread(last) }
-            head.fields.continueLast(with: Self.text(FieldText.trimmed(line)))
-            return nil
+            if isLeftOut { return }
+            if let last = head.fields.fields.last, Self.isCoding(last.name) { isCodingOverlooked = true }
+            return head.fields.continueLast(with: Self.text(FieldText.trimmed(line)))
         }
         isLeftOut = true
-        guard let colon = line.firstIndex(of: UInt8(ascii: ":")) else { return nil }
-        guard FieldText.isToken(line[..<colon]) else {
-            let name = Self.text(FieldText.trimmed(line[..<colon]))
-            return Self.saysWhereTheBodyEnds(name) ? .misread(name) : nil
-        }
+        guard let colon = line.firstIndex(of: UInt8(ascii: ":")), let name = name(line[..<colon]) else { return }
         isLeftOut = false
-        let (name, value) = (Self.text(line[..<colon]), FieldText.trimmed(line[(colon + 1)...]))
+        let value = FieldText.trimmed(line[(colon + 1)...])
         let leads = name.utf8.count == 8 && name.lowercased() == "location"
         head.fields.append(name, leads ? Self.reference(value) : Self.text(value))
-        return nil
     }
 
-    private static func saysWhereTheBodyEnds(_ name: String) -> Bool {
-        HeaderFields.same(name, "Content-Length") || HeaderFields.same(name, "Transfer-Encoding")
+    /// The name of a field; nil of one that is none. A length counts also where there is a space behind.
+    private mutating func name(_ bytes: Bytes) -> String? {
+        if FieldText.isToken(bytes) { return Self.text(bytes) }
+        let name = Self.text(FieldText.trimmed(bytes))
+        if Self.isCoding(name) { isCodingOverlooked = true }
+        return HeaderFields.same(name, "Content-Length") ? name : nil
     }
+
+    private static func isCoding(_ name: String) -> Bool { HeaderFields.same(name, "Transfer-Encoding") }
 
     /// Where bytes that are no UTF-8 lead is not where the same letters would in UTF-8.
     private static func reference(_ bytes: Bytes) -> String {
@@ -135,7 +142,7 @@ struct HeadReader {
     private static func withoutEnd(_ line: UnsafeRawBufferPointer) -> Bytes {
         var line = line[...]
         if line.last == UInt8(ascii: "\n") { line.removeLast() }
-        // To libcurl a line that begins with one is the empty one.
+        // To libcurl a line that begins with a return is the empty one.
         if line.first == UInt8(ascii: "\r") { return line.prefix(0) }
         while line.last == UInt8(ascii: "\r") { line.removeLast() }
         return line
@@ -154,9 +161,10 @@ struct HeadReader {
 }
 
 extension TransportFailure {
-    fileprivate static func misread(_ name: String) -> TransportFailure {
+    fileprivate static var overlookedCoding: TransportFailure {
         TransportFailure(
-            .malformedResponse, "The response's \(name) has a space before the colon, or goes on in another line.")
+            .malformedResponse,
+            "The response's Transfer-Encoding has a space before its colon, or goes on in another line.")
     }
 
     fileprivate static func strangeCoding(_ name: String) -> TransportFailure {
