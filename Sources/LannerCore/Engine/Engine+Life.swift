@@ -189,7 +189,10 @@ extension JobState {
         let isThere = isFound || saved.status == .succeeded
         if isFound { followed = digest }
         isInPlace = (isThere && !record.isReplaced) || saved.isPublished
-        if isThere, isInPlace, !record.isUncompared { (followed, followedPieces) = (digest, record.pieces) }
+        if isThere, isInPlace, !record.isUncompared {
+            // Without a digest what was found has only the right size.
+            (followed, followedPieces) = (digest, isFound && digest == nil ? nil : record.pieces)
+        }
         (conflictPolicy, hasDestination) = (record.conflictPolicy, record.hasDestination)
         lastSerial = record.lastSerial
     }

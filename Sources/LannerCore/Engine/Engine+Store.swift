@@ -94,6 +94,8 @@ extension Engine {
             var saved = state.saved
             // Until it has no more use for the exchange, which has all of them.
             if state.exchange != nil { (saved.written, saved.synced) = (ByteRanges(), ByteRanges()) }
+            // Another file has come in its place.
+            if !state.isInPlace { saved.isPublished = false }
             return DownloadRecord(
                 id: job.id, token: job.token, url: state.address.url.absoluteString, fields: state.address.fields,
                 place: place, hasDestination: state.hasDestination, isNameOpen: isNameOpen, rank: state.rank,

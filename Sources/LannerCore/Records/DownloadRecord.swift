@@ -228,7 +228,7 @@ extension DownloadRecord {
     /// without it another file might pass for the one that was asked for.
     init?(_ data: Data) {
         guard let reader = RecordReader(data), let id = reader.number(Tag.id), Self.numbers.contains(id),
-            let token = reader.number(Tag.token), let url = reader.text(Tag.url),
+            let token = reader.number(Tag.token), let url = reader.text(Tag.url), URL(string: url) != nil,
             let fileName = reader.text(Tag.fileName), FileName.isName(fileName),
             reader.text(Tag.directory).map(FilePlace.isDirectory) ?? true, let saved = Self.saved(reader)
         else { return nil }

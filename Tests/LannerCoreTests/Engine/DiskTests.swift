@@ -200,6 +200,28 @@ import Testing
         #expect(bench.files == [task.filePath])
     }
 
+    /// Nobody asks any more for what has replaced it.
+    @Test func whatWasReplacedIsNotFoundAtLaunch() throws {
+        let bench = try unconfirmed()
+        let other = Array(large.reversed())
+        bench.transport.serve(.init(other), at: "/other")
+        let name = try #require(bench.manager.fetchTask(address)).fileName
+        let request = DownloadRequest("https://example.com/other", fileName: name, conflictPolicy: .replace)
+        let successor = try #require(bench.manager.download(request))
+        #expect(bench.runToRest())
+        #expect(bench.holds(other, in: successor) == true)
+        bench.manager.remove(successor, completely: false)
+        bench.settle()
+        bench.relaunch()
+        bench.settle()
+        let task = try #require(bench.manager.fetchTask(address))
+        #expect(task.reason == .disk(.tooManyFiles) && bench.disk.contents(of: task.filePath) == other)
+        try bench.disk.remove(task.filePath)
+        bench.manager.start(task)
+        #expect(bench.runToRest())
+        #expect(bench.holds(large, in: task) == true)
+    }
+
     @Test func whatIsInItsPlaceHasNotTheOtherPieces() throws {
         let bench = try unconfirmed()
         let other = Array(large.reversed())

@@ -43,6 +43,21 @@ import Testing
         #expect(bench.manager.restorationProblems == ["The record “d1” makes no sense and is left out."])
     }
 
+    /// Its number is nobody else's, nor is its partial file.
+    @Test func aRecordWithoutAURLIsLeftAlone() throws {
+        let record = DownloadRecord(
+            id: DownloadID(7), token: 1, url: "https://[", place: FilePlace("7"), rank: 1, key: "7",
+            saved: Saved(status: .suspended))
+        let bench = TestBench.serving(Sample.bytes(10))
+        let key = record.storeKey
+        bench.relaunch(store: MemoryStore([key: record.encoded], lanes: bench.lanes))
+        #expect(bench.manager.restorationProblems == ["The record “\(key)” makes no sense and is left out."])
+        let other = try bench.download()
+        bench.settle()
+        #expect(other.status == .succeeded && other.id.number > 7)
+        #expect(bench.contents[key] == record.encoded)
+    }
+
     /// A later version of the library knows another status, or another algorithm: a program that goes back to an earlier
     /// version, and on again, has lost nothing by it.
     @Test(arguments: [("active", "queued"), ("sha256:", "blake3:"), ("md5", "xxh")])

@@ -247,17 +247,23 @@ import Testing
         observation.cancel()
     }
 
-    /// It was compared before it was moved.
-    @Test func aFileThatIsFoundAtLaunchIsNotReadAgain() throws {
+    /// What was moved was compared before, but not what lies there now.
+    @Test(arguments: [false, true]) func aFileThatIsFoundAtLaunchIsCompared(isOther: Bool) throws {
         let bench = bench()
         let first = try download(bench)
         let contents = try bench.stepBehindTheMove(of: first)
         bench.relaunch(store: MemoryStore(contents, lanes: bench.lanes))
         let task = try #require(bench.manager.fetchTask(address))
-        // Somebody's file of the same size, which only a comparison would show.
-        bench.disk.put([UInt8](repeating: 0, count: bytes.count), at: task.filePath)
+        // Somebody's file of the same size.
+        if isOther { bench.disk.put([UInt8](repeating: 0, count: bytes.count), at: task.filePath) }
+        #expect(bench.runToRest())
         bench.settle()
-        #expect(task.status == .succeeded && task.validation == .correct && bench.transport.requests.count == 1)
+        if isOther {
+            bench.manager.start(task)
+            #expect(bench.runToRest())
+        }
+        #expect(task.status == .succeeded && task.validation == .correct && bench.holds(bytes, in: task) == true)
+        #expect(bench.transport.requests.count == (isOther ? 2 : 1))
     }
 
     @Test func aFileOfAnotherSizeIsAskedOfTheMirror() throws {
