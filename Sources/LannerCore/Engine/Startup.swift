@@ -100,27 +100,26 @@ struct Startup {
     }
 
     /// Partial files of this store that no record names are left from a crash, and so are those of one of whom nothing was
-    /// on record, and copies of them in the directory of finished files. Those of others are none of ours.
+    /// on record, and all copies of them in the directory of finished files: a copy begins anew. Those of others are none of
+    /// ours.
     private func removeOrphans(
         _ names: [String], _ fileSystem: any FileSystem, _ cache: Cache, leftBy unrecorded: UInt64?
     ) {
         var found = names.compactMap { name in PartialName(name).map { ($0, cache.downloadTmpPath + "/" + name) } }
+        var copies: [(PartialName, String)] = []
         let finished = cache.downloadFilePath
         // Files are copied only where they cannot be moved, and there may be many.
         if fileSystem.areApart(cache.downloadTmpPath, finished), let names = try? fileSystem.list(finished) {
-            found += names.compactMap { name in PartialName(ofCopy: name).map { ($0, finished + "/" + name) } }
+            copies = names.compactMap { name in PartialName(ofCopy: name).map { ($0, finished + "/" + name) } }
         }
-        if found.isEmpty { return }
-        var orphans = Dictionary(grouping: found, by: \.0)
-        var tokens: Set = [identity.token]
+        if found.isEmpty, copies.isEmpty { return }
+        var tokens = Set(records.map(\.token) + replaced.map(\.token) + [identity.token])
         if let unrecorded { tokens.insert(unrecorded) }
-        for record in records {
-            // What has succeeded needs none, but the removal of one that was copied to its place may have been lost.
-            if record.saved.status != .succeeded { orphans[record.partialName] = nil }
-            tokens.insert(record.token)
+        // What has succeeded needs none, but the removal of one that was copied to its place may have been lost.
+        let needed = Set(records.lazy.filter { $0.saved.status != .succeeded }.map(\.partialName))
+        found.removeAll { needed.contains($0.0) }
+        for (name, path) in found + copies where tokens.contains(name.token) && !unread.contains(name.id) {
+            try? fileSystem.remove(path)
         }
-        tokens.formUnion(replaced.map(\.token))
-        let known = orphans.filter { tokens.contains($0.key.token) && !unread.contains($0.key.id) }
-        for path in known.values.joined().map(\.1).sorted() { try? fileSystem.remove(path) }
     }
 }
