@@ -72,7 +72,7 @@ struct GetCommand {
     }
 
     private func run(over transport: any Transport) async -> ExitCode {
-        if !options.isQuiet, let note = Self.note(ofLimitOver: transport), options.rateLimit != nil {
+        if !options.isQuiet, options.rateLimit != nil, let note = Self.note(ofLimitOver: transport) {
             Console.message(note)
         }
         let interruption = Interruption()

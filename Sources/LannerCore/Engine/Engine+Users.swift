@@ -338,8 +338,8 @@ extension EngineState {
     fileprivate mutating func update(_ job: Job, _ request: CheckedRequest) -> [Event] {
         // Another checksum may have the file fetched again, which has to be allowed.
         let takesDigests = request.starts || machine[job.id]?.state != .succeeded
-        let isReaddressed = job.update(
-            request, takesChecksum: takesDigests, dropsChecksum: request.dropsChecksum && isAtRest(job.id))
+        let dropsChecksum = request.dropsChecksum && machine[job.id]?.phase.isIdle == true
+        let isReaddressed = job.update(request, takesChecksum: takesDigests, dropsChecksum: dropsChecksum)
         var events: [Event] = isReaddressed ? [.readdress(job.id, request.host)] : []
         if let list = request.list, list != job.task.list {
             job.task.state.withLock { $0.list = list }
@@ -375,14 +375,6 @@ extension EngineState {
         if request.destination == nil { move(job, to: place) } else { move(job, toDestination: place) }
     }
 
-    /// Whether a download has nothing under way that a checksum is to decide.
-    private func isAtRest(_ id: DownloadID) -> Bool {
-        switch machine[id]?.phase {
-        case .waiting, .suspended, .failed: true
-        case .running, .willSuspend, .succeeded, .willCancel, .willRemove, .canceled, .removed, nil: false
-        }
-    }
-
     /// Whether the file of a download has yet to be moved to its place, so that it can go to another.
     fileprivate func mayRename(_ id: DownloadID) -> Bool {
         machine[id]?.hasPlace == false
@@ -395,6 +387,14 @@ extension Phase {
         switch self {
         case .willCancel, .willRemove, .canceled, .removed: true
         case .waiting, .running, .willSuspend, .suspended, .failed, .succeeded: false
+        }
+    }
+
+    /// Whether the download is unfinished, and nothing of it under way.
+    fileprivate var isIdle: Bool {
+        switch self {
+        case .waiting, .suspended, .failed: true
+        case .running, .willSuspend, .succeeded, .willCancel, .willRemove, .canceled, .removed: false
         }
     }
 }

@@ -12,7 +12,7 @@ final class CurlTransfer {
     private var reader = HeadReader()
     private var gatherer: Gatherer
     private var hasLength = false
-    /// Bytes of the body that were announced and have not come.
+    /// Bytes of the body that were announced and have not come; not positive where none were.
     private var missing: Int64 = 0
     /// Whether libcurl still has bytes that were not taken.
     private var isHolding = false
@@ -80,13 +80,12 @@ final class CurlTransfer {
             flush()
             return Int(LANNER_CURL_HOLD)
         }
+        missing -= Int64(bytes.count)
         if gatherer.count == 0, bytes.count < Gatherer.smallest, reader.length == .bytes(Int64(bytes.count)) {
             // All there is: nothing else is to be waited for.
-            missing = 0
             exchange.post(.bytes(Data(bytes)))
             return bytes.count
         }
-        missing -= Int64(bytes.count)
         if gatherer.count == 0 { loop.gathered(self) }
         gatherer.append(bytes) { exchange.post(.bytes($0)) }
         return bytes.count

@@ -161,9 +161,11 @@ extension TransportFailure {
     /// that it does so over HTTP/1.1.
     static let askedAgain = TransportFailure(
         .connectionLost, "libcurl has sent the request again in the middle of the body.")
+    /// No end that can be trusted.
+    static let bytesForgotten = TransportFailure(.connectionLost, "libcurl has forgotten bytes that it held back.")
+
+    /// An end of which libcurl says that it is one.
     static func tooShort(by missing: Int64, _ host: String) -> TransportFailure {
         TransportFailure(.lengthMismatch, "\(host): the body ended \(missing) bytes before its Content-Length.")
     }
-    /// No end that can be trusted.
-    static let bytesForgotten = TransportFailure(.connectionLost, "libcurl has forgotten bytes that it held back.")
 }

@@ -227,6 +227,17 @@ import Testing
         #expect(server.requests("small.bin").count == 2)
     }
 
+    @Test func namesTheOptionForAServerWhoseDigestsAreWrong() async throws {
+        let digest = Data(repeating: 0, count: 16).base64EncodedString()
+        server.put("wrong.bin", .init(small.bytes, fields: ["Content-MD5": digest]))
+        let get = try await Program.run(["get", "-q", url("wrong.bin")], in: place)
+        #expect(get.code == 3)
+        #expect(
+            get.errors.first?.hasSuffix(
+                " that the server gives; download again, or leave such digests out by --no-server-digests") == true)
+        #expect(try await Program.run(["get", "-q", "--no-server-digests", url("wrong.bin")], in: place).code == 0)
+    }
+
     @Test func saysWhatALimitIsWorthOverURLSession() async throws {
         let words = ["get", "--limit-rate", "1g", "--transport", "urlsession", url("small.bin")]
         let get = try await Program.run(words, in: place)
