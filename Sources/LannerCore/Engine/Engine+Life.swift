@@ -56,8 +56,8 @@ extension Engine {
         let lastMoves = lastMoves(records)
         let had = hadPlaces(records)
         for record in records where !record.saved.isLeftover {
-            let mayReplace = record.conflictPolicy ?? configuration.fileConflictPolicy == .replace
-            guard let (job, isFound) = restoredJob(record, lastMoves, besides: mayReplace ? [] : had) else { continue }
+            let policy = record.movePolicy ?? record.conflictPolicy ?? configuration.fileConflictPolicy
+            guard let (job, isFound) = restoredJob(record, lastMoves, besides: had, policy) else { continue }
             if isFound { job.state.withLock { $0.restsAtSuccess = !configuration.resumesAtLaunch } }
             jobs.append(job)
             var download = job.new(isShelved: record.context != configuration.contextAtLaunch)
@@ -114,18 +114,20 @@ extension Engine {
 
     /// A download as it is remembered, and whether its file was found in its place, of which there is no record. What
     /// lies in a place that another download is known to have, and that is not replaced, is none of this one's, unless
-    /// a digest says so.
+    /// a digest says so; where it is replaced, that may have come to pass though the partial file is still there.
     private func restoredJob(
-        _ record: DownloadRecord, _ lastMoves: [FilePlace: Double], besides had: Set<FilePlace>
+        _ record: DownloadRecord, _ lastMoves: [FilePlace: Double], besides had: Set<FilePlace>,
+        _ policy: FileConflictPolicy
     ) -> (Job, isFound: Bool)? {
         guard let url = URL(string: record.url) else { return nil }
         var record = record
         record.place = FilePlace(record.place, in: cache)
         let digest = record.digest.flatMap { try? Checksum.Digest(parsing: $0) }
         let expected = digest ?? (record.pieces == nil ? record.saved.serverDigest : nil)
-        let mayBeOthers = expected == nil && had.contains(record.place)
+        let (isOthers, mayReplace) = (had.contains(record.place), policy == .replace)
+        let mayBeOthers = expected == nil && isOthers && !mayReplace
         let mayBePublished = record.saved.isPublished || (record.saved.status == .publishing && !mayBeOthers)
-        let found = mayBePublished ? find(record, expected, lastMoves) : .nothing
+        let found = mayBePublished ? find(record, expected, lastMoves, mayBeCopied: isOthers && mayReplace) : .nothing
         let (exchange, isFound) = (leftExchange(record), found == .confirmed)
         record.saved = record.saved(in: boot)
         record.note(found, at: environment.clock.date.timeIntervalSince1970)
@@ -150,14 +152,14 @@ extension Engine {
 
     /// Looks for the finished file of a download that may have been moved without a record of its success.
     private func find(
-        _ record: DownloadRecord, _ digest: Checksum.Digest?, _ lastMoves: [FilePlace: Double]
+        _ record: DownloadRecord, _ digest: Checksum.Digest?, _ lastMoves: [FilePlace: Double], mayBeCopied: Bool
     ) -> Publisher.Found {
         // Else another file has come in its place since.
         let isLast = record.saved.status == .publishing || lastMoves[record.place] == record.moved
         guard isLast, isReachable(record.place) else { return .nothing }
         return environment.publisher.find(
             cache.path(of: record.partialName), at: cache.path(of: record.place), size: record.saved.total,
-            digest: digest)
+            digest: digest, mayBeCopied: mayBeCopied)
     }
 }
 

@@ -35,6 +35,8 @@ private struct MovedFile {
     let place: FilePlace
     /// Whose file was there.
     let other: DownloadID?
+    /// Whether its partial file is there as well, as ``Publisher/Move`` has it.
+    var isCopied = false
 }
 
 extension Engine {
@@ -76,14 +78,14 @@ extension Engine {
         handle(events)
     }
 
-    /// Those whose files were in the place have none any more, which is on record before the successes: after a launch it
-    /// would be told by the dates, and the clock may have been set back.
+    /// Those whose files were in the place have none any more, whatever the device says to the new names. That is on record
+    /// before the successes: after a launch it would be told by the dates, and the clock may have been set back.
     private func noteReplaced(_ moved: [MovedFile]) {
         let replaced = state.withLock { state in
             moved.compactMap { file -> Job? in
                 // Its place may have been its own before the move, or be again that of whom it has replaced.
-                guard let id = file.other, state.places.owner(of: file.place) != id,
-                    file.move.job.state.withLock({ $0.isInPlace }), let other = state.livingJob(id)
+                guard let id = file.other, id != file.move.job.id, state.places.owner(of: file.place) != id,
+                    let other = state.livingJob(id)
                 else { return nil }
                 return other.noteReplaced() ? other : nil
             }
@@ -91,7 +93,7 @@ extension Engine {
         if !replaced.isEmpty { record(replaced) }
     }
 
-    /// Has the names of moved files kept by the device.
+    /// Has the names of moved files kept by the device, and removes what was only copied.
     private func confirm(_ moved: [MovedFile]) -> [Event] {
         let directories = moved.map { cache.directory(of: $0.place) }
         var (synced, errors) = (Set<PathKey>(), [PathKey: FileError]())
@@ -100,10 +102,14 @@ extension Engine {
         }
         return zip(moved, directories).map { file, directory in
             let (job, attempt) = (file.move.job, file.move.attempt)
-            guard let error = errors[PathKey(directory)] else { return .file(job.id, attempt, .published) }
-            distrust(file)
-            let (isThere, failure) = (job.state.withLock { $0.isInPlace }, DownloadFailure(error))
-            return .file(job.id, attempt, isThere ? .unconfirmed(failure) : .failed(failure))
+            guard let error = errors[PathKey(directory)] else {
+                if file.isCopied { removeNow(file.move.source) }
+                return .file(job.id, attempt, .published)
+            }
+            job.state.withLock { $0.mayBeAt = file.place }
+            if !file.isCopied { return .file(job.id, attempt, .unconfirmed(DownloadFailure(error))) }
+            settle(file, isMade: false, givesBack: false)
+            return .file(job.id, attempt, .failed(DownloadFailure(error)))
         }
     }
 
@@ -121,11 +127,10 @@ extension Engine {
         let (job, source, place) = (move.job, move.source, move.job.task.place)
         if try isMoved(move, to: place) { return MovedFile(move: move, place: place, other: nil) }
         if place.directory != nil { try makeDirectory(of: place) }
-        switch job.state.withLock({ $0.conflictPolicy }) ?? policy {
+        switch job.state.withLock({ $0.movePolicy ?? $0.conflictPolicy }) ?? policy {
         case .replace:
             return try make(move, to: place) { publisher throws(FileError) in
                 try publisher.move(source, to: cache.path(of: place))
-                return true
             }
         case .keepBoth:
             if let file = try moveIfFree(move, to: place) { return file }
@@ -195,46 +200,49 @@ extension Engine {
         guard state.withLock({ $0.places.isFree(place, for: move.job.id) }) else { return nil }
         let path = cache.path(of: place)
         return try make(move, to: place) { publisher throws(FileError) in
-            if try publisher.moveIfFree(move.source, to: path) { return true }
+            if let way = try publisher.moveIfFree(move.source, to: path) { return way }
             // Or it is this very file that was put there before.
-            guard move.job.state.withLock({ $0.mayBeAt }) == place else { return false }
-            return try publisher.finishMove(move.source, to: path)
+            guard move.job.state.withLock({ $0.mayBeAt }) == place else { return nil }
+            return try publisher.isCopied(move.source, to: path) ? .copied : nil
         }
     }
 
     /// Gives the place to the download for the move, and takes it back when that was not made: then nil.
     private func make(
-        _ move: FileMove, to place: FilePlace, _ work: (Publisher) throws(FileError) -> Bool
+        _ move: FileMove, to place: FilePlace, _ work: (Publisher) throws(FileError) -> Publisher.Move?
     ) throws(FileError) -> MovedFile? {
         let other = state.withLock { $0.places.take(place, for: move.job.id) }
-        let file = MovedFile(move: move, place: place, other: other)
+        var file = MovedFile(move: move, place: place, other: other)
         do throws(FileError) {
-            let isMade = try makingDirectory { () throws(FileError) in
+            let way = try makingDirectory { () throws(FileError) in
                 try makeDirectory(of: place)
             } for: { () throws(FileError) in
                 try work(environment.publisher)
             }
-            settle(file, isMade: isMade)
-            return isMade ? file : nil
+            file.isCopied = way == .copied
+            settle(file, isMade: way != nil)
+            return way == nil ? nil : file
         } catch {
             distrust(file, after: error)
             throw error
         }
     }
 
-    private func settle(_ file: MovedFile, isMade: Bool) {
+    private func settle(_ file: MovedFile, isMade: Bool, givesBack: Bool = true) {
         let job = file.move.job
         job.state.withLock { state in
             state.isInPlace = isMade
             if isMade { state.sizeInPlace = state.saved.total }
         }
-        if !isMade { state.withLock { $0.giveBack(file.place, from: job.id, to: file.other) } }
+        if !isMade { state.withLock { $0.giveBack(file.place, from: job.id, to: givesBack ? file.other : nil) } }
     }
 
     /// The move failed, in part at least: the file may be there all the same, and only the device not know it yet.
-    private func distrust(_ file: MovedFile, after error: FileError? = nil) {
+    private func distrust(_ file: MovedFile, after error: FileError) {
         file.move.job.state.withLock { $0.mayBeAt = file.place }
-        settle(file, isMade: error?.fault != .notFound && isGone(file.move.source))
+        let isMade = error.fault != .notFound && isGone(file.move.source)
+        settle(file, isMade: isMade)
+        if isMade { noteReplaced([file]) }
     }
 
     private func isGone(_ path: String) -> Bool {

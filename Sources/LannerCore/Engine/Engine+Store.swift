@@ -41,8 +41,10 @@ extension Engine {
     private func record(
         _ job: Job, _ attempt: Attempt, _ saved: Saved, _ need: RecordNeed, _ pending: inout PendingChanges
     ) {
+        let policy = saved.status == .publishing ? state.withLock { $0.conflictPolicy } : nil
         let obsolete = job.state.withLock { state in
             (state.saved, state.lastAttempt) = (saved, attempt)
+            state.movePolicy = policy.map { state.conflictPolicy ?? $0 }
             state.dropExchange(recording: saved)
             // Nothing is asked for any more.
             if saved.status.isEnd { (state.destination, state.mirrorDestinations) = (nil, [:]) }
@@ -105,7 +107,7 @@ extension Engine {
                 startDate: startDate, endDate: endDate,
                 validation: validation, boot: boot, key: job.task.key, list: list, priority: priority,
                 maximumBytesPerSecond: limit, context: job.task.context, metadata: metadata,
-                conflictPolicy: state.conflictPolicy, saved: saved, link: state.link,
+                conflictPolicy: state.conflictPolicy, movePolicy: state.movePolicy, saved: saved, link: state.link,
                 linkExpirationDate: state.linkExpirationDate, mirrors: state.askedMirrors,
                 exchange: state.exchange?.mark, lastSerial: state.lastSerial)
         }

@@ -30,6 +30,8 @@ struct JobState {
     var asked: Address { coming.last ?? address }
     /// What happens when its place is taken; as configured when nil.
     var conflictPolicy: FileConflictPolicy?
+    /// The same for the move that is on record.
+    var movePolicy: FileConflictPolicy?
     /// Whether its caller chose its place.
     var hasDestination = false
     var digest: Checksum.Digest?

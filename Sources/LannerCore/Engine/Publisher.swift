@@ -5,31 +5,42 @@ struct Publisher {
     var fileSystem: any FileSystem
     var makeHasher: Checksum.HasherProvider = { $0.makeHasher() }
 
-    /// Renames; across file systems copies beside the target, syncs, and renames there. The name is with the device
-    /// once the directory is confirmed.
-    func move(_ source: String, to target: String) throws(FileError) {
-        do throws(FileError) {
-            try fileSystem.rename(source, to: target)
-        } catch {
-            guard error.isAcrossDevices else { throw error }
-            _ = try moveCopy(of: source, to: target) { copy throws(FileError) in
-                try fileSystem.rename(copy, to: target)
-                return true
-            }
-        }
+    /// How a file came to its place.
+    enum Move {
+        case renamed
+        /// The source is there as well. It goes once the directory is confirmed: two devices keep no order, and the death
+        /// of the machine must not take the new name and leave the removal.
+        case copied
     }
 
-    /// The same, unless something has the target's name: then does nothing and says false.
-    func moveIfFree(_ source: String, to target: String) throws(FileError) -> Bool {
+    /// Renames; across file systems copies beside the target, syncs, and renames there. The name is with the device
+    /// once the directory is confirmed.
+    func move(_ source: String, to target: String) throws(FileError) -> Move {
         do throws(FileError) {
-            return try fileSystem.renameIfFree(source, to: target)
+            try fileSystem.rename(source, to: target)
+            return .renamed
         } catch {
             guard error.isAcrossDevices else { throw error }
-            guard try !fileSystem.isTaken(target) else { return false }
-            return try moveCopy(of: source, to: target) { copy throws(FileError) in
-                try fileSystem.renameIfFree(copy, to: target)
-            }
         }
+        try moveCopy(of: source, to: target) { copy throws(FileError) in
+            try fileSystem.rename(copy, to: target)
+            return true
+        }
+        return .copied
+    }
+
+    /// The same, unless something has the target's name: then does nothing and says nil.
+    func moveIfFree(_ source: String, to target: String) throws(FileError) -> Move? {
+        do throws(FileError) {
+            return try fileSystem.renameIfFree(source, to: target) ? .renamed : nil
+        } catch {
+            guard error.isAcrossDevices else { throw error }
+        }
+        guard try !fileSystem.isTaken(target) else { return nil }
+        let isMoved = try moveCopy(of: source, to: target) { copy throws(FileError) in
+            try fileSystem.renameIfFree(copy, to: target)
+        }
+        return isMoved ? .copied : nil
     }
 
     /// Has the names of all that were moved into a directory kept by the device.
@@ -37,16 +48,13 @@ struct Publisher {
         try fileSystem.syncDirectory(directory)
     }
 
-    /// Finishes a move across file systems that was cut off between its last two steps, if it was: the target has the
-    /// bytes of the source, which is then removed. Reads both.
-    func finishMove(_ source: String, to target: String) throws(FileError) -> Bool {
-        guard let size = try fileSystem.size(of: source), size == (try? fileSystem.size(of: target)),
-            try fileSystem.digest(of: source, .sha256, by: makeHasher)
-                == fileSystem.digest(of: target, .sha256, by: makeHasher)
+    /// Whether the target has the bytes of the source: a move across file systems was cut off behind the copy, if it was.
+    /// Reads both where they have one size.
+    func isCopied(_ source: String, to target: String) throws(FileError) -> Bool {
+        guard let size = try fileSystem.size(of: source), size == (try? fileSystem.size(of: target))
         else { return false }
-        try fileSystem.syncDirectory(target.directory)
-        try fileSystem.remove(source)
-        return true
+        return try fileSystem.digest(of: source, .sha256, by: makeHasher)
+            == fileSystem.digest(of: target, .sha256, by: makeHasher)
     }
 
     /// Whether a move was made: the source is gone, and in the place is a file of that size and, where one is known, with
@@ -76,37 +84,38 @@ struct Publisher {
         case confirmed
     }
 
-    /// Looks whether a move was made, and has the file's name kept by the device.
-    func find(_ source: String, at target: String, size: Int64?, digest: Checksum.Digest?) -> Found {
+    /// Looks whether a move was made, and has the file's name kept by the device. One that may have been cut off behind
+    /// the copy is finished.
+    func find(
+        _ source: String, at target: String, size: Int64?, digest: Checksum.Digest?, mayBeCopied: Bool = false
+    ) -> Found {
         do throws(FileError) {
+            if mayBeCopied, try isCopied(source, to: target) {
+                try confirm(target.directory)
+                try fileSystem.remove(source)
+            }
             guard try isMoved(source, to: target, size: size, digest: digest) else { return .nothing }
         } catch {
             // Then all but its digest was compared.
             return error.fault == .tooManyFiles ? .unconfirmed : .nothing
         }
         do throws(FileError) {
-            try fileSystem.syncDirectory(target.directory)
+            try confirm(target.directory)
             return .confirmed
         } catch {
             return .unconfirmed
         }
     }
 
-    /// Copies, and moves the copy by a rename, which may refuse. Removes what is left over: the source, or else the copy.
+    /// Copies, and moves the copy by a rename, which may refuse: then the copy is removed.
+    @discardableResult
     private func moveCopy(
         of source: String, to target: String, _ rename: (String) throws(FileError) -> Bool
     ) throws(FileError) -> Bool {
         let copy = try copy(source, beside: target)
-        let isMoved: Bool
-        do throws(FileError) {
-            isMoved = try rename(copy)
-        } catch {
-            try? fileSystem.remove(copy)
-            throw error
-        }
-        // Two devices keep no order: the death of the machine must not take the new name and leave the removal.
-        if isMoved { try confirm(target.directory) }
-        try fileSystem.remove(isMoved ? source : copy)
+        var isMoved = false
+        defer { if !isMoved { try? fileSystem.remove(copy) } }
+        isMoved = try rename(copy)
         return isMoved
     }
 

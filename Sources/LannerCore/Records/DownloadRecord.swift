@@ -40,6 +40,8 @@ struct DownloadRecord: Sendable, Equatable {
     var metadata: [String: String] = [:]
     /// What happens when its place is taken; as configured when nil.
     var conflictPolicy: FileConflictPolicy?
+    /// What happens then to the move that is under way.
+    var movePolicy: FileConflictPolicy?
     var saved: Saved
     /// The link that was given last, and when its time is over.
     var link: KeptLink?
@@ -121,6 +123,7 @@ extension DownloadRecord {
         static let isPublished: UInt8 = 75
         static let isUncompared: UInt8 = 76
         static let isReplaced: UInt8 = 77
+        static let movePolicy: UInt8 = 78
     }
 
     /// The record as the store keeps it.
@@ -185,6 +188,7 @@ extension DownloadRecord {
         writer.put(Tag.directory, place.directory)
         if hasDestination { writer.put(Tag.hasDestination, 1) }
         writer.put(Tag.conflictPolicy, conflictPolicy?.rawValue)
+        writer.put(Tag.movePolicy, movePolicy?.rawValue)
     }
 
     /// In an order that is the same every time.
@@ -248,6 +252,7 @@ extension DownloadRecord {
         metadata = Dictionary(
             zip(reader.texts(Tag.metadataName), reader.texts(Tag.metadataValue)), uniquingKeysWith: { _, last in last })
         conflictPolicy = reader.text(Tag.conflictPolicy).flatMap(FileConflictPolicy.init)
+        movePolicy = reader.text(Tag.movePolicy).flatMap(FileConflictPolicy.init)
         isNameOpen = reader.number(Tag.isNameOpen) == 1
         self.saved = saved
         fields = Self.fields(reader, Tag.fieldName, Tag.fieldValue)

@@ -331,6 +331,22 @@ import Testing
         #expect(try restored(bench).status == .succeeded)
     }
 
+    /// The two devices keep no order: what was removed on one must not be all that is left when the machine dies.
+    @Test(arguments: 0..<20 as Range<UInt64>) func aCopyOutlivesTheMachineBeforeItsSourceGoes(seed: UInt64) throws {
+        let bench = TestBench.serving(large)
+        bench.disk.mounts = ["/downloads/File"]
+        bench.disk.fail(.syncDirectory, with: .inputOutput, path: "/downloads/File")
+        _ = try bench.download()
+        #expect(bench.runToRest())
+        bench.reboot(seed: seed)
+        let task = try restored(bench)
+        #expect(task.reason == .disk(.inputOutput))
+        bench.manager.start(task)
+        #expect(bench.runToRest())
+        #expect(task.status == .succeeded && bench.holds(large, in: task) == true)
+        #expect(bench.files == [task.filePath] && bench.transport.requests.count == 1)
+    }
+
     @Test func removesPartialFilesThoughNoRecordIsLeft() throws {
         let bench = TestBench.serving(large)
         let task = try bench.download(.stall(afterBytes: 1 << 20))

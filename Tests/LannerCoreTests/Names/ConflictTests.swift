@@ -152,6 +152,63 @@ import Testing
         #expect(one.status == .succeeded && bench.contents(of: one) == Self.one)
     }
 
+    private static let three: [UInt8] = [3, 3]
+
+    /// A task with its file, and another of the same size that is to replace it.
+    private func replacing(onAnotherDevice: Bool) throws -> (TestBench, one: DownloadTask, three: DownloadTask) {
+        let bench = Self.bench(.replace)
+        bench.transport.serve(.init(Self.three), at: "/three")
+        if onAnotherDevice { bench.disk.mounts = ["/downloads/File"] }
+        let one = try download("one", on: bench)
+        bench.settle()
+        return (bench, one, try download("three", on: bench))
+    }
+
+    /// Wherever the process ends, and whatever is configured afterwards: whoever has succeeded has its file, or it was
+    /// replaced, and is fetched again when it is asked for.
+    @Test(arguments: [false, true], FileConflictPolicy.allCases)
+    func aDeathAnywhereLeavesNobodyWithTheOthersFile(onAnotherDevice: Bool, next: FileConflictPolicy) throws {
+        for steps in 0... {
+            let (bench, _, _) = try replacing(onAnotherDevice: onAnotherDevice)
+            let isOver = bench.run(steps: steps)
+            var configuration = bench.manager.configuration
+            (configuration.resumesAtLaunch, configuration.fileConflictPolicy) = (false, next)
+            bench.relaunch(configuration: configuration)
+            bench.settle()
+            let isReplaced = bench.records.first?.isReplaced == true
+            #expect(bench.disk.contents(of: Self.folder + "a.txt") == (isReplaced ? Self.three : Self.one))
+            bench.manager.remove("https://example.com/three")
+            bench.settle()
+            let one = try download("one", on: bench)
+            #expect(bench.runToRest())
+            if one.status == .succeeded {
+                #expect(bench.contents(of: one) == Self.one, "after \(steps) steps")
+            } else {
+                #expect(next == .fail && one.reason == .disk(.inTheWay))
+                #expect(bench.contents(of: one) == Self.three, "after \(steps) steps")
+            }
+            if isOver {
+                #expect(steps > 20)
+                break
+            }
+        }
+    }
+
+    /// The file is in the place by then, though its task has failed.
+    @Test(arguments: [false, true]) func aMoveThatIsNotConfirmedHasReplacedTheFile(onAnotherDevice: Bool) throws {
+        let (bench, one, three) = try replacing(onAnotherDevice: onAnotherDevice)
+        bench.disk.fail(.syncDirectory, with: .inputOutput, path: "/downloads/File")
+        #expect(bench.runToRest())
+        #expect(three.status == .failed && bench.contents(of: one) == Self.three)
+        #expect(bench.records.first { $0.id == one.id }?.isReplaced == true)
+        bench.manager.start(three)
+        #expect(bench.runToRest())
+        #expect(three.status == .succeeded && bench.files == [three.filePath])
+        _ = try download("one", on: bench)
+        #expect(bench.runToRest())
+        #expect(one.status == .succeeded && bench.contents(of: one) == Self.one)
+    }
+
     /// Nobody has touched the file: no byte is fetched again.
     @Test(arguments: FileConflictPolicy.allCases) func aTaskThatOnlyLacksItsRecordHasItsFile(
         _ policy: FileConflictPolicy

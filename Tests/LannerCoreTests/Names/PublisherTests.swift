@@ -39,9 +39,11 @@ import Testing
         try write("theirs", "outside/file")
         try link("File/a", to: target ?? "nowhere")
         let publisher = Publisher(fileSystem: acrossDevices ? TwoDevices(disk) : disk)
-        try publisher.move(directory("1-1-1.part"), to: directory("File/a"))
+        let move = try publisher.move(directory("1-1-1.part"), to: directory("File/a"))
+        #expect(move == (acrossDevices ? .copied : .renamed))
         #expect(try !isLink("File/a") && read("File/a") == "new" && read("outside/file") == "theirs")
-        #expect(try names("File") == ["a"] && names("outside") == ["file"] && names("") == ["File", "outside"])
+        #expect(try names("File") == ["a"] && names("outside") == ["file"])
+        #expect(read("1-1-1.part") == (acrossDevices ? "new" : nil))
     }
 
     @Test(arguments: [false, true], ["nowhere", "outside/file", "outside"])
@@ -49,10 +51,11 @@ import Testing
         try write("theirs", "outside/file")
         try link("File/a", to: target)
         let publisher = Publisher(fileSystem: acrossDevices ? TwoDevices(disk) : disk)
-        #expect(try !publisher.moveIfFree(directory("1-1-1.part"), to: directory("File/a")))
+        #expect(try publisher.moveIfFree(directory("1-1-1.part"), to: directory("File/a")) == nil)
         #expect(try isLink("File/a") && read("outside/file") == "theirs" && read("1-1-1.part") == "new")
-        #expect(try publisher.moveIfFree(directory("1-1-1.part"), to: directory("File/b")))
-        #expect(read("File/b") == "new" && read("1-1-1.part") == nil)
+        let move = try publisher.moveIfFree(directory("1-1-1.part"), to: directory("File/b"))
+        #expect(move == (acrossDevices ? .copied : .renamed))
+        #expect(read("File/b") == "new" && read("1-1-1.part") == (acrossDevices ? "new" : nil))
         #expect(try names("File") == ["a", "b"])
     }
 
@@ -61,7 +64,7 @@ import Testing
         try disk.makeDirectory(directory("File/d"))
         let publisher = Publisher(fileSystem: acrossDevices ? TwoDevices(disk) : disk)
         for name in ["File/a", "File/d"] {
-            #expect(try !publisher.moveIfFree(directory("1-1-1.part"), to: directory(name)))
+            #expect(try publisher.moveIfFree(directory("1-1-1.part"), to: directory(name)) == nil)
         }
         #expect(read("File/a") == "theirs" && read("1-1-1.part") == "new")
         #expect(try names("File") == ["a", "d"])
@@ -71,7 +74,8 @@ import Testing
     @Test func theDirectoryItselfMayBeALink() throws {
         try link("Link", to: "outside")
         try disk.makeDirectory(directory("Link"))
-        #expect(try Publisher(fileSystem: disk).moveIfFree(directory("1-1-1.part"), to: directory("Link/a")))
+        let publisher = Publisher(fileSystem: disk)
+        #expect(try publisher.moveIfFree(directory("1-1-1.part"), to: directory("Link/a")) == .renamed)
         #expect(read("outside/a") == "new")
     }
 
@@ -84,33 +88,30 @@ import Testing
         #endif
     }
 
-    @Test func aCopyThatWasCutOffIsFinished() throws {
+    @Test func aCopyIsKnownByItsBytes() throws {
         let publisher = Publisher(fileSystem: disk)
         try write("new", "File/a")
         try write("old", "File/b")
         try link("File/c", to: "File/a")
         for name in ["File/b", "File/c", "File/d"] {
-            #expect(try !publisher.finishMove(directory("1-1-1.part"), to: directory(name)))
+            #expect(try !publisher.isCopied(directory("1-1-1.part"), to: directory(name)))
         }
-        #expect(try publisher.finishMove(directory("1-1-1.part"), to: directory("File/a")))
-        #expect(read("File/a") == "new" && read("File/b") == "old" && read("1-1-1.part") == nil)
+        #expect(try publisher.isCopied(directory("1-1-1.part"), to: directory("File/a")))
+        #expect(read("File/a") == "new" && read("File/b") == "old" && read("1-1-1.part") == "new")
     }
 
-    /// The two devices keep no order: what was removed on one must not be all that is left when the machine dies.
-    @Test(arguments: [false, true], 0..<20 as Range<UInt64>)
-    func aCopyOutlivesTheMachineBeforeItsSourceGoes(ifFree: Bool, seed: UInt64) throws {
-        let disk = MemoryDisk()
-        disk.put([1, 2, 3], at: "/Tmp/1-1-1.part")
-        disk.put([], at: "/File/.here")
-        let publisher = Publisher(fileSystem: TwoDevices(disk))
-        if ifFree {
-            #expect(try publisher.moveIfFree("/Tmp/1-1-1.part", to: "/File/a"))
-        } else {
-            try publisher.move("/Tmp/1-1-1.part", to: "/File/a")
+    @Test func aCopyThatWasCutOffIsFoundAndFinished() throws {
+        let publisher = Publisher(fileSystem: disk)
+        try write("new", "File/a")
+        try write("old", "File/b")
+        func find(_ name: String, mayBeCopied: Bool) -> Publisher.Found {
+            publisher.find(
+                directory("1-1-1.part"), at: directory(name), size: 3, digest: nil, mayBeCopied: mayBeCopied)
         }
-        var random = SeededGenerator(seed: seed)
-        disk.loseUnsynced(&random)
-        #expect(disk.contents(of: "/File/a") == [1, 2, 3] || disk.contents(of: "/Tmp/1-1-1.part") == [1, 2, 3])
+        #expect(find("File/a", mayBeCopied: false) == .nothing && find("File/b", mayBeCopied: true) == .nothing)
+        #expect(read("1-1-1.part") == "new")
+        #expect(find("File/a", mayBeCopied: true) == .confirmed)
+        #expect(read("File/a") == "new" && read("1-1-1.part") == nil)
     }
 
     /// The kernel moves no file from one mount to another, though both be of one directory.
@@ -118,19 +119,19 @@ import Testing
         try link("Again", to: "")
         let publisher = Publisher(fileSystem: TwoDevices(disk))
         if ifFree {
-            #expect(try publisher.moveIfFree(directory("1-1-1.part"), to: directory("Again/a")))
+            #expect(try publisher.moveIfFree(directory("1-1-1.part"), to: directory("Again/a")) == .copied)
         } else {
-            try publisher.move(directory("1-1-1.part"), to: directory("Again/a"))
+            #expect(try publisher.move(directory("1-1-1.part"), to: directory("Again/a")) == .copied)
         }
         #expect(read("a") == "new")
-        #expect(try names("") == ["Again", "File", "a", "outside"])
+        #expect(try names("") == ["1-1-1.part", "Again", "File", "a", "outside"])
     }
 
     /// A directory is where the file is to be.
     @Test func aCopyThatCannotBeMovedIsRemoved() throws {
         try disk.makeDirectory(directory("File/d/e"))
         let publisher = Publisher(fileSystem: TwoDevices(disk))
-        #expect(throws: FileError.self) { try publisher.move(directory("1-1-1.part"), to: directory("File/d")) }
+        #expect(throws: FileError.self) { _ = try publisher.move(directory("1-1-1.part"), to: directory("File/d")) }
         #expect(try names("File") == ["d"] && read("1-1-1.part") == "new")
     }
 
@@ -138,9 +139,10 @@ import Testing
     /// one character of the slash before it leads elsewhere.
     @Test(arguments: [String(repeating: "x", count: 255), "\u{301}a"])
     func anyNameGoesToAnotherDevice(_ name: String) throws {
-        try Publisher(fileSystem: TwoDevices(disk)).move(directory("1-1-1.part"), to: directory("File/" + name))
+        let publisher = Publisher(fileSystem: TwoDevices(disk))
+        #expect(try publisher.move(directory("1-1-1.part"), to: directory("File/" + name)) == .copied)
         #expect(read("File/" + name) == "new")
-        #expect(try names("File") == [name] && names("") == ["File", "outside"])
+        #expect(try names("File") == [name] && names("") == ["1-1-1.part", "File", "outside"])
     }
 }
 
