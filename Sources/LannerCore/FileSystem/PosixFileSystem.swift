@@ -195,9 +195,16 @@ extension PosixFileSystem {
     private func makeOneDirectory(_ path: String) throws(FileError) {
         do throws(FileError) {
             try systemCall("make directory", path) { mkdir(path, mode_t(0o777)) }
-            try syncDirectory(Self.parent(of: path))
         } catch {
             guard error.code == EEXIST || error.code == EISDIR, Self.isDirectory(path) else { throw error }
+            return
+        }
+        do throws(FileError) {
+            try syncDirectory(Self.parent(of: path))
+        } catch {
+            // Who finds it the next time would take its name for one that is with the device.
+            rmdir(path)
+            throw error
         }
     }
 

@@ -296,6 +296,32 @@ import Testing
         #expect(fault { _ = try file.size() } == .other)
     }
 
+    #if compiler(>=6.2)
+    /// In a process of its own, which may open nothing any more. Who finds the directory the next time does not sync it.
+    @Test func aDirectoryWhoseNameCannotBeKeptIsNotLeftThere() async {
+        await #expect(processExitsWith: .success) {
+            let (disk, place) = (PosixFileSystem(), try TemporaryDirectory())
+            #if canImport(Glibc)
+            let files = __rlimit_resource_t(RLIMIT_NOFILE.rawValue)
+            #else
+            let files = RLIMIT_NOFILE
+            #endif
+            var limit = rlimit()
+            try #require(getrlimit(files, &limit) == 0)
+            let before = limit.rlim_cur
+            limit.rlim_cur = 3
+            try #require(setrlimit(files, &limit) == 0)
+            let error = #expect(throws: FileError.self) { try disk.makeDirectory(place("x")) }
+            limit.rlim_cur = before
+            try #require(setrlimit(files, &limit) == 0)
+            try #require(error?.fault == .tooManyFiles)
+            try #require(disk.list(place.path) == [])
+            try disk.makeDirectory(place("x"))
+            try #require(disk.list(place.path) == ["x"])
+        }
+    }
+    #endif
+
     @Test func makesListsRenamesRemoves() throws {
         try disk.makeDirectory(place("x/y/z/"))
         try disk.makeDirectory(place("x/y/z"))
