@@ -137,20 +137,27 @@ struct FailureTests {
             let transport = try CurlTransport()
             let exchanges = (0..<40).map { _ in transport.start(silent.url, Recorder()) }
             try #require(await transport.fetch(closed.url).failure?.fault == .cannotConnect)
-            #if canImport(Glibc)
-            let files = __rlimit_resource_t(RLIMIT_NOFILE.rawValue)
-            #else
-            let files = RLIMIT_NOFILE
-            #endif
-            var limit = rlimit()
-            try #require(getrlimit(files, &limit) == 0)
-            limit.rlim_cur = 20
-            try #require(setrlimit(files, &limit) == 0)
+            try allowFiles(20)
             for _ in 0..<3 {
                 // The next one comes behind a wait.
                 try #require(await transport.fetch(closed.url).failure?.fault == .cannotConnect)
             }
             withExtendedLifetime((exchanges, silent)) {}
+        }
+    }
+
+    /// In a process of its own, which may open one file more: the connection has that, and the authorities cannot be read.
+    @Test func authoritiesThatCannotBeReadForWantOfFilesMayBeLater() async {
+        await #expect(processExitsWith: .success) {
+            let (server, closed) = (try LoopbackServer(), try ClosedPort())
+            let transport = try CurlTransport()
+            let url = try #require(URL(string: "https://" + server.url("/file").absoluteString.dropFirst(7)))
+            try #require(await transport.fetch(closed.url).failure?.fault == .cannotConnect)
+            let next = dup(0)
+            close(next)
+            try allowFiles(rlim_t(next) + 1)
+            let failure = await transport.fetch(url).failure
+            try #require(failure?.fault == .other && failure?.message.contains("too many files open") == true)
         }
     }
 
@@ -185,4 +192,17 @@ struct FailureTests {
         }
     }
     #endif
+}
+
+/// How many files the process may have open, from the next one on.
+private func allowFiles(_ count: rlim_t) throws {
+    #if canImport(Glibc)
+    let files = __rlimit_resource_t(RLIMIT_NOFILE.rawValue)
+    #else
+    let files = RLIMIT_NOFILE
+    #endif
+    var limit = rlimit()
+    try #require(getrlimit(files, &limit) == 0)
+    limit.rlim_cur = count
+    try #require(setrlimit(files, &limit) == 0)
 }

@@ -40,6 +40,12 @@ import Testing
         #expect(TransferEnd(code: 18, text: "").fault == .connectionLost)
         #expect(TransferEnd(code: 18, text: "", hasLength: true).fault == .lengthMismatch)
         #expect(TransferEnd(code: 56, text: "", proxyStatus: 200).fault == .connectionLost)
+        for code in [58, 77] as [Int32] {
+            #expect(TransferEnd(code: code, text: "").fault == .secureConnectionFailed)
+            let end = TransferEnd(code: code, text: "error setting certificate", hasTooManyFiles: true)
+            #expect(end.fault == .other && end.words.hasSuffix(", for the process has too many files open"))
+        }
+        #expect(TransferEnd(code: 60, text: "", hasTooManyFiles: true).fault == .secureConnectionFailed)
         #expect(TransferEnd(code: 27, text: "No memory").words == "No memory, or a line of the header is too long")
         #expect(
             TransferEnd(code: 56, text: "Tunnel failed", proxyStatus: 407).words

@@ -1,6 +1,14 @@
 import CLannerCurl
 import LannerCore
 
+#if canImport(Darwin)
+import Darwin
+#elseif canImport(Glibc)
+import Glibc
+#elseif canImport(Musl)
+import Musl
+#endif
+
 /// One `CURL` handle and what it needs as long as it lives. Freed on the loop's thread, outside the loop's handle.
 final class Handle {
     let easy: OpaquePointer
@@ -108,7 +116,16 @@ final class Handle {
             proxyStatus: Int(lanner_curl_number(easy, LANNER_CURL_CONNECT_STATUS)),
             proxyError: Int(lanner_curl_number(easy, LANNER_CURL_PROXY_ERROR)), hasLength: hasLength)
         if end.hasNoRouteToLast { end.hasRoute = lanner_curl_has_route() != 0 }
+        if end.hasUnreadFile { end.hasTooManyFiles = Self.hasTooManyFiles }
         return end
+    }
+
+    /// Whether there is hardly room for more files. The connection that ended has given back what it had.
+    private static var hasTooManyFiles: Bool {
+        let probes = (0..<4).map { _ in open("/dev/null", O_RDONLY | O_CLOEXEC) }
+        let error = errno
+        for probe in probes where probe >= 0 { close(probe) }
+        return probes.contains(-1) && [EMFILE, ENFILE].contains(error)
     }
 
     /// Gives up all that has to do with the last transfer, after its end; whether the handle is as good as new.

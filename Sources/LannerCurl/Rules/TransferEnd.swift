@@ -18,6 +18,8 @@ struct TransferEnd: Sendable {
     var systemError: Int32 = 0
     /// Whether there is a way out by IPv4 or IPv6. Of interest only where there is none to that address.
     var hasRoute = false
+    /// Whether the process has as many files open as it may. Of interest only where one of ours could not be read.
+    var hasTooManyFiles = false
     /// What a proxy answered to CONNECT, or 0.
     var proxyStatus = 0
     /// Its `CURLproxycode`: what a SOCKS proxy did, or 0.
@@ -35,6 +37,7 @@ extension TransferEnd {
         case 7 where hasNoRouteToLast && !hasRoute: .notConnected
         case 18: hasLength ? .lengthMismatch : .connectionLost
         case 35: says(Self.brokenHandshakes) ? .connectionLost : .secureConnectionFailed
+        case _ where isForWantOfFiles: .other
         case 43: says(Self.badKeys) ? .secureConnectionFailed : .other
         case 56 where says(Self.badBytes): .malformedResponse
         case 55, 56: says(Self.alerts) ? .secureConnectionFailed : .connectionLost
@@ -69,6 +72,12 @@ extension TransferEnd {
         code == 7 && [ENETUNREACH, ENETDOWN].contains(systemError)
     }
 
+    /// Whether a file of ours could not be read: `CURLE_SSL_CERTPROBLEM`, `CURLE_SSL_CACERT_BADFILE`.
+    var hasUnreadFile: Bool { [58, 77].contains(code) }
+
+    /// Whether that may pass.
+    private var isForWantOfFiles: Bool { hasUnreadFile && hasTooManyFiles }
+
     /// `CURLE_OUT_OF_MEMORY`
     static let outOfMemory: Int32 = 27
 
@@ -82,6 +91,7 @@ extension TransferEnd {
         if isRefusedByProxy, text.last == "." { text.removeLast() }
         if isUnknownToProxy { return "\(text); give the proxy's user name and password, for example in its URL" }
         if isRefusedByProxy { return "\(text); the proxy does not allow it" }
+        if isForWantOfFiles { return "\(text), for the process has too many files open" }
         return code == Self.outOfMemory ? "\(text), or a line of the header is too long" : text
     }
 
