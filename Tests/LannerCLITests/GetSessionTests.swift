@@ -100,15 +100,30 @@ import Testing
         #expect(await again.tidy([.done]))
     }
 
+    @Test func tellsOfEachThatIsNotBegun() async throws {
+        let place = try Workplace()
+        let (interruption, record) = (Interruption(by: []), Record())
+        interruption.onSignal {}
+        interruption.receive(SIGTERM)
+        let options = GetOptions(urls: ["http://127.0.0.1/a", "http://127.0.0.1/b"], directory: place.url.path)
+        let session = session(try GetPlan(options), record, interruption, over: SilentTransport())
+        #expect(await session.run() == [.suspended, .suspended])
+        let told = record.reports.withLock { $0.map(\.index) }
+        #expect(told == [0, 1] && record.reports.withLock { $0.allSatisfy { $0.event == .suspended } })
+        #expect(await session.tidy([.suspended, .suspended]))
+    }
+
     @Test func addsNoMoreWhenItIsInterrupted() async throws {
         let place = try Workplace()
         let urls = (0..<600).map { "http://127.0.0.1/\($0)" }
-        let interruption = Interruption(by: [])
+        let (interruption, record) = (Interruption(by: []), Record())
         let session = session(
-            try GetPlan(GetOptions(urls: urls, directory: place.url.path)), Record(), interruption,
+            try GetPlan(GetOptions(urls: urls, directory: place.url.path)), record, interruption,
             over: SilentTransport(), Interrupting(interruption))
         let outcomes = await session.run()
         #expect(outcomes.count == urls.count && outcomes.allSatisfy { $0 == .suspended })
+        let suspended = record.reports.withLock { $0.filter { $0.event == .suspended }.map(\.index) }
+        #expect(suspended.sorted() == Array(urls.indices), "each hears of it once")
         #expect(session.manager.tasks.count == 256)
         #expect(await !session.tidy(outcomes))
     }

@@ -88,7 +88,7 @@ struct GetSession: Sendable {
 
     private func download(_ missing: [Missing]) async -> [Int: DownloadOutcome] {
         if interruption.received != nil {
-            return Dictionary(uniqueKeysWithValues: missing.map { ($0.index, .suspended) })
+            return Dictionary(uniqueKeysWithValues: missing.map { ($0.index, leave($0)) })
         }
         let following = Following()
         // Before the start, so that nothing is missed that comes behind it.
@@ -99,7 +99,7 @@ struct GetSession: Sendable {
         var ended = await following.outcomes()
         observation?.cancel()
         for index in refused { ended[index] = refuse(index) }
-        for file in unstarted { ended[file.index] = .suspended }
+        for file in unstarted { ended[file.index] = leave(file) }
         return ended
     }
 
@@ -113,6 +113,14 @@ struct GetSession: Sendable {
         return manager.observe(onMainQueue: false) { event in
             if case .task(let task, let event) = event { take(event, task) }
         }
+    }
+
+    /// It is not begun, for somebody has interrupted.
+    private func leave(_ file: Missing) -> DownloadOutcome {
+        let standing = Standing(bytes: file.held)
+        let item = plan.items[file.index]
+        reporter.report(DownloadReport(index: file.index, item: item, event: .suspended, standing: standing))
+        return .suspended
     }
 
     /// The library did not take it, though the plan was looked over.
