@@ -55,9 +55,11 @@ extension Engine {
         new.reserveCapacity(records.count)
         let lastMoves = lastMoves(records)
         let had = hadPlaces(records)
-        for record in records where !record.saved.isLeftover {
-            let policy = record.movePolicy ?? record.conflictPolicy ?? configuration.fileConflictPolicy
-            guard let (job, isFound) = restoredJob(record, lastMoves, besides: had, policy) else { continue }
+        let robbed = replacedByCopies(records, configuration.fileConflictPolicy)
+        for var record in records where !record.saved.isLeftover {
+            if robbed.contains(record.id) { record.loseFile() }
+            let mayReplace = record.policy(or: configuration.fileConflictPolicy) == .replace
+            guard let (job, isFound) = restoredJob(record, lastMoves, besides: mayReplace ? [] : had) else { continue }
             if isFound { job.state.withLock { $0.restsAtSuccess = !configuration.resumesAtLaunch } }
             jobs.append(job)
             var download = job.new(isShelved: record.context != configuration.contextAtLaunch)
@@ -67,7 +69,7 @@ extension Engine {
         var replaced: [Job] = []
         enter { state in
             state.reserve(jobs.count)
-            replaced = jobs.compactMap { state.keep($0) }
+            replaced = jobs.compactMap { state.keep($0) } + jobs.filter { robbed.contains($0.id) }
             for record in records where record.saved.isLeftover { state.keepLeftover(record, boot: boot) }
             state.toldStatus = state.scope.totals.status
             // What was found is told once it is on record: another death might take it back.
@@ -112,22 +114,41 @@ extension Engine {
         return Set(there.map { FilePlace($0.place, in: cache) })
     }
 
+    /// Whose files are gone, though that is not on record: that of a download which was to replace them was copied to
+    /// their place from another file system, and is known by its partial file, which was yet to be removed.
+    private func replacedByCopies(_ records: [DownloadRecord], _ policy: FileConflictPolicy) -> Set<DownloadID> {
+        let moving = records.filter { $0.saved.status == .publishing && $0.policy(or: policy) == .replace }
+        if moving.isEmpty { return [] }
+        let there = Dictionary(grouping: records.filter { $0.saved.mayBeInPlace && !$0.isReplaced }) { record in
+            FilePlace(record.place, in: cache)
+        }
+        var replaced = Set<DownloadID>()
+        for record in moving {
+            let place = FilePlace(record.place, in: cache)
+            let others = there[place, default: []].map(\.id).filter { $0 != record.id }
+            if others.isEmpty || !isReachable(place) { continue }
+            let source = cache.path(of: record.partialName)
+            // What cannot be read is left as it was.
+            let isCopied = try? environment.publisher.isCopied(source, to: cache.path(of: place))
+            if isCopied == true { replaced.formUnion(others) }
+        }
+        return replaced
+    }
+
     /// A download as it is remembered, and whether its file was found in its place, of which there is no record. What
     /// lies in a place that another download is known to have, and that is not replaced, is none of this one's, unless
-    /// a digest says so; where it is replaced, that may have come to pass though the partial file is still there.
+    /// a digest says so.
     private func restoredJob(
-        _ record: DownloadRecord, _ lastMoves: [FilePlace: Double], besides had: Set<FilePlace>,
-        _ policy: FileConflictPolicy
+        _ record: DownloadRecord, _ lastMoves: [FilePlace: Double], besides had: Set<FilePlace>
     ) -> (Job, isFound: Bool)? {
         guard let url = URL(string: record.url) else { return nil }
         var record = record
         record.place = FilePlace(record.place, in: cache)
         let digest = record.digest.flatMap { try? Checksum.Digest(parsing: $0) }
         let expected = digest ?? (record.pieces == nil ? record.saved.serverDigest : nil)
-        let (isOthers, mayReplace) = (had.contains(record.place), policy == .replace)
-        let mayBeOthers = expected == nil && isOthers && !mayReplace
+        let mayBeOthers = expected == nil && had.contains(record.place)
         let mayBePublished = record.saved.isPublished || (record.saved.status == .publishing && !mayBeOthers)
-        let found = mayBePublished ? find(record, expected, lastMoves, mayBeCopied: isOthers && mayReplace) : .nothing
+        let found = mayBePublished ? find(record, expected, lastMoves) : .nothing
         let (exchange, isFound) = (leftExchange(record), found == .confirmed)
         record.saved = record.saved(in: boot)
         record.note(found, at: environment.clock.date.timeIntervalSince1970)
@@ -152,14 +173,14 @@ extension Engine {
 
     /// Looks for the finished file of a download that may have been moved without a record of its success.
     private func find(
-        _ record: DownloadRecord, _ digest: Checksum.Digest?, _ lastMoves: [FilePlace: Double], mayBeCopied: Bool
+        _ record: DownloadRecord, _ digest: Checksum.Digest?, _ lastMoves: [FilePlace: Double]
     ) -> Publisher.Found {
         // Else another file has come in its place since.
         let isLast = record.saved.status == .publishing || lastMoves[record.place] == record.moved
         guard isLast, isReachable(record.place) else { return .nothing }
         return environment.publisher.find(
             cache.path(of: record.partialName), at: cache.path(of: record.place), size: record.saved.total,
-            digest: digest, mayBeCopied: mayBeCopied)
+            digest: digest)
     }
 }
 
@@ -286,6 +307,18 @@ extension DownloadRecord {
         case .succeeded: isReplaced ? nil : endDate
         case .active, .suspended, .failed: saved.isPublished ? (endDate > 0 ? endDate : startDate) : nil
         }
+    }
+
+    /// What happens when its place is taken.
+    fileprivate func policy(or configured: FileConflictPolicy) -> FileConflictPolicy {
+        movePolicy ?? conflictPolicy ?? configured
+    }
+
+    /// What is in its place is another's.
+    fileprivate mutating func loseFile() {
+        isReplaced = saved.status == .succeeded
+        saved.isPublished = false
+        if saved.status == .publishing { saved.status = .active }
     }
 
     /// Takes over what was found of its file.

@@ -108,6 +108,8 @@ extension Engine {
             }
             job.state.withLock { $0.mayBeAt = file.place }
             if !file.isCopied { return .file(job.id, attempt, .unconfirmed(DownloadFailure(error))) }
+            // It is copied again; a later launch would take this one for somebody's that is in its way.
+            removeNow(cache.path(of: file.place))
             settle(file, isMade: false, givesBack: false)
             return .file(job.id, attempt, .failed(DownloadFailure(error)))
         }

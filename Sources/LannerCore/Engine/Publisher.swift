@@ -49,12 +49,11 @@ struct Publisher {
     }
 
     /// Whether the target has the bytes of the source: a move across file systems was cut off behind the copy, if it was.
-    /// Reads both where they have one size.
+    /// Reads both, where they have one size, up to the first difference.
     func isCopied(_ source: String, to target: String) throws(FileError) -> Bool {
         guard let size = try fileSystem.size(of: source), size == (try? fileSystem.size(of: target))
         else { return false }
-        return try fileSystem.digest(of: source, .sha256, by: makeHasher)
-            == fileSystem.digest(of: target, .sha256, by: makeHasher)
+        return try fileSystem.haveSameBytes(source, target)
     }
 
     /// Whether a move was made: the source is gone, and in the place is a file of that size and, where one is known, with
@@ -84,16 +83,9 @@ struct Publisher {
         case confirmed
     }
 
-    /// Looks whether a move was made, and has the file's name kept by the device. One that may have been cut off behind
-    /// the copy is finished.
-    func find(
-        _ source: String, at target: String, size: Int64?, digest: Checksum.Digest?, mayBeCopied: Bool = false
-    ) -> Found {
+    /// Looks whether a move was made, and has the file's name kept by the device.
+    func find(_ source: String, at target: String, size: Int64?, digest: Checksum.Digest?) -> Found {
         do throws(FileError) {
-            if mayBeCopied, try isCopied(source, to: target) {
-                try confirm(target.directory)
-                try fileSystem.remove(source)
-            }
             guard try isMoved(source, to: target, size: size, digest: digest) else { return .nothing }
         } catch {
             // Then all but its digest was compared.

@@ -46,6 +46,20 @@ extension FileSystem {
         }
         return true
     }
+
+    /// Whether two files have the same bytes; they are read up to the first difference.
+    func haveSameBytes(_ path: String, _ other: String) throws(FileError) -> Bool {
+        let one = try open(path, .read)
+        defer { one.close() }
+        let two = try open(other, .read)
+        defer { two.close() }
+        guard try one.size() == two.size() else { return false }
+        var isSame = true
+        _ = try one.readPieces(while: { isSame }) { (piece, position) throws(FileError) in
+            isSame = try two.has(piece, at: position)
+        }
+        return isSame
+    }
 }
 
 extension OpenFile {
@@ -67,5 +81,19 @@ extension OpenFile {
             if !isWanted() { return false }
         }
         return true
+    }
+
+    /// Whether these bytes are at a position.
+    fileprivate func has(_ bytes: UnsafeRawBufferPointer, at offset: Int64) throws(FileError) -> Bool {
+        let buffer = UnsafeMutableRawBufferPointer.allocate(byteCount: bytes.count, alignment: 64)
+        defer { buffer.deallocate() }
+        var count = 0
+        while count < bytes.count {
+            let rest = UnsafeMutableRawBufferPointer(rebasing: buffer[count...])
+            let next = try read(into: rest, at: offset + Int64(count))
+            if next == 0 { return false }
+            count += next
+        }
+        return buffer.elementsEqual(bytes)
     }
 }

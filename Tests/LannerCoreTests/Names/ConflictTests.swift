@@ -199,7 +199,8 @@ import Testing
         let (bench, one, three) = try replacing(onAnotherDevice: onAnotherDevice)
         bench.disk.fail(.syncDirectory, with: .inputOutput, path: "/downloads/File")
         #expect(bench.runToRest())
-        #expect(three.status == .failed && bench.contents(of: one) == Self.three)
+        // A copy goes: the partial file is still there.
+        #expect(three.status == .failed && bench.contents(of: one) == (onAnotherDevice ? nil : Self.three))
         #expect(bench.records.first { $0.id == one.id }?.isReplaced == true)
         bench.manager.start(three)
         #expect(bench.runToRest())
@@ -207,6 +208,37 @@ import Testing
         _ = try download("one", on: bench)
         #expect(bench.runToRest())
         #expect(one.status == .succeeded && bench.contents(of: one) == Self.one)
+    }
+
+    /// The copy whose name could not be kept is not in the way of its own download, not after another launch either.
+    @Test(arguments: FileConflictPolicy.allCases, [false, true])
+    func aCopyThatIsNotConfirmedIsNotInItsOwnWay(_ policy: FileConflictPolicy, relaunches: Bool) throws {
+        let bench = Self.bench(policy)
+        bench.disk.mounts = ["/downloads/File"]
+        bench.disk.fail(.syncDirectory, with: .inputOutput, path: "/downloads/File")
+        _ = try download("one", on: bench)
+        #expect(bench.runToRest())
+        if relaunches { bench.relaunch() }
+        let one = try #require(bench.manager.fetchTask("https://example.com/one"))
+        #expect(one.reason == .disk(.inputOutput))
+        bench.manager.start(one)
+        #expect(bench.runToRest())
+        #expect(one.status == .succeeded && one.fileName == "a.txt" && bench.contents(of: one) == Self.one)
+        #expect(names(bench) == ["a.txt"] && bench.transport.requests.count == 1)
+    }
+
+    /// Nothing was moved, and nothing can be read: nobody's file is taken for another's.
+    @Test(arguments: [false, true]) func aMoveThatWasNotMadeTakesNoFile(onAnotherDevice: Bool) throws {
+        let (bench, _, _) = try replacing(onAnotherDevice: onAnotherDevice)
+        try bench.step { bench.records.last?.saved.status == .publishing }
+        #expect(bench.disk.contents(of: Self.folder + "a.txt") == Self.one)
+        let part = try #require(bench.records.last?.partialName.text)
+        bench.disk.fail(.open, with: .tooManyFiles, path: "/downloads/Tmp/" + part)
+        bench.relaunch()
+        bench.manager.remove("https://example.com/three", completely: true)
+        bench.settle()
+        let one = try #require(bench.manager.fetchTask("https://example.com/one"))
+        #expect(one.status == .succeeded && one.hasFile && bench.contents(of: one) == Self.one)
     }
 
     /// Nobody has touched the file: no byte is fetched again.
