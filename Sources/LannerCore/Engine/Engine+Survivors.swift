@@ -201,10 +201,10 @@ extension Engine {
     private func inherit(_ job: Job, _ mark: ExchangeMark, _ data: Data?, _ left: Left) {
         let data = traits.hasResumeData ? data : nil
         enter { state in
-            guard state.livingJob(job.id) === job, job.state.withLock({ $0.endSalvage(mark, of: data) }), let data
-            else {
-                return []
-            }
+            guard state.livingJob(job.id) === job else { return [] }
+            // Who has been started meanwhile takes up the exchange itself, and with it what that has left.
+            if state.machine[job.id]?.phase == .running { return [] }
+            guard job.state.withLock({ $0.endSalvage(mark, of: data) }), let data else { return [] }
             return [.inherit(job.id, Legacy(Array(data), held: left.held, joint: left.joint))]
         }
         if data == nil { record([job]) }

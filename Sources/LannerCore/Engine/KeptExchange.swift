@@ -35,6 +35,14 @@ struct KeptExchange: Sendable {
         case taken
         /// So is the attempt that it belongs to: the next record of that does not name it any more.
         case over
+
+        /// Whether it may be taken up.
+        fileprivate var isOpen: Bool {
+            switch self {
+            case .left, .salvaged: true
+            case .taken, .over: false
+            }
+        }
     }
 
     let mark: ExchangeMark
@@ -50,11 +58,11 @@ struct KeptExchange: Sendable {
 }
 
 extension JobState {
-    /// The exchange for a request of this kind: the one that was left, if it asked for the same, else another, which has
-    /// to be recorded first.
+    /// The exchange for a request of this kind: the one that was left, if it asked for the same, be it that it is being
+    /// stopped for what it leaves; else another, which has to be recorded first.
     mutating func takeExchange(isResumed: Bool) -> (mark: ExchangeMark, isRecorded: Bool) {
         let generation = saved.firstGeneration
-        if let left = exchange, left.phase == .left, left.mark.generation == generation,
+        if let left = exchange, left.phase.isOpen, left.mark.generation == generation,
             left.mark.isResumed == isResumed
         {
             exchange?.phase = .taken

@@ -173,6 +173,24 @@ import Testing
         try expectWhole(bench, requests: 2)
     }
 
+    @Test("T3-24: a force quit that is told while the download is being started keeps its bytes")
+    func forceQuitToldAtTheStart() throws {
+        for steps in 0..<40 {
+            let bench = try begun()
+            bench.transport.holdsRecovery = true
+            bench.relaunch { bench.transport.forceQuit() }
+            bench.settle()
+            bench.manager.totalStart()
+            _ = bench.run(steps: steps)
+            bench.transport.holdsRecovery = false
+            #expect(bench.runToRest(), "after \(steps) steps")
+            let task = try restored(bench)
+            #expect(task.status == .succeeded && bench.holds(large, in: task) == true)
+            #expect(bench.transport.requests.last?.resumeData != nil, "after \(steps) steps")
+            #expect(bench.transport.requests.count == 2 && bench.transport.keptNames == [])
+        }
+    }
+
     @Test("T3-24: without its exchange a download comes back suspended, or goes on", arguments: [false, true])
     func notSurvived(resumes: Bool) throws {
         var configuration = SessionConfiguration()
