@@ -24,9 +24,10 @@ extension Engine {
         var unwanted: [Job] = []
         enter { state in
             (isTaken, state.isShutDown) = (true, true)
-            let ids = state.scope.ids.sorted()
-            unwanted = state.note(.shelve, ids)
-            return [.user(.shelve, ids, state.makeTicket(done))]
+            unwanted = state.note(.shelve, state.scope.ids.sorted())
+            // Those of another context may still be stopping.
+            let all = state.scopes.values.flatMap(\.ids).sorted()
+            return [.user(.shelve, all, state.makeTicket(done))]
         }
         salvage(unwanted)
         if isTaken { return }

@@ -271,6 +271,8 @@ extension EngineState {
         guard let closed = ending?.closed[download.id], download.attempt == closed.attempt else { return nil }
         var saved = download.saved
         guard saved.generation == closed.generation else { return nil }
+        // What the file holds may not be what was asked for.
+        if download.isUnproven { return saved }
         (saved.written, saved.synced) = (closed.written, closed.synced)
         return saved
     }

@@ -72,11 +72,13 @@ extension Engine {
         let task = job.task
         let audience = audience(of: task)
         let (date, now) = (environment.clock.date.timeIntervalSince1970, environment.clock.now)
-        let (before, after, withheld, observers) = task.state.withLock { state in
+        let (before, after, withheld, observers, ending) = task.state.withLock { state in
             let before = state.figures
             let withheld = Status(phase) == before.status ? nil : state.takeWithheldProgress(at: now)
             state.enter(phase, at: date)
-            return (before, state.figures, withheld, state.observers.all)
+            // Whoever sets a closure from here on finds the end, and is told of it by that.
+            let ending = state.callbacks.ended(succeeded: phase == .succeeded)
+            return (before, state.figures, withheld, state.observers.all, ending)
         }
         guard before.status != after.status else { return count(task, before, after) }
         log { .downloadTask("is \(after.status.rawValue)", task: task) }
@@ -85,7 +87,7 @@ extension Engine {
         }
         if let withheld { tell(withheld, of: task, observers, audience) }
         send(.status(after.status), of: task, observers, audience)
-        if after.status.isAtRest { tellEnd(task, after.status) }
+        if after.status.isAtRest { tellEnd(task, after.status, to: ending) }
         if after.status == .succeeded { compareIfNeeded(job) }
         postStatus(of: task, after.status, isDiskFull: phase.isDiskFull)
         count(task, before, after)
@@ -93,10 +95,8 @@ extension Engine {
         if after.status.isGone { _ = task.state.withLock { $0.takeCallbacks() } }
     }
 
-    private func tellEnd(_ task: DownloadTask, _ status: Status) {
-        if let callback = task.state.withLock({ $0.callbacks.ended(succeeded: status == .succeeded) }) {
-            dispatch(callback, task)
-        }
+    private func tellEnd(_ task: DownloadTask, _ status: Status, to ending: Callback<DownloadTask>?) {
+        if let ending { dispatch(ending, task) }
         if let callback = taskCompletion(of: task) { dispatch(callback, task) }
         if status.isGone { task.endObservers() }
         if status != .suspended { settleValidation(of: task) }

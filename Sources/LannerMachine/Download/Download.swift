@@ -39,7 +39,7 @@ package struct Download: Sendable {
     var wasResumed = false
     /// Whether the bytes are of a file that the transport has put together from two answers, and its length is yet to show
     /// that they meet: until then none of them counts.
-    var isUnproven = false
+    package var isUnproven = false
     /// Whether nothing but the digest ties some of the bytes to the others.
     package internal(set) var isTiedByDigest = false
     /// Whether bytes in hand may come from another URL than the one it has now.

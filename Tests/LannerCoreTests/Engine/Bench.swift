@@ -121,7 +121,7 @@ extension TestBench {
     }
 }
 
-/// Calls back the first time it is given a line.
+/// Calls back the first time it is given a line, or that line of a task.
 final class LogThatCalls: Logable {
     let identifier = "calls"
     var option: LogOption {
@@ -130,11 +130,16 @@ final class LogThatCalls: Logable {
     }
     private let call: Locked<(@Sendable () -> Void)?>
 
-    init(_ call: @escaping @Sendable () -> Void) {
-        self.call = Locked(call)
+    private let line: String?
+
+    init(at line: String? = nil, _ call: @escaping @Sendable () -> Void) {
+        (self.line, self.call) = (line, Locked(call))
     }
 
     func log(_ type: LogType) {
+        if let line {
+            guard case .downloadTask(line, _) = type else { return }
+        }
         let first = call.withLock { call in
             defer { call = nil }
             return call

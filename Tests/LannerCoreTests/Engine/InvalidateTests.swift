@@ -307,6 +307,20 @@ import Testing
         withExtendedLifetime(token) {}
     }
 
+    /// The end is on its way then, and is told by the closure that was set or by the news of it.
+    @Test func tellsAnEndOnceToWhoAsksFromTheLogger() throws {
+        let (bench, calls) = (TestBench.serving(large), Tally())
+        let task = try bench.download(.stall(afterBytes: 1 << 20))
+        bench.settle()
+        bench.manager.logger = LogThatCalls(at: "is suspended") { [weak manager = bench.manager] in
+            manager?.invalidate()
+            task.completion(onMainQueue: false) { calls.add($0.status.rawValue) }
+        }
+        bench.manager.suspend(task)
+        bench.settle()
+        #expect(calls.all == ["suspended"])
+    }
+
     /// Here it cannot wait for what has called the logger.
     @Test func endsSoonWhenItsLoggerAsksForIt() throws {
         let bench = TestBench.serving(large)

@@ -225,6 +225,26 @@ import Testing
         #expect(bench.holds(large, in: task) == true)
     }
 
+    /// The same when the manager ends at any step meanwhile: the bytes of that answer are not on record.
+    @Test(arguments: [68, -68] as [Int64]) func recordsNothingOfAnAnswerThatIsUnproven(offset: Int64) throws {
+        for steps in 0... {
+            let (bench, task) = try suspended()
+            bench.transport.script(place, .wrongRange(offset: offset))
+            bench.manager.start(task)
+            let isOver = bench.run(steps: steps)
+            bench.manager.invalidate()
+            bench.relaunch()
+            let again = try #require(bench.manager.fetchTask(address))
+            bench.manager.start(again)
+            #expect(bench.runToRest())
+            #expect(again.status == .succeeded && bench.holds(large, in: again) == true, "after \(steps) steps")
+            if isOver {
+                #expect(steps > 10)
+                break
+            }
+        }
+    }
+
     @Test func keepsThemOverAFailureThatIsFinal() async throws {
         let (bench, task) = try suspended()
         bench.transport.script(place, .failure(.secureConnectionFailed))

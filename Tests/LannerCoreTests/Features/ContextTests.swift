@@ -170,6 +170,21 @@ import Testing
         #expect(bench.manager.succeededTasks.count == 5)
     }
 
+    /// Also of those that a change of the context is still stopping.
+    @Test(arguments: [false, true]) func shutDownWaitsForThoseOfAnotherContext(isAnybodyShown: Bool) {
+        let (bench, calls) = (bench(), Tally())
+        if isAnybodyShown {
+            bench.manager.context = "bob"
+            bench.manager.download(DownloadRequest("https://a.example/e", startsImmediately: false))
+        }
+        bench.manager.context = "ann"
+        fill(bench)
+        bench.manager.context = "bob"
+        bench.manager.shutDown { calls.add("\($0.heldSlots) run, \($0.tasks.count) are shown") }
+        bench.settle()
+        #expect(calls.all == ["0 run, \(isAnybodyShown ? 1 : 0) are shown"] && bench.transport.underway == 0)
+    }
+
     @Test func shutDownOfNobodyAnswers() {
         let (bench, calls) = (bench(), Tally())
         bench.manager.shutDown { _ in calls.add("done") }
