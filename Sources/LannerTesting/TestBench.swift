@@ -17,6 +17,8 @@ import LannerMachine
 ///
 /// A transport that claims to be `sliced` or to deliver a `file` is held back by blocking it, and here there is but one
 /// thread: whatever has it deliver many MiB, ``ScriptedTransport/release(_:bytes:)`` too, lets things happen meanwhile.
+/// One that delivers a `file` has to hand over a real one: that is in the system's directory for temporary files, and is
+/// read there; faults of the bench's disk are of all other files.
 ///
 /// What a script does not stall comes inside the request, where nobody can pause it: to see a limit on bandwidth kept,
 /// stall an answer, and release it.
@@ -131,7 +133,8 @@ extension TestBench {
     /// - Parameters:
     ///   - configuration: What the new manager works by; as the last one when nil.
     ///   - store: Keeps the new manager's records; a `MemoryStore` with what the last launch's held when nil. ``settle()``
-    ///     does not wait for one with threads of its own.
+    ///     does not wait for one with threads of its own. A `FileStore` of the same directory finds it in use: nobody
+    ///     really dies here, so the last manager has to be invalidated first.
     ///   - meanwhile: What happens between the two, to exchanges that outlive the process for example.
     /// - Returns: The new manager.
     @discardableResult

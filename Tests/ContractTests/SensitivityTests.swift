@@ -25,6 +25,35 @@ struct SensitivityTests {
         #expect(Set(violations.map(\.clause)).isSuperset(of: clauses), "\(violations)")
     }
 
+    private static let files = TransportTraits(delivery: .file, hasResumeData: true)
+
+    @Test func aTransportThatWritesIntoTheFileItHandedOver() async {
+        let violations = await TransportContract.check(patience: .seconds(2)) {
+            .init(ScriptedTransport(traits: Self.files)) { transport in
+                BrokenTransport(transport) { event, receive in
+                    receive(event)
+                    if case .file(let url) = event { try? FileHandle(forWritingTo: url).truncate(atOffset: 1) }
+                }
+            }
+        }
+        #expect(violations.map(\.clause) == [.file], "\(violations)")
+    }
+
+    @Test func aTransportThatDoesNotTellWhatItGoesOnWith() async {
+        let violations = await TransportContract.check(patience: .seconds(2)) {
+            .init(ScriptedTransport(traits: Self.files)) { transport in
+                BrokenTransport(transport) { event, receive in
+                    if case .progress(let count) = event, count < 1_500_000 {
+                        receive(.progress(count + 1))
+                    } else {
+                        receive(event)
+                    }
+                }
+            }
+        }
+        #expect(violations.map(\.clause) == [.resume], "\(violations)")
+    }
+
     @Test func aTransportThatCannotBeMade() async {
         struct Refusal: Error {}
         let violations = await TransportContract.check(make: { throw Refusal() })
@@ -76,6 +105,11 @@ struct SensitivityTests {
         #expect(Set(violations.map(\.clause)).isSuperset(of: [.vectors, .cuts, .oneByOne, .empty, .everyByte]))
     }
 
+    @Test func aHasherThatTakesNoMoreThanAPage() {
+        let violations = HasherContract.check(vectors: [:]) { PageHasher() }
+        #expect(violations.map(\.clause) == [.cuts])
+    }
+
     @Test func aClockThatCallsAtOnce() async {
         let violations = await ClockContract.check(make: { HastyClock() })
         #expect(Set(violations.map(\.clause)) == [.notBefore, .notInside, .far])
@@ -106,6 +140,17 @@ private struct CallHasher: Checksum.Hasher {
     private var calls: UInt8 = 0
     mutating func update(_ bytes: UnsafeRawBufferPointer) { calls &+= 1 }
     func digest() -> [UInt8] { [calls] }
+}
+
+/// Loses what goes beyond 64 KiB in one call.
+private struct PageHasher: Checksum.Hasher {
+    private var hasher = Checksum.Algorithm.md5.makeHasher()
+
+    mutating func update(_ bytes: UnsafeRawBufferPointer) {
+        hasher.update(UnsafeRawBufferPointer(rebasing: bytes.prefix(64 << 10)))
+    }
+
+    func digest() -> [UInt8] { hasher.digest() }
 }
 
 private final class HastyClock: SessionManager.Clock {

@@ -114,6 +114,17 @@ struct HasherTrial {
             let given = digest(message[..<first], message[first..<second], message[second...])
             findings.expect(given == whole, .cuts, "\(message.count) bytes cut at \(first) and \(second) differ.")
         }
+        large()
+    }
+
+    /// The pieces of large files are of a mebibyte and less.
+    private func large() {
+        var random = SeededGenerator(seed: 3)
+        let message = (0..<(1 << 20) + 4096).map { _ in UInt8.random(in: 0...255, using: &random) }
+        var hasher = make()
+        for start in stride(from: 0, to: message.count, by: 256) { hasher.take(message[start..<start + 256]) }
+        let isSame = hasher.digest() == digest(message[...])
+        findings.expect(isSame, .cuts, "\(message.count) bytes at once give another digest than 256 by 256.")
     }
 
     func oneByOne() {

@@ -11,6 +11,7 @@ struct MemoryDiskState {
         var path: String?
         var skipping: Int
         var times: Int
+        var hasHappened = false
     }
 
     /// Whose a name is for the device, and the number of the last change of it.
@@ -274,6 +275,7 @@ extension MemoryDiskState {
         }
         let fault = planned[first].fault
         planned[first].times -= 1
+        planned[first].hasHappened = true
         if planned[first].times <= 0 { planned.remove(at: first) }
         return fault
     }

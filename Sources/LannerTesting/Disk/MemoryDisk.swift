@@ -129,6 +129,10 @@ public final class MemoryDisk: Sendable {
         state.withLock { $0.planned.append(planned) }
     }
 
+    /// The operations of faults that were set and have not happened once: a test that is at its end has none left, unless
+    /// it means another path.
+    public var unusedFaults: [Operation] { state.withLock { $0.planned.filter { !$0.hasHappened }.map(\.operation) } }
+
     /// Takes back every fault that was set and has not happened.
     public func failNothing() {
         state.withLock { $0.planned = [] }

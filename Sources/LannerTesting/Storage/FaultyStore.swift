@@ -25,6 +25,7 @@ public final class FaultyStore: Store {
         var reason: StoreError.Reason
         var skipping: Int
         var times: Int
+        var hasHappened = false
     }
 
     fileprivate struct Commit {
@@ -62,6 +63,9 @@ public final class FaultyStore: Store {
         let planned = Planned(operation: operation, reason: reason, skipping: skipping, times: times)
         state.withLock { $0.planned.append(planned) }
     }
+
+    /// The operations of failures that were planned and have not happened once, as where too many are skipped.
+    public var unusedFaults: [Operation] { state.withLock { $0.planned.filter { !$0.hasHappened }.map(\.operation) } }
 
     /// Takes back every failure that was planned and has not happened.
     public func failNothing() {
@@ -161,6 +165,7 @@ extension FaultyStore.State {
         }
         let reason = planned[first].reason
         planned[first].times -= 1
+        planned[first].hasHappened = true
         if planned[first].times <= 0 { planned.remove(at: first) }
         return reason
     }

@@ -43,6 +43,8 @@ final class ScriptedExchange: TransportExchange {
         var course: Course
         /// The file as far as it has come; nil when the body is delivered in pieces.
         var file: [UInt8]?
+        /// Whether it has yet to tell what of that was there before.
+        var owesHeld = false
         var isHandedOver = false
         /// What was delivered; -1 before the head.
         var position: Int64 = -1
@@ -83,8 +85,8 @@ final class ScriptedExchange: TransportExchange {
         self.onEnd = onEnd
         self.handover = handover
         // A 206 brings what is missing, any other answer all there is.
-        state = Locked(
-            State(course: course, file: handover.map { head.status == 206 ? $0.held : [] }, receive: receive))
+        let file = handover.map { head.status == 206 ? $0.held : [] }
+        state = Locked(State(course: course, file: file, owesHeld: file?.isEmpty == false, receive: receive))
     }
 
     var isPaused: Bool { state.withLock { $0.isPaused } }
@@ -256,6 +258,10 @@ final class ScriptedExchange: TransportExchange {
             guard course.limit >= 0 else { return nil }
             state.position = 0
             return .head(head)
+        }
+        if state.owesHeld {
+            state.owesHeld = false
+            return .progress(Int64(state.file?.count ?? 0))
         }
         let length = body.length
         if position >= length { return completion(&state) }

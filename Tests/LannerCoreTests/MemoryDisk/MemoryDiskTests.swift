@@ -121,6 +121,17 @@ import Testing
         #expect(disk.counters.bytesWritten == 3)
     }
 
+    @Test func tellsWhichFaultsHaveNotHappened() throws {
+        let disk = try disk()
+        disk.fail(.open, with: .inputOutput, path: "/a/misspelled")
+        disk.fail(.open, with: .inputOutput, path: "/a/f", times: .max)
+        #expect(disk.unusedFaults == [.open, .open])
+        #expect(fault { _ = try disk.open("/a/f", .create) } == .inputOutput)
+        #expect(disk.unusedFaults == [.open])
+        disk.failNothing()
+        #expect(disk.unusedFaults == [])
+    }
+
     @Test(arguments: [0, -1]) func failsNoTimes(times: Int) throws {
         let disk = try disk()
         disk.fail(.open, with: .inputOutput, times: times)

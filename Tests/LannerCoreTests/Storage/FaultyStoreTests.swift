@@ -31,6 +31,15 @@ import Testing
         #expect(keys == ["0", "3"], "what fails changes nothing")
     }
 
+    @Test func tellsWhichFailuresHaveNotHappened() {
+        store.fail(.commit, times: .max)
+        store.fail(.load)
+        #expect(store.unusedFaults == [.commit, .load])
+        commit(1)
+        lanes.runAll()
+        #expect(store.unusedFaults == [.load])
+    }
+
     @Test(arguments: [0, -1]) func failsNoTimes(times: Int) {
         store.fail(.commit, times: times)
         commit(1)

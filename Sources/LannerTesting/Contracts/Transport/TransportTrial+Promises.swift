@@ -61,6 +61,23 @@ extension TransportTrial {
         let record = try await fetch()
         expect(record, resource.bytes, "A file")
         expect(record.file != nil, "No file was handed over.")
+        try await openedFile()
+    }
+
+    /// As a receiver does that goes on reading when the exchange is over.
+    private func openedFile() async throws {
+        let resource = serve(3_000_000, .hold)
+        let opened = Locked<FileHandle?>(nil)
+        let witness = TransportWitness(findings, transport.traits.delivery, leavesFile: true) { event in
+            if case .file(let url) = event { opened.withLock { $0 = try? FileHandle(forReadingFrom: url) } }
+        }
+        let exchange = try await beginHeld(witness)
+        defer { withExtendedLifetime(exchange) {} }
+        release()
+        expect(try await witness.end(), resource.bytes, "A file that is left")
+        try await fence()
+        let bytes = try opened.withLock { $0 }?.readToEnd().map { [UInt8]($0) }
+        expect(bytes == resource.bytes, "A file that was opened had other bytes afterwards.")
     }
 
     func resume() async throws {
@@ -72,6 +89,8 @@ extension TransportTrial {
         expect(record.head?.status == 206, "It was answered with \(record.head?.status ?? 0).")
         let range = site.requests(Self.path).last?.fields["Range"] ?? "no range"
         expect(range.hasPrefix("bytes=") && !range.hasPrefix("bytes=0-"), "It asked for \(range).")
+        let (first, held) = (record.progress.first ?? 0, range.dropFirst("bytes=".count).prefix { $0 != "-" })
+        expect(String(first) == held, "Its progress began with \(first), where the resume data stand for \(held).")
     }
 
     func resumeChanged() async throws {
