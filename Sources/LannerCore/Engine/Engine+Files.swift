@@ -68,7 +68,7 @@ extension Engine {
     ) -> PartialFile {
         let (digest, pieces, synced, old) = job.state.withLock { state in
             defer {
-                state.fileGeneration = generation
+                (state.fileGeneration, state.fileAttempt) = (generation, attempt)
                 (state.followed, state.followedPieces) = (state.digest, state.pieces)
             }
             let old = state.fileGeneration == generation ? nil : state.fileGeneration
@@ -104,8 +104,7 @@ extension Engine {
             handle(.file(id, attempt, .verified(job.state.withLock { $0.compare(actual) })))
         case .failed(let error):
             relieve(job)
-            job.state.withLock { $0.hasFileFailed = true }
-            giveUpFiles(of: job)
+            if job.state.withLock({ $0.noteFailure(in: attempt) }) { giveUpFiles(of: job) }
             handle(.file(id, attempt, .failed(DownloadFailure(error))))
         // That of a file that is moved is waited for by nobody.
         case .closed where job.state.withLock { $0.movedIn == attempt }: break
@@ -179,6 +178,14 @@ extension Engine {
 }
 
 extension JobState {
+    /// The disk has refused something of an attempt's file. Says whether that is the present one, and not one that
+    /// another has replaced, whose hash lane may still be reading it.
+    mutating func noteFailure(in attempt: Attempt) -> Bool {
+        guard attempt == fileAttempt else { return false }
+        hasFileFailed = true
+        return true
+    }
+
     /// What the digest of the whole file says of it, its pieces being right.
     fileprivate func compare(_ actual: [UInt8]?) -> Verification {
         // Another digest may have been given since the file was opened: then nothing has been compared.

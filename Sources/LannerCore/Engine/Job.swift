@@ -69,6 +69,8 @@ struct JobState {
     var mirrors: [URL] = []
     var mirrorDestinations: [Source: Destination] = [:]
     var file: PartialFile?
+    /// The attempt that it was made for.
+    var fileAttempt: Attempt = 0
     /// Whether the disk has refused something of the last one that was opened.
     var hasFileFailed = false
     /// The attempt whose file was moved, or was to be.

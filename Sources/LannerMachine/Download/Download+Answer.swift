@@ -135,7 +135,10 @@ extension Download {
     /// The version that is coming; a size that was known of another one is forgotten.
     private mutating func learn(_ version: Version, of exchange: Exchange, _ context: inout Context) {
         let known = self.version?.digest
-        self.version = context.settings.takesServerDigests ? version : version.withoutDigest
+        // What one place has told of the file counts for what another one sends, too.
+        let isElsewhere = exchange.ask.source != mirrors.ofVersion
+        let told = isElsewhere && !exchange.ask.isElsewhere ? version.knowing(digest: known) : version
+        self.version = context.settings.takesServerDigests ? told : version.withoutDigest
         if let digest = self.version?.digest, digest != known { perform(.expect(digest), &context) }
         if !exchange.ask.isElsewhere { mirrors.learn(from: exchange.ask.source) }
         let isNews = total != version.total

@@ -69,6 +69,13 @@ package struct Version: Sendable, Hashable {
         return version
     }
 
+    /// The same version with the digest that another place has told of the file, where this one has told none.
+    package func knowing(digest: ServerDigest?) -> Version {
+        var version = self
+        version.digest = self.digest ?? (isEncoded ? nil : digest)
+        return version
+    }
+
     /// What stays of it where its validators count for nothing.
     package var withoutValidators: Version {
         Version(

@@ -33,6 +33,20 @@ import Testing
         #expect(restarts == ["restarted: contentChanged"])
     }
 
+    @Test func aLateFailureOfTheOldFileIsNotOfTheNewOne() throws {
+        let bench = TestBench.serving(bytes)
+        bench.transport.script(place, .cut(afterBytes: 1 << 20), .changeTo(.init([1, 2, 3])))
+        let task = try bench.download()
+        try bench.step { bench.records.first?.saved.written.isEmpty == false }
+        let job = try #require(bench.manager.engine.job(task.id))
+        let old = job.state.withLock { $0.fileAttempt }
+        #expect(bench.runToRest())
+        job.state.withLock { state in
+            #expect(state.fileAttempt > old && !state.noteFailure(in: old) && !state.hasFileFailed)
+            #expect(state.noteFailure(in: state.fileAttempt) && state.hasFileFailed)
+        }
+    }
+
     @Test func beginsAgainWhenRangesAreNotServed() async throws {
         let restarts = try await restarts(.cut(afterBytes: 1 << 20), .ignoreRange, expect: bytes)
         #expect(restarts == ["restarted: rangesNotServed"])

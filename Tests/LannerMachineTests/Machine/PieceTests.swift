@@ -351,6 +351,18 @@ import Testing
         #expect(bench.opened(2).asks.map(\.source) == [1])
         let actions = bench.feed(.exchange(bench.id, 2, .head(.file(tag: "\"old\""))))
         #expect(!actions.contains { if case .file(_, _, .startOver) = $0 { true } else { false } })
+        // The mirror has an old file: what the URL has told says so.
+        bench.feed(.file(bench.id, 2, .wrote(0..<1000)))
+        bench.feed(.exchange(bench.id, 2, .ended(received: 1000)))
+        #expect(bench.feed(.file(bench.id, 2, .verified(.mismatch("")))).restarts == [.wrongDigest])
+    }
+
+    /// Of what is in a content coding it says nothing.
+    @Test func thatOfTheURLDoesNotCountForACodedBodyOfItsMirror() {
+        let plain = Version(.file(tag: "\"a\""))
+        var coded = ResponseHead.file(tag: "\"b\"")
+        coded.fields["Content-Encoding"] = "gzip"
+        #expect(plain.knowing(digest: digest).digest == digest && Version(coded).knowing(digest: digest).digest == nil)
     }
 
     /// With nothing but a digest to tell versions apart, a part of another one would be compared with the first one's.
