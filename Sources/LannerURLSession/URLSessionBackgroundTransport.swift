@@ -102,18 +102,34 @@ public final class URLSessionBackgroundTransport: Transport {
     public func begin(
         _ request: TransportRequest, receive: @escaping @Sendable (TransportEvent) -> Void
     ) -> any TransportExchange {
-        guard let name = request.name, OutcomeShelf.isName(name), trustsRedirects || request.isAnonymous else {
+        guard let name = request.name, OutcomeShelf.isName(name) else {
             return foreground.begin(request, receive: receive)
+        }
+        guard trustsRedirects || request.isAnonymous else {
+            return takeUp(name, receive) { [foreground] in foreground.begin(request, receive: receive) }
         }
         do {
             return attend(try rules.request(for: request), request.resumeData, name, receive)
         } catch {
-            return RefusedExchange(error, receive: receive)
+            return takeUp(name, receive) { RefusedExchange(error, receive: receive) }
         }
     }
 
+    /// Takes up what was left under a name, whatever is asked for: redirects may have led to where the header fields do not
+    /// go. Begins something else where nothing is left.
+    private func takeUp(
+        _ name: String, _ receive: @escaping @Sendable (TransportEvent) -> Void,
+        orBegin other: @escaping @Sendable () -> any TransportExchange
+    ) -> any TransportExchange {
+        if session.isKnown(name) == false { return other() }
+        let exchange = LateExchange()
+        session.whenKnown(name) { isThere in exchange.begin(isThere ? self.attend(nil, nil, name, receive) : other()) }
+        return exchange
+    }
+
+    /// Without a request there is only something to be taken up.
     private func attend(
-        _ request: URLRequest, _ resumeData: Data?, _ name: String,
+        _ request: URLRequest?, _ resumeData: Data?, _ name: String,
         _ receive: @escaping @Sendable (TransportEvent) -> Void
     ) -> any TransportExchange {
         let number = state.withLock { state in

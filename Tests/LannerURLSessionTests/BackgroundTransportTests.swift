@@ -48,6 +48,43 @@ import TransportSupport
         try server.release()
     }
 
+    /// Redirects may have led it to where the fields do not go.
+    @Test(arguments: [false, true]) func aRequestWithPrivateFieldsTakesUpWhatWasLeft(knowsSurvivors: Bool) async throws
+    {
+        let server = try LoopbackServer()
+        defer { try? FileManager.default.removeItem(at: directory) }
+        let identifier = UUID().uuidString
+        var request = await finished(server, identifier, "a-1-1", status: 200)
+        var address = try #require(URLComponents(url: request.url, resolvingAgainstBaseURL: false))
+        (address.user, address.password) = ("ann", "secret")
+        let other = TransportRequest(url: try #require(address.url), name: "a-1-1")
+        request.fields = ["Authorization": "Basic YTpi"]
+        let next = transport(identifier)
+        if knowsSurvivors { _ = await survivors(next) }
+        for request in [request, other] {
+            let log = await log(of: request, over: next)
+            #expect(log.isComplete && log.head?.status == 200 && server.requests.count == 1)
+        }
+        next.discard("a-1-1")
+        // The same with nothing left.
+        #expect(await log(of: request, over: next).isComplete && server.requests.count == 2)
+        #expect(await log(of: other, over: next).failure?.fault == .unacceptableRequest)
+        next.invalidate()
+    }
+
+    @Test func aRequestWithPrivateFieldsIsCanceledBeforeAnythingIsKnown() async throws {
+        let server = try LoopbackServer()
+        server.always("/file", .hold)
+        defer { try? FileManager.default.removeItem(at: directory) }
+        let transport = transport(UUID().uuidString)
+        let recorder = Recorder()
+        let url = server.baseURL.appendingPathComponent("file")
+        let request = TransportRequest(url: url, fields: ["Authorization": "Basic YTpi"], name: "private")
+        transport.begin(request, receive: recorder.receive).cancel()
+        #expect(await recorder.end().failure?.fault == .canceled)
+        transport.invalidate()
+    }
+
     @Test func identifiersDoNotShareWhatSurvives() async throws {
         let server = try LoopbackServer()
         server.put("/file", LoopbackServer.Resource(.generated(seed: 1, length: 10)))

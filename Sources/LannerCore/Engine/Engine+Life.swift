@@ -79,8 +79,11 @@ extension Engine {
         for job in jobs where job.task.status == .succeeded {
             compareIfNeeded(job, starts: configuration.resumesAtLaunch)
         }
-        guard configuration.resumesAtLaunch else { return }
-        // Those whose exchange may have survived go on when that is known, and the others after them.
+        if configuration.resumesAtLaunch { startInterrupted(jobs, new) }
+    }
+
+    /// Those whose exchange may have survived go on when that is known, and the others after them.
+    private func startInterrupted(_ jobs: [Job], _ new: [NewDownload]) {
         let free = zip(jobs, new).filter { job, _ in job.state.withLock { $0.exchange == nil } }.map(\.1)
         let interrupted = free.filter(\.isInterrupted).map(\.id)
         if traits.outlivesProcess {

@@ -84,8 +84,18 @@ final class BackgroundSession: @unchecked Sendable {
         }
     }
 
+    /// Whether there is an exchange of a name; nil as long as it is not known what has survived.
+    func isKnown(_ name: String) -> Bool? {
+        state.withLock { $0.hasListed ? $0.exchanges[name] != nil : nil }
+    }
+
+    /// Says so once it is known.
+    func whenKnown(_ name: String, _ body: @escaping @Sendable (Bool) -> Void) {
+        afterListing { [self] in body(isKnown(name) == true) }
+    }
+
     /// Takes up the exchange of a name, or begins it; neither while another has the session.
-    func begin(_ request: URLRequest, resumeData: Data?, name: String, of owner: Owner, for attendance: Attendance) {
+    func begin(_ request: URLRequest?, resumeData: Data?, name: String, of owner: Owner, for attendance: Attendance) {
         afterListing { [self] in
             guard !attendance.mailbox.isClosed, let session else { return }
             guard !state.withLock({ $0.isTaken(from: owner) }) else {
@@ -93,6 +103,10 @@ final class BackgroundSession: @unchecked Sendable {
                 return
             }
             if let known = state.withLock({ $0.exchanges[name] }) { return known.take(attendance) }
+            guard let request else {
+                attendance.mailbox.abandon(.leftNothing)
+                return
+            }
             let task =
                 resumeData.map { session.downloadTask(withResumeData: $0) } ?? session.downloadTask(with: request)
             task.taskDescription = name
@@ -269,6 +283,8 @@ extension TransportFailure {
     /// Of a second manager, which would take the exchanges of the first one for leftovers.
     fileprivate static let sessionTaken = TransportFailure(
         .unavailable, "The background session of this identifier is in use by another manager.")
+    /// What was to be taken up was discarded a moment ago.
+    fileprivate static let leftNothing = TransportFailure(.connectionLost, "The exchange is gone.")
 }
 
 /// Tasks on their way from URLSession to the control queue, which is where they are used.

@@ -22,17 +22,19 @@ extension TransportTrial {
     }
 
     private func beginNamed(
-        _ name: String?, _ witness: TransportWitness, on transport: any Transport
+        _ name: String?, _ witness: TransportWitness, _ fields: HeaderFields = [:], on transport: any Transport
     ) async throws -> any TransportExchange {
         var request = request()
-        request.name = name
+        (request.name, request.fields) = (name, fields)
         let named = request
         return try await Arrival.of("The return of `begin`") { transport.begin(named, receive: witness.receive) }
     }
 
-    private func fetch(_ name: String, on transport: any Transport) async throws -> Record {
+    private func fetch(
+        _ name: String, _ fields: HeaderFields = [:], on transport: any Transport
+    ) async throws -> Record {
         let witness = namedWitness()
-        let exchange = try await beginNamed(name, witness, on: transport)
+        let exchange = try await beginNamed(name, witness, fields, on: transport)
         defer { withExtendedLifetime(exchange) {} }
         return try await witness.end()
     }
@@ -77,7 +79,8 @@ extension TransportTrial {
         defer { last.invalidate() }
         let survivors = try await survivors(last)
         expect(survivors == [TransportSurvivor(name, .ended)], "The survivors were \(survivors).")
-        expect(try await fetch(name, on: last), resource.bytes, "The exchange in a third process")
+        let record = try await fetch(name, ["Authorization": "Basic YTpi"], on: last)
+        expect(record, resource.bytes, "The exchange in a third process, asked for something else,")
         expect(site.requests(Self.path).count == 1, "\(site.requests(Self.path).count) requests came.")
         last.discard(name)
     }
