@@ -121,8 +121,10 @@ public final class URLSessionBackgroundTransport: Transport {
         _ name: String, _ receive: @escaping @Sendable (TransportEvent) -> Void,
         orBegin other: @escaping @Sendable () -> any TransportExchange
     ) -> any TransportExchange {
-        if session.isKnown(name) == false { return other() }
-        let exchange = LateExchange()
+        let isKnown = session.isKnown(name)
+        if isKnown == false { return other() }
+        // One that may yet turn out to end with the process is stopped with the manager, and leaves its bytes.
+        let exchange = LateExchange(outlivesProcess: isKnown == true)
         session.whenKnown(name) { isThere in exchange.begin(isThere ? self.attend(nil, nil, name, receive) : other()) }
         return exchange
     }

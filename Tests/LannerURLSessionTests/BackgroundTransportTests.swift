@@ -80,7 +80,9 @@ import TransportSupport
         let recorder = Recorder()
         let url = server.baseURL.appendingPathComponent("file")
         let request = TransportRequest(url: url, fields: ["Authorization": "Basic YTpi"], name: "private")
-        transport.begin(request, receive: recorder.receive).cancel()
+        let exchange = transport.begin(request, receive: recorder.receive)
+        #expect(!exchange.outlivesProcess)
+        exchange.cancel()
         #expect(await recorder.end().failure?.fault == .canceled)
         transport.invalidate()
     }

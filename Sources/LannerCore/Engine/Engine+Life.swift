@@ -55,9 +55,9 @@ extension Engine {
         new.reserveCapacity(records.count)
         let lastMoves = lastMoves(records)
         let had = hadPlaces(records)
-        let robbed = replacedByCopies(records, configuration.fileConflictPolicy)
+        let replacedIDs = replacedByCopies(records, configuration.fileConflictPolicy)
         for var record in records where !record.saved.isLeftover {
-            if robbed.contains(record.id) { record.loseFile() }
+            if replacedIDs.contains(record.id) { record.loseFile() }
             let mayReplace = record.policy(or: configuration.fileConflictPolicy) == .replace
             guard let (job, isFound) = restoredJob(record, lastMoves, besides: mayReplace ? [] : had) else { continue }
             if isFound { job.state.withLock { $0.restsAtSuccess = !configuration.resumesAtLaunch } }
@@ -69,7 +69,7 @@ extension Engine {
         var replaced: [Job] = []
         enter { state in
             state.reserve(jobs.count)
-            replaced = jobs.compactMap { state.keep($0) } + jobs.filter { robbed.contains($0.id) }
+            replaced = jobs.compactMap { state.keep($0) } + jobs.filter { replacedIDs.contains($0.id) }
             for record in records where record.saved.isLeftover { state.keepLeftover(record, boot: boot) }
             state.toldStatus = state.scope.totals.status
             // What was found is told once it is on record: another death might take it back.
@@ -319,7 +319,7 @@ extension DownloadRecord {
 
     /// What is in its place is another's.
     fileprivate mutating func loseFile() {
-        isReplaced = saved.status == .succeeded
+        (isReplaced, validation) = (saved.status == .succeeded, .unknown)
         saved.isPublished = false
         if saved.status == .publishing { saved.status = .active }
     }

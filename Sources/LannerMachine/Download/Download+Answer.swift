@@ -55,7 +55,7 @@ extension Download {
     }
 
     /// The place that told the version may have another one now: nothing is held of the first, and its digest is not
-    /// that of what comes. It stays that of what another place sends.
+    /// that of what comes. What the URL has told stays that of what a mirror sends.
     private mutating func forgetOtherVersion(than new: Version, _ exchange: Exchange) -> RestartReason? {
         guard let digest = version?.digest, digest != new.digest, exchange.ask.source == mirrors.ofVersion else {
             return nil
@@ -135,9 +135,9 @@ extension Download {
     /// The version that is coming; a size that was known of another one is forgotten.
     private mutating func learn(_ version: Version, of exchange: Exchange, _ context: inout Context) {
         let known = self.version?.digest
-        // What one place has told of the file counts for what another one sends, too.
-        let isElsewhere = exchange.ask.source != mirrors.ofVersion
-        let told = isElsewhere && !exchange.ask.isElsewhere ? version.knowing(digest: known) : version
+        // What the URL has told of its file counts for what a mirror sends; not what a mirror has told for the URL's own.
+        let isMirrors = mirrors.ofVersion == 0 && exchange.ask.source != 0 && !exchange.ask.isElsewhere
+        let told = isMirrors ? version.knowing(digest: known) : version
         self.version = context.settings.takesServerDigests ? told : version.withoutDigest
         if let digest = self.version?.digest, digest != known { perform(.expect(digest), &context) }
         if !exchange.ask.isElsewhere { mirrors.learn(from: exchange.ask.source) }

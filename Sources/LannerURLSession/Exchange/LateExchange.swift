@@ -9,6 +9,13 @@ final class LateExchange: TransportExchange {
 
     private let state = Locked(State())
 
+    let outlivesProcess: Bool
+
+    /// Whether it outlives the process is asked before anybody does.
+    init(outlivesProcess: Bool) {
+        self.outlivesProcess = outlivesProcess
+    }
+
     /// This one does.
     func begin(_ exchange: any TransportExchange) {
         let isCanceled = state.withLock { state in

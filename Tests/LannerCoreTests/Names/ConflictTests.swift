@@ -159,8 +159,11 @@ import Testing
         let bench = Self.bench(.replace)
         bench.transport.serve(.init(Self.three), at: "/three")
         if onAnotherDevice { bench.disk.mounts = ["/downloads/File"] }
-        let one = try download("one", on: bench)
+        let checksum = try digest(of: Self.one)
+        let one = try #require(
+            bench.manager.download("https://example.com/one", fileName: "a.txt", checksum: checksum))
         bench.settle()
+        #expect(one.validation == .correct)
         return (bench, one, try download("three", on: bench))
     }
 
@@ -176,6 +179,7 @@ import Testing
             bench.relaunch(configuration: configuration)
             bench.settle()
             let isReplaced = bench.records.first?.isReplaced == true
+            #expect(bench.records.first?.validation == (isReplaced ? .unknown : .correct))
             #expect(bench.disk.contents(of: Self.folder + "a.txt") == (isReplaced ? Self.three : Self.one))
             bench.manager.remove("https://example.com/three")
             bench.settle()

@@ -357,6 +357,23 @@ import Testing
         #expect(bench.feed(.file(bench.id, 2, .verified(.mismatch("")))).restarts == [.wrongDigest])
     }
 
+    /// The mirror may have another file: what the URL sends is what was asked for.
+    @Test func thatOfAMirrorDoesNotCountForTheURL() {
+        var bench = Bench.requesting(mirrors: 1)
+        bench.feed(.exchange(bench.id, 1, .failed(DownloadFailure(.transport(.cannotConnect), ""))))
+        bench.closed(1)
+        #expect(bench.opened(2).asks.map(\.source) == [1])
+        bench.feed(.exchange(bench.id, 2, .head(head(.file(tag: "\"old\"")))))
+        bench.feed(.exchange(bench.id, 2, .failed(DownloadFailure(.transport(.connectionLost), ""))))
+        bench.closed(2)
+        bench.pass(.seconds(100))
+        #expect(bench.opened(3).asks.map(\.source) == [0])
+        bench.feed(.exchange(bench.id, 3, .head(.file())))
+        bench.feed(.file(bench.id, 3, .wrote(0..<1000)))
+        bench.feed(.exchange(bench.id, 3, .ended(received: 1000)))
+        #expect(bench.feed(.file(bench.id, 3, .verified(.mismatch("")))).restarts == [])
+    }
+
     /// Of what is in a content coding it says nothing.
     @Test func thatOfTheURLDoesNotCountForACodedBodyOfItsMirror() {
         let plain = Version(.file(tag: "\"a\""))
