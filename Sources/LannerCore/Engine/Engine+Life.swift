@@ -56,20 +56,22 @@ extension Engine {
         let lastMoves = lastMoves(records)
         let had = hadPlaces(records)
         let replacedIDs = replacedByCopies(records, configuration.fileConflictPolicy)
+        var replaced: [Job] = []
         for var record in records where !record.saved.isLeftover {
-            if replacedIDs.contains(record.id) { record.loseFile() }
+            let isReplaced = replacedIDs.contains(record.id)
+            if isReplaced { record.loseFile() }
             let mayReplace = record.policy(or: configuration.fileConflictPolicy) == .replace
             guard let (job, isFound) = restoredJob(record, lastMoves, besides: mayReplace ? [] : had) else { continue }
             if isFound { job.state.withLock { $0.restsAtSuccess = !configuration.resumesAtLaunch } }
+            if isReplaced { replaced.append(job) }
             jobs.append(job)
             var download = job.new(isShelved: record.context != configuration.contextAtLaunch)
             download.isMoving = isFound
             new.append(download)
         }
-        var replaced: [Job] = []
         enter { state in
             state.reserve(jobs.count)
-            replaced = jobs.compactMap { state.keep($0) } + jobs.filter { replacedIDs.contains($0.id) }
+            replaced += jobs.compactMap { state.keep($0) }
             for record in records where record.saved.isLeftover { state.keepLeftover(record, boot: boot) }
             state.toldStatus = state.scope.totals.status
             // What was found is told once it is on record: another death might take it back.

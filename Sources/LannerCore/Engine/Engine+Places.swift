@@ -106,11 +106,11 @@ extension Engine {
                 if file.isCopied { removeNow(file.move.source) }
                 return .file(job.id, attempt, .published)
             }
-            job.state.withLock { $0.mayBeAt = file.place }
+            job.state.withLock { ($0.mayBeAt, $0.isInPlace) = (file.place, !file.isCopied) }
             if !file.isCopied { return .file(job.id, attempt, .unconfirmed(DownloadFailure(error))) }
             // It is copied again; a later launch would take this one for somebody's that is in its way.
             removeNow(cache.path(of: file.place))
-            settle(file, isMade: false, givesBack: false)
+            state.withLock { $0.places.leave(file.place, job.id) }
             return .file(job.id, attempt, .failed(DownloadFailure(error)))
         }
     }
@@ -230,13 +230,13 @@ extension Engine {
         }
     }
 
-    private func settle(_ file: MovedFile, isMade: Bool, givesBack: Bool = true) {
+    private func settle(_ file: MovedFile, isMade: Bool) {
         let job = file.move.job
         job.state.withLock { state in
             state.isInPlace = isMade
             if isMade { state.sizeInPlace = state.saved.total }
         }
-        if !isMade { state.withLock { $0.giveBack(file.place, from: job.id, to: givesBack ? file.other : nil) } }
+        if !isMade { state.withLock { $0.giveBack(file.place, from: job.id, to: file.other) } }
     }
 
     /// The move failed, in part at least: the file may be there all the same, and only the device not know it yet.

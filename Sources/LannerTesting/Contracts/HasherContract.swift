@@ -82,10 +82,12 @@ struct HasherTrial {
     let make: () -> any Checksum.Hasher
 
     /// Longer than a few blocks of any algorithm.
-    private static let message: [UInt8] = {
-        var random = SeededGenerator(seed: 1)
-        return (0..<600).map { _ in UInt8.random(in: 0...255, using: &random) }
-    }()
+    private static let message = bytes(600, seed: 1)
+
+    private static func bytes(_ count: Int, seed: UInt64) -> [UInt8] {
+        var random = SeededGenerator(seed: seed)
+        return (0..<count).map { _ in UInt8.random(in: 0...255, using: &random) }
+    }
 
     private func digest(_ pieces: ArraySlice<UInt8>...) -> [UInt8] {
         var hasher = make()
@@ -119,8 +121,7 @@ struct HasherTrial {
 
     /// The pieces of large files are of a mebibyte and less.
     private func large() {
-        var random = SeededGenerator(seed: 3)
-        let message = (0..<(1 << 20) + 4096).map { _ in UInt8.random(in: 0...255, using: &random) }
+        let message = Self.bytes((1 << 20) + 4096, seed: 3)
         var hasher = make()
         for start in stride(from: 0, to: message.count, by: 256) { hasher.take(message[start..<start + 256]) }
         let isSame = hasher.digest() == digest(message[...])
