@@ -25,6 +25,22 @@ enum Library {
         version >= 0x07_4B_00
     }
 
+    /// Whether a lookup may be left to itself when nobody waits for it any more.
+    static let mayLeaveLookups = (try? outcome.get()).map(mayLeaveLookups) ?? false
+
+    /// By the version: 8.13 writes what it has found into the transfer, which may be gone.
+    static func mayLeaveLookups(_ version: UInt32) -> Bool {
+        version >> 8 != 0x08_0D
+    }
+
+    /// Whether it keeps to the limits on connections also for a handle that is used again.
+    static let keepsLimits = (try? outcome.get()).map(keepsLimits) ?? false
+
+    /// By the version: from 8.10 to 8.13 such a one passes for a lookup, which knows none.
+    static func keepsLimits(_ version: UInt32) -> Bool {
+        !(0x08_0A_00..<0x08_0E_00).contains(version)
+    }
+
     /// Loads it from a file of this name, and returns its version. Only for `outcome` and, with names of no libcurl,
     /// for tests.
     static func load(_ name: String) -> Result<UInt32, CurlUnavailable> {

@@ -16,6 +16,8 @@ import Testing
         (35, "Recv failure: Connection reset by peer", .connectionLost),
         (35, "Recv failure: Connection timed out", .connectionLost),
         (35, "OpenSSL SSL_connect: No route to host in connection to host:443", .connectionLost),
+        (35, "OpenSSL SSL_connect: Connexion ré-initialisée in connection to h:443", .connectionLost),
+        (35, "OpenSSL SSL_connect: SSL_ERROR_ZERO_RETURN in connection to host:443", .secureConnectionFailed),
         (43, "unable to set private key file: 'key.pem' type PEM", .secureConnectionFailed), (43, "", .other),
         (56, "Recv failure: Connection reset by peer", .connectionLost),
         (56, "Illegal or missing hexadecimal sequence in chunked-encoding", .malformedResponse),
@@ -108,6 +110,16 @@ import Testing
     @Test(arguments: [(0x07_44_00, false), (0x07_4A_00, false), (0x07_4B_00, true), (0x08_00_00, true)])
     func whoCountsPausesDoesNotTimeSilence(version: UInt32, mayTime: Bool) {
         #expect(Library.mayTimeSilence(version) == mayTime)
+    }
+
+    @Test(arguments: [(0x08_0C_01, true), (0x08_0D_00, false), (0x08_0E_00, true)])
+    func whoWritesIntoATransferThatIsGoneIsWaitedFor(version: UInt32, mayLeave: Bool) {
+        #expect(Library.mayLeaveLookups(version) == mayLeave)
+    }
+
+    @Test(arguments: [(0x08_09_01, true), (0x08_0A_00, false), (0x08_0D_00, false), (0x08_0E_00, true)])
+    func whoForgetsLimitsGetsNewHandles(version: UInt32, keeps: Bool) {
+        #expect(Library.keepsLimits(version) == keeps)
     }
 
     @Test func oneThatCannotPauseIsRefused() {

@@ -27,7 +27,10 @@ extension Handle {
         // The text is of 7.85; the number, which it replaces, is a bit for each protocol.
         if !ask(LANNER_CURL_PROTOCOLS_TEXT, "http,https") { set(LANNER_CURL_PROTOCOLS, 0b11) }
         // Only then does the end of a transfer not wait for the resolver. Of 7.87.
-        ask(LANNER_CURL_QUICK_EXIT, 1)
+        if Library.mayLeaveLookups { ask(LANNER_CURL_QUICK_EXIT, 1) }
+        // In seconds. From 8.16 on libcurl keeps failures for half as long as addresses, and the retries are to ask anew;
+        // of a host that has moved as well. Connections last longer anyway.
+        set(LANNER_CURL_DNS_CACHE_TIME, 1)
         // HTTP/1.1 alone. Over HTTP/2 libcurl takes a body of unknown length that the server breaks off for a whole
         // one; of a connection that is shared it goes on reading in spite of a pause, up to whole files; and before 8.5
         // a request may be put on a busy connection of HTTP/1.1 where others of its host are of HTTP/2, and then bytes

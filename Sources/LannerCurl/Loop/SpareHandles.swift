@@ -5,10 +5,12 @@ struct SpareHandles {
     private static let limit = 16
 
     private let options: CurlTransport.Options
+    private let mayKeep: Bool
     private var spare: [Handle] = []
 
     init(_ options: CurlTransport.Options) {
         self.options = options
+        mayKeep = Library.keepsLimits || (options.connectionsPerHost ?? options.connections) == nil
     }
 
     /// One to be aimed; nil when there is no memory.
@@ -18,7 +20,7 @@ struct SpareHandles {
 
     /// Keeps a handle, unless there are enough; it is not in the loop's handle any more.
     mutating func give(_ handle: Handle) {
-        guard spare.count < Self.limit, handle.forgetTransfer(options) else { return }
+        guard mayKeep, spare.count < Self.limit, handle.forgetTransfer(options) else { return }
         spare.append(handle)
     }
 

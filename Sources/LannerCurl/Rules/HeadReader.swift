@@ -90,11 +90,13 @@ struct HeadReader {
     }
 
     /// A transfer coding that nobody has asked for (RFC 9112, 7). libcurl from 8.14 on refuses it; before, it leaves
-    /// the body as it is, and forgets its length.
+    /// the body as it is, and forgets its length; from 8.1 on also where one that changes nothing stands before
+    /// `chunked`: the marks of the chunks would be in the file.
     private static func strangeCoding(_ fields: HeaderFields) -> String? {
-        FieldText.members(fields.values(of: "Transfer-Encoding"))
-            .first { !$0.isEmpty && !FieldText.equal($0, "chunked") && !FieldText.equal($0, "identity") }
-            .map { String(decoding: $0, as: UTF8.self) }
+        let codings = FieldText.members(fields.values(of: "Transfer-Encoding")).filter { !$0.isEmpty }
+        let others = codings.filter { !FieldText.equal($0, "chunked") }
+        let isBehind = others.count < codings.count && codings.first == others.first
+        return others.first { isBehind || !FieldText.equal($0, "identity") }.map { String(decoding: $0, as: UTF8.self) }
     }
 
     private static func isStatusLine(_ line: Bytes) -> Bool { line.starts(with: "HTTP/".utf8) }

@@ -36,7 +36,7 @@ extension TransferEnd {
         case _ where isTunnelRefused: .cannotConnect
         case 7 where hasNoRouteToLast && !hasRoute: .notConnected
         case 18: hasLength ? .lengthMismatch : .connectionLost
-        case 35: says(Self.brokenHandshakes) ? .connectionLost : .secureConnectionFailed
+        case 35: isHandshakeBroken ? .connectionLost : .secureConnectionFailed
         case _ where isForWantOfFiles: .other
         case 43: says(Self.badKeys) ? .secureConnectionFailed : .other
         case 56 where says(Self.badBytes): .malformedResponse
@@ -109,6 +109,12 @@ extension TransferEnd {
     private func says(_ words: [String]) -> Bool {
         let text = text.lowercased()
         return words.contains { text.contains($0) }
+    }
+
+    /// Before 7.87 the words behind the name of a function of OpenSSL are the system's, in any language, or else an error
+    /// of OpenSSL's.
+    private var isHandshakeBroken: Bool {
+        says(Self.brokenHandshakes) || says(["ssl_connect: "]) && !says(["error:", "ssl_error"])
     }
 
     /// `CURLE_SSL_CONNECT_ERROR` is also a connection that broke below TLS, in the words of OpenSSL and GnuTLS. An error of
