@@ -78,6 +78,7 @@ import Testing
         arguments: [
             ([], "a command is missing; see lanner --help"),
             (["fetch"], "“fetch” is no command; see lanner --help"),
+            (["http://me:secret@a/b"], "“http://a/b” is no command; see lanner --help"),
             (["help", "fetch"], "“fetch” is no command; see lanner --help"),
             (["help", "get", "hash"], "help is of one command, but there is also “hash”"),
             (["help", "--fast"], "there is no option “--fast”; see lanner --help"),

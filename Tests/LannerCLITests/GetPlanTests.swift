@@ -19,6 +19,8 @@ import Testing
         ("http://a/a%00b%0Ac%1B%5B2J", "a_b_c_[2J"),
         ("http://a/%E2%80%AEtxt.exe", "_txt.exe"),
         ("http://a/%C3%A4%20b", "ä b"),
+        ("http://a/%D9%85%DB%8C%E2%80%8C%D8%AE", "\u{645}\u{6CC}\u{200C}\u{62E}"),
+        ("http://a/%E2%9B%B9%E2%80%8D%E2%99%82.jpg", "\u{26F9}\u{200D}\u{2642}.jpg"),
         ("http://a/%FF", "\u{FFFD}"),
         ("http://a/100%25", "100%"),
         ("http://a/.lanner", "_.lanner"),
@@ -26,6 +28,23 @@ import Testing
     ])
     func namesFiles(_ url: String, _ name: String) throws {
         #expect(try TargetName.suggested(by: #require(URL(string: url))) == name)
+    }
+
+    @Test func takesNoMoreMirrorsThanAreUsed() throws {
+        let mirrors = (0..<63).map { "http://b/\($0)" }
+        #expect(try GetPlan(GetOptions(urls: ["http://a/x"], mirrors: mirrors.dropLast())).items[0].mirrors.count == 62)
+        #expect(throws: UsageError("http://a/x has 63 mirrors; give 62 at most")) {
+            try GetPlan(GetOptions(urls: ["http://a/x"], mirrors: mirrors))
+        }
+    }
+
+    /// As on a memory card.
+    @Test func findsWhatIsOneNameWhereCaseIsIgnored() throws {
+        #expect(try GetPlan(GetOptions(urls: ["http://a/x", "http://a/y"])).clashIgnoringCase() == nil)
+        let twins = try GetPlan(GetOptions(urls: ["http://a/README", "http://a/readme"])).clashIgnoringCase()
+        #expect(twins?.hasPrefix("http://a/README and http://a/readme would both be saved as “readme”") == true)
+        let state = try GetPlan(GetOptions(urls: ["http://a/.Lanner"])).clashIgnoringCase()
+        #expect(state?.hasPrefix("the state of the downloads and http://a/.Lanner") == true)
     }
 
     @Test func shortensNamesAndKeepsTheirExtension() {

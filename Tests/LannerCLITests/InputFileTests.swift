@@ -56,6 +56,10 @@ import Testing
         ("http://a/1 http://b/2", "f:1: one URL a line; write a space in a URL as %20"),
         ("\nhttp://a/1\n  dir=x", "f:3: “dir=x” is none of out=NAME, checksum=ALGO:HEX and mirror=URL"),
         ("http://a/1\n  out", "f:2: “out” is none of out=NAME, checksum=ALGO:HEX and mirror=URL"),
+        (
+            "http://a/1\n  http://me:secret@b/2",
+            "f:2: “http://b/2” is none of out=NAME, checksum=ALGO:HEX and mirror=URL"
+        ),
         ("http://a/1\n  out=", "f:2: “” is no file name; choose another"),
         ("http://a/1\n  out=a/b", "f:2: “a/b” is no file name; give one without a directory"),
         ("http://a/1\n  out=..", "f:2: “..” is no file name; choose another"),

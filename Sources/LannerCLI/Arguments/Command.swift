@@ -1,3 +1,5 @@
+import Lanner
+
 /// What a command line asks for.
 enum Command: Sendable, Equatable {
     case get(GetOptions)
@@ -20,7 +22,7 @@ enum Command: Sendable, Equatable {
         case "help", "--help", "-h": self = try Self.help(&reader)
         case "--version": self = try Self.version(&reader)
         case _ where name.hasPrefix("-"): throw .unknown(option: name, see: .lanner)
-        case _: throw UsageError("\(name.quoted) is no command; see lanner --help")
+        case _: throw UsageError("\(Destination.redacted(name).quoted) is no command; see lanner --help")
         }
     }
 

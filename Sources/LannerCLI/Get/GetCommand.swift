@@ -24,7 +24,7 @@ struct GetCommand {
         }
         let bytes: Data
         do {
-            bytes = try FileHandle(forReadingFrom: URL(fileURLWithPath: file)).readToEnd() ?? Data()
+            bytes = try reader(of: file).readToEnd() ?? Data()
         } catch {
             throw unreadable("the certificates \(file.quoted)", error)
         }
@@ -37,7 +37,7 @@ struct GetCommand {
     private static func list(_ file: String) throws(UsageError) -> [InputFile.Entry] {
         let name = file == "-" ? "standard input" : file
         do {
-            let handle = file == "-" ? .standardInput : try FileHandle(forReadingFrom: URL(fileURLWithPath: file))
+            let handle = file == "-" ? .standardInput : try reader(of: file)
             guard let text = String(bytes: try handle.readToEnd() ?? Data(), encoding: .utf8) else {
                 throw UsageError("\(name.printable) is not a text in UTF-8; save the list as one")
             }
@@ -50,6 +50,13 @@ struct GetCommand {
             }
             throw unreadable("the list \(name.quoted)", error)
         }
+    }
+
+    /// Opens a file by its name as it was given, as libcurl does: that of a URL would be another one.
+    private static func reader(of file: String) throws -> FileHandle {
+        let descriptor = open(file, O_RDONLY | O_CLOEXEC)
+        guard descriptor >= 0 else { throw NSError(domain: NSPOSIXErrorDomain, code: Int(errno)) }
+        return FileHandle(fileDescriptor: descriptor, closeOnDealloc: true)
     }
 
     /// Says why, as the system does.
@@ -148,6 +155,11 @@ struct GetCommand {
             return Trouble(
                 code: "disk.notPermitted", reason: "\(plan.directory) may not be written to",
                 advice: "choose a directory by -d", exitCode: .disk)
+        }
+        if StateDirectory(in: plan.directory).ignoresCase, let clash = plan.clashIgnoringCase() {
+            return Trouble(
+                code: "disk.inTheWay", reason: clash,
+                advice: "name one by out=NAME in a list (-i), or by -o in a call of its own", exitCode: .usage)
         }
         return nil
     }

@@ -46,6 +46,9 @@ struct GetPlan: Sendable, Equatable {
     ) throws(UsageError) {
         let (url, address) = try Self.url(text)
         let shown = address.text
+        guard mirrors.count <= Mirrors.most else {
+            throw UsageError("\(shown) has \(mirrors.count) mirrors; give \(Mirrors.most) at most")
+        }
         // The header fields are those of the first, and a URL that is sent as it stands cannot be refused.
         if items.isEmpty || shown != url.absoluteString { try Self.check(address, url, headers) }
         let name = name ?? TargetName.suggested(by: url)
@@ -93,6 +96,18 @@ struct GetPlan: Sendable, Equatable {
         if output == name { return (base ?? ".", name) }
         guard let base, !output.isAbsolutePath else { return (output.directory, name) }
         return (TargetName.path(output.directory, in: base), name)
+    }
+
+    /// What cannot be saved in a directory that takes large and small letters for the same; nil when all can.
+    func clashIgnoringCase() -> String? {
+        var names: [String: Int] = [TargetName.stateDirectory: -1]
+        for (index, item) in items.enumerated() {
+            guard let other = names.updateValue(index, forKey: item.name.lowercased()) else { continue }
+            let others = other < 0 ? "the state of the downloads" : items[other].shownURL
+            return "\(others) and \(item.shownURL) would both be saved as \(item.name.quoted), for "
+                + "\(directory.printable) takes large and small letters for the same"
+        }
+        return nil
     }
 
     /// Two downloads cannot have one name, nor one URL. The list's are the last.

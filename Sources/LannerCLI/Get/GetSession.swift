@@ -43,7 +43,7 @@ struct GetSession: Sendable {
             // The record of a file that is another one or gone, and the bytes for one that is there.
             if let task, isFinished == (validation == nil) { useless.append(task) }
             if let validation {
-                let size = fileSize(item.path) ?? 0
+                let size = Self.size(ofFileAt: item.path)
                 reporter.report(
                     DownloadReport(
                         index: index, item: item, event: .skipped(isVerified: validation == .correct),
@@ -69,19 +69,21 @@ struct GetSession: Sendable {
     /// Whether the file is there and needs no download: it has the digest asked for; or, none being asked for, a task has
     /// put it there. nil: it does.
     private func presence(_ item: GetPlan.Item, _ finished: DownloadTask?) -> Validation? {
-        guard item.checksum != nil || finished != nil, let size = fileSize(item.path) else { return nil }
         if let expected = item.checksum {
             let actual = try? Checksum.digest(ofFileAt: item.path, algorithm: expected.algorithm)
             return actual == expected ? .correct : nil
         }
-        guard let finished, finished.fileName == item.name, finished.totalBytes == size, finished.hasFile else {
-            return nil
-        }
-        return finished.validation
+        guard let finished, finished.fileName == item.name, finished.hasFile,
+            let size = try? PosixFileSystem().size(of: item.path), finished.totalBytes == size
+        else { return nil }
+        // What was found of it then need not hold now.
+        return .unknown
     }
 
-    private func fileSize(_ path: String) -> Int64? {
-        try? PosixFileSystem().size(of: path)
+    /// Of one that a link leads to as well.
+    private static func size(ofFileAt path: String) -> Int64 {
+        var status = stat()
+        return stat(path, &status) == 0 ? Int64(status.st_size) : 0
     }
 
     // MARK: Downloading

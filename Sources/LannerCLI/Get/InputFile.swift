@@ -68,7 +68,8 @@ enum InputFile {
             entries[last].checksum = try .argument(value, of: "checksum=")
         case "mirror" where parts.count > 1: entries[last].mirrors.append(try GetPlan.mirror(url(value)))
         case _:
-            throw UsageError("\(option.quoted) is none of out=NAME, checksum=ALGO:HEX and mirror=URL")
+            throw UsageError(
+                "\(Destination.redacted(option).quoted) is none of out=NAME, checksum=ALGO:HEX and mirror=URL")
         }
     }
 }

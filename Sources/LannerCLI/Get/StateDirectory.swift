@@ -9,9 +9,19 @@ struct StateDirectory {
         path = TargetName.path(TargetName.stateDirectory, in: directory)
     }
 
-    /// Where everything is, in the words of the library.
+    /// Where everything is, in the words of the library. Paths stay as they were given, for messages: the process works in
+    /// one directory.
     func cache(filesIn directory: String) -> Cache {
-        Cache("lanner", downloadPath: path, downloadTmpPath: path + "/Tmp", downloadFilePath: directory)
+        Cache(
+            "lanner", downloadPath: path, downloadTmpPath: path + "/Tmp", downloadFilePath: directory,
+            on: PosixFileSystem())
+    }
+
+    /// Whether it is found by large letters as well, and so is everything beside it.
+    var ignoresCase: Bool {
+        var (one, other) = (stat(), stat())
+        return stat(path, &one) == 0 && stat(path.directory + "/" + path.lastComponent.uppercased(), &other) == 0
+            && one.st_dev == other.st_dev && one.st_ino == other.st_ino
     }
 
     /// Removes the directory once its manager has been invalidated and had no download left.

@@ -51,9 +51,13 @@ enum TargetName {
         return directory.hasSuffix("/") ? directory + name : directory + "/" + name
     }
 
-    /// Separators of any system, and what would not be seen.
+    /// Separators of any system, and what would not be seen; but for the two joiners that scripts and emoji need.
     private static func isForbidden(_ scalar: Unicode.Scalar) -> Bool {
-        scalar == "/" || scalar == "\\" || scalar.isDisruptive
+        switch scalar {
+        case "/", "\\": true
+        case "\u{200C}", "\u{200D}": false
+        case _: scalar.isDisruptive
+        }
     }
 
     /// Cuts between characters, and keeps a short extension.

@@ -61,6 +61,53 @@ import Testing
         #expect(place.bytes("small.bin") == small.bytes)
     }
 
+    /// Somebody has made room, and left a link.
+    @Test func leavesALinkToAFileThatIsRight() async throws {
+        try place.write(small.bytes, to: "file")
+        let link = place.url.appendingPathComponent("small.bin").path
+        try FileManager.default.createSymbolicLink(atPath: link, withDestinationPath: "file")
+        let words = ["get", "--json", "--checksum", try checksum(small), url("small.bin")]
+        let get = try await Program.run(words, in: place)
+        let events = try get.output.map(Event.init)
+        #expect(get.code == 0 && events.map(\.event) == ["skipped"] && events.map(\.bytes) == [100_000])
+        #expect(server.requests.isEmpty)
+        #expect(try FileManager.default.destinationOfSymbolicLink(atPath: link) == "file")
+    }
+
+    /// It stays where an earlier call has brought it, and may be another by now: nobody has compared it.
+    @Test func callsNoFileVerifiedThatNobodyHasCompared() async throws {
+        let list = "\(url("small.bin"))\n checksum=\(try checksum(small))\n\(url("none"))"
+        #expect(try await Program.run(["get", "-q", "-i", "-"], in: place, input: list).code == 1)
+        let get = try await Program.run(["get", "--json", url("small.bin"), url("none")], in: place)
+        let events = try get.output.map(Event.init).filter { $0.event == "skipped" }
+        #expect(events.map(\.verified) == [false])
+    }
+
+    /// A link stands for a directory that ignores case.
+    @Test func refusesTwoNamesThatTheDirectoryTakesForOne() async throws {
+        let state = place.url.appendingPathComponent(".lanner").path
+        try FileManager.default.createDirectory(atPath: state, withIntermediateDirectories: true)
+        let other = place.url.appendingPathComponent(".LANNER").path
+        try FileManager.default.createSymbolicLink(atPath: other, withDestinationPath: ".lanner")
+        let get = try await Program.run(["get", "-q", url("small.bin"), url("Small.bin")], in: place)
+        #expect(get.code == 2 && get.errors.count == 1 && server.requests.isEmpty)
+        #expect(get.errors.first?.contains("takes large and small letters for the same; name one by out=NAME") == true)
+        #expect(try await Program.run(["get", "-q", url("small.bin")], in: place).code == 0)
+    }
+
+    /// As the shell and the kernel read it: no file URL does.
+    @Test func readsTheFileThatIsNamed() async throws {
+        let links = place.url.appendingPathComponent("below/there")
+        try FileManager.default.createDirectory(at: links, withIntermediateDirectories: true)
+        let link = place.url.appendingPathComponent("link").path
+        try FileManager.default.createSymbolicLink(atPath: link, withDestinationPath: "below/there")
+        try place.write(Array(url("small.bin").utf8), to: "below/list")
+        try place.write(Array(url("small.bin").utf8), to: "~list")
+        for name in ["link/../list", "~list"] {
+            #expect(try await Program.run(["get", "-q", "-i", name], in: place).code == 0)
+        }
+    }
+
     @Test func leavesAFileThatIsRight() async throws {
         try place.write(small.bytes, to: "small.bin")
         let words = ["get", "--json", "--checksum", try checksum(small), url("small.bin")]
