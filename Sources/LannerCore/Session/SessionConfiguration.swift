@@ -44,6 +44,8 @@ public struct SessionConfiguration: Sendable, Hashable {
     /// validator, or a checksum, shows that all are of one version. They are given up where they bring nothing, and when
     /// their server refuses one. Losing one of several is no failure. 1 uses one in any case.
     ///
+    /// There are fewer where so many tasks run that half of the files that the process may have open are theirs.
+    ///
     /// Where there is a ``maxConcurrentTasksPerHost``, all connections count for it: the tasks of a host that run share
     /// what is left, and when another begins, within half a second. Those to mirrors count for the host of the task as
     /// well, and not for their own. Where the transport limits the connections to a host, leave room: those of one task

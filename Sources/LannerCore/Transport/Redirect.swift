@@ -44,9 +44,11 @@ package struct Destination: Sendable, Hashable {
             try self.init(url: link.url, fields: link.fields ?? fields)
         } else {
             let first = try Destination(url: url, fields: fields)
-            let origin = try Destination(url: link.url, fields: [:]).address.origin
+            let own = try Destination(url: link.url, fields: [:])
+            // Its own user info outweighs that of the URL, but not what the caller has given.
+            let given = own.fields["Authorization"] == nil ? first.fields : fields
             try self.init(
-                url: link.url, fields: Self.fields(first.fields, from: first.address.origin, to: origin))
+                url: link.url, fields: Self.fields(given, from: first.address.origin, to: own.address.origin))
         }
     }
 

@@ -10,6 +10,9 @@ extension Download {
         if isBesideOthers(number, context) { return answerBeside(exchange, head, verdict, &context) }
         switch verdict {
         case .part(let version, let body):
+            if exchange.ask.held == nil, let reason = forgetOtherVersion(than: version, exchange) {
+                beginNewFile(reason, keeping: exchange, total: version.total, &context)
+            }
             acceptPart(exchange, head, version, body, &context)
         case .whole, .resumed, .restart, .fromZero, .complete, .unusable:
             if exchange.ask.isElsewhere { return leaveMirror(exchange, &context) }
@@ -54,14 +57,17 @@ extension Download {
         }
     }
 
-    /// The place that told the version may have another one now: nothing is held of the first, and its digest is not
-    /// that of what comes. What the URL has told stays that of what a mirror sends.
+    /// The place that told the version may have another one now, or it is another place: nothing is held of the first, and
+    /// its digest is not that of what comes. What the URL has told stays that of what a mirror sends.
     private mutating func forgetOtherVersion(than new: Version, _ exchange: Exchange) -> RestartReason? {
-        guard let digest = version?.digest, digest != new.digest, exchange.ask.source == mirrors.ofVersion else {
-            return nil
-        }
+        guard let digest = version?.digest, digest != new.digest, !isToldByURL(for: exchange) else { return nil }
         version = nil
         return .contentChanged
+    }
+
+    /// Whether the version in hand is the URL's, and a mirror sends its file for that.
+    private func isToldByURL(for exchange: Exchange) -> Bool {
+        mirrors.ofVersion == 0 && exchange.ask.source != 0 && !exchange.ask.isElsewhere
     }
 
     /// The exchange of that number, if it is under way.
@@ -136,8 +142,7 @@ extension Download {
     private mutating func learn(_ version: Version, of exchange: Exchange, _ context: inout Context) {
         let known = self.version?.digest
         // What the URL has told of its file counts for what a mirror sends; not what a mirror has told for the URL's own.
-        let isMirrors = mirrors.ofVersion == 0 && exchange.ask.source != 0 && !exchange.ask.isElsewhere
-        let told = isMirrors ? version.knowing(digest: known) : version
+        let told = isToldByURL(for: exchange) ? version.with(digest: known ?? version.digest) : version
         self.version = context.settings.takesServerDigests ? told : version.withoutDigest
         if let digest = self.version?.digest, digest != known { perform(.expect(digest), &context) }
         if !exchange.ask.isElsewhere { mirrors.learn(from: exchange.ask.source) }
@@ -183,7 +188,7 @@ extension Download {
         if exchange.ask.isPlain {
             return unusable(exchange, "The server refused a plain request for the file (\(reason)).", &context)
         }
-        startOver(reason, plain: reason != .contentChanged || written.isEmpty, &context)
+        startOver(reason, plain: reason != .contentChanged, &context)
     }
 
     private mutating func complete(_ exchange: Exchange, _ total: Int64, _ context: inout Context) {
@@ -262,15 +267,19 @@ extension Download {
     private mutating func refused(
         _ exchange: Exchange, _ status: Int, _ retryAfter: Duration?, _ context: inout Context
     ) {
+        // The place that a redirect led to may have expired: a new attempt begins at the first URL. Not without a gain.
+        var mayHaveExpired = false
+        if case .transferring(let transfer) = state {
+            mayHaveExpired = transfer.received > 0 && Self.expired.contains(status)
+        }
+        // Whoever was led at once has not asked there, and nothing is known against the link.
+        if mayHaveExpired, exchange.wasLed { return close(for: .restart, [], &context) }
         if exchange.ask.source == 0, !goesOnWithOldURL, wantsLink(after: status, context.settings) {
             link.refusal = status
             return close(for: .restart, [], &context)
         }
+        if mayHaveExpired { return close(for: .restart, [], &context) }
         let failure = DownloadFailure.refused(status)
-        // The place that a redirect led to may have expired: a new attempt begins at the first URL. Not without a gain.
-        if case .transferring(let transfer) = state, transfer.received > 0, Self.expired.contains(status) {
-            return close(for: .restart, [], &context)
-        }
         if exchange.ask.resumeData != nil, failure.reason.maySpeakOfResumeData {
             return startOver(.cannotResume, plain: true, &context)
         }

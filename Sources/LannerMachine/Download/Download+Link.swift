@@ -48,6 +48,8 @@ extension Download {
         switch event {
         case .given(let isOther, let expires): given(isOther, expires, opening, &context)
         case .none(let failure):
+            // Whoever starts it again has the link that there is tried first.
+            link.refusal = nil
             if goesOnWithOldURL { return goToNewURL(after: failure, &context) }
             if !leaveURL(after: failure, &context) { close(for: .fail(failure), [], &context) }
         case .failed(let failure): retryOrFail(failure, retryAfter: nil, &context)

@@ -91,6 +91,7 @@ extension Download {
         synced = ByteRanges()
         carried.drop()
         version = nil
+        mirrors.giveUpVersion()
         total = nil
         wasResumed = false
         isUnproven = false
@@ -173,7 +174,12 @@ extension Download {
         if let data = carried.data, written.isEmpty { return .resumed(data, held: version).at(mirrors.main) }
         if written.isEmpty, isPlain || delivery == .whole { return .whole.at(mirrors.main) }
         if isPlain { return nil }
-        return ask(for: firstSlice(of: gap, delivery), delivery)
+        let slice = firstSlice(of: gap, delivery)
+        // Where nothing is held, nothing has to be continued.
+        if written.isEmpty {
+            return Ask.next(range: slice, isOpenEnded: false, held: nil, hasDigest: hasDigest)?.at(mirrors.main)
+        }
+        return ask(for: slice, delivery)
     }
 
     private mutating func begin(_ ask: Ask, since: Duration, _ context: inout Context) {

@@ -170,12 +170,15 @@ extension Machine {
         time(place, change.deadline)
     }
 
-    /// How many connections a download may use: where its host has a limit, those that run there share it.
+    /// How many connections a download may use: those that run share half of the files that may be open, of which each has
+    /// one, too, and where its host has a limit, those that run there share that.
     private func connections(at place: Int) -> Int {
-        guard let limit = slots.hostLimit, settings.connections > 1,
-            let host = roster.id(at: place).flatMap({ holders[$0] })
-        else { return settings.connections }
-        return max(1, min(settings.connections, limit / max(1, slots.taken(host))))
+        guard settings.connections > 1 else { return settings.connections }
+        let files = settings.maximumOpenFiles / 2 / max(1, slots.taken) - 1
+        let most = max(1, min(settings.connections, files))
+        guard let limit = slots.hostLimit, let host = roster.id(at: place).flatMap({ holders[$0] })
+        else { return most }
+        return max(1, min(most, limit / max(1, slots.taken(host))))
     }
 
     private mutating func note(_ kind: Coverage.Kind, from: Coverage.Place, at place: Int, after earlier: Int) {

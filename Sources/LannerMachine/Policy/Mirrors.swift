@@ -17,6 +17,8 @@ package struct Mirrors: Sendable, Hashable {
     private var failed: UInt64 = 0
     /// Places that have another version than the one in hand.
     private var different: UInt64 = 0
+    /// Whether some of these have another version than an earlier one, which may be the one in hand.
+    private var areOutdated = false
     /// The last failure of those.
     @Apart package private(set) var passing: DownloadFailure?
     /// Until when places that have failed want to be left alone, and until when places want no further connections.
@@ -48,6 +50,10 @@ package struct Mirrors: Sendable, Hashable {
     /// The place has another version than the one in hand.
     package mutating func differ(_ source: Source) { different |= source.bit }
 
+    /// The version in hand was given up. Not before a failure counts is a place asked again that had another one than
+    /// that: a server that has a new version each time would be left and asked for ever.
+    package mutating func giveUpVersion() { areOutdated = different != 0 }
+
     /// Nothing comes from there now, nor is to be asked for until then.
     package mutating func fail(_ source: Source, _ failure: DownloadFailure? = nil, until rest: Duration? = nil) {
         failed |= source.bit
@@ -67,7 +73,7 @@ package struct Mirrors: Sendable, Hashable {
     /// An attempt begins there, with whatever version that has, since where it began before is of no use any more.
     package mutating func beginAnew(at source: Source) {
         drop(main)
-        different = 0
+        (different, areOutdated) = (0, false)
         main = source
     }
 
@@ -75,7 +81,7 @@ package struct Mirrors: Sendable, Hashable {
     /// is of no place's version any more.
     package mutating func renewURL() {
         let others = ~Source(0).bit
-        (dropped, failed, different) = (dropped & others, failed & others, 0)
+        (dropped, failed, different, areOutdated) = (dropped & others, failed & others, 0, false)
         if failed == 0 { passing = nil }
         (rests[0], crowds[0]) = (nil, nil)
         (main, ofVersion) = (0, 0)
@@ -85,7 +91,14 @@ package struct Mirrors: Sendable, Hashable {
     package mutating func learn(from source: Source) { ofVersion = source }
 
     /// All that failed may be tried again.
-    package mutating func forgetFailures() { (failed, passing, rests) = (0, nil, [:]) }
+    package mutating func forgetFailures() {
+        (failed, passing, rests) = (0, nil, [:])
+        forgetOutdated()
+    }
+
+    private mutating func forgetOutdated() {
+        if areOutdated { (different, areOutdated) = (0, false) }
+    }
 
     /// All that failed may be tried again but those that want to be left alone for longer.
     package mutating func forgetFailures(restingUpTo time: Duration) {
@@ -93,7 +106,7 @@ package struct Mirrors: Sendable, Hashable {
             failed &= ~source.bit
             rests[source] = nil
         }
-        if failing.isEmpty { forgetFailures() }
+        if failing.isEmpty { forgetFailures() } else { forgetOutdated() }
     }
 }
 

@@ -123,6 +123,19 @@ import Testing
         #expect(value == "Basic " + Data([0xFC, 0x3A, 0x70, 0xE9]).base64EncodedString())
     }
 
+    /// A password that was changed comes with another link.
+    @Test(
+        arguments: [
+            ("http://u:new@h/f", [:], "u:new"), ("http://h/g", [:], "u:old"), ("http://u:new@other/f", [:], "u:new"),
+            ("http://u:new@h/f", ["Authorization": "Bearer x"], nil),
+        ] as [(String, HeaderFields, String?)])
+    func theUserInfoOfALinkIsThatOfTheLink(_ link: String, _ fields: HeaderFields, _ credentials: String?) throws {
+        let link = KeptLink(url: try #require(URL(string: link)), fields: nil)
+        let url = try #require(URL(string: "http://u:old@h/f"))
+        let expected = credentials.map { "Basic " + Data($0.utf8).base64EncodedString() } ?? "Bearer x"
+        #expect(try Destination(link, url: url, fields: fields).fields["Authorization"] == expected)
+    }
+
     @Test func aCallersOwnAuthorizationIsKept() throws {
         #expect(try destination("http://u:p@h/", ["authorization": "Bearer x"]).fields == ["authorization": "Bearer x"])
         #expect(throws: DownloadFailure.self) { try destination("http://u%3Av:p@h/") }

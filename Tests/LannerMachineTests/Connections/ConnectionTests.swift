@@ -456,6 +456,20 @@ import Testing
         #expect(bench.phase == .running)
     }
 
+    /// Half of the files that may be open are for those that run, and each of them has its own open besides.
+    @Test func thereAreNoMoreThanFilesMayBeOpen() {
+        let settings = Settings().with {
+            ($0.connections, $0.firstConnections, $0.maximumOpenFiles) = (8, 8, 12)
+        }
+        var bench = Bench.transferring(settings, head: .large())
+        #expect(bench.transfer?.exchanges.count == 5)
+        let other = DownloadID(2)
+        bench.feed(.add([NewDownload(id: other, rank: 1)]))
+        bench.feed(.user(.start, [other], nil))
+        bench.pass(Pace.tick)
+        #expect(bench.transfer?.exchanges.count == 2)
+    }
+
     @Test func theDigestOfAServerTiesParts() {
         let settings = Settings().with { ($0.connections, $0.firstConnections) = (2, 2) }
         let digest = "sha-256=:BwcHBwcHBwcHBwcHBwcHBwcHBwcHBwcHBwcHBwcHBwc=:"

@@ -17,6 +17,43 @@ import Testing
         return (bench, asks.first)
     }
 
+    // MARK: Alone
+
+    /// Nothing is held: any place's own file will do.
+    @Test func withNothingHeldNothingHasToBeContinued() {
+        var bench = Bench.transferring(.sliced(100...100, inFlight: 1), mirrors: 1, head: .part(0..<100, of: 1000))
+        bench.feed(.exchange(bench.id, 1, .failed(lost)))
+        bench.closed(1)
+        let asks = bench.opened(2).asks
+        #expect(asks.map(\.source) == [1] && asks.map(\.condition) == [.none] && asks.map(\.held) == [nil])
+        let actions = bench.feed(.exchange(bench.id, 2, .head(.part(0..<100, of: 900, tag: "\"b\""))))
+        #expect(actions.contains(.transport(bench.id, .accept(2, 0..<100))) && actions.restarts == [])
+        #expect(bench.machine[bench.id]?.saved.version?.entityTag == EntityTag("\"b\""))
+    }
+
+    /// It is another version than the one that was held then.
+    @Test func whatIsSaidOfAMirrorIsSaidOfOneVersion() {
+        var bench = Bench.requesting(mirrors: 1, saved: .holding(0..<400))
+        bench.feed(.exchange(bench.id, 1, .failed(lost)))
+        bench.closed(1, 0..<400)
+        #expect(bench.opened(2, 0..<400).asks.map(\.source) == [1])
+        bench.feed(.exchange(bench.id, 2, .head(.part(400..<1000, of: 1000, tag: "\"b\""))))
+        bench.closed(2, 0..<400)
+        #expect(bench.opened(3, 0..<400).asks.map(\.source) == [0])
+        // The URL has it as well now.
+        #expect(bench.feed(.exchange(bench.id, 3, .head(.file(tag: "\"b\"")))).restarts == [.contentChanged])
+        bench.feed(.file(bench.id, 4, .opened(held: ByteRanges())))
+        bench.feed(.file(bench.id, 4, .wrote(0..<300)))
+        bench.feed(.exchange(bench.id, 3, .failed(lost)))
+        bench.closed(4, 0..<300)
+        bench.pass(.seconds(100))
+        #expect(bench.opened(5, 0..<300).asks.map(\.source) == [0])
+        bench.feed(.exchange(bench.id, 4, .failed(lost)))
+        bench.closed(5, 0..<300)
+        let asks = bench.opened(6, 0..<300).asks
+        #expect(asks.map(\.source) == [1] && asks.map(\.range) == [300..<1000])
+    }
+
     // MARK: Beside the URL
 
     @Test func aSecondConnectionGoesToAMirror() {

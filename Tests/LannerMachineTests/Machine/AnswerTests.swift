@@ -92,6 +92,19 @@ import Testing
         #expect(bench.opened(3).asks == [.whole])
     }
 
+    /// Nothing was lost, and nothing is to be said against the server: what comes can be resumed as any file.
+    @Test func anotherVersionCostsNothingWhereNothingIsHeld() {
+        let saved = Saved.holding(tag: "W/\"a\"")
+        var bench = Bench.requesting(.sliced(100...100, inFlight: 1), saved: saved)
+        bench.feed(.exchange(bench.id, 1, .head(.part(0..<100, of: 900, tag: "W/\"b\""))))
+        bench.feed(.file(bench.id, 1, .wrote(0..<100)))
+        bench.feed(.exchange(bench.id, 1, .failed(DownloadFailure(.transport(.connectionLost), ""))))
+        bench.closed(1, 0..<100)
+        bench.pass(.seconds(100))
+        let asks = bench.opened(2, 0..<100).asks
+        #expect(asks.map(\.range) == [100..<200] && asks.map(\.rung) == [.weak])
+    }
+
     @Test func aRedirectIsFollowedByANewExchange() {
         var bench = Bench.requesting()
         let head = ResponseHead(status: 302, fields: ["Location": "/b"])

@@ -140,6 +140,35 @@ import Testing
         #expect(bench.machine[bench.id]?.saved.written == ByteRanges([0..<500]))
     }
 
+    /// Whoever starts it then has the one in hand tried again: it may have been mended.
+    @Test func withoutALinkTheOneInHandIsTriedAgain() {
+        var bench = asking()
+        bench.feed(.link(bench.id, 2, .none(DownloadFailure(.link, "none"))))
+        bench.closed(2, 0..<500)
+        bench.verb(.start)
+        let actions = bench.opened(3, 0..<500)
+        #expect(actions.links.isEmpty && actions.asks.map(\.range) == [500..<1000])
+    }
+
+    /// The link was not asked, but where it had led: that is over, and the link may lead elsewhere now.
+    @Test(arguments: [401, 403, 404, 410]) func whereALinkLedMayExpire(status: Int) {
+        var bench = Bench.requesting(.sliced(100...100, inFlight: 1).with { $0.links = .whenNeeded })
+        bench.feed(.exchange(bench.id, 1, .head(ResponseHead(status: 302, fields: ["Location": "/b"]))))
+        bench.feed(.exchange(bench.id, 1, .redirected))
+        bench.feed(.exchange(bench.id, 2, .head(.part(0..<100, of: 1000))))
+        bench.feed(.file(bench.id, 1, .wrote(0..<100)))
+        bench.feed(.exchange(bench.id, 2, .received(100)))
+        #expect(bench.feed(.exchange(bench.id, 2, .ended(received: 100))).begun == [3])
+        bench.feed(.exchange(bench.id, 3, Self.refusal(status)))
+        bench.closed(1, 0..<100)
+        let actions = bench.opened(2, 0..<100)
+        #expect(actions.links.isEmpty && actions.asks.map(\.range) == [100..<200])
+        // There it is the link that is refused.
+        bench.feed(.exchange(bench.id, 4, Self.refusal()))
+        bench.closed(2, 0..<100)
+        #expect(bench.opened(3, 0..<100).links == [.ask(.refused(status: 403))])
+    }
+
     /// Mirrors need no link.
     @Test func withoutALinkTheMirrorIsAsked() {
         let lost = DownloadFailure(.transport(.connectionLost), "")
@@ -271,24 +300,25 @@ import Testing
         let settings = Settings.sliced(100...100).with { $0.links = .whenNeeded }
         var bench = Bench.transferring(settings, mirrors: 1, head: .part(0..<100, of: 1000))
         let first = bench.transfer?.exchanges.map(\.number) ?? []
+        bench.feed(.file(bench.id, 1, .wrote(0..<100)))
         for number in first {
             bench.feed(.exchange(bench.id, number, .failed(DownloadFailure(.transport(.connectionLost), ""))))
         }
-        bench.closed(1)
-        let mirror = bench.opened(2)
+        bench.closed(1, 0..<100)
+        let mirror = bench.opened(2, 0..<100)
         #expect(mirror.asks.map(\.source) == [1])
         for number in mirror.begun {
-            bench.feed(.exchange(bench.id, number, .head(.part(0..<100, of: 900, tag: "\"b\""))))
+            bench.feed(.exchange(bench.id, number, .head(.part(100..<200, of: 900, tag: "\"b\""))))
         }
-        bench.closed(2)
-        let url = bench.opened(3)
+        bench.closed(2, 0..<100)
+        let url = bench.opened(3, 0..<100)
         #expect(url.asks.map(\.source) == [0])
         for number in url.begun { bench.feed(.exchange(bench.id, number, Self.refusal())) }
-        bench.closed(3)
-        #expect(bench.opened(4).links == [.ask(.refused(status: 403))])
+        bench.closed(3, 0..<100)
+        #expect(bench.opened(4, 0..<100).links == [.ask(.refused(status: 403))])
         bench.feed(.link(bench.id, 4, .none(DownloadFailure(.link, "none"))))
-        bench.closed(4)
-        #expect(bench.opened(5).asks.map(\.source) == [1])
+        bench.closed(4, 0..<100)
+        #expect(bench.opened(5, 0..<100).asks.map(\.source) == [1])
     }
 
     @Test func anErrorIsTriedAgainAsThePolicySays() {

@@ -374,12 +374,47 @@ import Testing
         #expect(bench.feed(.file(bench.id, 3, .verified(.mismatch("")))).restarts == [])
     }
 
+    /// Nor where the URL tells one as well: each is of its own file.
+    @Test(arguments: [Settings(), .sliced(1000...1000, inFlight: 1)])
+    func thatOfTheURLOutweighsThatOfItsMirror(settings: Settings) {
+        let other = Self.field.replacing("Bw", with: "CA", maxReplacements: 1)
+        func head(_ field: String) -> ResponseHead {
+            var head = settings.delivery == .whole ? ResponseHead.file(tag: nil) : .part(0..<1000, of: 1000, tag: nil)
+            head.fields["ETag"] = "\"\(field.count)\""
+            head.fields["Repr-Digest"] = field
+            return head
+        }
+        // The mirror is asked first, the URL being out of reach.
+        var bench = Bench.requesting(settings, mirrors: 1)
+        bench.feed(.exchange(bench.id, 1, .failed(DownloadFailure(.transport(.cannotConnect), ""))))
+        bench.closed(1)
+        #expect(bench.opened(2).asks.map(\.source) == [1])
+        bench.feed(.exchange(bench.id, 2, .head(head(Self.field))))
+        bench.feed(.exchange(bench.id, 2, .failed(lost)))
+        bench.closed(2)
+        bench.pass(.seconds(100))
+        #expect(bench.opened(3).asks.map(\.source) == [0])
+        let actions = bench.feed(.exchange(bench.id, 3, .head(head(other))))
+        #expect(actions.contains(.file(bench.id, 4, .startOver(generation: 2, total: 1000))) && actions.restarts == [])
+        #expect(bench.machine[bench.id]?.saved.version?.digest?.bytes.first == 8)
+        // The URL is asked first, and its mirror then.
+        bench = Bench.requesting(settings, mirrors: 1)
+        bench.feed(.exchange(bench.id, 1, .head(head(Self.field))))
+        bench.feed(.exchange(bench.id, 1, .failed(lost)))
+        bench.closed(1)
+        #expect(bench.opened(2).asks.map(\.source) == [1])
+        bench.feed(.exchange(bench.id, 2, .head(head(other))))
+        #expect(bench.machine[bench.id]?.saved.version?.digest?.bytes.first == 7)
+    }
+
+    private let lost = DownloadFailure(.transport(.connectionLost), "")
+
     /// Of what is in a content coding it says nothing.
     @Test func thatOfTheURLDoesNotCountForACodedBodyOfItsMirror() {
         let plain = Version(.file(tag: "\"a\""))
         var coded = ResponseHead.file(tag: "\"b\"")
         coded.fields["Content-Encoding"] = "gzip"
-        #expect(plain.knowing(digest: digest).digest == digest && Version(coded).knowing(digest: digest).digest == nil)
+        #expect(plain.with(digest: digest).digest == digest && Version(coded).with(digest: digest).digest == nil)
     }
 
     /// With nothing but a digest to tell versions apart, a part of another one would be compared with the first one's.
