@@ -122,6 +122,9 @@ package protocol FileSystem: Sendable {
     func size(of path: String) throws(FileError) -> Int64?
     /// Removes a file; fine when it is not there. What a large one has of the disk may be given back somewhat later.
     func remove(_ path: String) throws(FileError)
+    /// The same, and what the file has of the disk is given back also while somebody has it open, unless it has another
+    /// name.
+    func removeAll(of path: String) throws(FileError)
     /// Renames within one file system, replacing a file in the place in one step. Fails with ``FileError/isAcrossDevices``
     /// (EXDEV) when source and target are on two file systems.
     func rename(_ path: String, to target: String) throws(FileError)
@@ -169,6 +172,13 @@ extension FileSystem {
 
     /// For file systems that sync files one by one.
     package func syncAll(_ files: [any OpenFile]) -> [Result<Void, FileError>]? { nil }
+
+    /// For file systems where a file has one name.
+    package func removeAll(of path: String) throws(FileError) {
+        guard try size(of: path) != nil else { return }
+        try? open(path, .create).close()
+        try remove(path)
+    }
 
     /// For those that are one.
     package func areApart(_ directory: String, _ other: String) -> Bool { false }

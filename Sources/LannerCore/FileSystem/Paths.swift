@@ -1,6 +1,8 @@
 // Paths, by bytes as file systems have them: a mark behind a slash makes another character of both, and names that are
 // equal as text may be two.
 
+import Foundation
+
 extension String {
     /// The last component of a path.
     package var lastComponent: String {
@@ -25,6 +27,11 @@ extension String {
     /// The path without slashes that mean nothing: at its end, and more than one in a row.
     package var plainPath: String {
         (isAbsolutePath ? "/" : "") + components.filter { !$0.isEmpty }.joined(separator: "/")
+    }
+
+    /// The path from the root, whatever becomes of the directory that the process works in.
+    var absolute: String {
+        isAbsolutePath ? self : FileManager.default.currentDirectoryPath + "/" + self
     }
 
     /// The path from a directory, whose own path is plain, to what lies below it; nil for all else.

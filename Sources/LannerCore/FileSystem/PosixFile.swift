@@ -224,7 +224,7 @@ package final class PosixFileLock: FileLock {
             let file = try Descriptor(
                 opening: path, O_RDWR | O_CREAT | O_NOFOLLOW | O_NONBLOCK, permissions: 0o600, operation: "lock")
             try systemCall("lock", path) { flock(file.number, LOCK_EX | LOCK_NB) }
-            if try file.status("lock", path).st_nlink > 0 { return file }
+            if file.isInPlace(path) { return file }
         }
     }
 

@@ -51,6 +51,12 @@ package struct PosixFileSystem: FileSystem {
         }
     }
 
+    package func removeAll(of path: String) throws(FileError) {
+        var status = stat()
+        if lstat(path, &status) == 0, status.isRegular, status.st_nlink == 1 { try? open(path, .create).close() }
+        try remove(path)
+    }
+
     package func rename(_ path: String, to target: String) throws(FileError) {
         #if canImport(Darwin)
         try systemCall("rename", path, to: target) { Darwin.rename(path, target) }

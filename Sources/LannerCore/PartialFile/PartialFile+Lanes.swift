@@ -5,7 +5,8 @@ import LannerMachine
 extension PartialFile {
     func openNow(_ total: Int64?, isAwaited: Bool) {
         guard let isNew = state.withLock({ $0.isUnopened ? $0.written.isEmpty : nil }) else { return }
-        if let replaced { remove(replaced) }
+        // What cannot be removed may be in the way later, and that is reported then.
+        if let replaced { try? fileSystem.removeAll(of: replaced) }
         do throws(FileError) {
             // It was made at the launch, and somebody may have removed it since.
             let file = try makingDirectory { () throws(FileError) in
@@ -32,14 +33,6 @@ extension PartialFile {
         } catch {
             update { $0.fail(error) }
         }
-    }
-
-    /// Emptied first: who still has it open would keep the space. When it cannot be removed, it may be in the way later,
-    /// and that is reported then.
-    private func remove(_ old: String) {
-        guard (try? fileSystem.size(of: old)) != nil else { return }
-        try? fileSystem.open(old, .create).close()
-        try? fileSystem.remove(old)
     }
 
     func reserveNow(_ total: Int64) {

@@ -40,7 +40,7 @@ extension Cache {
         var problem: LannerError?
         // Nobody else gets the directory meanwhile, neither a manager nor a store.
         let lock = try? disk.lock(lockPath)
-        let tokens = lock == nil ? [] : recordedTokens()
+        let tokens = lock == nil ? [] : forgetRecords()
         let ownTmp = Self.defaultTmpPath(in: downloadPath)
         let locks = [lock, try? disk.lock(downloadPath + "/" + StoreFileName.lock)]
         defer { locks.forEach { $0?.release() } }
@@ -62,14 +62,19 @@ extension Cache {
                 problem = problem ?? .cacheError(path: path, message: DownloadFailure(error).detail)
             }
         }
+        for directory in Set(doomed.map(\.directory)) { try? disk.syncDirectory(directory) }
         if let problem { throw problem }
     }
 
-    /// What the unfinished files of this cache are known by; nil when its records cannot be read.
-    private func recordedTokens() -> Set<UInt64>? {
+    /// Forgets all downloads at once, since the files of the records are removed one by one, and some of them would tell
+    /// of what was there long ago. Returns what the unfinished files are known by; nil when no record can be read.
+    private func forgetRecords() -> Set<UInt64>? {
         let store = FileStore(directory: downloadPath, disk: disk, lanes: PooledLanes())
         defer { store.close() }
         guard let values = try? store.load().values else { return nil }
+        // One that cannot be made is told by the files, which then cannot be removed either.
+        let downloads = values.keys.filter { $0 != StoreIdentity.key }
+        if !downloads.isEmpty { store.commit(downloads.map { .remove(key: $0) }, durability: .machine) { _ in } }
         var tokens = Set(
             values.compactMap { key, value in
                 key == StoreIdentity.key ? StoreIdentity(value)?.token : DownloadRecord(value)?.token

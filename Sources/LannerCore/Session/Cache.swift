@@ -45,8 +45,8 @@ public final class Cache: Sendable {
         downloadFilePath: String? = nil, allowedDirectories: [String] = []
     ) {
         self.init(
-            identifier, downloadPath: downloadPath, downloadTmpPath: downloadTmpPath,
-            downloadFilePath: downloadFilePath, allowedDirectories: allowedDirectories, on: PosixFileSystem())
+            identifier, downloadPath: downloadPath?.absolute, downloadTmpPath: downloadTmpPath?.absolute,
+            downloadFilePath: downloadFilePath?.absolute, allowedDirectories: allowedDirectories, on: PosixFileSystem())
     }
 
     /// The same on a disk and lanes that are given.
@@ -70,10 +70,21 @@ public final class Cache: Sendable {
     private static func defaultPath(_ identifier: String) -> String {
         // Two identifiers never share a name: what stands for a slash is escaped itself.
         let escapes: [Unicode.Scalar: String] = ["%": "%25", "/": "%2F", "\0": "%00"]
-        let name = identifier.unicodeScalars.map { escapes[$0] ?? String($0) }.joined()
+        let name = identifier.unicodeScalars.map { escapes[$0] ?? plainName(of: $0) }.joined()
         let directories = FileManager.default.urls(for: .cachesDirectory, in: .userDomainMask)
         let base = directories.first?.path ?? NSTemporaryDirectory()
         return base + "/Lanner/" + (["": "%", ".": "%2E", "..": "%2E%2E"][name] ?? name)
+    }
+
+    /// Macs, and with them simulators, mostly take large and small letters for the same, and letters that are written in
+    /// two ways.
+    private static func plainName(of scalar: Unicode.Scalar) -> String {
+        #if os(macOS) || targetEnvironment(simulator)
+        let isPlain = scalar.isASCII && !scalar.properties.isUppercase
+        return isPlain ? String(scalar) : "%" + String(scalar.value, radix: 16) + ";"
+        #else
+        return String(scalar)
+        #endif
     }
 
     /// The path of a finished file; nil when it is not there.

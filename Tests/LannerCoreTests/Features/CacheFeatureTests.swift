@@ -62,6 +62,37 @@ import Testing
         manager.invalidate()
     }
 
+    /// A disk with a snapshot, and a journal that tells of what was changed since.
+    private func recorded() async throws -> MemoryDisk {
+        let disk = MemoryDisk()
+        let store = FileStore(directory: "/cache", disk: disk, lanes: PooledLanes(), smallestCompaction: 4096)
+        _ = try store.load()
+        for number in 0..<10 as Range<UInt8> {
+            let change = StoreChange.put(key: "d\(number % 2)", value: Data(repeating: number, count: 900))
+            #expect(await store.commit([change], .machine) == nil)
+        }
+        store.close()
+        return disk
+    }
+
+    /// The files of the records go one by one: where the process dies between two of them, what is left tells of nothing,
+    /// or of all.
+    @Test func aDeathWhileItIsClearedBringsNothingBack() async throws {
+        var (outcomes, operations) = (Set<[UInt8]>(), 0)
+        repeat {
+            let disk = try await recorded()
+            disk.operationsLeft = operations
+            try? Cache("clearing", downloadPath: "/cache", on: disk).clear()
+            disk.operationsLeft = nil
+            disk.endProcess()
+            let store = FileStore(directory: "/cache", disk: disk, lanes: PooledLanes())
+            defer { store.close() }
+            outcomes.insert(try store.load().values.values.compactMap(\.first).sorted())
+            operations += 1
+        } while operations < 60
+        #expect(outcomes == [[], [8, 9]])
+    }
+
     @Test func leavesALiveManagerWhatItNeeds() async throws {
         let manager = try await fill()
         await withCheckedContinuation { done in cache.clearDiskCache(onMainQueue: false) { _ in done.resume() } }

@@ -51,6 +51,14 @@ import Testing
         #expect(throws: LannerError.self) { try FilePlace(destination: "/media/a", in: cache) }
     }
 
+    /// Whatever directory the process works in later.
+    @Test func whatIsNotAbsoluteIsWhereTheProcessWorksNow() {
+        let cache = Cache("a", downloadPath: "data", downloadFilePath: "files")
+        let here = FileManager.default.currentDirectoryPath
+        #expect(cache.downloadPath == here + "/data" && cache.downloadTmpPath == here + "/data/Tmp")
+        #expect(cache.downloadFilePath == here + "/files")
+    }
+
     /// Slashes too many, at the end of a directory or before it, change nothing.
     @Test(arguments: ["/data/app/", "//data/app", "/data//app//"]) func slashesDoNotMatter(directory: String) throws {
         let cache = Cache("a", downloadPath: directory, downloadFilePath: "/files//", allowedDirectories: ["/data/"])

@@ -338,6 +338,19 @@ import Testing
     }
 
     /// The target is the name that users know.
+    /// Its space is given back though it is open; by another name it is another's file.
+    @Test func whatIsRemovedAltogetherIsEmptiedUnlessItHasAnotherName() throws {
+        try make("one", "bytes")
+        let file = try disk.open(place("one"), .read)
+        try disk.removeAll(of: place("one"))
+        #expect(try file.size() == 0 && disk.size(of: place("one")) == nil)
+        try make("two", "bytes")
+        try FileManager.default.linkItem(atPath: place("two"), toPath: place("copy"))
+        try disk.removeAll(of: place("two"))
+        #expect(try disk.size(of: place("two")) == nil && disk.size(of: place("copy")) == 5)
+        try disk.removeAll(of: place("none"))
+    }
+
     @Test func aFailedRenameNamesBothEnds() throws {
         try make("one")
         try disk.makeDirectory(place("two"))

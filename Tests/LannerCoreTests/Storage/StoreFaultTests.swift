@@ -52,6 +52,20 @@ import Testing
         }
     }
 
+    /// Else each commit would leave one more, where there is no room for them.
+    @Test func aSnapshotThatCannotBeNamedIsNotLeftBehind() throws {
+        let (stepped, _) = try SteppedStore.opened()
+        #expect(stepped.commitNow([.put("a", "1")]) == nil)
+        stepped.disk.fail { operation, _ in
+            operation == "sync journal-1" || operation.hasPrefix("rename") ? .inputOutput : nil
+        }
+        for value in ["2", "3", "4"] { #expect(stepped.commitNow([.put("b", value)], .machine) == .disk(.inputOutput)) }
+        #expect(!stepped.disk.files.keys.contains { $0.hasSuffix(".new") })
+        stepped.disk.fail { _, _ in nil }
+        #expect(stepped.commitNow([.put("c", "3")], .machine) == nil)
+        #expect(try Self.reopened(stepped.disk.afterProcessDeath()).values.texts == ["a": "1", "c": "3"])
+    }
+
     /// A file system may lose what it has no place for, and say that all is well.
     @Test func whatAJournalLosesIsWrittenAnew() throws {
         let (stepped, _) = try SteppedStore.opened()
