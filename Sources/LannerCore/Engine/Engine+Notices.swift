@@ -131,9 +131,9 @@ extension Engine {
     ) {
         send(.progress(completed: news.completed, total: news.total), of: task, observers, audience)
         if let callback = news.callback {
-            lane(callback).run {
-                task.state.withLock { $0.pending.isProgress = false }
-                callback.handler(task)
+            lane(callback.call).run {
+                task.state.withLock { $0.pending.endProgress(callback.number) }
+                callback.call.handler(task)
             }
         }
         if news.isRunning { postProgress(of: task) }
@@ -156,7 +156,8 @@ private struct ProgressNews {
     var completed: Int64
     var total: Int64?
     var isRunning: Bool
-    var callback: Callback<DownloadTask>?
+    /// With what ends it.
+    var callback: (call: Callback<DownloadTask>, number: UInt32)?
 }
 
 extension TaskState {
@@ -209,10 +210,10 @@ extension TaskState {
     private mutating func progressNews() -> ProgressNews {
         told = reached
         let isRunning = status == .running
-        let isDue = isRunning && !pending.isProgress && callbacks.progress != nil
-        if isDue { pending.isProgress = true }
+        let callback = isRunning && !pending.isProgress ? callbacks.progress : nil
         return ProgressNews(
-            completed: completed, total: total, isRunning: isRunning, callback: isDue ? callbacks.progress : nil)
+            completed: completed, total: total, isRunning: isRunning,
+            callback: callback.map { ($0, pending.beginProgress()) })
     }
 
     private var reached: ToldProgress { ToldProgress(completed: completed, total: total, speed: speed.value) }
@@ -225,9 +226,9 @@ extension TaskState {
 extension Validation {
     fileprivate init(_ result: Verification) {
         switch result {
-        case .sizeOnly: self = .unknown
+        // Of a file that is wrong none will be there.
+        case .sizeOnly, .mismatch: self = .unknown
         case .correct: self = .correct
-        case .mismatch: self = .incorrect
         }
     }
 }

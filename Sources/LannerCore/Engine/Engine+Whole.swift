@@ -59,10 +59,10 @@ extension Engine {
     /// Tells what there is to tell of all tasks; `isMoved`: their progress is another.
     func tellAll(isMoved: Bool) {
         let now = environment.clock.now
-        let news = state.withLock { state in
-            state.isInvalidated ? nil : state.wholeNews(at: now, isMoved: isMoved)
+        let (news, manager) = state.withLock { state in
+            (state.isInvalidated ? nil : state.wholeNews(at: now, isMoved: isMoved), state.manager)
         }
-        if let news { tell(news, isRunning: false, nil) }
+        if let news { tell(news, isRunning: false, manager) }
     }
 
     private func tell(_ news: WholeNews, isRunning: Bool, _ manager: SessionManager?) {

@@ -52,7 +52,20 @@ public final class ConsoleLogger: Logable {
     /// Writes one line.
     public func log(_ type: LogType) {
         // A standard error that is closed or full is no reason to end.
-        try? FileHandle.standardError.write(contentsOf: Data(line(type).utf8))
+        withoutBrokenPipes { try? FileHandle.standardError.write(contentsOf: Data(line(type).utf8)) }
+    }
+
+    /// Writes, and is not ended when nobody reads any more; where the signal for that is blocked it stays so.
+    private func withoutBrokenPipes(_ write: () -> Void) {
+        var (signals, before, pending) = (sigset_t(), sigset_t(), sigset_t())
+        sigemptyset(&signals)
+        sigaddset(&signals, SIGPIPE)
+        let isNew = pthread_sigmask(SIG_BLOCK, &signals, &before) == 0 && sigismember(&before, SIGPIPE) == 0
+        write()
+        guard isNew else { return }
+        var number: Int32 = 0
+        if sigpending(&pending) == 0, sigismember(&pending, SIGPIPE) == 1 { sigwait(&signals, &number) }
+        pthread_sigmask(SIG_SETMASK, &before, nil)
     }
 
     private func line(_ type: LogType) -> String {

@@ -19,9 +19,26 @@ struct Callback<Sender>: Sendable {
 /// What is on its way to a user: until it has run, no other of its kind is sent.
 struct PendingCalls: Sendable {
     /// A call of `progress`.
-    var isProgress = false
+    private(set) var isProgress = false
+    /// How often that closure was replaced: a call of an earlier one holds up none of the present one.
+    private var closure: UInt32 = 0
     /// The notification that something runs.
     var isRunning = false
+
+    /// Returns what the call ends with.
+    mutating func beginProgress() -> UInt32 {
+        isProgress = true
+        return closure
+    }
+
+    mutating func endProgress(_ number: UInt32) {
+        if number == closure { isProgress = false }
+    }
+
+    mutating func replaceProgress() {
+        isProgress = false
+        closure &+= 1
+    }
 }
 
 /// The callbacks of a task or a manager: one of each kind.

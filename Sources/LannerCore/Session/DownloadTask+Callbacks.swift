@@ -9,7 +9,9 @@ extension DownloadTask {
         let callback = Callback(onMainQueue: onMainQueue, handler: handler)
         // The old one is given out of the lock; see `Locked.replace`.
         _ = state.withLock { state -> Callback<DownloadTask>? in
-            defer { if !state.status.isGone { state.callbacks.progress = callback } }
+            if state.status.isGone { return nil }
+            state.pending.replaceProgress()
+            defer { state.callbacks.progress = callback }
             return state.callbacks.progress
         }
         return self

@@ -67,14 +67,15 @@ extension Engine {
 
     private func answerValidation(of task: DownloadTask) {
         let isOver = isOver
-        let (request, status) = task.state.withLock { state -> (ValidationRequest?, Status) in
+        let (request, status, number) = task.state.withLock { state -> (ValidationRequest?, Status, UInt32) in
             // One that goes on meanwhile has another end.
-            guard isOver || state.status.isDecided else { return (nil, state.status) }
+            guard isOver || state.status.isDecided else { return (nil, state.status, 0) }
+            state.verdicts &+= 1
             defer { state.validationRequest = nil }
-            return (state.validationRequest, state.status)
+            return (state.validationRequest, state.status, state.verdicts)
         }
         guard let request else { return }
-        if status == .succeeded, !isOver { compare(task, request) }
+        if status == .succeeded, !isOver { compare(task, request, number) }
         dispatch(request.callback, task)
     }
 
@@ -162,9 +163,15 @@ extension Engine {
         if let later { compareIfNeeded(job, starts: later.starts) }
     }
 
-    private func compare(_ task: DownloadTask, _ request: ValidationRequest) {
+    /// What is found says nothing any more when something newer is known, or asked for, or another file is to come.
+    private func compare(_ task: DownloadTask, _ request: ValidationRequest, _ number: UInt32) {
         guard let actual = fileDigest(of: task, request.type) else { return }
-        task.state.withLock { $0.validation = actual == request.expected ? .correct : .incorrect }
+        let isCurrent = task.state.withLock { state in
+            guard state.verdicts == number, state.status == .succeeded else { return false }
+            state.validation = actual == request.expected ? .correct : .incorrect
+            return true
+        }
+        guard isCurrent else { return }
         inOrder { [self] in if !isOver { recordAnew(task) } }
     }
 

@@ -215,7 +215,11 @@ struct TaskState {
     var maximumBytesPerSecond: Int64?
     var currentURL: URL?
     var response: ResponseHead?
-    var validation = Validation.unknown
+    var validation = Validation.unknown {
+        didSet { verdicts &+= 1 }
+    }
+    /// How often something was found of the file, or begun to be looked for: what was begun before is of another time.
+    var verdicts: UInt32 = 0
     var completed: Int64 = 0
     var total: Int64?
     var speed = SpeedMeter()
@@ -275,14 +279,18 @@ extension Progress {
         if total == 0 { set(completed: 1, total: 1) } else { set(completed: completed, total: total) }
     }
 
-    /// Indeterminate while the size is not known. What does not change is not set: observers are told of nothing.
+    /// Indeterminate while the size is not known. What does not change is not set: observers are told of nothing. It never
+    /// seems to be more than finished in between: parents would keep that.
     func set(completed: Int64, total: Int64?) {
         let total = total ?? -1
         if totalUnitCount != total {
-            #if !canImport(Darwin)
+            #if canImport(Darwin)
+            if completedUnitCount > completed { completedUnitCount = completed }
+            #else
             // There a change from one size to another ends the process, when it has been 0 or they multiply to too much.
             // From no size to one does not.
             totalUnitCount = -1
+            if completedUnitCount != completed { completedUnitCount = completed }
             #endif
             totalUnitCount = total
         }

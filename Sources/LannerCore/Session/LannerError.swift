@@ -68,7 +68,7 @@ extension LannerError: LocalizedError, CustomStringConvertible {
             "“\(Self.shown(url))” is in the batch more than once; only the first counts."
         case .indexOutOfRange: "There is no task at that position."
         case .fetchDownloadTaskFailed(let url):
-            "\(url)".isEmpty ? "There is no task." : "There is no task for “\(Self.shown(url))”."
+            url as? String == "" ? "There is no task." : "There is no task for “\(Self.shown(url))”."
         case .duplicateKey(let key):
             "The key “\(Self.shown(key))” is in the batch more than once; only the first counts."
         case .noTask(let key): "There is no task with the key “\(Self.shown(key))”."
@@ -106,6 +106,9 @@ extension LannerError: LocalizedError, CustomStringConvertible {
         }
     }
 
-    /// A URL, or a key, which mostly is one, without the credentials in it.
-    private static func shown(_ url: any URLConvertible) -> String { Destination.redacted("\(url)") }
+    /// A URL, or a key, which mostly is one, without the credentials in it; of what makes none only what it is.
+    private static func shown(_ url: any URLConvertible) -> String {
+        let text = url as? String ?? (try? url.asURL())?.absoluteString
+        return text.map(Destination.redacted) ?? "\(type(of: url))"
+    }
 }

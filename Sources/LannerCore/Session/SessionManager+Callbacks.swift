@@ -9,6 +9,7 @@ extension SessionManager {
     /// Replaces an earlier closure of this kind. - Returns: The manager.
     @discardableResult
     public func progress(onMainQueue: Bool, handler: @escaping Handler) -> Self {
+        state.withLock { $0.pending.replaceProgress() }
         state.replace(\.callbacks.progress, by: Callback(onMainQueue: onMainQueue, handler: handler))
         return self
     }
@@ -63,17 +64,16 @@ extension SessionManager {
     }
 
     func tellProgress() {
-        let (callback, isDue) = state.withLock { state in
+        let (pending, isDue) = state.withLock { state in
             defer { state.pending.isRunning = true }
             let callback = state.pending.isProgress ? nil : state.callbacks.progress
-            if callback != nil { state.pending.isProgress = true }
-            return (callback, !state.pending.isRunning)
+            return (callback.map { ($0, state.pending.beginProgress()) }, !state.pending.isRunning)
         }
         if isDue { postRunning() }
-        guard let callback else { return }
+        guard let (callback, number) = pending else { return }
         engine.lane(callback).run { [weak self] in
             guard let self else { return }
-            state.withLock { $0.pending.isProgress = false }
+            state.withLock { $0.pending.endProgress(number) }
             callback.handler(self)
         }
     }

@@ -25,5 +25,21 @@ import Testing
 
                 """)
     }
+
+    /// Whoever read standard error has gone, as `head` does; the signal for that would be the end of the downloads.
+    @Test func whereNobodyReadsAnyMoreItGoesOn() async {
+        await #expect(processExitsWith: .success) {
+            // What watches the process writes there as well.
+            let own = dup(STDERR_FILENO)
+            var ends: [Int32] = [-1, -1]
+            #expect(pipe(&ends) == 0 && dup2(ends[1], STDERR_FILENO) == STDERR_FILENO && close(ends[0]) == 0)
+            let logger = ConsoleLogger(identifier: "name")
+            for _ in 0..<3 { logger.log(.error("has failed", error: LannerError.invalidated)) }
+            #expect(dup2(own, STDERR_FILENO) == STDERR_FILENO)
+            var signals = sigset_t()
+            #expect(sigpending(&signals) == 0 && sigismember(&signals, SIGPIPE) == 0)
+            #expect(pthread_sigmask(SIG_BLOCK, nil, &signals) == 0 && sigismember(&signals, SIGPIPE) == 0)
+        }
+    }
     #endif
 }

@@ -23,6 +23,17 @@ import Testing
         #expect(progress.fractionCompleted == 0.5)
     }
 
+    /// What a parent is told it keeps, also that a part was done ninety-nine times over for a moment.
+    @Test func isNeverMoreThanFinished() {
+        let (parent, child) = (Progress(totalUnitCount: 100), Progress(totalUnitCount: -1))
+        parent.addChild(child, withPendingUnitCount: 50)
+        child.set(completed: 100, total: 101)
+        child.set(completed: 0, total: 1)
+        #expect(parent.fractionCompleted == 0 && parent.completedUnitCount == 0)
+        child.set(completed: 1, total: 2)
+        #expect(parent.fractionCompleted == 0.25)
+    }
+
     @Test func ofAnEmptyFileIsFinished() throws {
         let bench = TestBench.serving([])
         let task = try bench.download()

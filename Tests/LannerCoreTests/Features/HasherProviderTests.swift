@@ -66,6 +66,44 @@ import Testing
         #expect(task.validation == .correct)
     }
 
+    private func validate(_ task: DownloadTask, _ code: String, _ type: FileVerificationType) async {
+        await withCheckedContinuation { continuation in
+            task.validateFile(code: code, type: type, onMainQueue: false) { _ in continuation.resume() }
+        }
+    }
+
+    /// A comparison takes its time: what another has found meanwhile is newer, and of another file nothing is known.
+    @Test(.timeLimit(.minutes(10)), .serialized, arguments: [true, false])
+    func whatIsFoundTooLateDoesNotCount(isComparedAgain: Bool) async throws {
+        let (begun, continuation) = AsyncStream<Void>.makeStream()
+        let end = DispatchSemaphore(value: 0)
+        let manager = manager { algorithm in
+            Slow(hasher: algorithm.makeHasher()) {
+                guard algorithm == .md5 else { return }
+                continuation.yield()
+                end.wait()
+            }
+        }
+        defer { manager.invalidate() }
+        let task = try #require(manager.download("http://a.example/file"))
+        let file = try await task.file
+        let code = Checksum.Digest(algorithm: .md5, of: Checksum.Algorithm.md5.hasher(of: bytes)).hexadecimal
+        async let comparison: Void = validate(task, code, .md5)
+        for await _ in begun { break }
+        if isComparedAgain {
+            await validate(task, "00", .sha256)
+            #expect(task.validation == .incorrect)
+        } else {
+            try FileManager.default.removeItem(at: file)
+            transport.script("/file", .hold)
+            manager.download("http://a.example/file")
+            for await case .status(.running) in task.events { break }
+        }
+        end.signal()
+        await comparison
+        #expect(task.validation == (isComparedAgain ? .incorrect : .unknown))
+    }
+
     @Test func aDigestOfAnotherLengthIsNoFiles() async throws {
         let request = DownloadRequest("http://a.example/file", checksum: backwards(bytes))
         await #expect {
@@ -88,4 +126,24 @@ private struct Backwards: Checksum.Hasher {
 private struct Short: Checksum.Hasher {
     mutating func update(_ bytes: UnsafeRawBufferPointer) {}
     func digest() -> [UInt8] { [1, 2, 3, 4] }
+}
+
+private struct Slow: Checksum.Hasher {
+    var hasher: any Checksum.Hasher
+    /// Before it tells.
+    let pause: @Sendable () -> Void
+
+    mutating func update(_ bytes: UnsafeRawBufferPointer) { hasher.update(bytes) }
+    func digest() -> [UInt8] {
+        pause()
+        return hasher.digest()
+    }
+}
+
+extension Checksum.Algorithm {
+    fileprivate func hasher(of bytes: [UInt8]) -> any Checksum.Hasher {
+        var hasher = makeHasher()
+        bytes.withUnsafeBytes { hasher.update($0) }
+        return hasher
+    }
 }

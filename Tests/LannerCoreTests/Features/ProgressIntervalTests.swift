@@ -40,6 +40,29 @@ import Testing
         #expect((38...41).contains(calls.all.count))
     }
 
+    /// A queue that does not run holds up no closure that is on another.
+    @Test func aPendingCallHoldsUpNoOtherClosure() throws {
+        let bench = bench(.zero)
+        let task = try start(bench)
+        let (ofTask, ofAll) = (
+            task.state.withLock { $0.pending.beginProgress() },
+            bench.manager.state.withLock { $0.pending.beginProgress() }
+        )
+        let calls = Tally()
+        task.progress { _ in calls.add("task") }
+        bench.manager.progress { _ in calls.add("all") }
+        flow(bench, seconds: 1)
+        #expect(calls.all.count { $0 == "task" } >= 3 && calls.all.count { $0 == "all" } >= 3)
+        // The end of the old call is none of the new one.
+        let isPending = task.state.withLock { state in
+            let number = state.pending.beginProgress()
+            state.pending.endProgress(ofTask)
+            defer { state.pending.endProgress(number) }
+            return state.pending.isProgress && ofTask == ofAll
+        }
+        #expect(isPending && !task.state.withLock { $0.pending.isProgress })
+    }
+
     /// Of one that has stalled only that its speed falls.
     @Test func aSilentServerIsNoProgress() throws {
         let (bench, calls, posted) = (bench(.zero), Tally(), Tally())

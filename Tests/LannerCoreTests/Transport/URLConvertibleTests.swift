@@ -30,4 +30,19 @@ import Testing
         let error = try #require(throws: LannerError.self) { try text.asURL() }
         #expect("\(error)" == "\(LannerError.invalidURL(url: text))")
     }
+
+    /// What makes a URL of something else may hold anything.
+    @Test func errorsTellNoSecrets() throws {
+        struct Signed: URLConvertible {
+            var token = "secret"
+            func asURL() throws -> URL { try "https://a/b?key=\(token)".asURL() }
+        }
+        var components = URLComponents()
+        (components.scheme, components.host, components.user, components.password) = ("https", "a", "me", "secret")
+        components.path = "b"
+        let known = LannerError.fetchDownloadTaskFailed(url: Signed())
+        let unknown = try #require(throws: LannerError.self) { try components.asURL() }
+        #expect("\(known)" == "There is no task for “https://a/b?…”.")
+        #expect("\(unknown)" == "“URLComponents” is not an http or https URL.")
+    }
 }
