@@ -242,7 +242,8 @@ extension EngineState {
                 job.task.state.withLock { $0.isUnwanted = false }
             }
         }
-        guard keepsExchanges, let isWanted = verb.wantsToRun else { return [] }
+        // What was never started has no exchange, and others are not meant.
+        guard keepsExchanges, verb != .startAdded, let isWanted = verb.wantsToRun else { return [] }
         return ids.compactMap { jobs[$0] }.filter { $0.state.withLock { $0.want(isWanted) } }
     }
 

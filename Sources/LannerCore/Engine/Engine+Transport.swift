@@ -16,6 +16,8 @@ extension Engine {
                 if !state.coming.isEmpty { state.address = state.coming.removeFirst() }
                 // It led to the old one.
                 state.link = nil
+                // The machine may not record it before the end of the attempt, and somebody else may record the URL.
+                if state.saved.status != .succeeded { state.saved.isOfOtherURL = true }
             }
         case .leadBack: job.state.withLock { $0.leadBack() }
         case .flush: for sink in job.state.withLock({ $0.sinks.values }) { sink.flush() }

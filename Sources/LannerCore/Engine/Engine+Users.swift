@@ -135,6 +135,9 @@ extension Engine {
     }
 
     private func start(_ taken: ArraySlice<Intake.Taken>, _ done: @escaping @Sendable () -> Void) {
+        // What is being closed or moved is recorded when that is over: what was changed of it is to be kept before.
+        let busy = state.withLock { state in taken.map(\.job).filter { state.isBusy($0) } }
+        if !busy.isEmpty { record(busy) }
         let ids: [DownloadID] = taken.lazy.filter(\.request.starts).map(\.job.id)
         if ids.isEmpty { return record(taken.map(\.job), done) }
         // In one commit with those that are started.
@@ -332,6 +335,14 @@ extension EngineState {
     func livingJob(_ id: DownloadID) -> Job? {
         guard let job = jobs[id], let phase = machine[id]?.phase, !phase.isOnItsWayOut else { return nil }
         return job
+    }
+
+    /// Whether the machine records nothing of a download as long as its file is being closed or moved.
+    fileprivate func isBusy(_ job: Job) -> Bool {
+        switch machine[job.id]?.state {
+        case .pausing, .publishing: true
+        case .waiting, .opening, .transferring, .verifying, .suspended, .failed, .succeeded, nil: false
+        }
     }
 
     /// What of an update the machine has to know.

@@ -7,6 +7,7 @@ extension Download {
         }
         exchange.offersRanges = head.offersRanges
         let verdict = judge(head, for: exchange.ask, held: written.prefix, wallSeconds: context.wallSeconds)
+        if isOtherThanURLs(verdict, exchange, context.settings) { return leaveMirror(exchange, &context) }
         if isBesideOthers(number, context) { return answerBeside(exchange, head, verdict, &context) }
         switch verdict {
         case .part(let version, let body):
@@ -63,6 +64,14 @@ extension Download {
         guard let digest = version?.digest, digest != new.digest, !isToldByURL(for: exchange) else { return nil }
         version = nil
         return .contentChanged
+    }
+
+    /// Whether a mirror says itself that its file is not the one whose digest the URL has told.
+    private func isOtherThanURLs(_ verdict: Verdict, _ exchange: Exchange, _ settings: Settings) -> Bool {
+        guard isToldByURL(for: exchange), !hasDigest, !seeksAnother, settings.takesServerDigests,
+            let digest = version?.digest, let theirs = verdict.version?.digest
+        else { return false }
+        return digest.isContradicted(by: theirs)
     }
 
     /// Whether the version in hand is the URL's, and a mirror sends its file for that.
@@ -142,7 +151,7 @@ extension Download {
     private mutating func learn(_ version: Version, of exchange: Exchange, _ context: inout Context) {
         let known = self.version?.digest
         // What the URL has told of its file counts for what a mirror sends; not what a mirror has told for the URL's own.
-        let told = isToldByURL(for: exchange) ? version.with(digest: known ?? version.digest) : version
+        let told = isToldByURL(for: exchange) ? version.knowing(digest: known) : version
         self.version = context.settings.takesServerDigests ? told : version.withoutDigest
         if let digest = self.version?.digest, digest != known { perform(.expect(digest), &context) }
         if !exchange.ask.isElsewhere { mirrors.learn(from: exchange.ask.source) }
@@ -189,6 +198,18 @@ extension Download {
             return unusable(exchange, "The server refused a plain request for the file (\(reason)).", &context)
         }
         startOver(reason, plain: reason != .contentChanged, &context)
+        if reason == .contentChanged { leaveChangingFileAlone(at: exchange.ask.source, &context) }
+    }
+
+    /// What changes again and again would be asked for without a pause, and for ever: what was held of it in between is no
+    /// gain.
+    private mutating func leaveChangingFileAlone(at source: Source, _ context: inout Context) {
+        changes += 1
+        guard changes > Pace.changes else { return }
+        failures = max(failures, changes - Pace.changes - 1)
+        let failure = DownloadFailure(
+            .transport(.other), "The file changes again and again while it is downloaded; try again when it does not.")
+        retryOrFail(failure, retryAfter: nil, at: source, &context)
     }
 
     private mutating func complete(_ exchange: Exchange, _ total: Int64, _ context: inout Context) {

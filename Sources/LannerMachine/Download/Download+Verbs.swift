@@ -55,6 +55,7 @@ extension Download {
     mutating func forgetFailures() {
         failures = 0
         mismatches = 0
+        changes = 0
         pieceFailures = [:]
         isPlain = false
         asksOneByOne = false
@@ -105,6 +106,8 @@ extension Download {
                 go(to: .suspended, &context)
             }
             giveUpBytes(.bytesLost, &context)
+            // Nothing is held of what a mirror may have told: the URL is the first to be asked.
+            mirrors = Mirrors(count: mirrors.count)
             gainAnew()
         }
         answer(ticket, &context)

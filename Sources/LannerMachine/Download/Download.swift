@@ -50,6 +50,8 @@ package struct Download: Sendable {
     var asksOneByOne = false
     /// How often in a row a file that came in one piece had another digest.
     var mismatches = 0
+    /// How often the file was another one when the rest of it was asked for.
+    var changes = 0
     /// How often each piece was wrong.
     var pieceFailures: [Range<Int64>: Int] = [:]
     /// Whether bytes in hand were on record before the pieces they are compared with were.
@@ -177,7 +179,8 @@ extension Download {
     package var phase: Phase {
         switch state {
         case .waiting(let reason): .waiting(reason)
-        case .opening, .transferring, .verifying, .publishing: .running
+        case .opening, .transferring, .verifying: .running
+        case .publishing(let publishing): publishing.afterwards.map(phase) ?? .running
         case .pausing(let pausing): phase(of: pausing.intent)
         case .suspended: .suspended
         case .failed(let failure): .failed(failure)

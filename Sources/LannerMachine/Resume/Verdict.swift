@@ -44,6 +44,14 @@ package enum Verdict: Sendable, Hashable {
 }
 
 extension Verdict {
+    /// The version of an answer that is tied to nothing.
+    var version: Version? {
+        switch self {
+        case .whole(let version), .part(let version, _): version
+        case .resumed, .restart, .fromZero, .complete, .unusable, .redirect, .refused: nil
+        }
+    }
+
     /// The size of the file, where the answer brings all of it.
     var wholeSize: Int64? {
         switch self {

@@ -69,10 +69,10 @@ package struct Version: Sendable, Hashable {
         return version
     }
 
-    /// The same version with what another place has told to be the digest of the file.
-    package func with(digest: ServerDigest?) -> Version {
+    /// The same version with the digest that another place has told of the file, where this one has told none.
+    package func knowing(digest: ServerDigest?) -> Version {
         var version = self
-        version.digest = isEncoded ? nil : digest
+        version.digest = self.digest ?? (isEncoded ? nil : digest)
         return version
     }
 

@@ -7,6 +7,32 @@ import Testing
 
 /// What asking for a URL again changes.
 @Suite struct UpdateTests {
+    /// The old one's file is still being moved.
+    @Test(arguments: [true, false]) func whatIsAskedForAgainAtItsEndIsDownloaded(isRemoved: Bool) throws {
+        let bench = TestBench.serving(large)
+        let first = try bench.download()
+        try bench.step { bench.records.first?.saved.status == .publishing }
+        if isRemoved { bench.manager.remove(first, completely: true) } else { bench.manager.cancel(first) }
+        let second = try bench.download()
+        bench.settle()
+        #expect(first !== second && first.status == (isRemoved ? .removed : .canceled))
+        #expect(second.status == .succeeded && bench.holds(large, in: second) == true)
+        #expect(bench.manager.tasks == [second] && bench.records.count == 1)
+    }
+
+    /// Its move is announced, and nothing else of it is recorded before that is made.
+    @Test func whatIsChangedWhileTheFileIsMovedIsOnRecord() throws {
+        let bench = TestBench.serving(large)
+        let task = try bench.download()
+        try bench.step { bench.records.first?.saved.status == .publishing }
+        let calls = Tally()
+        let checksum = try Checksum.Digest(algorithm: .md5, hexadecimal: String(repeating: "0", count: 32))
+        bench.manager.download(DownloadRequest(address, checksum: checksum)) { _ in calls.add("") }
+        try bench.step { calls.all.count == 1 }
+        #expect(bench.records.map(\.digest) == [checksum.description])
+        _ = task
+    }
+
     @Test(arguments: Moment.allCases) func theNameChangesUntilTheFileIsMoved(at moment: Moment) throws {
         let (bench, task) = try moment.bench()
         let old = task.fileName

@@ -98,6 +98,23 @@ import Testing
         #expect(other.status == (isSuspended ? .suspended : .succeeded))
     }
 
+    /// Though its exchange has survived, and others are to be started that never were.
+    @Test func whatIsSuspendedStaysSoThoughWhatWaitsIsStarted() throws {
+        let bench = try begun()
+        bench.transport.holdsRecovery = true
+        bench.relaunch()
+        bench.settle()
+        let task = try #require(bench.manager.fetchTask(address))
+        bench.manager.suspend(task)
+        bench.manager.startWaiting()
+        bench.settle()
+        bench.transport.holdsRecovery = false
+        bench.settle()
+        bench.transport.release()
+        #expect(bench.runToRest())
+        #expect(task.status == .suspended)
+    }
+
     @Test("T3-24: what ended meanwhile is taken in, without a request") func finishedWhileAway() throws {
         let bench = try begun()
         bench.relaunch { bench.transport.release() }

@@ -211,6 +211,29 @@ import Testing
         }
     }
 
+    /// The same for one that is stopped just then: its last record may be of the old URL's bytes.
+    @Test func neverMixesTheTwoWhileItIsStopped() throws {
+        for steps in 0... {
+            let test = KeyFeatureTests()
+            let bench = test.bench
+            test.twins()
+            bench.transport.script("/one", .stall(afterBytes: 1500))
+            _ = test.download("/one")
+            bench.run(for: .seconds(3))
+            #expect(bench.records.map(\.saved.written) == [ByteRanges([0..<1500])])
+            bench.manager.suspend(key: "key")
+            _ = test.download("/two") { $0.startsImmediately = false }
+            let isOver = bench.run(steps: steps)
+            bench.relaunch()
+            let task = try #require(bench.manager.fetchTask(key: "key"))
+            let expected = task.url.path == "/two" ? Self.two : Self.one
+            bench.manager.start(key: "key")
+            #expect(bench.runToRest())
+            #expect(task.status == .succeeded && bench.holds(expected, in: task), "\(steps) steps")
+            if isOver { break }
+        }
+    }
+
     @Test("N-14: header fields do not go where they were not meant to") func credentials() throws {
         let task = try half { $0.headers = ["Authorization": "secret", "Accept-Language": "fr"] }
         bench.transport.serve(.init(Self.two), at: "https://b.example/two")

@@ -31,6 +31,24 @@ import Testing
         #expect(bench.machine[bench.id]?.saved.version?.entityTag == EntityTag("\"b\""))
     }
 
+    /// Nothing is held of what the mirror told, and its file may be the reason.
+    @Test func whatIsFetchedAgainIsAskedForAtTheURL() {
+        var bench = Bench.requesting(mirrors: 1)
+        bench.feed(.exchange(bench.id, 1, .failed(lost)))
+        bench.closed(1)
+        #expect(bench.opened(2).asks.map(\.source) == [1])
+        bench.feed(.exchange(bench.id, 2, .head(.file())))
+        bench.feed(.file(bench.id, 2, .wrote(0..<1000)))
+        bench.feed(.exchange(bench.id, 2, .ended(received: 1000)))
+        bench.feed(.file(bench.id, 2, .verified(.sizeOnly)))
+        bench.feed(.store(bench.id, 2, .recorded))
+        bench.feed(.file(bench.id, 2, .published))
+        bench.feed(.store(bench.id, 2, .recorded))
+        #expect(bench.phase == .succeeded)
+        bench.verb(.downloadAgain(starts: true))
+        #expect(bench.opened(3).asks.map(\.source) == [0])
+    }
+
     /// It is another version than the one that was held then.
     @Test func whatIsSaidOfAMirrorIsSaidOfOneVersion() {
         var bench = Bench.requesting(mirrors: 1, saved: .holding(0..<400))

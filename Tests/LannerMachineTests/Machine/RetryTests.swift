@@ -221,4 +221,34 @@ import Testing
         #expect(actions.contains(.file(bench.id, 1, .verify(total: 1000))))
         #expect(actions.retry == nil)
     }
+
+    /// Each time it comes a little farther before it changes.
+    @Test func aFileThatChangesAgainAndAgainIsLeftAlone() {
+        var bench = Bench.opening(.sliced(100...100, inFlight: 1).with { $0.retry = RetryPolicy(maximumRetries: 2) })
+        var (attempt, number, waits) = (Attempt(1), ExchangeNumber(0), 0)
+        for count in 1...20 as ClosedRange<Int64> {
+            bench.opened(attempt)
+            number += 1
+            bench.feed(.exchange(bench.id, number, .head(.part(0..<count, of: 1000, tag: "\"\(number)\""))))
+            bench.feed(.file(bench.id, attempt, .wrote(0..<count)))
+            bench.feed(.exchange(bench.id, number, .ended(received: count)))
+            number += 1
+            let head = ResponseHead.part(count..<count + 100, of: 1000, tag: "\"\(number)\"")
+            #expect(bench.feed(.exchange(bench.id, number, .head(head))).restarts == [.contentChanged])
+            attempt += 1
+            guard bench.isPausing else { continue }
+            bench.closed(attempt)
+            if case .failed = bench.phase { break }
+            waits += 1
+            bench.pass(.seconds(100))
+            attempt += 1
+        }
+        #expect(waits == 2)
+        guard case .failed(let failure) = bench.phase else { Issue.record("It is asked for for ever."); return }
+        #expect(failure.detail.hasPrefix("The file changes again and again"))
+    }
+}
+
+extension Bench {
+    fileprivate var isPausing: Bool { if case .pausing = state { true } else { false } }
 }

@@ -2,6 +2,15 @@ import LannerMachine
 import Testing
 
 @Suite struct VerbTests {
+    /// Others see at once that it is on its way out, and may have its place.
+    @Test func whatIsMovedAndNotWantedIsOnItsWayOut() {
+        var bench = Bench.moving()
+        #expect(bench.verb(.suspend).phases == [])
+        #expect(bench.verb(.cancel).phases == [.willCancel])
+        #expect(bench.verb(.remove(completely: true)).phases == [.willRemove])
+        #expect(bench.phase == .willRemove && bench.verb(.start).phases == [])
+    }
+
     @Test func startWaitsForASlotAndGetsOne() {
         var bench = Bench.resting()
         #expect(
@@ -175,7 +184,7 @@ import Testing
 
     @Test func cancelWhileTheFileIsMovedTakesItAwayAgain() {
         var bench = Bench.moving()
-        #expect(bench.verb(.cancel, 7).isEmpty)
+        #expect(bench.verb(.cancel, 7) == [.tell(bench.id, .status(.willCancel))])
         bench.feed(.file(bench.id, 1, .published))
         #expect(bench.feed(.store(bench.id, 1, .recorded)).last == .store(bench.id, 1, .unrecord))
         #expect(bench.feed(.store(bench.id, 1, .recorded)) == [.file(bench.id, 1, .discard(finished: true))])
