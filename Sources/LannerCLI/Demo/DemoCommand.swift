@@ -5,8 +5,10 @@ import LannerLoopback
 /// `lanner demo`: what the library does, shown over a server in this process.
 enum DemoCommand {
     static func run() async -> ExitCode {
-        let name = "lanner-demo-\(ProcessInfo.processInfo.processIdentifier)"
-        let directory = FileManager.default.temporaryDirectory.appendingPathComponent(name).path
+        guard let directory = makeDirectory() else {
+            Console.error("the demonstration could not begin: \(String(cString: strerror(errno)))")
+            return .failure
+        }
         // No proxy gets to a server in this process.
         setenv("no_proxy", "127.0.0.1", 1)
         let interruption = Interruption()
@@ -24,6 +26,13 @@ enum DemoCommand {
             Console.error("the demonstration could not begin: \(error)")
             return .failure
         }
+    }
+
+    /// A new directory, of nobody else.
+    private static func makeDirectory() -> String? {
+        var path = Array((FileManager.default.temporaryDirectory.path + "/lanner-demo-XXXXXX").utf8CString)
+        guard mkdtemp(&path) != nil else { return nil }
+        return String(decoding: path.dropLast().map(UInt8.init(bitPattern:)), as: UTF8.self)
     }
 }
 

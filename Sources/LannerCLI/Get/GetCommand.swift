@@ -84,6 +84,7 @@ struct GetCommand {
         }
         let interruption = Interruption()
         let state = StateDirectory(in: plan.directory)
+        if let trouble = state.claim() ?? clash(state) { return fail(trouble) }
         let log = LaunchLog()
         let manager = SessionManager(
             "lanner", configuration: configuration, transport: transport, network: UnwatchedNetwork(), logger: log,
@@ -156,12 +157,18 @@ struct GetCommand {
                 code: "disk.notPermitted", reason: "\(plan.directory) may not be written to",
                 advice: "choose a directory by -d", exitCode: .disk)
         }
-        if StateDirectory(in: plan.directory).ignoresCase, let clash = plan.clashIgnoringCase() {
-            return Trouble(
-                code: "disk.inTheWay", reason: clash,
-                advice: "name one by out=NAME in a list (-i), or by -o in a call of its own", exitCode: .usage)
-        }
         return nil
+    }
+
+    /// What would come to one name where the directory takes large and small letters for the same; of what is only known
+    /// with the state in it.
+    private func clash(_ state: StateDirectory) -> Trouble? {
+        guard state.ignoresCase, let clash = plan.clashIgnoringCase() else { return nil }
+        // Unless there was something in it before.
+        rmdir(state.path)
+        return Trouble(
+            code: "disk.inTheWay", reason: clash,
+            advice: "name one by out=NAME in a list (-i), or by -o in a call of its own", exitCode: .usage)
     }
 
     /// By whom else, in the words of the command line.

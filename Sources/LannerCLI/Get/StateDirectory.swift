@@ -9,6 +9,24 @@ struct StateDirectory {
         path = TargetName.path(TargetName.stateDirectory, in: directory)
     }
 
+    /// Makes it, for its owner alone; says what is wrong where somebody else has: he could read what is sent with requests,
+    /// and put other files in the place of what was downloaded. To whom the directory above belongs, that is so anyway.
+    func claim() -> Trouble? {
+        let above = path.directory
+        try? PosixFileSystem().makeDirectory(above)
+        if mkdir(path, 0o700) == 0 { return nil }
+        var (link, own, parent) = (stat(), stat(), stat())
+        // What else is wrong is told by who uses it.
+        guard lstat(path, &link) == 0, stat(path, &own) == 0, stat(above, &parent) == 0 else { return nil }
+        guard [link, own].allSatisfy({ [0, geteuid(), parent.st_uid].contains($0.st_uid) }) else {
+            return Trouble(
+                code: "disk.notPermitted", reason: "\(path) is another user's",
+                advice: "remove it, or choose another directory by -d", exitCode: .disk)
+        }
+        if own.st_mode & 0o022 != 0 { chmod(path, own.st_mode & 0o755) }
+        return nil
+    }
+
     /// Where everything is, in the words of the library. Paths stay as they were given, for messages: the process works in
     /// one directory.
     func cache(filesIn directory: String) -> Cache {

@@ -503,6 +503,32 @@ import Testing
         #expect(get.errors.count == 2)
     }
 
+    /// Whoever has made it could read what is sent, and change what comes.
+    @Test(.enabled(if: geteuid() == 0)) func refusesTheStateOfAnotherUser() async throws {
+        let state = place.url.appendingPathComponent(".lanner").path
+        #expect(mkdir(state, 0o755) == 0 && chown(state, 12345, 12345) == 0)
+        let get = try await Program.run(["get", "-q", url("small.bin")], in: place)
+        #expect(get.code == 4 && server.requests.isEmpty)
+        let advice = "remove it, or choose another directory by -d"
+        #expect(get.errors == ["lanner: .lanner is another user's; \(advice)"])
+        // To whom all of it belongs.
+        #expect(chown(place.url.path, 12345, 12345) == 0)
+        #expect(try await Program.run(["get", "-q", url("small.bin")], in: place).code == 0)
+    }
+
+    @Test func keepsItsStateToItself() async throws {
+        for makes in [false, true] {
+            let state = place.url.appendingPathComponent(".lanner").path
+            if makes { #expect(mkdir(state, 0o700) == 0 && chmod(state, 0o777) == 0) }
+            #expect(
+                try await Program.run(["get", "-q", "--retries", "0", url("small.bin"), url("none")], in: place).code
+                    == 1)
+            var status = stat()
+            #expect(stat(state, &status) == 0 && status.st_mode & 0o777 == (makes ? 0o755 : 0o700))
+            try FileManager.default.removeItem(atPath: state)
+        }
+    }
+
     @Test func refusesADirectoryInUse() async throws {
         server.script("small.bin", [.hold])
         let first = try Program(["get", "-q", url("small.bin")], in: place)
