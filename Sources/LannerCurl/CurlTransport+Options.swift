@@ -13,7 +13,9 @@ extension CurlTransport {
         public var connections: Int?
         /// Sent as `User-Agent` by requests that have none.
         public var userAgent: String
-        /// A file with the certificates of the authorities that are trusted (PEM), in the place of the system's.
+        /// A file with the certificates of the authorities that are trusted (PEM), in the place of the system's. The
+        /// libcurl of macOS trusts the system's as well (curl issue 12604): there, only ``pinnedPublicKey`` keeps others
+        /// out.
         public var certificateAuthorities: String?
         /// Who we are, for servers that ask.
         public var clientCertificate: ClientCertificate?

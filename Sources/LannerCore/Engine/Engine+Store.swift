@@ -98,8 +98,11 @@ extension Engine {
             if state.exchange != nil { (saved.written, saved.synced) = (ByteRanges(), ByteRanges()) }
             // Another file has come in its place.
             if !state.isInPlace { saved.isPublished = false }
+            // Whoever takes over what a canceled one has left brings fields of its own, which may be keys.
+            let isLeftover = saved.isLeftover
             return DownloadRecord(
-                id: job.id, token: job.token, url: state.address.url.absoluteString, fields: state.address.fields,
+                id: job.id, token: job.token, url: state.address.url.absoluteString,
+                fields: isLeftover ? [:] : state.address.fields,
                 place: place, hasDestination: state.hasDestination, isNameOpen: isNameOpen, rank: state.rank,
                 digest: state.digest?.description,
                 pieces: state.pieces, isUncompared: saved.mayBeInPlace && state.uncompared != nil,
@@ -107,8 +110,9 @@ extension Engine {
                 startDate: startDate, endDate: endDate,
                 validation: validation, boot: boot, key: job.task.key, list: list, priority: priority,
                 maximumBytesPerSecond: limit, context: job.task.context, metadata: metadata,
-                conflictPolicy: state.conflictPolicy, movePolicy: state.movePolicy, saved: saved, link: state.link,
-                linkExpirationDate: state.linkExpirationDate, mirrors: state.askedMirrors,
+                conflictPolicy: state.conflictPolicy, movePolicy: state.movePolicy, saved: saved,
+                link: isLeftover ? nil : state.link,
+                linkExpirationDate: state.linkExpirationDate, mirrors: isLeftover ? [] : state.askedMirrors,
                 exchange: state.exchange?.mark, lastSerial: state.lastSerial)
         }
     }

@@ -50,7 +50,7 @@ package struct PathKey: Hashable, Sendable {
 
     /// The same for a path of a file that is to be another than others: Macs mostly do not tell them apart by case.
     package init(ofFile path: String) {
-        #if os(macOS) || targetEnvironment(simulator)
+        #if os(macOS) || targetEnvironment(macCatalyst) || targetEnvironment(simulator)
         text = path.lowercased()
         #else
         text = path

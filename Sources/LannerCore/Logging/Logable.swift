@@ -55,6 +55,20 @@ public final class ConsoleLogger: Logable {
         withoutBrokenPipes { try? FileHandle.standardError.write(contentsOf: Data(line(type).utf8)) }
     }
 
+    #if canImport(Darwin)
+    private static let turn = Locked(())
+
+    /// Writes, and is not ended when nobody reads any more. The signal for that is the whole process's there, so that only
+    /// the stream can be kept from it, for one at a time.
+    private func withoutBrokenPipes(_ write: () -> Void) {
+        Self.turn.withLock { _ in
+            let isRaised = fcntl(STDERR_FILENO, F_GETNOSIGPIPE) == 0
+            if isRaised { _ = fcntl(STDERR_FILENO, F_SETNOSIGPIPE, 1) }
+            write()
+            if isRaised { _ = fcntl(STDERR_FILENO, F_SETNOSIGPIPE, 0) }
+        }
+    }
+    #else
     /// Writes, and is not ended when nobody reads any more; where the signal for that is blocked it stays so.
     private func withoutBrokenPipes(_ write: () -> Void) {
         var (signals, before, pending) = (sigset_t(), sigset_t(), sigset_t())
@@ -67,6 +81,7 @@ public final class ConsoleLogger: Logable {
         if sigpending(&pending) == 0, sigismember(&pending, SIGPIPE) == 1 { sigwait(&signals, &number) }
         pthread_sigmask(SIG_SETMASK, &before, nil)
     }
+    #endif
 
     private func line(_ type: LogType) -> String {
         switch type {

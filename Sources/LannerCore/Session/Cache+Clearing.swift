@@ -69,10 +69,11 @@ extension Cache {
     /// Forgets all downloads at once, since the files of the records are removed one by one, and some of them would tell
     /// of what was there long ago. Returns what the unfinished files are known by; nil when no record can be read.
     private func forgetRecords() -> Set<UInt64>? {
-        let store = FileStore(directory: downloadPath, disk: disk, lanes: PooledLanes())
+        // Each of its commits becomes a snapshot, without which no journal counts.
+        let store = FileStore(directory: downloadPath, disk: disk, lanes: PooledLanes(), largestFrame: 0)
         defer { store.close() }
         guard let values = try? store.load().values else { return nil }
-        // One that cannot be made is told by the files, which then cannot be removed either.
+        // Where the disk refuses that, the files go all the same.
         let downloads = values.keys.filter { $0 != StoreIdentity.key }
         if !downloads.isEmpty { store.commit(downloads.map { .remove(key: $0) }, durability: .machine) { _ in } }
         var tokens = Set(

@@ -38,6 +38,9 @@ public final class Cache: Sendable {
     /// they may lead through symbolic links themselves. What is not absolute, as an empty path, allows nothing. Files on
     /// record in the container that an app on iOS had before an update are looked for in the present one.
     ///
+    /// Paths that are not absolute are below the directory that the process works in now, whatever that is later; but
+    /// allowed directories have to be absolute.
+    ///
     /// A manager has a file in `downloadPath` locked while it lives. iOS ends an app that is suspended while it has a lock
     /// in the container of an app group: there, only `downloadFilePath` and allowed directories should be.
     public convenience init(
@@ -79,7 +82,7 @@ public final class Cache: Sendable {
     /// Macs, and with them simulators, mostly take large and small letters for the same, and letters that are written in
     /// two ways.
     private static func plainName(of scalar: Unicode.Scalar) -> String {
-        #if os(macOS) || targetEnvironment(simulator)
+        #if os(macOS) || targetEnvironment(macCatalyst) || targetEnvironment(simulator)
         let isPlain = scalar.isASCII && !scalar.properties.isUppercase
         return isPlain ? String(scalar) : "%" + String(scalar.value, radix: 16) + ";"
         #else

@@ -69,10 +69,12 @@ extension Engine {
         let isOver = isOver
         let (request, status, number) = task.state.withLock { state -> (ValidationRequest?, Status, UInt32) in
             // One that goes on meanwhile has another end.
-            guard isOver || state.status.isDecided else { return (nil, state.status, 0) }
+            guard isOver || state.status.isDecided, let request = state.validationRequest else {
+                return (nil, state.status, 0)
+            }
             state.verdicts &+= 1
-            defer { state.validationRequest = nil }
-            return (state.validationRequest, state.status, state.verdicts)
+            state.validationRequest = nil
+            return (request, state.status, state.verdicts)
         }
         guard let request else { return }
         if status == .succeeded, !isOver { compare(task, request, number) }

@@ -9,8 +9,13 @@ extension SessionManager {
     /// Replaces an earlier closure of this kind. - Returns: The manager.
     @discardableResult
     public func progress(onMainQueue: Bool, handler: @escaping Handler) -> Self {
-        state.withLock { $0.pending.replaceProgress() }
-        state.replace(\.callbacks.progress, by: Callback(onMainQueue: onMainQueue, handler: handler))
+        let callback = Callback(onMainQueue: onMainQueue, handler: handler)
+        // The old one is given out of the lock; see `Locked.replace`.
+        _ = state.withLock { state -> Callback<SessionManager>? in
+            state.pending.replaceProgress()
+            defer { state.callbacks.progress = callback }
+            return state.callbacks.progress
+        }
         return self
     }
 

@@ -20,24 +20,20 @@ extension StoreFiles {
         let next = generation + 1
         let unfinished = path(StoreFileName.unfinished(next))
         try writeSnapshot(unfinished)
+        journal?.file.close()
+        journal = nil
+        generation = next
         do throws(FileError) {
             try disk.rename(unfinished, to: path(StoreFileName.name(.snapshot, next)))
         } catch {
-            // Where it has its first name still, nothing has happened; it would be in the way of what the commits need.
-            if (try? disk.size(of: unfinished)) == nil { leaveJournal(for: next) } else { try? disk.remove(unfinished) }
+            // The next try makes another: they would add up.
+            try? disk.remove(unfinished)
             throw error
         }
-        leaveJournal(for: next)
         try disk.syncDirectory(directory)
         owesGeneration = false
         // The space may be what the journal needs.
         removeLeftovers()
-    }
-
-    private mutating func leaveJournal(for next: UInt64) {
-        journal?.file.close()
-        journal = nil
-        generation = next
     }
 
     /// Opens a new journal beside the snapshot that was written just now.

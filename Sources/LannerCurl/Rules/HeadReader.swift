@@ -20,6 +20,8 @@ struct HeadReader {
 
     /// More than any server sends in earnest. libcurl has limits of its own, each version others.
     private static let mostBytes = 1 << 20
+    /// Each takes more memory than a line of a few bytes, and a task keeps them.
+    private static let mostFields = 2000
 
     private var state = State.empty
     private var size = 0
@@ -46,6 +48,10 @@ struct HeadReader {
                 state = .whole(head)
             } else {
                 add(line, to: &head)
+                guard head.fields.fields.count <= Self.mostFields else {
+                    return TransportFailure(
+                        .malformedResponse, "The header has more than \(Self.mostFields) fields.")
+                }
                 state = .open(head)
             }
             return nil

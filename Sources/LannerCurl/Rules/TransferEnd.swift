@@ -111,8 +111,8 @@ extension TransferEnd {
         return words.contains { text.contains($0) }
     }
 
-    /// Before 7.87 the words behind the name of a function of OpenSSL are the system's, in any language, or else an error
-    /// of OpenSSL's.
+    /// The words behind the name of a function of OpenSSL are an error of OpenSSL's, or, before 7.87, the system's, in any
+    /// language.
     private var isHandshakeBroken: Bool {
         says(Self.brokenHandshakes) || says(["ssl_connect: "]) && !says(["error:", "ssl_error"])
     }

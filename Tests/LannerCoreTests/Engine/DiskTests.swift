@@ -35,6 +35,22 @@ import Testing
         #expect(bench.ranges == ["whole", "bytes=2097152-"])
     }
 
+    /// A server may announce what it likes, and one that is suspended may be for long.
+    @Test(arguments: [true, false]) func whatDoesNotRunKeepsNoMoreSpaceThanItHasBytes(isSuspended: Bool) throws {
+        var configuration = SessionConfiguration()
+        configuration.retryPolicy = .never
+        let bench = TestBench.serving(bytes, configuration: configuration)
+        let task = try bench.download(.stall(afterBytes: 1 << 20))
+        bench.settle()
+        #expect(bench.disk.used >= bytes.count)
+        if isSuspended { bench.manager.suspend(task) } else { bench.transport.fail(with: .connectionLost) }
+        bench.settle()
+        #expect(task.completedBytes == 1 << 20 && bench.disk.used < 3 << 19)
+        bench.manager.start(task)
+        bench.settle()
+        #expect(bench.holds(bytes, in: task) == true && bench.ranges == ["whole", "bytes=1048576-"])
+    }
+
     @Test func waitsForSpaceWhenAsked() throws {
         var configuration = SessionConfiguration()
         configuration.waitsForDiskSpace = true

@@ -67,7 +67,7 @@ import Testing
         let disk = MemoryDisk()
         let store = FileStore(directory: "/cache", disk: disk, lanes: PooledLanes(), smallestCompaction: 4096)
         _ = try store.load()
-        for number in 0..<10 as Range<UInt8> {
+        for number in 0..<8 as Range<UInt8> {
             let change = StoreChange.put(key: "d\(number % 2)", value: Data(repeating: number, count: 900))
             #expect(await store.commit([change], .machine) == nil)
         }
@@ -90,7 +90,7 @@ import Testing
             outcomes.insert(try store.load().values.values.compactMap(\.first).sorted())
             operations += 1
         } while operations < 60
-        #expect(outcomes == [[], [8, 9]])
+        #expect(outcomes == [[], [6, 7]])
     }
 
     @Test func leavesALiveManagerWhatItNeeds() async throws {

@@ -104,6 +104,21 @@ import Testing
         #expect(task.validation == (isComparedAgain ? .incorrect : .unknown))
     }
 
+    /// Each of two calls has its turn, and the second one's is over at once, since the first has taken its request.
+    @Test(.timeLimit(.minutes(10))) func aTurnForNothingTakesNothingAway() async throws {
+        let manager = manager(nil)
+        defer { manager.invalidate() }
+        let task = try #require(manager.download("http://a.example/file"))
+        _ = try await task.file
+        let code = Checksum.Digest(algorithm: .md5, of: Checksum.Algorithm.md5.hasher(of: bytes)).hexadecimal
+        for _ in 0..<50 {
+            async let first: Void = validate(task, code, .md5)
+            await validate(task, code, .md5)
+            await first
+            #expect(task.validation == .correct)
+        }
+    }
+
     @Test func aDigestOfAnotherLengthIsNoFiles() async throws {
         let request = DownloadRequest("http://a.example/file", checksum: backwards(bytes))
         await #expect {

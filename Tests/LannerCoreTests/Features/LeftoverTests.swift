@@ -44,6 +44,20 @@ import Testing
         #expect(parts(bench).isEmpty && first.status == .canceled)
     }
 
+    /// The next download brings its own, and nobody needs the old ones.
+    @Test func keepsNoKeys() throws {
+        let bench = TestBench.serving(large, configuration: Self.keeping)
+        bench.transport.script(place, .stall(afterBytes: 1 << 20))
+        let request = DownloadRequest(address, headers: ["Authorization": "secret"], mirrors: ["https://b.example/key"])
+        let task = try #require(bench.manager.download(request))
+        bench.settle()
+        #expect(bench.records.map { $0.fields["Authorization"] } == ["secret"])
+        bench.manager.cancel(task)
+        bench.settle()
+        #expect(bench.records.map(\.fields) == [[:]] && bench.records.map(\.mirrors) == [[]])
+        #expect(try bench.download().completedBytes == 1 << 20)
+    }
+
     /// Each context has one; all are removed of the first, and the second is chosen, while the manager is busy.
     @Test func goWithTheContextThatIsEmptied() throws {
         let bench = TestBench.serving(large, configuration: Self.keeping)

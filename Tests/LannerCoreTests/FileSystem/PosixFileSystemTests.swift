@@ -337,7 +337,6 @@ import Testing
         #expect(try disk.size(of: place("x/two")) == nil)
     }
 
-    /// The target is the name that users know.
     /// Its space is given back though it is open; by another name it is another's file.
     @Test func whatIsRemovedAltogetherIsEmptiedUnlessItHasAnotherName() throws {
         try make("one", "bytes")
@@ -351,6 +350,7 @@ import Testing
         try disk.removeAll(of: place("none"))
     }
 
+    /// The target is the name that users know.
     @Test func aFailedRenameNamesBothEnds() throws {
         try make("one")
         try disk.makeDirectory(place("two"))
