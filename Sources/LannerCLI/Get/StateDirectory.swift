@@ -13,8 +13,13 @@ struct StateDirectory {
     /// and put other files in the place of what was downloaded. To whom the directory above belongs, that is so anyway.
     func claim() -> Trouble? {
         let above = path.directory
-        try? PosixFileSystem().makeDirectory(above)
-        if mkdir(path, 0o700) == 0 { return nil }
+        let disk = PosixFileSystem()
+        try? disk.makeDirectory(above)
+        if mkdir(path, 0o700) == 0 {
+            // Whoever finds it takes its name for one that is with the device; who makes it again tells why that is not so.
+            do { try disk.syncDirectory(above) } catch { rmdir(path) }
+            return nil
+        }
         var (link, own, parent) = (stat(), stat(), stat())
         // What else is wrong is told by who uses it.
         guard lstat(path, &link) == 0, stat(path, &own) == 0, stat(above, &parent) == 0 else { return nil }

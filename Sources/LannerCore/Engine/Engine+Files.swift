@@ -149,13 +149,14 @@ extension Engine {
 
     func closeFile(of job: Job, sync: Bool) {
         leaveThrottle(job)
+        let isResting = state.withLock { $0.isComingToRest(job) }
         let file = job.state.withLock { state in
             defer { state.file = nil }
             state.endExchange()
             return state.file
         }
         // What is not worth a sync is not worth a write.
-        file?.close(sync: sync, dropping: !sync)
+        file?.close(sync: sync, dropping: !sync, resting: isResting)
     }
 
     // MARK: Removing
@@ -173,6 +174,17 @@ extension Engine {
             try environment.fileSystem.remove(path)
         } catch {
             log { .error("could not remove a file", error: LannerError.failed(DownloadFailure(error))) }
+        }
+    }
+}
+
+extension EngineState {
+    /// Whether a download is stopped for longer than until its next attempt.
+    fileprivate func isComingToRest(_ job: Job) -> Bool {
+        guard case .pausing(let pausing) = machine[job.id]?.state else { return false }
+        return switch pausing.intent {
+        case .suspend, .fail, .cancel, .remove, .wait(.shelved): true
+        case .restart, .wait: false
         }
     }
 }

@@ -404,8 +404,6 @@ extension EngineState {
         of request: CheckedRequest, for job: Job?, besides added: [NewDownload]
     ) throws(LannerError) {
         guard let place = request.destination else { return }
-        // Who has his file there replaces nothing.
-        if let job, job.task.place == place, hasItsFile(job) { return }
         let own = request.conflictPolicy ?? job?.state.withLock { $0.conflictPolicy }
         guard own ?? conflictPolicy == .replace else { return }
         let machine = machine

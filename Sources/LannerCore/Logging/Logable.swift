@@ -52,7 +52,8 @@ public final class ConsoleLogger: Logable {
     /// Writes one line.
     public func log(_ type: LogType) {
         // A standard error that is closed or full is no reason to end.
-        withoutBrokenPipes { try? FileHandle.standardError.write(contentsOf: Data(line(type).utf8)) }
+        let bytes = Data(line(type).utf8)
+        withoutBrokenPipes { try? FileHandle.standardError.write(contentsOf: bytes) }
     }
 
     #if canImport(Darwin)

@@ -192,8 +192,17 @@ extension PartialFile {
         group.add(self)
     }
 
+    /// While nothing comes the space is for others: cutting the file where it ends gives back what was set aside behind
+    /// that.
+    private func giveBackReserve() {
+        let (file, reserved) = state.withLock { ($0.file, $0.reserved) }
+        guard let file, reserved > 0, let size = try? file.size(), size < reserved else { return }
+        try? file.truncate(to: size)
+    }
+
     /// Passes through the lanes one after the other: when the last is reached, nothing of this file runs any more.
-    func closeBehindLanes(sync: Bool) {
+    func closeBehindLanes(sync: Bool, resting: Bool) {
+        if resting { giveBackReserve() }
         guard state.withLock({ $0.hasHasher || $0.hasPieces }) else { return onSyncLane { $0.closeNow(sync: sync) } }
         lanes.hash.run {
             self.digester.release()
@@ -311,18 +320,9 @@ extension PartialFile {
     }
 
     private func closeNow(sync isWanted: Bool) {
-        giveBackReserve()
         if isWanted, let (file, ranges) = state.withLock({ $0.beginLastSync() }) { _ = sync(file, ranges) }
         state.withLock { $0.file }?.close()
         update { $0.didClose() }
-    }
-
-    /// While nothing comes the space is for others: cutting the file where it ends gives back what was set aside behind
-    /// that.
-    private func giveBackReserve() {
-        let (file, reserved) = state.withLock { ($0.file, $0.reserved) }
-        guard let file, reserved > 0, let size = try? file.size(), size < reserved else { return }
-        try? file.truncate(to: size)
     }
 
     /// Once: without it another file could have the name after the death of the machine, one that was removed before.

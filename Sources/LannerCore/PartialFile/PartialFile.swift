@@ -192,9 +192,9 @@ package final class PartialFile: Sendable {
     /// after `failed` where this fails
     ///
     /// Only the first call counts. With `dropping` what waits to be written is not: for a file that nobody wants any
-    /// more. Where nothing is left to be done `closed` is reported before this returns: the caller holds no lock that
+    /// more. With `resting` the space that was set aside behind its end is given back: nothing comes for a while. Where nothing is left to be done `closed` is reported before this returns: the caller holds no lock that
     /// `report` takes.
-    package func close(sync: Bool, dropping: Bool = false) {
+    package func close(sync: Bool, dropping: Bool = false, resting: Bool = false) {
         if state.withLock({ $0.beginClosingFinished() }) { return update { $0.didClose() } }
         accept { state in
             guard state.phase == .taking || state.phase == .finishing else { return false }
@@ -202,7 +202,7 @@ package final class PartialFile: Sendable {
             if dropping { load.remove(state.drop()) }
             return true
         } work: {
-            $0.closeBehindLanes(sync: sync)
+            $0.closeBehindLanes(sync: sync, resting: resting)
         }
     }
 

@@ -1,4 +1,4 @@
-// Several places that are said to have one file. Its version is the one that the first answer tells; another place may
+// Several places that are said to have one file. Its version is the one of which the first bytes are; another place may
 // bring parts of that where it tells the same strong tag and size, or where a digest decides at the end. A place with
 // another version is left, and begun with only when no other goes on.
 
@@ -79,7 +79,7 @@ extension Download {
         guard failure.reason.isOfPlace else { return false }
         mirrors.forgetFailures()
         let (others, main) = (mirrors.others, mirrors.main)
-        guard mayGoElsewhere(context.settings), completed > 0 || !mayPass,
+        guard mayGoElsewhere(context.settings), completed > 0 || !mayPass || !others.isEmpty,
             let next = (mirrors.usable + others).first(where: { $0 != main })
         else { return false }
         mirrors.beginAnew(at: next)

@@ -130,8 +130,8 @@ package enum Pace {
     /// How often the record of a published file is tried again, and how long apart.
     package static let recordTries = 3
     package static let recordWait: Duration = .seconds(1)
-    /// So often a file may change under a download before that waits for it to rest.
-    package static let changes = 3
+    /// So often a file may change under a download before that waits for it to rest: once for each rung by which to resume.
+    package static let changes = 4
     /// The most redirects of one request (RFC 9110, 15.4 asks for a limit): as many as are common among clients; real
     /// chains are much shorter.
     package static let redirects = 20

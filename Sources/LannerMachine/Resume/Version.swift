@@ -69,10 +69,11 @@ package struct Version: Sendable, Hashable {
         return version
     }
 
-    /// The same version with the digest that another place has told of the file, where this one has told none.
-    package func knowing(digest: ServerDigest?) -> Version {
+    /// The same version with the digest that another place has told of the file, unless this one has told another.
+    package func knowing(digest known: ServerDigest?) -> Version {
+        guard let known, !isEncoded, digest.map(known.isContradicted) != true else { return self }
         var version = self
-        version.digest = self.digest ?? (isEncoded ? nil : digest)
+        version.digest = known
         return version
     }
 

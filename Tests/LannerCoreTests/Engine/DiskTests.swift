@@ -51,6 +51,16 @@ import Testing
         #expect(bench.holds(bytes, in: task) == true && bench.ranges == ["whole", "bytes=1048576-"])
     }
 
+    /// Another would have it before the next attempt.
+    @Test func whatIsTriedAgainKeepsItsSpace() throws {
+        let bench = TestBench.serving(bytes)
+        let task = try bench.download(.cut(afterBytes: 1 << 20))
+        bench.run(for: .milliseconds(400))
+        guard case .retry = task.waitingReason else { return #expect(Bool(false), "it waits for the next attempt") }
+        #expect(task.completedBytes == 1 << 20 && bench.disk.used >= bytes.count)
+        #expect(bench.runToRest() && bench.holds(bytes, in: task) == true)
+    }
+
     @Test func waitsForSpaceWhenAsked() throws {
         var configuration = SessionConfiguration()
         configuration.waitsForDiskSpace = true

@@ -410,6 +410,45 @@ import Testing
 
     private let lost = DownloadFailure(.transport(.connectionLost), "")
 
+    /// The mirror has another file by its own words: better that than none.
+    @Test func aMirrorThatTellsAnotherIsAskedWhereNobodyElseAnswers() {
+        let other = Self.field.replacing("Bw", with: "CA", maxReplacements: 1)
+        var bench = Bench.requesting(Settings().with { $0.retry.maximumRetries = 1 }, mirrors: 1)
+        bench.feed(.exchange(bench.id, 1, .head(head(.file()))))
+        bench.feed(.exchange(bench.id, 1, .failed(lost)))
+        var (attempt, number, sources) = (Attempt(1), ExchangeNumber(1), [Source]())
+        while attempt < 10 {
+            bench.closed(attempt)
+            bench.pass(.seconds(100))
+            attempt += 1
+            guard let ask = bench.opened(attempt).asks.first else { break }
+            sources.append(ask.source)
+            number += 1
+            if ask.source == 0 {
+                bench.feed(.exchange(bench.id, number, .failed(DownloadFailure(.transport(.cannotConnect), ""))))
+                continue
+            }
+            var answer = ResponseHead.file(tag: "\"b\"")
+            answer.fields["Repr-Digest"] = other
+            let actions = bench.feed(.exchange(bench.id, number, .head(answer)))
+            if actions.contains(.transport(bench.id, .accept(number, 0..<1000))) { break }
+        }
+        #expect(sources == [1, 0, 0, 1] && bench.transfer != nil)
+    }
+
+    /// Of two algorithms nobody can tell whether they are of one file: the URL's counts, after an interruption, too.
+    @Test func thatOfTheURLCountsThoughItsMirrorTellsOneOfAnotherKind() {
+        var bench = Bench.requesting(mirrors: 1)
+        bench.feed(.exchange(bench.id, 1, .head(head(.file()))))
+        bench.feed(.exchange(bench.id, 1, .failed(lost)))
+        bench.closed(1)
+        bench.opened(2)
+        var answer = ResponseHead.file(tag: "\"b\"")
+        answer.fields["Content-MD5"] = "BwcHBwcHBwcHBwcHBwcHBw=="
+        bench.feed(.exchange(bench.id, 2, .head(answer)))
+        #expect(bench.machine[bench.id]?.saved.version?.digest == digest)
+    }
+
     /// Of what is in a content coding it says nothing.
     @Test func thatOfTheURLDoesNotCountForACodedBodyOfItsMirror() {
         let plain = Version(.file(tag: "\"a\""))
