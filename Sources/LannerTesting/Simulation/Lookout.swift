@@ -44,13 +44,15 @@ final class Lookout: Sendable {
     }
 
     /// Nobody begins in a list that is full. Who has changed lists since the last look may have done so after that, or
-    /// after another has begun.
+    /// after another has begun. What an earlier process was moving, and goes on at the launch, may have done so then.
     private func lookAtLists(of manager: SessionManager, _ inSlots: Set<DownloadID>, _ before: Seen) {
         let lists = Dictionary(manager.allTasks.map { ($0.id, $0.list) }, uniquingKeysWith: { $1 })
         seen.withLock { $0.lists = lists }
         let ids = inSlots.filter { before.lists[$0] == nil || before.lists[$0] == lists[$0] }
         let configuration = manager.configuration
-        for list in Set(ids.subtracting(before.inSlots).compactMap { lists[$0] ?? nil }).sorted() {
+        let moved = Set(manager.allTasks.filter { manager.place(of: $0)?.isPublishing == true }.map(\.id))
+        let begun = ids.subtracting(before.inSlots).subtracting(moved)
+        for list in Set(begun.compactMap { lists[$0] ?? nil }).sorted() {
             let limit = max(1, configuration.listLimits[list] ?? configuration.standardListLimit)
             let count = ids.count { lists[$0] == list }
             if count > limit { chronicle.report(.limit, "\(count) of the list \(list) run, \(limit) may") }
@@ -90,5 +92,14 @@ final class Lookout: Sendable {
         let scheme = url.scheme ?? ""
         let origin = "\(scheme)://\(url.host ?? ""):\(url.port ?? (scheme == "https" ? 443 : 80))"
         return ["Authorization": "for \(origin)", "Cookie": "of=\(origin)", "X-Key": "key of \(origin)"]
+    }
+}
+
+extension Coverage.Place {
+    fileprivate var isPublishing: Bool {
+        switch self {
+        case .announcing, .moving, .readdressing, .recording, .waitingToRecord, .disowning: true
+        case _: false
+        }
     }
 }
