@@ -88,9 +88,14 @@ import Testing
             "waiting", configuration: SessionConfiguration(), transport: transport, store: MemoryStore(),
             logger: RecordingLog(), cache: Cache("waiting", downloadPath: "/downloads", on: disk),
             operationQueue: nil, environment: Environment(fileSystem: disk, lanes: TellingLanes { wait.yield() }))
-        let task = try #require(manager.download(address))
+        var request = DownloadRequest(address)
+        request.startsImmediately = false
+        let task = try #require(manager.download(request))
+        // From before the start, for nothing is told again of one that has stalled.
+        let events = task.events
+        manager.start(task)
         // The answer is judged.
-        for await event in task.events { if case .progress(1..., _) = event { break } }
+        for await event in events { if case .progress(1..., _) = event { break } }
         let hold = disk.hold(.write)
         DispatchQueue.global().async { transport.release() }
         for await _ in waits { break }
