@@ -5,13 +5,11 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <netinet/in.h>
-#include <signal.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/socket.h>
-#include <time.h>
 #include <unistd.h>
 
 typedef lanner_curl_easy easy_t;
@@ -136,32 +134,6 @@ enum lanner_curl_loading lanner_curl_load(
         return LANNER_CURL_NOT_FOUND;
     }
     return LANNER_CURL_LOADED;
-}
-
-static sigset_t only_sigpipe(void) {
-    sigset_t signals;
-    sigemptyset(&signals);
-    sigaddset(&signals, SIGPIPE);
-    return signals;
-}
-
-int lanner_curl_block_sigpipe(void) {
-    sigset_t signals = only_sigpipe(), before;
-    return pthread_sigmask(SIG_BLOCK, &signals, &before) == 0 && !sigismember(&before, SIGPIPE);
-}
-
-void lanner_curl_unblock_sigpipe(void) {
-    sigset_t signals = only_sigpipe();
-    // One that waits would end the process at once.
-#ifdef __APPLE__
-    sigset_t pending;
-    int taken;
-    if (sigpending(&pending) == 0 && sigismember(&pending, SIGPIPE)) sigwait(&signals, &taken);
-#else
-    struct timespec now = {0};
-    while (sigtimedwait(&signals, NULL, &now) == -1 && errno == EINTR) {}
-#endif
-    pthread_sigmask(SIG_UNBLOCK, &signals, NULL);
 }
 
 // Of UDP, for that a connection is only a look for a route.

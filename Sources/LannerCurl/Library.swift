@@ -18,7 +18,7 @@ enum Library {
     }
 
     /// Whether it does not take a transfer that is paused for one that has become silent.
-    static let mayTimeSilence = (try? outcome.get()).map(mayTimeSilence) ?? false
+    static let mayTimeSilence = holds(mayTimeSilence)
 
     /// By the version: before 7.75 it counts the time of a pause as well.
     static func mayTimeSilence(_ version: UInt32) -> Bool {
@@ -26,7 +26,7 @@ enum Library {
     }
 
     /// Whether a lookup may be left to itself when nobody waits for it any more.
-    static let mayLeaveLookups = (try? outcome.get()).map(mayLeaveLookups) ?? false
+    static let mayLeaveLookups = holds(mayLeaveLookups)
 
     /// By the version: 8.13 writes what it has found into the transfer, which may be gone.
     static func mayLeaveLookups(_ version: UInt32) -> Bool {
@@ -34,12 +34,15 @@ enum Library {
     }
 
     /// Whether it keeps to the limits on connections also for a handle that is used again.
-    static let keepsLimits = (try? outcome.get()).map(keepsLimits) ?? false
+    static let keepsLimits = holds(keepsLimits)
 
     /// By the version: from 8.10 to 8.13 such a one passes for a lookup, which knows none.
     static func keepsLimits(_ version: UInt32) -> Bool {
         !(0x08_0A_00..<0x08_0E_00).contains(version)
     }
+
+    /// Whether a rule holds for the one that is here.
+    private static func holds(_ rule: (UInt32) -> Bool) -> Bool { (try? outcome.get()).map(rule) ?? false }
 
     /// Loads it from a file of this name, and returns its version. Only for `outcome` and, with names of no libcurl,
     /// for tests.

@@ -107,11 +107,6 @@ enum lanner_curl_loading {
 enum lanner_curl_loading lanner_curl_load(
     const char *name, unsigned int *version, char *problem, size_t room);
 
-/// Keeps this thread from being ended by a connection that is closed while it writes; 0 where it was kept from that before.
-int lanner_curl_block_sigpipe(void);
-/// Lets this thread be ended by that again.
-void lanner_curl_unblock_sigpipe(void);
-
 /// Whether the system knows a way to the internet, by IPv4 or IPv6; not whether anything answers. Sends nothing. May be
 /// called without the library.
 int lanner_curl_has_route(void);

@@ -59,8 +59,7 @@ public final class ConsoleLogger: Logable {
     #if canImport(Darwin)
     private static let turn = Locked(())
 
-    /// Writes, and is not ended when nobody reads any more. The signal for that is the whole process's there, so that only
-    /// the stream can be kept from it, for one at a time.
+    /// The signal of a pipe is the whole process's there, so that only the stream can be kept from it, for one at a time.
     private func withoutBrokenPipes(_ write: () -> Void) {
         Self.turn.withLock { _ in
             let isRaised = fcntl(STDERR_FILENO, F_GETNOSIGPIPE) == 0
@@ -68,19 +67,6 @@ public final class ConsoleLogger: Logable {
             write()
             if isRaised { _ = fcntl(STDERR_FILENO, F_SETNOSIGPIPE, 0) }
         }
-    }
-    #else
-    /// Writes, and is not ended when nobody reads any more; where the signal for that is blocked it stays so.
-    private func withoutBrokenPipes(_ write: () -> Void) {
-        var (signals, before, pending) = (sigset_t(), sigset_t(), sigset_t())
-        sigemptyset(&signals)
-        sigaddset(&signals, SIGPIPE)
-        let isNew = pthread_sigmask(SIG_BLOCK, &signals, &before) == 0 && sigismember(&before, SIGPIPE) == 0
-        write()
-        guard isNew else { return }
-        var number: Int32 = 0
-        if sigpending(&pending) == 0, sigismember(&pending, SIGPIPE) == 1 { sigwait(&signals, &number) }
-        pthread_sigmask(SIG_SETMASK, &before, nil)
     }
     #endif
 

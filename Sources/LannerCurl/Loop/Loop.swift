@@ -112,16 +112,16 @@ final class Loop: @unchecked Sendable {
     /// On a queue of its own, which has a thread of its own, and gets it also when there is none for the moment; of a
     /// quality that is not that of whoever came first.
     private func startThread() {
-        DispatchQueue(label: "lanner.curl", qos: .default).async { self.run() }
+        DispatchQueue(label: "lanner.curl", qos: .default).async {
+            // libcurl is told not to touch signals, and TLS libraries write without a flag against this one. Dispatch has
+            // others use the thread afterwards.
+            withoutBrokenPipes { self.run() }
+        }
     }
 
     // MARK: On the loop's thread
 
     private func run() {
-        // It is told not to touch signals, and TLS libraries write without a flag against this one.
-        let hasBlocked = lanner_curl_block_sigpipe() != 0
-        // Dispatch has others use the thread.
-        defer { if hasBlocked { lanner_curl_unblock_sigpipe() } }
         guard let multi = makeMulti() else {
             let message = "libcurl cannot be set up: there is no memory or no file descriptor left."
             // What comes later tries again.
