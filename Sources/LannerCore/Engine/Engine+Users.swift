@@ -88,7 +88,7 @@ extension Engine {
             let taken = intake.taken[before...]
             for (job, request) in intake.known { settlePlace(job, request) }
             gathering.expect()
-            start(taken) { gathering.arrive() }
+            start(taken, known: intake.known.map(\.job)) { gathering.arrive() }
         } while part.count == Self.intakeSize
         gathering.close(with: intake.taken.first?.job.task)
         return intake
@@ -134,12 +134,15 @@ extension Engine {
         }
     }
 
-    private func start(_ taken: ArraySlice<Intake.Taken>, _ done: @escaping @Sendable () -> Void) {
-        // What is being closed or moved is recorded when that is over: what was changed of it is to be kept before.
-        let busy = state.withLock { state in taken.map(\.job).filter { state.isBusy($0) } }
-        if !busy.isEmpty { record(busy) }
+    /// Some were `known` before.
+    private func start(
+        _ taken: ArraySlice<Intake.Taken>, known: [Job], _ done: @escaping @Sendable () -> Void
+    ) {
         let ids: [DownloadID] = taken.lazy.filter(\.request.starts).map(\.job.id)
         if ids.isEmpty { return record(taken.map(\.job), done) }
+        // What is being closed or moved is recorded when that is over: what was changed of it is to be kept before.
+        let busy = known.isEmpty ? [] : state.withLock { state in known.filter { state.isBusy($0) } }
+        if !busy.isEmpty { record(busy) }
         // In one commit with those that are started.
         let records: [Event] = taken.lazy.filter { !$0.request.starts }.map { job, _ in
             .expectDigest(job.id, job.state.withLock { $0.hasDigest })

@@ -50,9 +50,10 @@ final class Lookout: Sendable {
         seen.withLock { $0.lists = lists }
         let ids = inSlots.filter { before.lists[$0] == nil || before.lists[$0] == lists[$0] }
         let configuration = manager.configuration
-        let moved = Set(manager.allTasks.filter { manager.place(of: $0)?.isPublishing == true }.map(\.id))
-        let begun = ids.subtracting(before.inSlots).subtracting(moved)
-        for list in Set(begun.compactMap { lists[$0] ?? nil }).sorted() {
+        let new = ids.subtracting(before.inSlots)
+        if new.isEmpty { return }
+        let begun = manager.allTasks.filter { new.contains($0.id) && manager.place(of: $0)?.isPublishing != true }
+        for list in Set(begun.compactMap { lists[$0.id] ?? nil }).sorted() {
             let limit = max(1, configuration.listLimits[list] ?? configuration.standardListLimit)
             let count = ids.count { lists[$0] == list }
             if count > limit { chronicle.report(.limit, "\(count) of the list \(list) run, \(limit) may") }
