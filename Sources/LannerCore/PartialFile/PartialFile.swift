@@ -192,8 +192,8 @@ package final class PartialFile: Sendable {
     /// after `failed` where this fails
     ///
     /// Only the first call counts. With `dropping` what waits to be written is not: for a file that nobody wants any
-    /// more. With `resting` the space that was set aside behind its end is given back: nothing comes for a while. Where nothing is left to be done `closed` is reported before this returns: the caller holds no lock that
-    /// `report` takes.
+    /// more. With `resting` the space that was set aside behind its end is given back: nothing comes for a while. Where
+    /// nothing is left to be done `closed` is reported before this returns: the caller holds no lock that `report` takes.
     package func close(sync: Bool, dropping: Bool = false, resting: Bool = false) {
         if state.withLock({ $0.beginClosingFinished() }) { return update { $0.didClose() } }
         accept { state in

@@ -293,9 +293,9 @@ extension Download {
         if case .transferring(let transfer) = state {
             mayHaveExpired = transfer.received > 0 && Self.expired.contains(status)
         }
-        // Whoever was led at once has not asked there, and nothing is known against the link.
-        if mayHaveExpired, exchange.wasLed { return close(for: .restart, [], &context) }
-        if exchange.ask.source == 0, !goesOnWithOldURL, wantsLink(after: status, context.settings) {
+        // Who was led there at once has not asked where the link leads: nothing is known against that.
+        let isOfLink = exchange.ask.source == 0 && !goesOnWithOldURL && !(mayHaveExpired && exchange.wasLed)
+        if isOfLink, wantsLink(after: status, context.settings) {
             link.refusal = status
             return close(for: .restart, [], &context)
         }

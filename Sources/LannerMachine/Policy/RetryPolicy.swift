@@ -8,9 +8,9 @@
 /// Failures count in a row: the count starts again at 0 as soon as more bytes are held than ever before. Those of a
 /// piece that was wrong never were, nor those that were given up to begin anew; but who begins anew again and again and
 /// comes no farther gains nothing by that, and a file that has changed more than four times while it was downloaded counts
-/// each further time. The n-th retry waits `baseDelay` × 2ⁿ⁻¹, at most `maximumDelay`; the later
-/// half of that is random, so that many clients which failed at once do not come back at once. Values that make no sense
-/// (negative, or the base above the maximum) are moved to the nearest that do.
+/// each further time. The n-th retry waits `baseDelay` × 2ⁿ⁻¹, at most `maximumDelay`; the later half of that is random, so
+/// that many clients which failed at once do not come back at once. Values that make no sense (negative, or the base above
+/// the maximum) are moved to the nearest that do.
 public struct RetryPolicy: Sendable, Hashable {
     /// How many retries may follow each other without more bytes than ever before; nil for any number, 0 for none.
     /// 5 by default.
