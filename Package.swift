@@ -44,7 +44,7 @@ let package = Package(
         .testTarget(name: "LannerMachineTests", dependencies: ["LannerMachine"]),
         .testTarget(name: "LannerCoreTests", dependencies: ["LannerCore", "LannerMachine", "LannerTesting"]),
         // Runs the built program, for LannerCLITests and InteropTests.
-        .target(name: "ProgramSupport", path: "Tests/ProgramSupport"),
+        .target(name: "ProgramSupport", dependencies: ["LannerCore"], path: "Tests/ProgramSupport"),
         .testTarget(name: "LannerCLITests", dependencies: ["LannerCLI", "LannerLoopback", "ProgramSupport"]),
         .testTarget(name: "LannerLoopbackTests", dependencies: ["LannerLoopback"]),
         // Follows the exchanges of a transport, for the three targets after it.

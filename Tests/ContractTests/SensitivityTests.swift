@@ -28,7 +28,7 @@ struct SensitivityTests {
     private static let files = TransportTraits(delivery: .file, hasResumeData: true)
 
     @Test func aTransportThatWritesIntoTheFileItHandedOver() async {
-        let violations = await TransportContract.check(patience: .seconds(2)) {
+        let violations = await TransportContract.check {
             .init(ScriptedTransport(traits: Self.files)) { transport in
                 BrokenTransport(transport) { event, receive in
                     receive(event)
@@ -40,7 +40,7 @@ struct SensitivityTests {
     }
 
     @Test func aTransportThatDoesNotTellWhatItGoesOnWith() async {
-        let violations = await TransportContract.check(patience: .seconds(2)) {
+        let violations = await TransportContract.check {
             .init(ScriptedTransport(traits: Self.files)) { transport in
                 BrokenTransport(transport) { event, receive in
                     if case .progress(let count) = event, count < 1_500_000 {

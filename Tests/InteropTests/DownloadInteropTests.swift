@@ -76,7 +76,7 @@ struct DownloadInteropTests {
     private func stop(_ server: RealServer, _ place: Place, atLeast count: Int64) async throws -> Int64 {
         let launch = place.launch()
         defer { launch.manager.invalidate() }
-        let task = try await launch.stop(server.url("file"), name: "file", atLeast: count)
+        let task = try await launch.stop(server, "file", atLeast: count)
         try #require(task.status == .suspended)
         try #require((count..<Self.length).contains(task.completedBytes))
         return task.completedBytes
@@ -130,13 +130,20 @@ private struct Launch {
     }
 
     /// Starts a download and suspends it as soon as it holds so many bytes, by its own callbacks: the threads that
-    /// asynchronous tests share may be busy until it has all of them. Returns when it has come to rest.
-    func stop(_ url: URL, name: String, atLeast count: Int64) async throws -> DownloadTask {
+    /// asynchronous tests share may be busy until it has all of them. The server stands still meanwhile, however long that
+    /// takes. Returns when it has come to rest.
+    func stop(_ server: RealServer, _ name: String, atLeast count: Int64) async throws -> DownloadTask {
         try #require(manager.unavailable == nil)
+        let (url, program) = (server.url(name), server.program)
+        defer { program.resume() }
         return await withCheckedContinuation { continuation in
             manager.download(url, fileName: name, onMainQueue: false) { [manager] task in
                 task.completion(onMainQueue: false) { continuation.resume(returning: $0) }
-                task.progress(onMainQueue: false) { if $0.completedBytes >= count { manager.suspend($0) } }
+                task.progress(onMainQueue: false) { task in
+                    guard task.completedBytes >= count else { return }
+                    program.pause()
+                    manager.suspend(task)
+                }
             }
         }
     }

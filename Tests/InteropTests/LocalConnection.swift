@@ -43,9 +43,9 @@ struct LocalConnection {
 
 /// Waiting for another process, which cannot be asked to tell.
 enum Patience {
-    /// Tries until it succeeds, at most about ten seconds; whether it did.
+    /// Tries until it succeeds, for some minutes at most, which a machine with much else to do may need; whether it did.
     static func tries(_ attempt: (Int) throws -> Bool) rethrows -> Bool {
-        for count in 0..<1000 {
+        for count in 0..<20_000 {
             if try attempt(count) { return true }
             poll(nil, 0, 10)
         }

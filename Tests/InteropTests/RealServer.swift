@@ -80,11 +80,18 @@ final class RealServer {
         try? FileManager.default.removeItem(at: directory)
     }
 
-    /// Has the program stand still, its connections open, until it is to go on.
-    func pause() { kill(process.processIdentifier, SIGSTOP) }
+    /// The program that runs, for any thread.
+    struct Running: Sendable {
+        fileprivate let identifier: pid_t
 
-    /// Lets the program go on.
-    func resume() { kill(process.processIdentifier, SIGCONT) }
+        /// Has it stand still, its connections open, until it is to go on.
+        func pause() { kill(identifier, SIGSTOP) }
+
+        /// Lets it go on.
+        func resume() { kill(identifier, SIGCONT) }
+    }
+
+    var program: Running { Running(identifier: process.processIdentifier) }
 
     /// The URL of a file in the root.
     func url(_ name: String) -> URL {

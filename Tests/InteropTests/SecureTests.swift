@@ -55,13 +55,16 @@ struct SecureTests {
 
     /// A pause then holds back what the server sends; over a shared connection libcurl would take it all the same.
     @Test func exchangesAtOnceShareNoConnection() async throws {
-        // So slow that none has ended when the last begins.
-        let server = try server(bytesPerSecond: 400_000)
+        let server = try server(bytesPerSecond: 1_000_000)
         let (transport, recorders) = (try transport(), (0..<4).map { _ in Recorder() })
         expectFile(await transport.fetch(server.url("file")))
-        let exchanges = recorders.enumerated().map { index, recorder in
-            transport.start(server.url("file"), recorder, isLimited: index % 2 == 0)
-        }
+        // The loop takes them all before the first can end.
+        let exchanges = transport.begin(
+            recorders.enumerated().map { index, recorder in
+                TransportBeginning(
+                    TransportRequest(url: server.url("file"), timeout: .seconds(3600), isLimited: index % 2 == 0),
+                    receive: recorder.receive)
+            })
         for recorder in recorders { expectFile(await recorder.end()) }
         withExtendedLifetime(exchanges) {}
         // One takes over the connection of the first.
@@ -94,17 +97,18 @@ struct SecureTests {
         let kept = (0..<2).map { _ in Recorder() }
         let exchanges = kept.map { transport.start(server.url("file"), $0) }
         for recorder in kept { expectFile(await recorder.end()) }
-        server.pause()
+        server.program.pause()
         let (first, second) = (Recorder(), Recorder())
         let silent = transport.start(server.url("file"), first)
-        // Long enough for the loop to call it silent, when it gets to look a second or two late as well.
-        try await Task.sleep(for: .seconds(5))
+        // By the time of the loop it has been silent for as long as this one, which was begun behind it.
+        let elsewhere = try ClosedPort(isSilent: true)
+        #expect(await transport.fetch(elsewhere.url, timeout: .seconds(3)).failure?.fault == .timedOut)
         silent.cancel()
         #expect(await first.end().failure?.fault == .canceled)
         let next = transport.start(server.url("file"), second)
-        // Until libcurl has found a connection for it.
-        try await Task.sleep(for: .seconds(1))
-        server.resume()
+        // By then libcurl has found a connection for it.
+        #expect(await transport.fetch(elsewhere.url, timeout: .seconds(1)).failure?.fault == .timedOut)
+        server.program.resume()
         expectFile(await second.end())
         // Nor are those that were kept taken later, when the server has been heard again.
         let later = (0..<2).map { _ in Recorder() }

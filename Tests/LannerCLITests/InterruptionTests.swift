@@ -47,7 +47,7 @@ import Testing
             let hasCome = DispatchSemaphore(value: 0)
             interruption.onSignal { hasCome.signal() }
             kill(getpid(), SIGWINCH)
-            exit(hasCome.wait(timeout: .now() + 30) == .success ? EXIT_SUCCESS : EXIT_FAILURE)
+            exit(hasCome.wait(timeout: .now() + 600) == .success ? EXIT_SUCCESS : EXIT_FAILURE)
         }
     }
 

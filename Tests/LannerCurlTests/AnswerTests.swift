@@ -120,11 +120,11 @@ struct AnswerTests {
     }
 
     @Test func aTrickleIsNoSilence() async {
-        // Three seconds of it.
-        let slow = LoopbackServer.Resource(.generated(seed: 9, length: 60))
+        // Twice as long as it may be silent.
+        let slow = LoopbackServer.Resource(.generated(seed: 9, length: 200))
         server.put("/slow", slow)
         server.always("/slow", .trickle(bytesPerSecond: 20))
-        let log = await fetch("/slow", timeout: .seconds(2))
+        let log = await fetch("/slow", timeout: .seconds(5))
         #expect(log.isComplete)
         #expect(log.hasBytes(slow.bytes))
     }

@@ -170,7 +170,7 @@ import Testing
     }
 
     /// Goes on with a field as often as the limit allows: minutes, if every line took as long as there are fields.
-    @Test(.timeLimit(.minutes(2))) func aFieldMayGoOnAndOn() throws {
+    @Test(.timeLimit(.minutes(10))) func aFieldMayGoOnAndOn() throws {
         var reader = HeadReader()
         for (line, count) in [("HTTP/1.1 200 OK\r\n", 1), ("a:\n", 2000), (" b\n", 60_000), ("\r\n", 1)] {
             let bytes = Array(line.utf8)

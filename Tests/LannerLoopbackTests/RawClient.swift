@@ -46,7 +46,7 @@ final class RawClient {
         descriptor = socket(AF_INET, SOCK_STREAM, 0)
         #endif
         // A server that says nothing fails the test instead of holding it.
-        var limit = timeval(tv_sec: 20, tv_usec: 0)
+        var limit = timeval(tv_sec: 300, tv_usec: 0)
         setsockopt(descriptor, SOL_SOCKET, SO_RCVTIMEO, &limit, socklen_t(MemoryLayout<timeval>.size))
         #if canImport(Darwin)
         var yes: Int32 = 1

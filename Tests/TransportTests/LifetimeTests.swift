@@ -174,6 +174,7 @@ struct LifetimeTests {
             let transport = try kind.make()
             _ = transport.start(server.url("/file"), recorder)
             try await server.waitForStalls(1)
+            withExtendedLifetime(transport) {}
         }
         #expect(await recorder.end().failure?.fault == .unavailable)
         try server.release()

@@ -112,9 +112,11 @@ private struct Demo {
 
     /// Suspends a task as soon as it has so many bytes.
     private func suspend(_ task: DownloadTask, after bytes: Int64) async {
-        for await case .progress(let completed, _) in task.events where completed >= bytes {
-            return manager.suspend(task)
+        let events = task.events
+        if task.completedBytes < bytes {
+            for await case .progress(let completed, _) in events where completed >= bytes { break }
         }
+        manager.suspend(task)
     }
 
     private func verify(_ file: DemoSite.File) -> String? {

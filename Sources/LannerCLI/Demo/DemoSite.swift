@@ -31,6 +31,8 @@ struct DemoSite {
         // Slow enough to watch.
         server.bytesPerSecond = 20 << 20
         server.always(Self.paused, .trickle(bytesPerSecond: 4 << 20))
+        // However long it takes to be suspended, it has not ended by then.
+        server.script(Self.paused, [.stall(afterBytes: 6 << 20)])
         server.script(Self.large, [.cut(afterBytes: 2 << 20)])
     }
 

@@ -78,7 +78,7 @@ import Testing
     }
 
     /// With threads: none that waits for room misses that there is some.
-    @Test(.timeLimit(.minutes(5))) func aThreadThatWaitsGoesOn() async throws {
+    @Test(.timeLimit(.minutes(10))) func aThreadThatWaitsGoesOn() async throws {
         let (waits, wait) = AsyncStream<Void>.makeStream()
         let delivery = TransportTraits.Delivery.sliced(48 << 20...48 << 20, inFlight: 1)
         let (disk, transport) = (MemoryDisk(), ScriptedTransport(traits: TransportTraits(delivery: delivery)))

@@ -91,7 +91,7 @@ private final class LookingClock: SessionManager.Clock {
             work()
             done.signal()
         }
-        if done.wait(timeout: .now() + 60) == .timedOut { state.withLock { $0.blocked += 1 } }
+        if done.wait(timeout: .now() + 600) == .timedOut { state.withLock { $0.blocked += 1 } }
     }
 
     var now: Duration {

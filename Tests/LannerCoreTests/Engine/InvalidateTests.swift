@@ -375,7 +375,7 @@ import Testing
         lanes.keep(kept, until: released)
         manager.remove(address)
         kept.wait()
-        let end = ContinuousClock.now + .seconds(60)
+        let end = ContinuousClock.now + .seconds(600)
         while task != nil, ContinuousClock.now < end { usleep(1000) }
         #expect(task == nil)
         released.open()
@@ -392,7 +392,7 @@ import Testing
             }
         }
         held.open()
-        let end = ContinuousClock.now + .seconds(60)
+        let end = ContinuousClock.now + .seconds(600)
         while self.manager(ScriptedTransport()).unavailable != nil, ContinuousClock.now < end { usleep(1000) }
         #expect(self.manager(ScriptedTransport()).unavailable == nil)
     }
@@ -463,7 +463,7 @@ import Testing
             manager.logger = RecordingLog()
         }
         released.open()
-        #expect(ended.wait(timeout: .now() + 60) == .success)
+        #expect(ended.wait(timeout: .now() + 600) == .success)
         #expect(self.manager(ScriptedTransport()).unavailable == nil)
     }
 }

@@ -4,7 +4,7 @@ import Testing
 
 @testable import LannerCore
 
-@Suite("T3-21: clearing a cache") struct CacheFeatureTests {
+@Suite("T3-21: clearing a cache", .timeLimit(.minutes(10))) struct CacheFeatureTests {
     private let directory: TemporaryDirectory
     private let cache: Cache
 
@@ -20,10 +20,18 @@ import Testing
         return configuration
     }
 
-    private func begin(_ task: DownloadTask) async {
-        for await event in task.events {
-            if case .progress(let completed, _) = event, completed > 0 { break }
-        }
+    /// Begins a download that will stall, and returns when some of it has come.
+    private func begin(_ url: String, fileName: String? = nil, in manager: SessionManager) async throws -> DownloadTask
+    {
+        var request = DownloadRequest(url)
+        request.fileName = fileName
+        request.startsImmediately = false
+        let task = try #require(manager.download(request))
+        // From before the start, for nothing is told again of one that has stalled.
+        let events = task.events
+        manager.start(task)
+        for await event in events { if case .progress(1..., _) = event { break } }
+        return task
     }
 
     /// A download that has succeeded and one that was stopped in the middle.
@@ -35,8 +43,7 @@ import Testing
         let manager = SessionManager("clearing", configuration: patient, transport: transport, cache: cache)
         let whole = try #require(manager.download("http://a.example/whole", fileName: "whole"))
         _ = try await whole.file
-        let part = try #require(manager.download("http://a.example/part", fileName: "part"))
-        await begin(part)
+        let part = try await begin("http://a.example/part", fileName: "part", in: manager)
         await withCheckedContinuation { done in manager.suspend(part, onMainQueue: false) { _ in done.resume() } }
         return manager
     }
@@ -116,8 +123,7 @@ import Testing
         let other = SessionManager(
             "other", configuration: patient, transport: transport,
             cache: Cache("other", downloadPath: directory.path + "/other", downloadTmpPath: cache.downloadTmpPath))
-        let task = try #require(other.download("http://a.example/shared"))
-        await begin(task)
+        let task = try await begin("http://a.example/shared", in: other)
         let before = names.filter { $0.hasSuffix(".part") }
         #expect(before.count == 2)
         try await cache.clearDiskCache()
@@ -176,8 +182,7 @@ import Testing
         transport.serve(.init(Sample.bytes(3 << 20)), at: "/part")
         transport.script("/part", .stall(afterBytes: 2 << 20))
         let manager = SessionManager("together", configuration: patient, transport: transport, cache: cache)
-        let part = try #require(manager.download("http://a.example/part", fileName: "part"))
-        await begin(part)
+        let part = try await begin("http://a.example/part", fileName: "part", in: manager)
         await withCheckedContinuation { done in manager.suspend(part, onMainQueue: false) { _ in done.resume() } }
         try Data([1]).write(to: URL(fileURLWithPath: files + "/whole"))
         func names() throws -> [String] { try FileManager.default.contentsOfDirectory(atPath: files) }
