@@ -108,12 +108,12 @@ extension EngineState {
         _ task: DownloadTask, _ before: TaskFigures, _ after: TaskFigures
     ) -> WholeChange {
         active += (after.status == .running ? 1 : 0) - (before.status == .running ? 1 : 0)
-        let (old, new) = scopes[task.context, default: Scope()].replace(task.id, before, by: after)
+        let end = scopes[task.context, default: Scope()].replace(task.id, before, by: after)
         let activity = isActivityTold == (active > 0) ? nil : active > 0
         isActivityTold = active > 0
         return WholeChange(
             manager: manager, activity: activity, isShown: task.context == context,
-            status: new, end: new != old && new.isAtRest ? new : nil)
+            status: totals.status, end: end)
     }
 
     /// Whether it was told that tasks run, which they do no more.

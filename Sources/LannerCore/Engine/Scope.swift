@@ -16,6 +16,8 @@ package struct Identity: Hashable, Sendable, CustomStringConvertible {
 /// question costs more than its answer.
 struct Scope {
     private(set) var totals = Totals()
+    /// As what all have come to rest last, and whether one was begun since.
+    private var (lastRest, hasBegun) = (Status.waiting, false)
     private var whereabouts = IDTable<Whereabouts>()
     private var all = Roll()
     private var unlisted = Roll()
@@ -40,17 +42,29 @@ struct Scope {
     func roll(of list: String?) -> Roll { list.map { lists[$0] ?? Roll() } ?? unlisted }
 
     mutating func add(_ id: DownloadID, _ list: String?, _ figures: TaskFigures) {
+        noteRest()
         totals.add(figures)
+        note(figures.status)
         put(id, Whereabouts(list: list, status: figures.status))
     }
 
-    /// A download stands elsewhere now; gives the status of all before and after.
-    mutating func replace(_ id: DownloadID, _ before: TaskFigures, by after: TaskFigures) -> (old: Status, new: Status)
-    {
-        let old = totals.status
+    /// A download stands elsewhere now; gives how all have come to rest, if they have by that. One that is only
+    /// removed from among finished ones does not end them again.
+    mutating func replace(_ id: DownloadID, _ before: TaskFigures, by after: TaskFigures) -> Status? {
+        noteRest()
         totals.replace(before, by: after)
+        note(after.status)
         if after.status.isGone { _ = take(id) } else if before.status != after.status { move(id, after.status) }
-        return (old, totals.status)
+        guard totals.isAtRest, before.status != after.status, hasBegun || totals.status != lastRest else { return nil }
+        return totals.status
+    }
+
+    private mutating func noteRest() {
+        if totals.isAtRest { (lastRest, hasBegun) = (totals.status, false) }
+    }
+
+    private mutating func note(_ status: Status) {
+        if status == .waiting || status == .running { hasBegun = true }
     }
 
     private mutating func move(_ id: DownloadID, _ status: Status) {

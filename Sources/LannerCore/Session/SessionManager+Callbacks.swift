@@ -19,8 +19,9 @@ extension SessionManager {
         return self
     }
 
-    /// Calls `handler` each time the last task has ended and all have succeeded, from the next end on. On the main
-    /// queue, or on ``operationQueue``; replaces an earlier closure of this kind. - Returns: The manager.
+    /// Calls `handler` each time the last task has ended and all have succeeded, from the next end on; not because
+    /// finished tasks are removed from among others. On the main queue, or on ``operationQueue``; replaces an earlier
+    /// closure of this kind. - Returns: The manager.
     @discardableResult
     public func success(onMainQueue: Bool, handler: @escaping Handler) -> Self {
         state.replace(\.callbacks.success, by: Callback(onMainQueue: onMainQueue, handler: handler))

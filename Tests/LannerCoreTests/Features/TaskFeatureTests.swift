@@ -89,6 +89,23 @@ import Testing
         #expect(ended.all == ["succeeded", "failed", "succeeded"])
     }
 
+    @Test("T3-07: all have succeeded once, however many are removed afterwards") func endsOnce() {
+        let (bench, calls) = (bench(), Tally())
+        bench.manager.success { calls.add($0.status.rawValue) }.failure { calls.add($0.status.rawValue) }
+        bench.manager.multiDownload(addresses)
+        bench.settle()
+        #expect(calls.all == ["succeeded"])
+        bench.manager.remove(addresses[0])
+        bench.settle()
+        #expect(calls.all == ["succeeded"] && bench.manager.status == .succeeded)
+        bench.manager.download(addresses[0])
+        bench.settle()
+        #expect(calls.all == ["succeeded", "succeeded"])
+        bench.manager.totalRemove()
+        bench.settle()
+        #expect(calls.all == ["succeeded", "succeeded", "removed"])
+    }
+
     @Test("T3-25: the files of several tasks are compared at once") func validatesArrays() throws {
         let (bench, calls) = (bench(), Tally())
         let right = try digest(of: Sample.bytes(1000), .md5).hexadecimal
