@@ -30,8 +30,8 @@ public struct DownloadLink: Sendable, Hashable {
 
     /// Gives links, called for one task at most once at a time, on no particular thread and under no lock.
     ///
-    /// Asked between the start of an attempt and its first request: when the server has refused the link in hand with 401,
-    /// 403 or 410, when that has expired, and with ``SessionConfiguration/refreshesLinksBeforeStart`` always. After a
+    /// Asked between the start of an attempt and its first request: when the server has refused the link in hand with 400,
+    /// 401, 403 or 410, when that has expired, and with ``SessionConfiguration/refreshesLinksBeforeStart`` always. After a
     /// refusal once: when the server refuses what was given, too, without a byte in between, the task fails with that
     /// status. The task holds its slot meanwhile.
     ///

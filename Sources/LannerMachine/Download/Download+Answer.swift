@@ -9,6 +9,10 @@ extension Download {
         let verdict = judge(head, for: exchange.ask, held: written.prefix, wallSeconds: context.wallSeconds)
         if isOtherThanURLs(verdict, exchange, context.settings) { return leaveMirror(exchange, &context) }
         if isBesideOthers(number, context) { return answerBeside(exchange, head, verdict, &context) }
+        if isLeftToDigest(verdict, head, exchange) {
+            ladder.leaveToDigest()
+            return close(for: .restart, [], &context)
+        }
         switch verdict {
         case .part(let version, let body):
             if exchange.ask.held == nil, let reason = forgetOtherVersion(than: version, exchange) {
@@ -64,6 +68,22 @@ extension Download {
         guard let digest = version?.digest, digest != new.digest, !isToldByURL(for: exchange) else { return nil }
         version = nil
         return .contentChanged
+    }
+
+    /// Whether what is held may be of the file that comes, though its validators are others, as those of the servers are
+    /// that one URL leads to in turn: it is of the same size, and the caller's digest decides at the end. Then it is asked
+    /// for once more, without them, before anything is given up.
+    private func isLeftToDigest(_ verdict: Verdict, _ head: ResponseHead, _ exchange: Exchange) -> Bool {
+        switch verdict {
+        case .restart(_, .contentChanged): break
+        case .fromZero(.contentChanged) where head.status == 206: break
+        case .part, .whole, .resumed, .restart, .fromZero, .complete, .unusable, .redirect, .refused: return false
+        }
+        guard hasDigest, exchange.ask.rung < .digestOnly, !exchange.ask.isElsewhere, let held = exchange.ask.held else {
+            return false
+        }
+        let version = Version(head)
+        return version.total != nil && version.total == held.total && held.isSame(as: version, on: .digestOnly)
     }
 
     /// Whether a mirror says itself that its file is not the one whose digest the URL has told.
@@ -283,7 +303,7 @@ extension Download {
     }
 
     /// How servers answer for a link whose time is over.
-    static let expired: Set<Int> = [401, 403, 404, 410]
+    static let expired: Set<Int> = [400, 401, 403, 404, 410]
 
     private mutating func refused(
         _ exchange: Exchange, _ status: Int, _ retryAfter: Duration?, _ context: inout Context

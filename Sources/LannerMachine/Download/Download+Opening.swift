@@ -6,6 +6,7 @@ extension Download {
         guard case .waiting(.slot) = state else { return }
         attempt += 1
         link.isFresh = false
+        asksOneByOne = false
         if goesOnWithOldURL {
             goesOnWithOldURL = false
             renewURL()
@@ -84,8 +85,9 @@ extension Download {
         if isLoss { tell(.restarted(reason), &context) }
         // What comes in their place is a gain: else failures would add up all through it. But not again and again.
         if completed > ladder.mark { highMark = 0 }
-        ladder.startedOver(
-            losing: completed, askedOn: version?.rung(from: ladder.top, hasDigest: hasDigest) ?? .none)
+        // A plain request is tied to nothing.
+        let rung = isPlain ? nil : version?.rung(from: ladder.top, hasDigest: hasDigest)
+        ladder.startedOver(losing: completed, askedOn: rung ?? .none)
         leaveFile()
         written = ByteRanges()
         synced = ByteRanges()

@@ -186,6 +186,9 @@ extension Download {
             guard context.isNetworkAvailable else { return }
             pausing.intent = .restart
             go(to: .pausing(pausing), &context)
+        case .transferring(let transfer) where transfer.hasReceived(all: total):
+            // All has come, and is only being written.
+            break
         case .opening, .transferring:
             // Nobody is admitted meanwhile: it is in the queue until there is one.
             if !context.isNetworkAvailable { close(for: .restart, [], &context) }

@@ -98,7 +98,7 @@ extension Download {
     /// All bytes of a small file are here, if not written yet: the next download need not wait for that.
     private mutating func takeNoMore(_ context: inout Context) {
         guard mayBeSettled(context.settings), let total, total <= Pace.smallFile,
-            case .transferring(var transfer) = state, transfer.exchanges.isEmpty, transfer.claimed.contains(0..<total)
+            case .transferring(var transfer) = state, transfer.hasReceived(all: total)
         else { return }
         transfer.isSettled = true
         state = .transferring(transfer)

@@ -46,7 +46,7 @@ package struct Download: Sendable {
     package internal(set) var isOfOtherURL: Bool
     /// Whether it was given another URL during this attempt, whose bytes are all of the one it began with.
     var goesOnWithOldURL = false
-    /// Whether a slice was refused or lost that was asked for beside another: from then on the one is waited for.
+    /// Whether a slice was refused or lost that was asked for beside another: for the rest of the attempt the one is waited for.
     var asksOneByOne = false
     /// How often in a row a file that came in one piece had another digest.
     var mismatches = 0

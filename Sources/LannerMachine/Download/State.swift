@@ -206,6 +206,12 @@ package struct Transfer: Sendable, Equatable {
             && left.since == right.since && left.isSyncing == right.isSyncing && left.asksForMore == right.asksForMore
             && left.isSettled == right.isSettled
     }
+
+    /// Whether all bytes of a file of that size have come, written or not.
+    func hasReceived(all total: Int64?) -> Bool {
+        guard exchanges.isEmpty, let total else { return false }
+        return claimed.contains(0..<total)
+    }
 }
 
 /// What `pausing` knows.

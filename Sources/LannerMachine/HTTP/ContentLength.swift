@@ -36,12 +36,17 @@ package enum ContentLength: Sendable, Hashable {
 
 extension HeaderFields {
     /// Whether the body has a content coding (RFC 9110, 8.4), so that its length and ranges are not those of the file.
-    package var isContentCoded: Bool { hasCoding("Content-Encoding") }
+    ///
+    /// Nor have those that name none: `none` is sent to switch compression off, and object stores repeat the `aws-chunked`
+    /// of an upload for a file that is as it was.
+    package var isContentCoded: Bool { hasCoding("Content-Encoding", but: ["identity", "none", "aws-chunked"]) }
 
-    fileprivate var isTransferCoded: Bool { hasCoding("Transfer-Encoding") }
+    fileprivate var isTransferCoded: Bool { hasCoding("Transfer-Encoding", but: ["identity"]) }
 
-    private func hasCoding(_ name: String) -> Bool {
-        FieldText.members(values(of: name)).contains { !$0.isEmpty && !FieldText.equal($0, "identity") }
+    private func hasCoding(_ name: String, but names: [StaticString]) -> Bool {
+        FieldText.members(values(of: name)).contains { coding in
+            !coding.isEmpty && !names.contains { FieldText.equal(coding, $0) }
+        }
     }
 
     /// Whether the body is several ranges in one (RFC 9110, 14.6).

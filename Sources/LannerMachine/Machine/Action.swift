@@ -160,7 +160,7 @@ extension WaitingReason {
 
 /// Why another link is asked for.
 public enum LinkReason: Sendable, Hashable {
-    /// The server answered 401, 403 or 410.
+    /// The server answered 400, 401, 403 or 410.
     case refused(status: Int)
     /// Its time is over.
     case expired

@@ -135,10 +135,11 @@ extension DownloadFailure.Reason {
         502,  // Bad Gateway: the server behind it is being restarted.
         503,  // Service Unavailable: overload or maintenance, by definition temporary (RFC 9110, 15.6.4).
         504,  // Gateway Timeout: the server behind it was too slow this time.
+        511,  // Network Authentication Required: from a network that somebody has to log in to (RFC 6585, 6).
     ]
 
     /// Statuses that are not registered stand for 500 (RFC 9110, 15): delivery networks say by many of them that the
-    /// server behind cannot be reached now. The others up to 511 are registered, and do not speak of the moment.
+    /// server behind cannot be reached now. The others up to 510 are registered, and do not speak of the moment.
     private static func isUnknown(_ code: Int) -> Bool { code == 509 || (512...599).contains(code) }
 }
 

@@ -31,6 +31,11 @@ package struct RungLadder: Sendable, Hashable {
 
     package init() {}
 
+    /// Nothing that a server tells ties an answer to the bytes any more; the digest of the whole file decides at the end.
+    package mutating func leaveToDigest() {
+        top = max(top, .digestOnly)
+    }
+
     /// Notes that a download starts over and throws `held` bytes away, after an answer that was asked for on a rung;
     /// `none` says that nothing was tied to the answer, and gives nothing up.
     package mutating func startedOver(losing held: Int64, askedOn rung: Rung) {

@@ -104,6 +104,7 @@ import Testing
     @Test(arguments: [
         ([], false), (["identity"], false), (["Identity"], false), ([""], false), (["identity, identity"], false),
         (["gzip"], true), (["identity", "gzip"], true), (["x-unheard-of"], true), (["identity, br"], true),
+        (["none"], false), (["aws-chunked"], false), (["aws-chunked, gzip"], true),
     ])
     func anyCodingButIdentityEncodes(_ lines: [String], _ isEncoded: Bool) {
         let fields = HeaderFields(lines.map { .init(name: "Content-Encoding", value: $0) })

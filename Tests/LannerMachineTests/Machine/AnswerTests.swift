@@ -263,6 +263,27 @@ import Testing
         expectOneByOne(&bench)
     }
 
+    @Test func theNextAttemptAsksAheadAgain() {
+        var bench = askingAhead()
+        bench.feed(.exchange(bench.id, 2, .failed(DownloadFailure(.transport(.cannotConnect), ""))))
+        bench.feed(.file(bench.id, 1, .wrote(0..<50)))
+        bench.feed(.exchange(bench.id, 1, .failed(DownloadFailure(.transport(.connectionLost), ""))))
+        bench.closed(1, 0..<50)
+        bench.pass(.seconds(100))
+        let first = bench.opened(2, 0..<50).begun
+        #expect(first.count == 1)
+        let head = ResponseHead.part(50..<150, of: 1000)
+        #expect(bench.feed(.exchange(bench.id, first[0], .head(head))).asks.map(\.range) == [150..<250])
+    }
+
+    /// A place that was led to may say so by 400.
+    @Test(arguments: [400, 403]) func aLaterRefusalBeginsAtTheFirstURL(status: Int) {
+        var bench = slicing
+        let actions = bench.feed(.exchange(bench.id, 2, .head(ResponseHead(status: status))))
+        #expect(actions.retry == nil)
+        #expect(bench.closed(1, 0..<100).phases == [.running])
+    }
+
     /// It wants to be left alone for a while.
     @Test func aServerThatSaysWhenToComeBackIsNotAskedBefore() {
         var bench = askingAhead()
@@ -310,6 +331,29 @@ import Testing
         #expect(bench.feed(.file(bench.id, 2, .opened(held: ByteRanges()))).asks == [.whole])
     }
 
+    /// What was asked for as a whole says nothing of how to go on with a part.
+    @Test func plainRequestsThatAreLostCostNoTrust() {
+        let lost = DownloadFailure(.transport(.connectionLost), "")
+        var bench = Bench.requesting(saved: .holding(0..<500))
+        bench.feed(.exchange(bench.id, 1, .head(.part(0..<10, of: 1000))))
+        bench.opened(2)
+        for (attempt, exchange) in [(2, 2), (4, 3)] as [(Attempt, ExchangeNumber)] {
+            bench.feed(.exchange(bench.id, exchange, .head(.file())))
+            bench.feed(.file(bench.id, attempt, .wrote(0..<400)))
+            bench.feed(.exchange(bench.id, exchange, .failed(lost)))
+            bench.closed(attempt, 0..<400)
+            bench.pass(.seconds(100))
+            bench.opened(bench.attempt)
+        }
+        bench.feed(.exchange(bench.id, bench.exchange, .head(.file())))
+        bench.feed(.file(bench.id, bench.attempt, .wrote(0..<400)))
+        bench.verb(.suspend)
+        bench.closed(bench.attempt, 0..<400)
+        #expect(bench.verb(.start).restarts.isEmpty)
+        let ask = bench.opened(bench.attempt, 0..<400).asks.first
+        #expect(ask?.range == 400..<1000 && ask?.rung == .strongTag)
+    }
+
     @Test func aVersionThatNothingTiesIsFetchedPlain() {
         var bench = Bench.requesting(.sliced(100...100))
         bench.feed(.exchange(bench.id, 1, .head(.part(0..<100, of: 1000, tag: nil))))
@@ -321,24 +365,34 @@ import Testing
 @Suite struct DigestOnlyTests {
     /// A download that holds bytes of two versions, after its server has sent another tag with each answer.
     private static func mixed() -> Bench {
-        var bench = Bench.resting(hasDigest: true, saved: .holding(0..<500))
-        var held: Range<Int64> = 0..<500
-        for round in 0..<8 {
-            let tag = "\"\(round)\""
-            bench.verb(.start)
-            guard let ask = bench.opened(bench.attempt, held).asks.first else { break }
-            bench.feed(.exchange(bench.id, bench.exchange, .head(.part(held.upperBound..<1000, of: 1000, tag: tag))))
-            if ask.rung == .digestOnly { break }
-            // It begins again, and comes as far as one byte.
-            bench.closed(bench.attempt, held)
-            bench.opened(bench.attempt)
-            bench.feed(.exchange(bench.id, bench.exchange, .head(.file(tag: tag))))
-            held = 0..<1
-            bench.feed(.file(bench.id, bench.attempt, .wrote(held)))
-            bench.verb(.suspend)
-            bench.closed(bench.attempt, held)
-        }
+        var bench = Bench.requesting(hasDigest: true, saved: .holding(0..<500))
+        bench.feed(.exchange(bench.id, 1, .head(.part(500..<1000, of: 1000, tag: "\"b\""))))
+        bench.closed(1, 0..<500)
+        bench.opened(2, 0..<500)
+        bench.feed(.exchange(bench.id, 2, .head(.part(500..<1000, of: 1000, tag: "\"c\""))))
         return bench
+    }
+
+    /// As behind one URL that leads to many servers in turn, each with a tag of its own for the file.
+    @Test(arguments: [ResponseHead.file(tag: "\"b\""), .part(500..<1000, of: 1000, tag: "\"b\"")])
+    func anotherTagCostsNothingWhereADigestDecides(head: ResponseHead) {
+        var bench = Bench.requesting(hasDigest: true, saved: .holding(0..<500))
+        let actions = bench.feed(.exchange(bench.id, 1, .head(head)))
+        #expect(actions.restarts.isEmpty && actions.retry == nil)
+        #expect(actions.contains(.transport(bench.id, .stop(1, keepBytes: true))))
+        bench.closed(1, 0..<500)
+        let ask = bench.opened(2, 0..<500).asks.first
+        #expect(ask?.range == 500..<1000 && ask?.rung == .digestOnly && ask?.condition == Ask.Condition.none)
+        // A server that does not go on without a condition, either, does not go on.
+        #expect(bench.feed(.exchange(bench.id, 2, .head(.file(tag: "\"c\"")))).restarts == [.contentChanged])
+    }
+
+    /// Another size is another file, and so is another tag where nothing decides.
+    @Test(arguments: [(true, 1001), (false, 1000)] as [(Bool, Int64)])
+    func elseAnotherTagIsAnotherFile(hasDigest: Bool, total: Int64) {
+        var bench = Bench.requesting(hasDigest: hasDigest, saved: .holding(0..<500))
+        let actions = bench.feed(.exchange(bench.id, 1, .head(.file(total, tag: "\"b\""))))
+        #expect(actions.restarts == [.contentChanged])
     }
 
     @Test func isRememberedAsThat() {

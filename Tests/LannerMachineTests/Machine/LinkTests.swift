@@ -35,7 +35,7 @@ import Testing
 
     // MARK: When one is asked for
 
-    @Test(arguments: [401, 403, 410]) func aRefusalAsksForOne(status: Int) {
+    @Test(arguments: [400, 401, 403, 410]) func aRefusalAsksForOne(status: Int) {
         var bench = refused(status)
         #expect(bench.closed(1, 0..<500).phases == [.running], "no failure, and no retry")
         let opened = bench.opened(2, 0..<500)

@@ -37,6 +37,15 @@ import Testing
         #expect(bench.closed().phases == [.running])
     }
 
+    /// It is only being written.
+    @Test func whatHasAllComeNeedsNone() {
+        var bench = Bench.transferring(hasDigest: true)
+        bench.feed(.network(available: true))
+        bench.feed(.exchange(bench.id, 1, .ended(received: 1000)))
+        #expect(bench.feed(.network(available: false)).isEmpty)
+        #expect(bench.feed(.file(bench.id, 1, .wrote(0..<1000))).contains(.file(bench.id, 1, .verify(total: 1000))))
+    }
+
     @Test func aStartLooksAtOnce() {
         var bench = failed()
         bench.closed()
