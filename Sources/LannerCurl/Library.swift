@@ -41,6 +41,14 @@ enum Library {
         !(0x08_0A_00..<0x08_0E_00).contains(version)
     }
 
+    /// Whether it reads on for a transfer that holds bytes back again in the middle of those that it had held back.
+    static let readsWhileItHolds = holds(readsWhileItHolds)
+
+    /// By the version: from 8.8 to 8.14, as much as its buffer takes, each time, to memory without bounds.
+    static func readsWhileItHolds(_ version: UInt32) -> Bool {
+        (0x08_08_00..<0x08_0F_00).contains(version)
+    }
+
     /// Whether a rule holds for the one that is here.
     private static func holds(_ rule: (UInt32) -> Bool) -> Bool { (try? outcome.get()).map(rule) ?? false }
 

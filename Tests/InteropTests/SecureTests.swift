@@ -201,7 +201,7 @@ struct SecureTests {
     @Test func aKeyMayHaveAPassword() async throws {
         let server = try server(askingFor: authority.certificate)
         let me = try authority.locked(authority.identity("DNS:me.example"), password: "it's secret")
-        for (password, isRight) in [("it's secret", true), ("another", false)] {
+        for (password, isRight) in [("it's secret", true), ("another", false), (nil, false)] {
             let own = CurlTransport.ClientCertificate(certificate: me.certificate, key: me.key, password: password)
             let log = await (try transport { $0.clientCertificate = own }).fetch(server.url("file"))
             if isRight { expectFile(log) } else { expectRefusal(log) }

@@ -72,6 +72,35 @@ struct PauseTests {
         #expect(await recorder.end().failure?.fault == .canceled)
     }
 
+    /// From a limit that came later on the owner pauses and resumes again and again.
+    @Test func readsNoMoreThanItHandsOver() async {
+        server.put("/endless", LoopbackServer.Resource(.generated(seed: 8, length: 1 << 40)))
+        let paused = Locked<(any TransportExchange)?>(nil)
+        let (gate, received) = (Turnstile(), Locked(0))
+        let (pieces, piece) = AsyncStream<Void>.makeStream()
+        let recorder = Recorder { event in
+            guard case .bytes(let data) = event else { return }
+            gate.pass()
+            received.withLock { $0 += data.count }
+            paused.withLock { $0 }?.pause()
+            piece.yield()
+        }
+        let exchange = transport.start(server.url("/endless"), recorder)
+        paused.withLock { $0 = exchange }
+        gate.open()
+        var count = 0
+        for await _ in pieces {
+            count += 1
+            if count == 150 { break }
+            exchange.resume()
+        }
+        // What the kernel holds on both sides is a few mebibytes.
+        let inBetween = server.bytesSent("/endless") - Int64(received.withLock { $0 })
+        #expect(inBetween < 40 << 20)
+        exchange.cancel()
+        #expect(await recorder.end().failure?.fault == .canceled)
+    }
+
     /// As some versions of libcurl have ended transfers whose bytes they held back.
     @Test func anEndBeforeWhatIsHeldBackIsNone() async throws {
         try Library.require()

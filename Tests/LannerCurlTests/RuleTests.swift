@@ -122,6 +122,24 @@ import Testing
         #expect(Library.keepsLimits(version) == keeps)
     }
 
+    @Test(
+        arguments: [(0x08_07_01, false), (0x08_08_00, true), (0x08_0E_01, true), (0x08_0F_00, false)]
+            as [(UInt32, Bool)])
+    func someVersionsReadWhileTheyHold(version: UInt32, reads: Bool) {
+        #expect(Library.readsWhileItHolds(version) == reads)
+    }
+
+    /// A whole buffer of libcurl's fits in whenever it may go on.
+    @Test func whereNothingMayBeRefusedAWholeBufferFitsIn() {
+        var mailbox = Mailbox(isLimited: false, takesBuffers: true) { _ in }
+        mailbox.pause()
+        let holds = [mailbox.holds(with: 0), mailbox.resume(), mailbox.holds(with: Slab.size)]
+        #expect(holds == [true, true, false])
+        var small = Mailbox(isLimited: true, takesBuffers: true) { _ in }
+        let isFull = small.holds(with: Mailbox.least)
+        #expect(isFull)
+    }
+
     @Test func oneThatCannotPauseIsRefused() {
         let outcome = Library.judge(LANNER_CURL_LOADED, version: 0x08_10_00, words: "")
         #expect(throws: CurlUnavailable(.faulty("8.16.0"))) { try outcome.get() }

@@ -10,7 +10,7 @@ extension Engine {
         enter { state in
             guard state.isShutDown || state.context != context else { return [] }
             let before = state.isShutDown ? [] : state.scope.ids.sorted()
-            (state.context, state.isShutDown) = (context, false)
+            (state.context, state.isShutDown, state.toldStatus) = (context, false, nil)
             unwanted = state.note(.shelve, before)
             return [.user(.shelve, before, nil), .user(.unshelve, state.scope.ids.sorted(), nil)]
         }

@@ -83,12 +83,13 @@ extension Engine {
             cancelAsking(job)
             leaveThrottle(job)
             stopExchanges(of: job)
+            giveBackSpace(of: job)
             let file = job.state.withLock { state in
                 defer { state.file = nil }
                 return state.file
             }
             // Behind what the exchanges leave: with the last file all is over.
-            afterEnding(job) { file?.close(sync: false) }
+            afterEnding(job) { file?.close(sync: false, resting: true) }
         }
         transport.invalidate()
         waitNoLonger(for: jobs)

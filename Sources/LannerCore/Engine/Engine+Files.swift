@@ -32,7 +32,7 @@ extension Engine {
     ) {
         let file = makeFile(job, attempt, generation, claimed, PartialFile.Lanes(environment.lanes))
         job.state.withLock { state in
-            state.file = file
+            (state.file, state.keepsSpace) = (file, false)
             state.attempted = state.address
             state.destination = nil
             state.mirrorDestinations = [:]
@@ -40,9 +40,11 @@ extension Engine {
         // A new file holds nothing, and takes what comes before it is there: the server is asked meanwhile. Not on the
         // time of a caller, who would begin the exchange; nor for nothing, or for what the transport would lose, when
         // the disk refuses.
+        let isTrimmed = trims.withLock { $0.contains(job.id) }
         let isAwaited =
-            !isOnLane || !claimed.isEmpty || total != nil || traits.outlivesProcess
+            isTrimmed || !isOnLane || !claimed.isEmpty || total != nil || traits.outlivesProcess
             || job.state.withLock { $0.hasFileFailed }
+        if isTrimmed { return fileLane.run { file.open(total: total) } }
         file.open(total: total, isAwaited: isAwaited)
         if !isAwaited { handle(.file(job.id, attempt, .opened(held: claimed))) }
     }
@@ -153,10 +155,28 @@ extension Engine {
         let file = job.state.withLock { state in
             defer { state.file = nil }
             state.endExchange()
+            if state.file != nil { state.keepsSpace = !isResting }
             return state.file
         }
         // What is not worth a sync is not worth a write.
         file?.close(sync: sync, dropping: !sync, resting: isResting)
+    }
+
+    /// Gives the space back that was set aside for an attempt of a download, where none follows soon.
+    func giveBackSpace(of job: Job) {
+        let generation = job.state.withLock { state -> UInt32? in
+            guard state.keepsSpace, state.file == nil else { return nil }
+            state.keepsSpace = false
+            return state.fileGeneration
+        }
+        guard let generation else { return }
+        let path = partialPath(job, generation)
+        trims.withLock { _ = $0.insert(job.id) }
+        fileLane.run { [self] in
+            // Only to save space: what cannot be done is left.
+            try? environment.fileSystem.trim(path)
+            trims.withLock { _ = $0.remove(job.id) }
+        }
     }
 
     // MARK: Removing

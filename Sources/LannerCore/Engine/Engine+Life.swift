@@ -81,7 +81,12 @@ extension Engine {
         for job in jobs where job.task.status == .succeeded {
             compareIfNeeded(job, starts: configuration.resumesAtLaunch)
         }
-        if configuration.resumesAtLaunch { startInterrupted(jobs, new) }
+        if configuration.resumesAtLaunch {
+            startInterrupted(jobs, new)
+        } else {
+            // The end of the process has given nothing back.
+            jobs.forEach(giveBackSpace)
+        }
     }
 
     /// Those whose exchange may have survived go on when that is known, and the others after them.
@@ -162,6 +167,7 @@ extension Engine {
             state: TaskState(record, url: url, isFound: isFound, engine: self))
         var state = JobState(record, url: url, digest: digest, isFound: isFound)
         state.exchange = exchange
+        state.keepsSpace = record.saved.status == .active && exchange == nil
         state.mayBeAt = mayBePublished && !isFound ? record.place : nil
         return (Job(id: record.id, token: record.token, task: task, state: state), isFound)
     }

@@ -81,6 +81,8 @@ extension Engine {
             return (before, state.figures, withheld, state.observers.all, ending)
         }
         guard before.status != after.status else { return count(task, before, after) }
+        // Before anybody is told: what a closure asks the manager has the change in it.
+        let whole = note(job, before, after)
         log { .downloadTask("is \(after.status.rawValue)", task: task) }
         if after.status == .failed, let error = task.error {
             log { .error("\(Destination.redacted(task.url.absoluteString)) failed", error: error) }
@@ -90,7 +92,7 @@ extension Engine {
         if after.status.isAtRest { tellEnd(task, after.status, to: ending) }
         if after.status == .succeeded { compareIfNeeded(job) }
         postStatus(of: task, after.status, isDiskFull: phase.isDiskFull)
-        count(task, before, after)
+        tell(whole)
         // Nothing can happen to it any more, and its closures may hold it.
         if after.status.isGone { _ = task.state.withLock { $0.takeCallbacks() } }
     }
@@ -165,8 +167,11 @@ extension TaskState {
         status = Status(phase)
         wait = nil
         switch phase {
-        case .waiting(let reason): wait = reason
+        case .waiting(let reason):
+            wait = reason
+            rounds &+= 1
         case .running:
+            rounds &+= 1
             if startDate == 0 { startDate = now }
             endDate = 0
             error = nil

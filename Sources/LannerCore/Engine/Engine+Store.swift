@@ -55,6 +55,7 @@ extension Engine {
             job.task.state.withLock { $0.end(at: date) }
         }
         if let obsolete { pending.obsolete.append(PendingChanges.Obsolete(job: job, generation: obsolete)) }
+        if saved.status.isRest { giveBackSpace(of: job) }
         put(job, &pending)
         switch need {
         case .marks: break
@@ -233,6 +234,14 @@ extension Saved {
 }
 
 extension Saved.Status {
+    /// Whether nothing happens to a download that is remembered so.
+    fileprivate var isRest: Bool {
+        switch self {
+        case .suspended, .failed: true
+        case .active, .publishing, .succeeded: false
+        }
+    }
+
     /// Whether a download that is remembered so has ended.
     fileprivate var isEnd: Bool {
         switch self {

@@ -29,7 +29,6 @@ extension Engine {
     }
 
     private func tellAdded(_ tasks: [DownloadTask]) {
-        guard !isOver else { return }
         let (observers, context) = state.withLock { ($0.observers.all, $0.context) }
         postAdded(tasks)
         let shown = tasks.filter { $0.context == context }
@@ -38,21 +37,32 @@ extension Engine {
         tellAll(isMoved: true)
     }
 
-    /// A task stands elsewhere now.
+    /// The progress of a task is another.
     func count(_ task: DownloadTask, _ before: TaskFigures, _ after: TaskFigures) {
         guard before != after else { return }
         let now = environment.clock.now
-        let (change, news) = state.withLock { state in
-            let change = state.count(task, before, after)
-            return (change, change.isShown ? state.wholeNews(at: now, isMoved: true) : nil)
+        tell(state.withLock { $0.note(task, before, after, at: now) })
+    }
+
+    /// A task stands elsewhere now, which is yet to be told; one that is gone is nobody's any more.
+    func note(_ job: Job, _ before: TaskFigures, _ after: TaskFigures) -> WholeChange {
+        let now = environment.clock.now
+        let (change, unwanted) = state.withLock { state in
+            let change = state.note(job.task, before, after, at: now)
+            return (change, after.status.isGone ? state.forget(job) : nil)
         }
+        if after.status.isGone { endForgetting(job, unwanted) }
+        return change
+    }
+
+    func tell(_ change: WholeChange) {
         if let isActive = change.activity { change.manager?.tellActivity(isActive) }
         // Of what happens in another context only its tasks tell.
-        guard let news else { return }
-        if after.status.isGone, before.status != after.status {
-            for observer in news.observers { observer.receive(.removed(task)) }
+        guard let news = change.news else { return }
+        if let gone = change.gone {
+            for observer in news.observers { observer.receive(.removed(gone)) }
         }
-        tell(news, isRunning: change.status == .running && before.completed != after.completed, change.manager)
+        tell(news, isRunning: change.isRunning, change.manager)
         if let end = change.end { change.manager?.tellEnd(end) }
     }
 
@@ -92,28 +102,33 @@ extension Engine {
 }
 
 /// What became of the sums when a task has changed.
-private struct WholeChange {
-    var manager: SessionManager?
+struct WholeChange {
+    fileprivate var manager: SessionManager?
     /// Whether a task runs, when that has changed.
-    var activity: Bool?
-    /// Whether the manager shows the task.
-    var isShown: Bool
-    var status: Status
+    fileprivate var activity: Bool?
+    /// What is to be told of all, when the manager shows the task.
+    fileprivate var news: WholeNews?
+    /// Whether all run, and have come farther.
+    fileprivate var isRunning: Bool
+    /// The task, when it is no more.
+    fileprivate var gone: DownloadTask?
     /// How all have come to rest, when they have.
-    var end: Status?
+    fileprivate var end: Status?
 }
 
 extension EngineState {
-    fileprivate mutating func count(
-        _ task: DownloadTask, _ before: TaskFigures, _ after: TaskFigures
+    fileprivate mutating func note(
+        _ task: DownloadTask, _ before: TaskFigures, _ after: TaskFigures, at now: Duration
     ) -> WholeChange {
         active += (after.status == .running ? 1 : 0) - (before.status == .running ? 1 : 0)
         let end = scopes[task.context, default: Scope()].replace(task.id, before, by: after)
         let activity = isActivityTold == (active > 0) ? nil : active > 0
         isActivityTold = active > 0
         return WholeChange(
-            manager: manager, activity: activity, isShown: task.context == context,
-            status: totals.status, end: end)
+            manager: manager, activity: activity,
+            news: task.context == context ? wholeNews(at: now, isMoved: true) : nil,
+            isRunning: totals.status == .running && before.completed != after.completed,
+            gone: after.status.isGone && before.status != after.status ? task : nil, end: end)
     }
 
     /// Whether it was told that tasks run, which they do no more.

@@ -29,6 +29,8 @@ final class Engine: Sendable {
     let inbox = Locked(Inbox())
     /// Locked for moments only, also inside the lock of the state.
     let openFiles = Locked(OpenFiles())
+    /// Whose space is being given back on the file lane: the file is opened behind that.
+    let trims = Locked(Set<DownloadID>())
     let logging: Locked<Logging>
     /// Whether anybody is to be posted anything.
     let postsNotifications = Locked(true)
@@ -245,7 +247,8 @@ final class Engine: Sendable {
             if let job { run(action, of: job, attempt, &changes) }
         case .tell(_, let notice):
             if let job { tell(notice, of: job) }
-        case .forget(let id): forget(id)
+        // It was when it was told.
+        case .forget: if let job { forget(job) }
         case .ignored(let id, let reason): logIgnored(id, reason)
         case .answer(let ticket): state.withLock { $0.tickets.removeValue(forKey: ticket) }?()
         case .wake(let time):
@@ -253,17 +256,17 @@ final class Engine: Sendable {
         }
     }
 
-    private func forget(_ id: DownloadID) {
-        // Given out of the lock: with the job go the user's closures and what they hold.
-        let (_, unwanted) = state.withLock { state -> (Job?, Leftover?) in
-            guard let job = state.jobs.removeValue(forKey: id) else { return (nil, nil) }
-            let (identity, place) = (job.task.identity, job.task.place)
-            if state.ids[identity] == id { state.ids[identity] = nil }
-            state.places.leave(place, id)
-            state.places.giveUpClaim(place, id)
-            return (job, state.keepLeftover(of: job))
+    /// Forgets a download, unless it was when it was told that it is gone: its number may be another's by now.
+    private func forget(_ job: Job) {
+        let (isHere, unwanted) = state.withLock { state in
+            state.jobs[job.id] === job ? (true, state.forget(job)) : (false, nil)
         }
-        throttle.withLock { $0.forget(id) }
+        if isHere { endForgetting(job, unwanted) }
+    }
+
+    /// What is left to be done for a download that was forgotten.
+    func endForgetting(_ job: Job, _ unwanted: Leftover?) {
+        throttle.withLock { $0.forget(job.id) }
         if let unwanted { drop([unwanted]) }
     }
 
@@ -436,7 +439,7 @@ struct EngineState {
     weak var manager: SessionManager?
     /// Who is told what happens to the manager, the status that was last told, and when its progress is.
     var observers = Observers<SessionEvent>()
-    var toldStatus = Status.waiting
+    var toldStatus: Status? = .waiting
     var pace = ProgressPace()
     var progressInterval = Duration.zero
     /// Whether somebody has the manager's `Progress`.
@@ -497,6 +500,18 @@ struct EngineState {
     mutating func makeRank() -> Int64 {
         lastRank += Self.rankGap
         return lastRank
+    }
+
+    /// Forgets a download, which the caller still has: with it go the user's closures and what they hold. Returns what it
+    /// has left, if nobody can use it.
+    mutating func forget(_ job: Job) -> Leftover? {
+        guard jobs[job.id] === job else { return nil }
+        jobs[job.id] = nil
+        let (identity, place) = (job.task.identity, job.task.place)
+        if ids[identity] == job.id { ids[identity] = nil }
+        places.leave(place, job.id)
+        places.giveUpClaim(place, job.id)
+        return keepLeftover(of: job)
     }
 
     mutating func makeTicket(_ handler: (@Sendable () -> Void)?) -> Ticket? {

@@ -76,6 +76,16 @@ package protocol OpenFile: AnyObject, Sendable {
     func close()
 }
 
+extension FileSystem {
+    /// Gives back what was set aside behind the end of a file, if it is there; nobody else may write to it meanwhile.
+    func trim(_ path: String) throws(FileError) {
+        guard try size(of: path) != nil else { return }
+        let file = try open(path, .readWrite)
+        defer { file.close() }
+        try file.truncate(to: file.size())
+    }
+}
+
 extension OpenFile {
     /// Writes all bytes at a position.
     package func write(_ bytes: [UInt8], at offset: Int64) throws(FileError) {

@@ -55,26 +55,18 @@ extension DownloadTask {
         // In order with the news of the task, so that an end is told by exactly one of the two: this, or the news.
         engine.listen { [self] in
             // The old one is given out of the lock; see `Locked.replace`.
-            let (isDueNow, _) = state.withLock { state -> (Bool, Callback<DownloadTask>?) in
+            let (isDueNow, rounds, _) = state.withLock { state -> (Bool, UInt32, Callback<DownloadTask>?) in
                 let old = state.callbacks[keyPath: kind]
                 if !state.status.isGone { state.callbacks[keyPath: kind] = callback }
                 let isReplaced = state.callbacks.completion != nil && kind != \.completion
-                return (isDue(state.status) && !isReplaced, old)
+                return (isDue(state.status) && !isReplaced, state.rounds, old)
             }
             guard isDueNow else { return }
-            // Once it goes on another end will be told.
-            engine.lane(callback).run { [self] in if !status.goesOn { callback.handler(self) } }
+            // Once it has gone on another end is told, and this one no more.
+            engine.lane(callback).run { [self] in
+                if state.withLock({ $0.rounds }) == rounds { callback.handler(self) }
+            }
         }
         return self
-    }
-}
-
-extension Status {
-    /// Whether the task runs, or would: its next end is still to come.
-    fileprivate var goesOn: Bool {
-        switch self {
-        case .waiting, .running, .willSuspend: true
-        case .suspended, .failed, .succeeded, .canceled, .removed, .willCancel, .willRemove: false
-        }
     }
 }

@@ -200,6 +200,8 @@ struct ToldProgress: Equatable {
 struct TaskState {
     weak var engine: Engine?
     var status: Status
+    /// How often it has gone on, or wanted to: what was due at its end before that is not due any more.
+    var rounds: UInt32 = 0
     /// What it waits for, as the machine tells it; nil when it does not.
     var wait: Wait?
     var error: (any Error)?

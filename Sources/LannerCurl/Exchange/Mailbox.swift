@@ -10,6 +10,8 @@ struct Mailbox {
     /// spite of a limit: where many share a low one, more would be long silence after each burst.
     static let least = 16 << 10
     static let most = 2 << 20
+    /// The lower bound where a whole buffer of libcurl's has to fit in at any time, and nothing of it may be refused.
+    static let leastForBuffers = 2 * Slab.size
     /// What a piece counts for at least, so that a trickle of single bytes is bounded as well.
     static let leastWeight = 4 << 10
 
@@ -33,6 +35,7 @@ struct Mailbox {
     /// Bytes that may wait before the transfer is held; with half as many it goes on. Few after a pause, since a
     /// receiver that keeps a limit says only once it has too many that it wants no more; then as many more as it takes.
     private var capacity: Int
+    private let leastCapacity: Int
     /// The last event was accepted; what is posted later is dropped.
     private(set) var isClosed = false
     /// Somebody hands over, and takes along what comes in meanwhile.
@@ -42,9 +45,11 @@ struct Mailbox {
     /// The transfer was told to wait.
     private var isHeld = false
 
-    /// `isLimited` is for a receiver that keeps a limit from the beginning.
-    init(isLimited: Bool, _ receive: @escaping Receiver) {
+    /// `isLimited` is for a receiver that keeps a limit from the beginning, for which libcurl has a small buffer.
+    /// `takesBuffers`: else what libcurl has in its buffer is always taken as a whole.
+    init(isLimited: Bool, takesBuffers: Bool = Library.readsWhileItHolds, _ receive: @escaping Receiver) {
         self.receive = receive
+        leastCapacity = takesBuffers && !isLimited ? Self.leastForBuffers : Self.least
         capacity = isLimited ? Self.least : Self.most
     }
 
@@ -77,7 +82,7 @@ struct Mailbox {
 
     mutating func pause() {
         isPaused = true
-        capacity = Self.least
+        capacity = leastCapacity
     }
 
     /// Whether the transfer is to go on.

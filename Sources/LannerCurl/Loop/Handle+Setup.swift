@@ -44,7 +44,8 @@ extension Handle {
         guard let own = options.clientCertificate else { return }
         set(LANNER_CURL_CLIENT_CERTIFICATE, own.certificate)
         set(LANNER_CURL_CLIENT_KEY, own.key ?? own.certificate)
-        set(LANNER_CURL_KEY_PASSWORD, own.password)
+        // Else who has to open an encrypted key would ask on the terminal, and all transfers wait for that.
+        set(LANNER_CURL_KEY_PASSWORD, own.password ?? "")
     }
 
     /// libcurl looks into the system's directory besides, unless it is given another: the file is one in which nothing

@@ -63,6 +63,40 @@ import Testing
         #expect(calls.all == ["succeeded", "again succeeded"])
     }
 
+    /// Whoever is to be called may be busy until it has ended again.
+    @Test func aClosureThatComesLateIsNotToldOfARestBeforeTheLast() throws {
+        let bench = TestBench.serving(large)
+        _ = try bench.download(.stall(afterBytes: 10))
+        bench.settle()
+        bench.relaunch()
+        let (task, calls) = (try #require(bench.manager.fetchTask(address)), Tally())
+        task.failure { calls.add("failure \($0.status.rawValue)") }.success { calls.add($0.status.rawValue) }
+        bench.manager.totalStart()
+        // Everything but the main queue.
+        let labels = ["drain", "files", "file.write", "file.sync", "file.hash", "store", "operation"]
+        while task.status != .succeeded { try #require(labels.contains { bench.lanes.runNext($0) }) }
+        #expect(calls.all.isEmpty)
+        bench.settle()
+        #expect(calls.all == ["succeeded"])
+    }
+
+    /// So that a closure may ask whether it was the last.
+    @Test func whatIsToldOfATaskIsTrueOfTheManager() throws {
+        let (bench, calls) = (TestBench.serving(large), Tally())
+        let task = try bench.download()
+        bench.manager.logger = LogThatCalls(at: "is succeeded") { [weak manager = bench.manager] in
+            calls.add("\(manager?.status.rawValue ?? "") \(manager?.taskCounts[.succeeded] ?? 0)")
+        }
+        bench.settle()
+        bench.manager.logger = LogThatCalls(at: "is removed") { [weak manager = bench.manager] in
+            calls.add("\(manager?.status.rawValue ?? "") \(manager?.tasks.count ?? 1)")
+            if manager?.fetchTask(address) == nil { calls.add("nowhere") }
+        }
+        bench.manager.remove(task)
+        bench.settle()
+        #expect(calls.all == ["succeeded 1", "removed 0", "nowhere"])
+    }
+
     @Test func aClosureOfASuccessIsCalledThoughTheTaskIsRemovedAtOnce() throws {
         let (bench, calls) = (TestBench.serving(large), Tally())
         let task = try bench.download()

@@ -51,6 +51,44 @@ import Testing
         #expect(bench.holds(bytes, in: task) == true && bench.ranges == ["whole", "bytes=1048576-"])
     }
 
+    /// However it came to rest.
+    @Test(arguments: ["suspend", "cancel", "invalidate", "die"])
+    func whatWaitedForItsNextAttemptGivesItsSpaceBack(_ end: String) throws {
+        var configuration = SessionConfiguration()
+        configuration.keepsPartialFileOnCancel = true
+        let bench = TestBench.serving(bytes, configuration: configuration)
+        let task = try bench.download(.cut(afterBytes: 1 << 20), .stall(afterBytes: 0))
+        bench.run(for: .milliseconds(400))
+        guard case .retry = task.waitingReason else { return #expect(Bool(false), "it waits for the next attempt") }
+        #expect(bench.disk.used >= bytes.count)
+        switch end {
+        case "suspend": bench.manager.suspend(task)
+        case "invalidate": bench.manager.invalidate()
+        case "die": bench.relaunch()
+        default: bench.manager.cancel(task)
+        }
+        bench.settle()
+        #expect(bench.disk.used >= 1 << 20 && bench.disk.used < 3 << 19)
+        if end == "invalidate" { bench.relaunch() }
+        let next = try end == "suspend" ? task : #require(bench.manager.download(address))
+        bench.manager.start(next)
+        #expect(bench.runToRest())
+        bench.transport.release()
+        #expect(bench.runToRest() && bench.holds(bytes, in: next) == true)
+        #expect(bench.ranges.allSatisfy { $0 == "whole" || $0 == "bytes=1048576-" })
+    }
+
+    /// The end comes in the middle of an attempt.
+    @Test(arguments: [true, false]) func whatRanAtTheEndGivesItsSpaceBack(dies: Bool) throws {
+        let bench = TestBench.serving(bytes)
+        _ = try bench.download(.stall(afterBytes: 1 << 20))
+        bench.run(for: .seconds(2))
+        #expect(bench.disk.used >= bytes.count)
+        if dies { bench.relaunch() } else { bench.manager.invalidate() }
+        bench.settle()
+        #expect(bench.disk.used >= 1 << 20 && bench.disk.used < 3 << 19)
+    }
+
     /// Another would have it before the next attempt.
     @Test func whatIsTriedAgainKeepsItsSpace() throws {
         let bench = TestBench.serving(bytes)

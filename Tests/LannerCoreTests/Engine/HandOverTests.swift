@@ -99,6 +99,25 @@ import Testing
         #expect(next.tasks.allSatisfy { $0.status == .suspended })
     }
 
+    @Test func whatIsAddedBeforeAnEndIsTold() {
+        startAll()
+        let events = Locked<[String]>([])
+        let observation = manager.observe(onMainQueue: false) { event in
+            switch event {
+            case .added(let task): events.withLock { $0.append("added \(task.url.lastPathComponent)") }
+            case .task(let task, _): events.withLock { $0.append(task.url.lastPathComponent) }
+            case .removed, .progress, .status: break
+            }
+        }
+        lanes.runAll()
+        manager.totalSuspend()
+        manager.download("https://example.com/40")
+        manager.invalidate()
+        lanes.runAll()
+        #expect(events.withLock { $0.first { $0.hasSuffix("40") } } == "added 40")
+        withExtendedLifetime(observation) {}
+    }
+
     /// The same of calls that concern all without naming them.
     @Test(arguments: [false, true]) func noCallTakesAllOfIt(choosesContext: Bool) {
         startAll()

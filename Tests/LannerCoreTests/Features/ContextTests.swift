@@ -113,6 +113,21 @@ import Testing
         #expect(calls.all == ["manager succeeded"])
     }
 
+    @Test func tellsTheStatusThoughItIsTheSame() {
+        let (bench, calls) = (bench(), Tally())
+        for context in ["ann", "bob"] {
+            bench.manager.context = context
+            bench.manager.download("https://a.example/a", fileName: context)
+            bench.settle()
+        }
+        let observation = bench.manager.observe { if case .status(let status) = $0 { calls.add(status.rawValue) } }
+        bench.settle()
+        bench.manager.context = "ann"
+        bench.settle()
+        #expect(calls.all == ["succeeded", "succeeded"])
+        withExtendedLifetime(observation) {}
+    }
+
     @Test func theOrderStays() {
         let bench = bench()
         bench.manager.multiDownload(

@@ -44,6 +44,22 @@ import Testing
         #expect(parts(bench).isEmpty && first.status == .canceled)
     }
 
+    /// By whoever hears of the cancel first.
+    @Test func isThereAsSoonAsTheCancelIsTold() throws {
+        let bench = TestBench.serving(large, configuration: Self.keeping)
+        let task = try bench.download(.stall(afterBytes: 1 << 20))
+        bench.settle()
+        bench.manager.logger = LogThatCalls(at: "is canceled") { [weak manager = bench.manager] in
+            manager?.download(address)
+        }
+        bench.manager.cancel(task)
+        bench.settle()
+        let next = try #require(bench.manager.fetchTask(address))
+        #expect(next !== task && bench.holds(large, in: next) == true)
+        #expect(bench.ranges == ["whole", "bytes=1048576-"])
+        #expect(bench.manager.taskCounts.all == 1 && bench.manager.tasks == [next])
+    }
+
     /// The next download brings its own, and nobody needs the old ones.
     @Test func keepsNoKeys() throws {
         let bench = TestBench.serving(large, configuration: Self.keeping)
