@@ -7,7 +7,7 @@ enum Main {
 
     static func main() async {
         Console.holdClosedStreams()
-        exit(await run().number)
+        await run().end()
     }
 
     private static func run() async -> ExitCode {

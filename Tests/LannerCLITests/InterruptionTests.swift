@@ -52,7 +52,7 @@ import Testing
     }
 
     @Test func aLaterSignalEndsItAtOnce() async {
-        await #expect(processExitsWith: .exitCode(143)) {
+        await #expect(processExitsWith: .signal(SIGTERM)) {
             let interruption = Interruption(by: [])
             interruption.onSignal {}
             let start = ContinuousClock.now

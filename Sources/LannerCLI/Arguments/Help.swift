@@ -43,7 +43,7 @@ enum Help: String, Sendable, CaseIterable {
           --no-server-digests  ignore digests that servers give
           --mirror URL         another place that has it (one URL only); may be repeated
           -j N, -x|--connections N  downloads at once, 4; connections for each, up to 4
-          --header 'K: V'      send a header field; may be repeated
+          --header 'K: V'      send a header field till the file is done; repeatable
           --retries N, --timeout S  retries without progress, 5; seconds of silence, 60
           --limit-rate N[k|m|g]  bytes a second at most, of all together
           --priority P         very-low, low, normal, high or very-high: who is next

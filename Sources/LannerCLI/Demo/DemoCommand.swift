@@ -14,7 +14,7 @@ enum DemoCommand {
         let interruption = Interruption()
         interruption.onSignal {
             try? FileManager.default.removeItem(atPath: directory)
-            exit((interruption.received ?? .signal(SIGTERM)).number)
+            (interruption.received ?? .signal(SIGTERM)).end()
         }
         defer { try? FileManager.default.removeItem(atPath: directory) }
         do {

@@ -179,10 +179,29 @@ struct GetCommand {
     }
 
     private func obstacle() -> Trouble? {
+        if let trouble = ownInput() { return trouble }
         // One look at what is there takes less than one at each of many names.
         let present = plan.items.count < 32 ? nil : names(in: plan.directory, atMost: 4 * plan.items.count)
         if present?.isEmpty == true { return nil }
         return plan.items.lazy.filter { present?.contains($0.name.lowercased()) != false }.compactMap(obstacle).first
+    }
+
+    /// A file that the command has read, and would replace.
+    private func ownInput() -> Trouble? {
+        for file in [options.inputFile, options.authorities] {
+            var (own, target) = (stat(), stat())
+            guard let file, file != "-", stat(file, &own) == 0 else { continue }
+            let name = file.lastComponent.lowercased()
+            for item in plan.items where item.path.lastComponent.lowercased() == name {
+                guard stat(item.path, &target) == 0, (own.st_dev, own.st_ino) == (target.st_dev, target.st_ino) else {
+                    continue
+                }
+                return Trouble(
+                    code: "disk.inTheWay", reason: "\(item.path) is what this command is read from",
+                    advice: "choose another name, or another directory by -d", exitCode: .usage)
+            }
+        }
+        return nil
     }
 
     /// The names in a directory that a file may be given, in lower case, since to some file systems that is all the

@@ -28,6 +28,12 @@ struct StateDirectory {
                 code: "disk.notPermitted", reason: "\(path) is another user's",
                 advice: "remove it, or choose another directory by -d", exitCode: .disk)
         }
+        // Root leaves one that nobody else gets into.
+        guard access(path, R_OK | W_OK | X_OK) == 0 else {
+            return Trouble(
+                code: "disk.notPermitted", reason: "\(path) may not be used by you",
+                advice: "remove it, change its permissions, or choose another directory by -d", exitCode: .disk)
+        }
         if own.st_mode & 0o022 != 0 { chmod(path, own.st_mode & 0o755) }
         return nil
     }

@@ -1,3 +1,5 @@
+import Foundation
+
 /// What the program tells whoever started it.
 enum ExitCode: Sendable, Hashable {
     /// All was done.
@@ -22,6 +24,22 @@ enum ExitCode: Sendable, Hashable {
         case .disk: 4
         case .signal(let number): 128 + number
         }
+    }
+
+    /// Ends the process: where a signal has asked for it by that, so that whoever waits for it, a loop of the shell for
+    /// example, ends as well.
+    func end() -> Never {
+        guard case .signal(let number) = self else { exit(self.number) }
+        fflush(nil)
+        // What is done by default.
+        var action = sigaction()
+        sigaction(number, &action, nil)
+        var signals = sigset_t()
+        sigemptyset(&signals)
+        sigaddset(&signals, number)
+        pthread_sigmask(SIG_UNBLOCK, &signals, nil)
+        raise(number)
+        exit(self.number)
     }
 
     /// Which of several failures is told: the disk first, for it will fail whatever comes next; then a wrong file, for

@@ -96,7 +96,7 @@ final class Interruption: Sendable {
         switch answer {
         case .none: break
         case .perform(let action): action()
-        case .exit: exit(code.number)
+        case .exit: code.end()
         }
     }
 

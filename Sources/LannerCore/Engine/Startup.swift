@@ -24,8 +24,7 @@ struct Startup {
         do {
             let fileSystem = environment.fileSystem
             // Before all else: nobody touches what another one works with.
-            try fileSystem.makeDirectory(cache.downloadPath)
-            lock = try fileSystem.lock(cache.lockPath)
+            lock = try Self.lock(cache, fileSystem)
             let isOwnStore = store == nil
             let store =
                 store
@@ -48,6 +47,20 @@ struct Startup {
             lock = nil
             self.error = Self.describe(error, cache)
         }
+    }
+
+    /// Makes the directory, and locks it. One who has ended may remove it in between, for there was nothing in it.
+    private static func lock(_ cache: Cache, _ fileSystem: any FileSystem) throws(FileError) -> any FileLock {
+        for _ in 0..<10 {
+            try fileSystem.makeDirectory(cache.downloadPath)
+            do throws(FileError) {
+                return try fileSystem.lock(cache.lockPath)
+            } catch  where error.fault == .notFound {
+                continue
+            }
+        }
+        try fileSystem.makeDirectory(cache.downloadPath)
+        return try fileSystem.lock(cache.lockPath)
     }
 
     private static func describe(_ error: any Error, _ cache: Cache) -> LannerError {
