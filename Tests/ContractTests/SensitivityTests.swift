@@ -95,6 +95,36 @@ struct SensitivityTests {
         #expect(clauses.isDisjoint(with: [.empty]))
     }
 
+    /// What is found is told, though calls into it never return.
+    @Test func aTransportThatCallsUnderItsLock() async {
+        let violations = await TransportContract.check(patience: .seconds(2)) {
+            .init(ScriptedTransport()) { LockingTransport($0) }
+        }
+        let clauses: Set<TransportContract.Clause> = [
+            .beginInside, .cancelInside, .cancelWhileBlocked, .invalidateInside,
+        ]
+        #expect(Set(violations.map(\.clause)) == clauses, "\(violations)")
+    }
+
+    @Test func aStoreThatCallsUnderItsLock() async {
+        let violations = await StoreContract.check(patience: .seconds(2)) {
+            let last = Locked(LockingStore([:]))
+            return {
+                last.withLock { store in
+                    store = LockingStore(store.contents)
+                    return store
+                }
+            }
+        }
+        #expect(Set(violations.map(\.clause)) == [.notInside, .inside], "\(violations)")
+    }
+
+    @Test func aClockThatCallsUnderItsLock() async {
+        let violations = await ClockContract.check(
+            patience: .seconds(2), make: { LockingClock() }, pass: { $0.advance(by: $1) })
+        #expect(Set(violations.map(\.clause)) == [.notBefore, .inside], "\(violations)")
+    }
+
     @Test func aHasherThatIsAReference() {
         let violations = HasherContract.check(vectors: [:]) { SharedHasher() }
         #expect(violations.map(\.clause) == [.copies])

@@ -87,11 +87,21 @@ struct ClockTrial: Sendable {
         findings.expect(isKept, clause, detail())
     }
 
+    /// On a thread that may be blocked: a clock that calls at once may do so under its lock.
+    private func schedule(at deadline: Duration, _ work: @escaping @Sendable () -> Void) async throws {
+        try await Arrival.of("The return of `schedule`") { [clock] in clock.schedule(at: deadline, work) }
+    }
+
+    /// Lets time pass, in which a clock may call.
+    private func letPass(_ duration: Duration) async throws {
+        try await Arrival.of("The end of \(duration)") { [pass] in pass(duration) }
+    }
+
     /// Schedules something more, so that what is to come has had its chance.
     private func fence() async throws {
         let arrival = Arrival<Void>()
-        clock.schedule(at: clock.now + .milliseconds(2)) { arrival.arrive(()) }
-        pass(.milliseconds(2))
+        try await schedule(at: clock.now + .milliseconds(2)) { arrival.arrive(()) }
+        try await letPass(.milliseconds(2))
         try await arrival.wait(for: "What was scheduled for later")
     }
 
@@ -118,12 +128,12 @@ struct ClockTrial: Sendable {
         let calls = Locked(Array(repeating: 0, count: 20))
         let gauge = Gauge()
         for index in 0..<20 {
-            clock.schedule(at: clock.now + .milliseconds(index % 5)) {
+            try await schedule(at: clock.now + .milliseconds(index % 5)) {
                 calls.withLock { $0[index] += 1 }
                 gauge.raise()
             }
         }
-        pass(.milliseconds(5))
+        try await letPass(.milliseconds(5))
         try await NeverCame.unless("A call") { [gauge] in try await gauge.wait(for: 20) }
         try await fence()
         expect(calls.withLock { $0 }.allSatisfy { $0 == 1 }, "Calls came so many times: \(calls.withLock { $0 }).")
@@ -132,8 +142,8 @@ struct ClockTrial: Sendable {
     func notBefore() async throws {
         for milliseconds in [1, 5, 10] {
             let (deadline, arrival) = (clock.now + .milliseconds(milliseconds), Arrival<Duration>())
-            clock.schedule(at: deadline) { [clock] in arrival.arrive(clock.now) }
-            pass(.milliseconds(milliseconds))
+            try await schedule(at: deadline) { [clock] in arrival.arrive(clock.now) }
+            try await letPass(.milliseconds(milliseconds))
             let called = try await arrival.wait(for: "A call")
             expect(called >= deadline, "A call for \(deadline) came at \(called).")
         }
@@ -150,7 +160,7 @@ struct ClockTrial: Sendable {
                 }
                 hasReturned.withLock { $0 = true }
             }
-            pass(.zero)
+            try await letPass(.zero)
             let wasInside = try await arrival.wait(for: "A call whose time has passed")
             expect(!wasInside, "What is due already was called inside `schedule`.")
         }
@@ -158,7 +168,7 @@ struct ClockTrial: Sendable {
 
     func far() async throws {
         for deadline in [clock.now + .seconds(3600), .seconds(Int64.max)] {
-            clock.schedule(at: deadline) { expect(false, "A call for \(deadline) came too early.") }
+            try await schedule(at: deadline) { expect(false, "A call for \(deadline) came too early.") }
         }
         try await fence()
     }
@@ -166,8 +176,8 @@ struct ClockTrial: Sendable {
     func inside() async throws {
         let arrival = Arrival<Void>()
         let (clock, deadline) = (clock, clock.now + .milliseconds(1))
-        clock.schedule(at: deadline) { clock.schedule(at: deadline) { arrival.arrive(()) } }
-        pass(.milliseconds(1))
+        try await schedule(at: deadline) { clock.schedule(at: deadline) { arrival.arrive(()) } }
+        try await letPass(.milliseconds(1))
         try await arrival.wait(for: "What was scheduled inside a call")
     }
 
@@ -178,7 +188,7 @@ struct ClockTrial: Sendable {
                 for delay in 0..<10 { clock.schedule(at: clock.now + .milliseconds(delay)) { gauge.raise() } }
             }
         }
-        pass(.milliseconds(10))
+        try await letPass(.milliseconds(10))
         try await NeverCame.unless("A call") { [gauge] in try await gauge.wait(for: 80) }
     }
 }

@@ -27,7 +27,9 @@ struct StoreTrial: Sendable {
         _ store: any Store, _ changes: [StoreChange], _ durability: StoreDurability = .process
     ) async throws -> StoreError? {
         let arrival = Arrival<StoreError?>()
-        store.commit(changes, durability: durability) { arrival.arrive($0.error) }
+        try await Arrival.of("The return of `commit`") {
+            store.commit(changes, durability: durability) { arrival.arrive($0.error) }
+        }
         return try await arrival.wait(for: "The completion of a commit")
     }
 
@@ -100,10 +102,12 @@ extension StoreTrial {
     func completions() async throws {
         let (store, _) = try await open()
         let order = Locked<[Int]>([])
-        for number in 0..<500 {
-            let durability = number % 5 == 0 ? StoreDurability.machine : .process
-            store.commit([.put("\(number % 7)", "\(number)")], durability: durability) { _ in
-                order.withLock { $0.append(number) }
+        try await Arrival.of("The return of `commit`") {
+            for number in 0..<500 {
+                let durability = number % 5 == 0 ? StoreDurability.machine : .process
+                store.commit([.put("\(number % 7)", "\(number)")], durability: durability) { _ in
+                    order.withLock { $0.append(number) }
+                }
             }
         }
         // The last: behind the others, and once more for one of them that comes twice.
@@ -149,7 +153,9 @@ extension StoreTrial {
 
     func close(times: Int) async throws {
         let (store, _) = try await open()
-        for number in 0..<100 { store.commit([.put("\(number)", "x")], durability: .process) { _ in } }
+        try await Arrival.of("The return of `commit`") {
+            for number in 0..<100 { store.commit([.put("\(number)", "x")], durability: .process) { _ in } }
+        }
         for _ in 0..<times { try await close(store) }
         let values = (0..<100).map { ("\($0)", Data("x".utf8)) }
         try await reopen(store, expecting: Dictionary(uniqueKeysWithValues: values))
@@ -174,9 +180,11 @@ extension StoreTrial {
     func inside() async throws {
         let (store, _) = try await open()
         let arrival = Arrival<StoreError?>()
-        store.commit([.put("a", "1")], durability: .process) { _ in
-            store.commit([.put("b", "2")], durability: .machine) { arrival.arrive($0.error) }
-            store.close()
+        try await Arrival.of("The return of `commit`") {
+            store.commit([.put("a", "1")], durability: .process) { _ in
+                store.commit([.put("b", "2")], durability: .machine) { arrival.arrive($0.error) }
+                store.close()
+            }
         }
         let error = try await arrival.wait(for: "The completion of a commit that was made inside another's")
         expect(error == nil, "A commit made inside a completion failed: \(error.debugDescription).")

@@ -76,9 +76,7 @@ public enum TransportContract {
     ) async -> [ContractViolation<Clause>] {
         let findings = ContractFindings<Clause>(waiving: waived)
         await findings.run(patience: patience) { clause in
-            let trial = TransportTrial(clause: clause, findings: findings, setup: try setUp(), setUp: setUp)
-            defer { trial.transport.invalidate() }
-            if clause.applies(to: trial.transport.traits) { try await clause.run(trial) }
+            try await TransportTrial(clause: clause, findings: findings, setup: try setUp(), setUp: setUp).run()
         }
         return findings.all
     }

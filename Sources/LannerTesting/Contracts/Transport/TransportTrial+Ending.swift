@@ -6,7 +6,7 @@ extension TransportTrial {
     func cancelBeforeHead() async throws {
         _ = serve(100_000, .hold)
         let witness = witness()
-        try await beginHeld(witness).cancel()
+        try await cancel(try await beginHeld(witness))
         let record = try await witness.end()
         expect(record, failed: [.canceled], "An exchange that was canceled before its head")
         expect(record.head == nil, "A head came after all.")
@@ -19,8 +19,7 @@ extension TransportTrial {
         let witness = witness()
         let exchange = try await beginHeld(witness)
         if !deliversFile { try await witness.wait(for: "The first bytes") { $0.byteCount > 0 } }
-        exchange.cancel()
-        exchange.cancel()
+        for _ in 0..<2 { try await cancel(exchange) }
         let what = "An exchange that was canceled in its body"
         expect(try await witness.end(), failed: [.canceled], beginning: resource.bytes, what)
         release()
@@ -120,9 +119,11 @@ extension TransportTrial {
             let witness = witness()
             let exchange = try await begin(witness)
             let before = try await witness.end()
-            exchange.cancel()
-            exchange.pause()
-            exchange.resume()
+            try await Arrival.of("The return of `cancel`, `pause` and `resume`") {
+                exchange.cancel()
+                exchange.pause()
+                exchange.resume()
+            }
             try await fence()
             let after = witness.record
             expect(before.ending == after.ending, "\(before.ending) became \(after.ending).")
@@ -138,18 +139,18 @@ extension TransportTrial {
             exchanges.append(try await begin(witness, request(path)))
         }
         try await held(3)
-        for _ in 0..<2 { transport.invalidate() }
+        for _ in 0..<2 { try await invalidate(transport) }
         for witness in witnesses {
             expect(try await witness.end().fault == .unavailable, "An exchange ended with \(witness.record.ending).")
         }
-        for exchange in exchanges { exchange.cancel() }
+        for exchange in exchanges { try await cancel(exchange) }
         release()
         try await fenceElsewhere()
     }
 
     func beginAfterInvalidate() async throws {
         _ = serve(100)
-        transport.invalidate()
+        try await invalidate(transport)
         let record = try await fetch()
         expect(record, failed: [.unavailable], "An exchange that was begun too late")
         expect(record.head == nil, "There was a head.")

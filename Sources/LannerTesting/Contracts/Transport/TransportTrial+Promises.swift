@@ -39,7 +39,7 @@ extension TransportTrial {
         let resource = serve(300_000, .hold)
         let witness = witness()
         let exchange = try await beginHeld(witness)
-        exchange.pause()
+        try await Arrival.of("The return of `pause`") { exchange.pause() }
         release()
         expect(try await witness.end(), resource.bytes, "An exchange that was paused")
     }
@@ -114,7 +114,7 @@ extension TransportTrial {
         let witness = witness()
         let exchange = try await beginHeld(witness)
         try await witness.wait(for: "Progress with a part of the file") { !$0.progress.isEmpty }
-        exchange.cancel()
+        try await cancel(exchange)
         let failure = try await witness.end().failure
         expect(failure?.resumeData != nil, "An exchange that was canceled in its body left no resume data.")
         return failure?.resumeData

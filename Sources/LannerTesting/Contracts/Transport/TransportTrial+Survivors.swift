@@ -10,10 +10,10 @@ extension TransportTrial {
         let witness = namedWitness()
         let exchange = try await beginNamed(name, witness, on: transport)
         try await held(1)
-        let next = try relaunch(transport)
+        let next = try await relaunch(transport)
         let left = try await witness.end()
         expect(left.fault == .unavailable, "With the process an exchange ended with \(left.ending).")
-        exchange.cancel()
+        try await cancel(exchange)
         return (resource, next)
     }
 
@@ -40,24 +40,31 @@ extension TransportTrial {
     }
 
     /// Ends the transport, and makes the next.
-    private func relaunch(_ last: any Transport) throws -> any Transport {
+    private func relaunch(_ last: any Transport) async throws -> any Transport {
         guard let successor = setup.successor else { throw MissingSuccessor() }
-        last.invalidate()
-        return try successor()
+        try await invalidate(last)
+        let next = try successor()
+        successors.withLock { $0.append(next) }
+        return next
     }
 
     private func survivors(_ transport: any Transport) async throws -> [TransportSurvivor] {
         let arrival = Arrival<[TransportSurvivor]>()
-        transport.recover { recovery in
-            if case .survivors(let survivors) = recovery { arrival.arrive(survivors) }
+        try await Arrival.of("The return of `recover`") {
+            transport.recover { recovery in
+                if case .survivors(let survivors) = recovery { arrival.arrive(survivors) }
+            }
         }
         return try await arrival.wait(for: "The survivors")
+    }
+
+    private func discard(_ name: String, on transport: any Transport) async throws {
+        try await Arrival.of("The return of `discard`") { transport.discard(name) }
     }
 
     func survivor() async throws {
         let name = Self.makeName()
         let (resource, next) = try await beginAndLeave(name)
-        defer { next.invalidate() }
         let survivors = try await survivors(next)
         expect(survivors == [TransportSurvivor(name, .running)], "The survivors were \(survivors).")
         let witness = namedWitness()
@@ -67,7 +74,7 @@ extension TransportTrial {
         expect(try await witness.end(), resource.bytes, "The exchange that was taken up")
         expect(witness.record.head?.status == 200, "The head had the status \(witness.record.head?.status ?? 0).")
         expect(site.requests(Self.path).count == 1, "\(site.requests(Self.path).count) requests came.")
-        next.discard(name)
+        try await discard(name, on: next)
     }
 
     func survivorEnded() async throws {
@@ -75,48 +82,45 @@ extension TransportTrial {
         let (resource, next) = try await beginAndLeave(name)
         release()
         for _ in 0..<2 { expect(try await fetch(name, on: next), resource.bytes, "The exchange that was taken up") }
-        let last = try relaunch(next)
-        defer { last.invalidate() }
+        let last = try await relaunch(next)
         let survivors = try await survivors(last)
         expect(survivors == [TransportSurvivor(name, .ended)], "The survivors were \(survivors).")
         let record = try await fetch(name, ["Authorization": "Basic YTpi"], on: last)
         expect(record, resource.bytes, "The exchange in a third process, asked for something else,")
         expect(site.requests(Self.path).count == 1, "\(site.requests(Self.path).count) requests came.")
-        last.discard(name)
+        try await discard(name, on: last)
     }
 
     func survivorCanceled() async throws {
         let name = Self.makeName()
         let (_, next) = try await beginAndLeave(name)
         let witness = namedWitness()
-        try await beginNamed(name, witness, on: next).cancel()
+        try await cancel(try await beginNamed(name, witness, on: next))
         expect(try await witness.end(), failed: [.canceled], "The exchange that was canceled")
-        let last = try relaunch(next)
-        defer { last.invalidate() }
+        let last = try await relaunch(next)
         let survivors = try await survivors(last)
         expect(survivors == [TransportSurvivor(name, .interrupted)], "The survivors were \(survivors).")
         let record = try await fetch(name, on: last)
         expect(record, failed: [.canceled], "The exchange in a third process")
         let isSame = record.failure?.resumeData == witness.record.failure?.resumeData
         expect(isSame, "It had other resume data.")
-        last.discard(name)
+        try await discard(name, on: last)
         release()
     }
 
     func discard() async throws {
         let name = Self.makeName()
         let (resource, next) = try await beginAndLeave(name)
-        next.discard(name)
-        next.discard(Self.makeName())
+        try await discard(name, on: next)
+        try await discard(Self.makeName(), on: next)
         release()
         let other = Self.makeName()
         site.always(Self.path, .whole)
         expect(try await fetch(other, on: next), resource.bytes, "An exchange after the one that was discarded")
-        let last = try relaunch(next)
-        defer { last.invalidate() }
+        let last = try await relaunch(next)
         let survivors = try await survivors(last)
         expect(survivors == [TransportSurvivor(other, .ended)], "The survivors were \(survivors).")
-        last.discard(other)
+        try await discard(other, on: last)
     }
 
     func unnamed() async throws {
@@ -125,8 +129,7 @@ extension TransportTrial {
         let exchange = try await beginNamed(nil, witness, on: transport)
         defer { withExtendedLifetime(exchange) {} }
         try await held(1)
-        let next = try relaunch(transport)
-        defer { next.invalidate() }
+        let next = try await relaunch(transport)
         expect(try await witness.end().fault == .unavailable, "It ended with \(witness.record.ending).")
         let survivors = try await survivors(next)
         expect(survivors.isEmpty, "The survivors were \(survivors).")

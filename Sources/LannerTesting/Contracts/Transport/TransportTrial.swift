@@ -11,6 +11,8 @@ struct TransportTrial: Sendable {
     let findings: ContractFindings<Clause>
     let setup: TransportContract.Setup
     let setUp: @Sendable () throws -> TransportContract.Setup
+    /// Those that later processes have made.
+    let successors = Locked<[any Transport]>([])
 
     var transport: any Transport { setup.transport }
     var site: any TransportContract.Site { setup.site }
@@ -18,6 +20,21 @@ struct TransportTrial: Sendable {
 
     /// Where most clauses have their file.
     static let path = "/file"
+
+    /// Tries the clause, and ends what was tried. After a failure nobody waits for that: a call that has not returned may
+    /// hold a lock.
+    func run() async throws {
+        guard clause.applies(to: transport.traits) else { return try await invalidate(transport) }
+        do {
+            try await clause.run(self)
+        } catch {
+            for transport in transports { Thread.detachNewThread { transport.invalidate() } }
+            throw error
+        }
+        for transport in transports { try await invalidate(transport) }
+    }
+
+    private var transports: [any Transport] { [transport] + successors.withLock { $0 } }
 
     /// Puts a file at the usual path.
     func serve(
@@ -51,6 +68,14 @@ struct TransportTrial: Sendable {
 
     func begin(_ witness: TransportWitness) async throws -> any TransportExchange {
         try await begin(witness, request())
+    }
+
+    func cancel(_ exchange: any TransportExchange) async throws {
+        try await Arrival.of("The return of `cancel`") { exchange.cancel() }
+    }
+
+    func invalidate(_ transport: any Transport) async throws {
+        try await Arrival.of("The return of `invalidate`") { transport.invalidate() }
     }
 
     /// Begins an exchange that the site holds back.
@@ -94,7 +119,7 @@ struct TransportTrial: Sendable {
         let other = try setUp()
         let trial = TransportTrial(clause: clause, findings: findings, setup: other, setUp: setUp)
         try await trial.fence()
-        other.transport.invalidate()
+        try await invalidate(other.transport)
     }
 
     // MARK: Expecting

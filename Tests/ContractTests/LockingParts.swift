@@ -1,0 +1,111 @@
+import Dispatch
+import Foundation
+import LannerCore
+import LannerTesting
+
+// Parts that call back under a lock of their own, which is not recursive: whoever calls them inside never returns.
+
+struct LockingTransport: Transport {
+    let transport: ScriptedTransport
+    private let lock = NSLock()
+
+    init(_ transport: ScriptedTransport) {
+        self.transport = transport
+    }
+
+    var traits: TransportTraits { transport.traits }
+
+    func begin(
+        _ request: TransportRequest, receive: @escaping @Sendable (TransportEvent) -> Void
+    ) -> any TransportExchange {
+        lock.withLock {}
+        let exchange = transport.begin(request) { [lock] event in lock.withLock { receive(event) } }
+        return LockingExchange(exchange, lock)
+    }
+
+    func invalidate() {
+        lock.withLock {}
+        transport.invalidate()
+    }
+}
+
+private final class LockingExchange: TransportExchange {
+    private let exchange: any TransportExchange
+    private let lock: NSLock
+
+    init(_ exchange: any TransportExchange, _ lock: NSLock) {
+        (self.exchange, self.lock) = (exchange, lock)
+    }
+
+    func cancel() {
+        lock.withLock {}
+        exchange.cancel()
+    }
+
+    func pause() { exchange.pause() }
+    func resume() { exchange.resume() }
+}
+
+// @unchecked Sendable: `lock` guards the rest.
+final class LockingStore: Store, @unchecked Sendable {
+    private let lock = NSLock()
+    private let queue: DispatchQueue?
+    private var values: [String: Data]
+    private var isClosed = false
+
+    /// Calls back on a queue, or at once.
+    init(_ values: [String: Data], on queue: DispatchQueue? = nil) {
+        (self.values, self.queue) = (values, queue)
+    }
+
+    var contents: [String: Data] { lock.withLock { values } }
+
+    func load() throws -> StoreContents {
+        try lock.withLock {
+            if isClosed { throw Self.closed }
+            return StoreContents(values: values)
+        }
+    }
+
+    func commit(
+        _ changes: [StoreChange], durability: StoreDurability,
+        completion: @escaping @Sendable (Result<Void, StoreError>) -> Void
+    ) {
+        lock.withLock {
+            let result: Result<Void, StoreError> = isClosed ? .failure(Self.closed) : .success(())
+            if !isClosed { for change in changes { apply(change) } }
+            guard let queue else { return completion(result) }
+            queue.async { self.lock.withLock { completion(result) } }
+        }
+    }
+
+    private func apply(_ change: StoreChange) {
+        switch change {
+        case .put(let key, let value): values[key] = value
+        case .remove(let key): values[key] = nil
+        }
+    }
+
+    func close() {
+        lock.withLock { isClosed = true }
+    }
+
+    private static let closed = StoreError(.closed, "The store is closed.")
+}
+
+// @unchecked Sendable: `lock` guards the rest.
+final class LockingClock: SessionManager.Clock, @unchecked Sendable {
+    private let lock = NSLock()
+    private let clock = ManualClock()
+
+    var now: Duration { lock.withLock { clock.now } }
+    var date: Date { clock.date }
+
+    func schedule(at deadline: Duration, _ work: @escaping @Sendable () -> Void) {
+        lock.withLock { clock.schedule(at: deadline, work) }
+    }
+
+    func advance(by duration: Duration) {
+        lock.withLock { clock.advance(by: duration) }
+    }
+}
