@@ -19,7 +19,10 @@ final class Launch: Sendable {
         var network = ManualNetwork()
         /// See `Cache.allowedDirectories`.
         var allowedDirectories: [String] = []
-        var links: (any LinkSource)?
+        var links: ManualLinks?
+        /// Gives links where those do not.
+        var linkProvider: DownloadLink.Provider?
+        var makeHasher: Checksum.HasherProvider = { $0.makeHasher() }
         var notesCoverage = false
         /// So long a caller carries out what it has asked for; no time passes in a call here, but none may be granted
         /// either.
@@ -37,6 +40,11 @@ final class Launch: Sendable {
     /// Where the records are in the end.
     private let store: any Store
     private let lanes: LaunchLanes
+    /// What the provider is asked; nil without one.
+    private let links: AwaitedLinks?
+
+    /// Where the cache is.
+    static let downloadPath = "/downloads"
 
     init(_ parts: Parts, _ configuration: SessionConfiguration, _ makeStore: (any LaneFactory) -> any Store) {
         self.parts = parts
@@ -49,12 +57,14 @@ final class Launch: Sendable {
         parts.store?.relaunch(store)
         records = LaunchStore(parts.store ?? store, meanwhile: parts.meanwhile)
         let mainLane = lanes.makeLane("main")
+        links = parts.linkProvider.map { [lanes] in AwaitedLinks($0, on: lanes.makeLane("links")) }
         let environment = Environment(
             clock: parts.clock, fileSystem: parts.disk, lanes: lanes, network: parts.network,
-            links: parts.links, mainLane: mainLane, operationLane: lanes.makeLane("operation"),
-            patience: parts.patience, seed: parts.seed, notesCoverage: parts.notesCoverage)
+            makeHasher: parts.makeHasher, links: parts.links ?? links, mainLane: mainLane,
+            operationLane: lanes.makeLane("operation"), patience: parts.patience, seed: parts.seed,
+            notesCoverage: parts.notesCoverage)
         let cache = Cache(
-            parts.log.identifier, downloadPath: "/downloads", allowedDirectories: parts.allowedDirectories,
+            parts.log.identifier, downloadPath: Self.downloadPath, allowedDirectories: parts.allowedDirectories,
             on: parts.disk, lane: lanes.makeLane("cache"), mainLane: mainLane)
         manager = SessionManager(
             parts.log.identifier, configuration: configuration, transport: parts.makeTransport(network), store: records,
@@ -63,6 +73,9 @@ final class Launch: Sendable {
 
     /// What the store holds, if it is one in memory.
     var contents: [String: Data] { (store as? MemoryStore)?.contents ?? [:] }
+
+    /// Whether the provider has been asked for a link that it has not given.
+    var waitsForLink: Bool { links?.isAsked ?? false }
 
     /// How many commits its store could not keep.
     var failedCommits: Int { records.failures.withLock { $0 } }
@@ -211,6 +224,29 @@ private final class LaunchStore: Store {
 
     func die() {
         isDead.withLock { $0 = true }
+    }
+}
+
+/// Links from a provider of a user's, which has threads of its own. Its answers come on a lane.
+private final class AwaitedLinks: LinkSource {
+    private let links: ProvidedLinks
+    private let calls = Locked(0)
+
+    init(_ provider: @escaping DownloadLink.Provider, on lane: any Lane) {
+        links = ProvidedLinks(provider, on: lane)
+    }
+
+    /// Whether an answer is to come.
+    var isAsked: Bool { calls.withLock { $0 > 0 } }
+
+    func ask(
+        _ request: DownloadLink.Request, _ answer: @escaping @Sendable (Result<DownloadLink?, any Error>) -> Void
+    ) -> @Sendable () -> Void {
+        calls.withLock { $0 += 1 }
+        return links.ask(request) { [calls] result in
+            calls.withLock { $0 -= 1 }
+            answer(result)
+        }
     }
 }
 

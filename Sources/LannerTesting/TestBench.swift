@@ -47,6 +47,7 @@ public final class TestBench: Sendable {
 
     private let launch: Locked<Launch>
     private let seed: UInt64
+    private let hasRecordsOnDisk: Bool
 
     /// Makes a manager that has no downloads yet.
     ///
@@ -57,27 +58,45 @@ public final class TestBench: Sendable {
     ///     the one it is given, which is ``transport``, or takes its place. ``settle()`` does not wait for one with threads
     ///     of its own.
     ///   - disk: The disk; an empty one without a limit unless given.
-    ///   - store: Keeps the records, below ``store``; a `MemoryStore` when nil. Any other is not carried over by
+    ///   - store: Keeps the records, below ``store``; what `recordsOnDisk` says when nil. Any other is not carried over by
     ///     ``relaunch(configuration:store:meanwhile:)``, and ``settle()`` does not wait for one with threads of its own.
+    ///   - recordsOnDisk: Whether the records are in files on `disk`, as an app has them: then its capacity and its faults
+    ///     are theirs, too, and `Cache.clearDiskCache()` finds them. Else they are in a `MemoryStore`.
     ///   - allowedDirectories: Where tasks may have their files besides, on ``disk``: see `Cache.allowedDirectories`.
     ///     The cache itself is below "/downloads".
     ///   - links: Gives links to the manager, and to that of every later launch; nil when there are none.
+    ///   - linkProvider: Gives them in the place of `links`, as an app's own provider does. It runs on threads of its own,
+    ///     which ``settle()`` does not wait for: what it gives comes with the next method that lets things happen. In
+    ///     ``run(within:_:)`` no time passes until it has answered.
+    ///   - hasherProvider: Makes the hashers that files and pieces are compared by; the library's own when nil.
     ///   - seed: Decides the jitter of retries.
     public init(
         configuration: SessionConfiguration = SessionConfiguration(),
         traits: TransportTraits = TransportTraits(delivery: .pausable),
         transport makeTransport: @escaping @Sendable (any Transport) -> any Transport = { $0 },
-        disk: MemoryDisk = MemoryDisk(), store: (any Store)? = nil, allowedDirectories: [String] = [],
-        links: ManualLinks? = nil, seed: UInt64 = 1
+        disk: MemoryDisk = MemoryDisk(), store: (any Store)? = nil, recordsOnDisk: Bool = false,
+        allowedDirectories: [String] = [], links: ManualLinks? = nil, linkProvider: DownloadLink.Provider? = nil,
+        hasherProvider: Checksum.HasherProvider? = nil, seed: UInt64 = 1
     ) {
         clock = ManualClock()
         self.disk = disk
         self.seed = seed
+        hasRecordsOnDisk = recordsOnDisk
         transport = ScriptedTransport(traits: traits, clock: clock)
         let parts = Launch.Parts(
             transport: transport, makeTransport: makeTransport, clock: clock, disk: disk, store: self.store, log: log,
-            lanes: lanes, seed: seed, network: network, allowedDirectories: allowedDirectories, links: links)
-        launch = Locked(Launch(parts, configuration) { _ in store ?? MemoryStore() })
+            lanes: lanes, seed: seed, network: network, allowedDirectories: allowedDirectories, links: links,
+            linkProvider: linkProvider, makeHasher: hasherProvider ?? { $0.makeHasher() })
+        launch = Locked(
+            Launch(parts, configuration) { store ?? Self.store(holding: [:], on: recordsOnDisk ? disk : nil, $0) })
+    }
+
+    /// The records of a launch: on a disk, where all is that the last one has left, or in memory.
+    private static func store(
+        holding contents: [String: Data], on disk: MemoryDisk?, _ lanes: any LaneFactory
+    ) -> any Store {
+        guard let disk else { return MemoryStore(contents) }
+        return FileStore(directory: Launch.downloadPath, disk: disk, lanes: lanes)
     }
 
     /// The manager of the present launch.
@@ -119,8 +138,11 @@ public final class TestBench: Sendable {
         disk.contents(of: task.filePath)
     }
 
-    /// What the store holds, if it is the bench's own.
+    /// What the store holds, if it is the bench's own in memory.
     package var contents: [String: Data] { launch.withLock { $0.contents } }
+
+    /// Whether a provider has been asked for a link that it has not given.
+    var waitsForLink: Bool { launch.withLock { $0 }.waitsForLink }
 }
 
 extension TestBench {
@@ -132,8 +154,9 @@ extension TestBench {
     ///
     /// - Parameters:
     ///   - configuration: What the new manager works by; as the last one when nil.
-    ///   - store: Keeps the new manager's records; a `MemoryStore` with what the last launch's held when nil. ``settle()``
-    ///     does not wait for one with threads of its own. A `FileStore` of the same directory finds it in use: nobody
+    ///   - store: Keeps the new manager's records; when nil, those on ``disk``, if the bench has them there, or a
+    ///     `MemoryStore` with what the last launch's held. ``settle()`` does not wait for one with threads of its own. A
+    ///     `FileStore` of the same directory finds it in use: nobody
     ///     really dies here, so the last manager has to be invalidated first.
     ///   - meanwhile: What happens between the two, to exchanges that outlive the process for example.
     /// - Returns: The new manager.
@@ -153,8 +176,9 @@ extension TestBench {
     /// - Parameters:
     ///   - seed: Decides what survives: of each unsynced write none, part or all; of unsynced renames and removals some.
     ///   - configuration: What the new manager works by; as the last one when nil.
-    ///   - store: Keeps the new manager's records; a `MemoryStore` with all that was committed in the last launch when
-    ///     nil. ``settle()`` does not wait for one with threads of its own.
+    ///   - store: Keeps the new manager's records; when nil, what is left of those on ``disk``, if the bench has them
+    ///     there, or a `MemoryStore` with all that was committed in the last launch. ``settle()`` does not wait for one
+    ///     with threads of its own.
     /// - Returns: The new manager.
     @discardableResult
     public func reboot(
@@ -171,8 +195,9 @@ extension TestBench {
         after last: Launch, _ configuration: SessionConfiguration?, _ store: (any Store)?
     ) -> SessionManager {
         let contents = last.contents
-        let next = Launch(last.parts, configuration ?? last.manager.configuration) { _ in
-            store ?? MemoryStore(contents)
+        let disk = hasRecordsOnDisk ? disk : nil
+        let next = Launch(last.parts, configuration ?? last.manager.configuration) {
+            store ?? Self.store(holding: contents, on: disk, $0)
         }
         launch.withLock { $0 = next }
         return next.manager

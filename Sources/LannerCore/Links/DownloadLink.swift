@@ -63,16 +63,16 @@ package protocol LinkSource: Sendable {
 }
 
 /// Links from a user's provider.
-struct ProvidedLinks: LinkSource {
-    let provider: DownloadLink.Provider
+package struct ProvidedLinks: LinkSource {
+    private let provider: DownloadLink.Provider
     /// Answers come here: what follows from them may wait for a disk, and Swift's own threads are few.
-    private let lane = PooledLane("links")
+    private let lane: any Lane
 
-    init(_ provider: @escaping DownloadLink.Provider) {
-        self.provider = provider
+    package init(_ provider: @escaping DownloadLink.Provider, on lane: any Lane = PooledLane("links")) {
+        (self.provider, self.lane) = (provider, lane)
     }
 
-    func ask(
+    package func ask(
         _ request: DownloadLink.Request, _ answer: @escaping @Sendable (Result<DownloadLink?, any Error>) -> Void
     ) -> @Sendable () -> Void {
         let task = Task { [provider, lane] in

@@ -358,6 +358,20 @@ import Testing
             environment: Environment(clock: ManualClock(), fileSystem: MemoryDisk(), links: ProvidedLinks(provider)))
     }
 
+    /// However long it takes: no time passes on the bench meanwhile.
+    @Test func isAskedOnABench() async throws {
+        let bench = TestBench(linkProvider: { @MainActor _ in
+            for _ in 0..<100 { await Task.yield() }
+            return DownloadLink(url: URL(string: "https://cdn.example/signed"))
+        })
+        bench.transport.serve(.init([1, 2, 3]), at: "/signed")
+        bench.transport.script(place, .status(401))
+        let task = try bench.download()
+        _ = try await bench.run { try await task.file }
+        #expect(bench.contents(of: task) == [1, 2, 3])
+        #expect(bench.clock.now < .seconds(1))
+    }
+
     @Test func isAskedInTheBackground() async throws {
         let transport = ScriptedTransport()
         transport.serve(.init([1, 2, 3]), at: "/signed")

@@ -46,6 +46,14 @@ import Testing
         await #expect(throws: LannerError.self) { try await file(manager(nil), request) }
     }
 
+    @Test func onABenchToo() throws {
+        let bench = TestBench(hasherProvider: { Backwards($0) })
+        bench.transport.serve(.init(bytes), at: "/file")
+        let right = try #require(bench.manager.download("http://a.example/file", checksum: backwards(bytes)))
+        bench.settle()
+        #expect(right.status == .succeeded)
+    }
+
     @Test func piecesAreComparedByThem() async throws {
         let digests = stride(from: 0, to: bytes.count, by: 10_000).map {
             backwards(Array(bytes[$0..<($0 + 10_000)]), .sha1)
