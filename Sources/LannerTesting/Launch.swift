@@ -87,6 +87,7 @@ final class Launch: Sendable {
         lanes.die()
         parts.lanes.abandon()
         parts.clock.abandon()
+        parts.links?.abandon()
         parts.disk.endProcess()
         manager.abandon()
     }

@@ -9,6 +9,7 @@ public final class ManualLinks: Sendable {
         var number: Int
         var request: DownloadLink.Request
         var answer: @Sendable (Result<DownloadLink?, any Error>) -> Void
+        var isCanceled = false
     }
 
     private struct State {
@@ -28,10 +29,11 @@ public final class ManualLinks: Sendable {
     /// What was asked for so far, in order.
     public var requests: [DownloadLink.Request] { state.withLock { $0.requests } }
 
-    /// How many calls wait for an answer, those included that nobody wants any more: a provider may not notice.
+    /// How many calls wait for an answer, those included that nobody wants any more: a provider may not notice. Those of a
+    /// process that has died are gone.
     public var waitingCount: Int { state.withLock { $0.waiting.count } }
 
-    /// How many calls were canceled.
+    /// How many calls were canceled, each counted once, however often it was.
     public var canceledCount: Int { state.withLock { $0.canceled } }
 
     /// What the call that has waited longest asks for.
@@ -62,6 +64,16 @@ public final class ManualLinks: Sendable {
         call?.answer(result)
         return call != nil
     }
+
+    /// Forgets the calls that wait, as the death of a process does.
+    func abandon() {
+        // Released outside the lock: an answer may be the last to hold a manager.
+        let forgotten = state.withLock { state in
+            defer { state.waiting = [] }
+            return state.waiting
+        }
+        _ = forgotten
+    }
 }
 
 extension ManualLinks: LinkSource {
@@ -78,7 +90,9 @@ extension ManualLinks: LinkSource {
         if let closure { answer(Result { try closure(request) }) }
         return { [self] in
             state.withLock { state in
-                if state.waiting.contains(where: { $0.number == number }) { state.canceled += 1 }
+                guard let index = state.waiting.firstIndex(where: { $0.number == number }) else { return }
+                if !state.waiting[index].isCanceled { state.canceled += 1 }
+                state.waiting[index].isCanceled = true
             }
         }
     }
