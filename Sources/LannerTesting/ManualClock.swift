@@ -85,9 +85,23 @@ public final class ManualClock: SessionManager.Clock {
 
     /// The same up to a time; one that has passed changes nothing but does what is due.
     public func advance(to time: Duration) {
+        advance(to: time, atMost: .max)
+    }
+
+    /// The same, or so much of it, and says how much was done.
+    @discardableResult
+    func advance(to time: Duration, atMost limit: Int) -> Int {
         let end = max(time, now)
-        while let work = state.withLock({ $0.next(by: end) }) { work() }
-        state.withLock { $0.move(to: end) }
+        var count = 0
+        while count < limit {
+            guard let work = state.withLock({ $0.next(by: end) }) else {
+                state.withLock { $0.move(to: end) }
+                break
+            }
+            work()
+            count += 1
+        }
+        return count
     }
 
     /// When the next work is due; nil when none is scheduled.

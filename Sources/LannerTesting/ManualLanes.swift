@@ -131,9 +131,9 @@ package final class ManualLanes: LaneFactory {
 
     /// Runs until nothing is queued, and says how many pieces of work that were.
     @discardableResult
-    package func runAll() -> Int {
+    package func runAll(atMost limit: Int = .max) -> Int {
         var count = 0
-        while runNext() { count += 1 }
+        while count < limit, runNext() { count += 1 }
         return count
     }
 

@@ -59,10 +59,11 @@ extension TestBench {
     /// Lets happen what can, and then time pass where the manager waits for that; false when there was neither.
     @MainActor
     private func takeTurn() -> Bool {
-        let hasRun = lanes.runAll() > 0
+        var standstill = Standstill()
+        let hasRun = letHappen(&standstill)
         // A provider needs no time of the bench's.
         guard manager.status == .running, !waitsForLink, let next = clock.nextDeadline else { return hasRun }
-        advance(to: next)
+        advance(to: next, &standstill)
         return true
     }
 

@@ -44,6 +44,8 @@ public final class TestBench: Sendable {
     public let log = RecordingLog()
     /// Every lane of every manager that this bench makes.
     package let lanes = ManualLanes()
+    /// How much work may be done while the clock stands still: many times what ten thousand downloads come to.
+    package let workLimit = Locked(1_000_000)
 
     private let launch: Locked<Launch>
     private let seed: UInt64
@@ -105,30 +107,31 @@ public final class TestBench: Sendable {
     // MARK: Letting things happen
 
     /// Lets everything happen that can happen without time passing.
+    ///
+    /// Where that has no end, as when a handler starts what fails at once, the process ends with a sentence that names the
+    /// tasks and their errors. So it does in the other methods that let things happen.
     public func settle() {
-        lanes.runAll()
+        var standstill = Standstill()
+        letHappen(&standstill)
     }
 
     /// Lets time pass, with everything that happens in it.
     public func run(for duration: Duration) {
         let end = clock.now + duration
-        settle()
-        while let next = clock.nextDeadline, next <= end { advance(to: next) }
-        advance(to: end)
+        var standstill = Standstill()
+        letHappen(&standstill)
+        while let next = clock.nextDeadline, next <= end { advance(to: next, &standstill) }
+        advance(to: end, &standstill)
     }
 
     /// Lets time pass until no task runs or waits; false when some still does after `limit`.
     @discardableResult
     public func runToRest(within limit: Duration = .seconds(3600)) -> Bool {
         let end = clock.now + limit
-        settle()
-        while manager.status == .running, let next = clock.nextDeadline, next <= end { advance(to: next) }
+        var standstill = Standstill()
+        letHappen(&standstill)
+        while manager.status == .running, let next = clock.nextDeadline, next <= end { advance(to: next, &standstill) }
         return manager.status != .running
-    }
-
-    func advance(to time: Duration) {
-        clock.advance(to: time)
-        settle()
     }
 
     // MARK: Looking
@@ -156,8 +159,8 @@ extension TestBench {
     ///   - configuration: What the new manager works by; as the last one when nil.
     ///   - store: Keeps the new manager's records; when nil, those on ``disk``, if the bench has them there, or a
     ///     `MemoryStore` with what the last launch's held. ``settle()`` does not wait for one with threads of its own. A
-    ///     `FileStore` of the same directory finds it in use: nobody
-    ///     really dies here, so the last manager has to be invalidated first.
+    ///     `FileStore` of the same real directory finds it in use: nobody really dies here, so the last manager has to be
+    ///     invalidated first.
     ///   - meanwhile: What happens between the two, to exchanges that outlive the process for example.
     /// - Returns: The new manager.
     @discardableResult

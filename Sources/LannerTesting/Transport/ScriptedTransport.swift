@@ -25,8 +25,8 @@ import LannerMachine
 /// process ends (``TestBench/relaunch(configuration:store:meanwhile:)``), and are taken up by the next one. A test may
 /// ``release(_:bytes:)`` or ``fail(_:with:)`` them meanwhile, or end them all as a user does, by ``forceQuit()``.
 ///
-/// Where a URL is requested ten thousand times while the clock stands still, the process ends with a sentence that says
-/// so: it would be requested for ever. Without a clock that is not noticed.
+/// Where the same part of a URL is requested ten thousand times while the clock stands still, the process ends with a
+/// sentence that says so: it would be requested for ever. Without a clock that is not noticed.
 ///
 /// Every method may be called on any thread, also from inside `receive`.
 public final class ScriptedTransport: Transport {

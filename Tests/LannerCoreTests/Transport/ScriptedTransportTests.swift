@@ -152,6 +152,43 @@ import Testing
     #endif
 
     #if compiler(>=6.2)
+    /// The same where nobody counts requests: a disk that always fails, links that lead nowhere, a transport that has no
+    /// connection.
+    @Test func whatFailsForEverEndsTheProcess() async throws {
+        let byDisk = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) {
+            let bench = TestBench()
+            bench.workLimit.withLock { $0 = 1000 }
+            bench.disk.fail(.open, with: .notPermitted, times: .max)
+            let task = try #require(bench.manager.download(address))
+            task.failure(onMainQueue: false) { [manager = bench.manager] task in manager.start(task) }
+            bench.settle()
+        }
+        let byLinks = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) {
+            var configuration = SessionConfiguration()
+            configuration.refreshesLinksBeforeStart = true
+            let bench = TestBench(configuration: configuration, links: ManualLinks { _ in nil })
+            bench.workLimit.withLock { $0 = 1000 }
+            let task = try #require(bench.manager.download(address))
+            task.failure(onMainQueue: false) { [manager = bench.manager] task in manager.start(task) }
+            bench.run(for: .seconds(1))
+        }
+        let byTransport = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) {
+            var configuration = SessionConfiguration()
+            configuration.retryPolicy = RetryPolicy(maximumRetries: nil, baseDelay: .zero)
+            let bench = TestBench(configuration: configuration, transport: { _ in LostTransport() })
+            bench.workLimit.withLock { $0 = 1000 }
+            bench.manager.download(address)
+            bench.run(for: .seconds(1))
+        }
+        for result in [byDisk, byLinks, byTransport] {
+            let text = try #require(result.map { String(decoding: $0.standardErrorContent, as: UTF8.self) })
+            #expect(text.contains("1000 pieces of work were done while the clock stood still"))
+            #expect(text.contains("\(address) ("), "\(text)")
+        }
+    }
+    #endif
+
+    #if compiler(>=6.2)
     /// In a process of its own, whose files may have no more than a page.
     @Test func whatCannotHandOverAFileSaysWhyAndLeavesNothing() async {
         await #expect(processExitsWith: .success) {
@@ -207,4 +244,21 @@ import Testing
         if byHand { transport.forceQuit() } else { transport.invalidate() }
         #expect(ended.all == names)
     }
+}
+
+/// Fails at once.
+private final class LostTransport: Transport, TransportExchange {
+    let traits = TransportTraits(delivery: .pausable)
+
+    func begin(
+        _ request: TransportRequest, receive: @escaping @Sendable (TransportEvent) -> Void
+    ) -> any TransportExchange {
+        receive(.failure(TransportFailure(.connectionLost, "There is none.")))
+        return self
+    }
+
+    func invalidate() {}
+    func cancel() {}
+    func pause() {}
+    func resume() {}
 }
