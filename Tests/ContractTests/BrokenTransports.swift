@@ -50,9 +50,20 @@ struct Flaw: Sendable, CustomStringConvertible {
             }
         },
         Flaw(description: "asks for a range unasked", clause: .ownFields) { transport in
-            BrokenTransport(transport, sending: { $0["Range"] = $0["Range"] ?? "bytes=0-" })
+            BrokenTransport(transport, sending: { $0.fields["Range"] = $0.fields["Range"] ?? "bytes=0-" })
         },
-        Flaw(description: "cannot pause", clause: .pause) { BrokenTransport($0, pauses: false) },
+        Flaw(description: "encodes the path anew", clause: .target) { transport in
+            BrokenTransport(
+                transport,
+                sending: { request in
+                    guard var parts = URLComponents(url: request.url, resolvingAgainstBaseURL: true) else { return }
+                    parts.path = String(parts.path)
+                    request.url = parts.url ?? request.url
+                })
+        },
+        Flaw(description: "answers from a cache", clause: .cache) { CachingTransport(transport: $0) },
+        Flaw(description: "cannot pause", clause: .pause) { BrokenTransport($0, pauses: 0) },
+        Flaw(description: "cannot pause again", clause: .pause) { BrokenTransport($0, pauses: 1) },
         Flaw(description: "returns several in another order", clause: .beginSeveral) { MixedTransport(transport: $0) },
         Flaw(description: "follows redirects", clause: .redirect) { FollowingTransport(transport: $0) },
     ]
@@ -64,11 +75,11 @@ struct BrokenTransport: Transport {
 
     private let transport: ScriptedTransport
     private let change: @Sendable (TransportEvent, @escaping Receiver) -> Void
-    private let send: @Sendable (inout HeaderFields) -> Void
-    private let pauses: Bool
+    private let send: @Sendable (inout TransportRequest) -> Void
+    private let pauses: Int
 
     init(
-        _ transport: ScriptedTransport, pauses: Bool = true,
+        _ transport: ScriptedTransport, pauses: Int = .max,
         _ change: @escaping @Sendable (TransportEvent, @escaping Receiver) -> Void = { event, receive in receive(event)
         }
     ) {
@@ -78,10 +89,10 @@ struct BrokenTransport: Transport {
         send = { _ in }
     }
 
-    init(_ transport: ScriptedTransport, sending send: @escaping @Sendable (inout HeaderFields) -> Void) {
+    init(_ transport: ScriptedTransport, sending send: @escaping @Sendable (inout TransportRequest) -> Void) {
         self.transport = transport
         self.send = send
-        pauses = true
+        pauses = .max
         change = { event, receive in receive(event) }
     }
 
@@ -89,9 +100,9 @@ struct BrokenTransport: Transport {
 
     func begin(_ request: TransportRequest, receive: @escaping Receiver) -> any TransportExchange {
         var request = request
-        send(&request.fields)
+        send(&request)
         let exchange = transport.begin(request) { [change] event in change(event, receive) }
-        return pauses ? exchange : RestlessExchange(exchange)
+        return pauses == .max ? exchange : RestlessExchange(exchange, pauses: pauses)
     }
 
     func invalidate() {
@@ -123,6 +134,47 @@ private struct FollowingTransport: Transport {
     func invalidate() {
         transport.invalidate()
     }
+}
+
+/// Keeps answers that may be kept, and sends no request for them any more.
+private struct CachingTransport: Transport {
+    let transport: ScriptedTransport
+    private let kept = Locked<[URL: [TransportEvent]]>([:])
+    var traits: TransportTraits { transport.traits }
+
+    init(transport: ScriptedTransport) {
+        self.transport = transport
+    }
+
+    func begin(
+        _ request: TransportRequest, receive: @escaping @Sendable (TransportEvent) -> Void
+    ) -> any TransportExchange {
+        if let events = kept.withLock({ $0[request.url] }) {
+            for event in events { receive(event) }
+            return EndedExchange()
+        }
+        let events = Locked<[TransportEvent]>([])
+        return transport.begin(request) { event in
+            let all = events.withLock { events in
+                events.append(event)
+                return events
+            }
+            if case .head(let head)? = all.first, head.fields["Cache-Control"] != nil, case .end = event {
+                kept.withLock { $0[request.url] = all }
+            }
+            receive(event)
+        }
+    }
+
+    func invalidate() {
+        transport.invalidate()
+    }
+}
+
+private final class EndedExchange: TransportExchange {
+    func cancel() {}
+    func pause() {}
+    func resume() {}
 }
 
 /// Does nothing that it is told inside `receive`.
@@ -183,17 +235,25 @@ private struct MixedTransport: Transport {
     }
 }
 
-/// Goes on when it is asked to pause.
+/// Goes on when it is asked to pause, having paused so many times.
 private final class RestlessExchange: TransportExchange {
     private let exchange: any TransportExchange
+    private let left: Locked<Int>
 
-    init(_ exchange: any TransportExchange) {
-        self.exchange = exchange
+    init(_ exchange: any TransportExchange, pauses: Int) {
+        (self.exchange, left) = (exchange, Locked(pauses))
     }
 
     func cancel() { exchange.cancel() }
-    func pause() {}
-    func resume() { exchange.resume() }
+
+    func pause() {
+        if left.withLock({ $0 > 0 }) { exchange.pause() }
+    }
+
+    func resume() {
+        left.withLock { $0 -= 1 }
+        exchange.resume()
+    }
 }
 
 /// Memory that each piece is put into anew.

@@ -116,7 +116,20 @@ struct SensitivityTests {
                 }
             }
         }
-        #expect(Set(violations.map(\.clause)) == [.notInside, .inside], "\(violations)")
+        #expect(Set(violations.map(\.clause)) == [.notInside, .atOnce, .inside], "\(violations)")
+    }
+
+    @Test func aStoreWhoseCompletionsHoldUpCommits() async {
+        let violations = await StoreContract.check(patience: .seconds(2)) {
+            let last = Locked(LockingStore([:]))
+            return {
+                last.withLock { store in
+                    store = LockingStore(store.contents, on: DispatchQueue(label: "completions"))
+                    return store
+                }
+            }
+        }
+        #expect(Set(violations.map(\.clause)) == [.atOnce, .inside], "\(violations)")
     }
 
     @Test func aClockThatCallsUnderItsLock() async {

@@ -6,7 +6,7 @@ import LannerMachine
 /// A transport is small and knows nothing of downloads. Redirects, retries, ranges and validators, checksums and
 /// files are the manager's, once, for all transports: a transport sends the request as it is given (it adds no
 /// header field of its own that would change the answer), follows no redirect, decodes no content coding, stores
-/// no cookie, answers no challenge, and reports what came back.
+/// no cookie, uses no cache, answers no challenge, and reports what came back.
 ///
 /// Methods may be called on any thread, also from inside `receive`.
 ///

@@ -98,3 +98,30 @@ final class Arrival<Value: Sendable>: Sendable {
         return try await arrival.wait(for: what)
     }
 }
+
+/// Blocks one who is called back. Only the first: whoever calls in parallel would lose all threads to it.
+struct Barrier: Sendable {
+    private let isReached = Locked(false)
+    private let reached = Arrival<Void>()
+    private let gate = Latch()
+
+    /// Blocks the first caller until it is opened.
+    func hold() {
+        let isFirst = isReached.withLock { isReached in
+            defer { isReached = true }
+            return !isReached
+        }
+        guard isFirst else { return }
+        reached.arrive(())
+        gate.wait()
+    }
+
+    /// Returns when someone is blocked.
+    func wait(for what: String = "The first event") async throws {
+        try await reached.wait(for: what)
+    }
+
+    func open() {
+        gate.open()
+    }
+}

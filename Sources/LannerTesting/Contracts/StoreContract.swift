@@ -30,6 +30,8 @@ public enum StoreContract {
         case completions = "completions once and in order"
         /// No completion is called inside `commit`.
         case notInside = "never inside commit"
+        /// `commit` returns while a completion blocks.
+        case atOnce = "commit returns at once"
         /// Any thread may commit.
         case threads = "any thread"
         /// What was committed before `close` is kept, and the place is free.
@@ -74,6 +76,7 @@ extension StoreContract.Clause {
         case .missing: "Removes a key; fine when it is not there."
         case .completions: "`completion` is called exactly once, … in the order of the commits"
         case .notInside: "Returns at once. `completion` is called … on a queue of the store's"
+        case .atOnce: "Returns at once."
         case .threads: "Methods may be called on any thread."
         case .close:
             "Finishes what was committed and gives everything back, so that another store may be opened on the same "
@@ -93,6 +96,7 @@ extension StoreContract.Clause {
         case .missing: try await trial.missing()
         case .completions: try await trial.completions()
         case .notInside: try await trial.notInside()
+        case .atOnce: try await trial.atOnce()
         case .threads: try await trial.threads()
         case .close, .closeTwice: try await trial.close(times: self == .close ? 1 : 2)
         case .closed: try await trial.closed()

@@ -137,6 +137,24 @@ extension StoreTrial {
         try await close(store)
     }
 
+    func atOnce() async throws {
+        let (store, _) = try await open()
+        let barrier = Barrier()
+        defer { barrier.open() }
+        try await Arrival.of("The return of `commit`") {
+            store.commit([.put("a", "1")], durability: .process) { _ in barrier.hold() }
+        }
+        try await barrier.wait(for: "The completion of a commit")
+        let arrival = Arrival<StoreError?>()
+        try await Arrival.of("The return of `commit` while a completion blocked") {
+            store.commit([.put("b", "2")], durability: .process) { arrival.arrive($0.error) }
+        }
+        barrier.open()
+        let error = try await arrival.wait(for: "The completion of the next commit")
+        expect(error == nil, "A commit behind one whose completion blocked failed: \(error.debugDescription).")
+        try await reopen(store, expecting: ["a": Data("1".utf8), "b": Data("2".utf8)])
+    }
+
     func threads() async throws {
         let (store, _) = try await open()
         try await withThrowingTaskGroup(of: Void.self) { group in

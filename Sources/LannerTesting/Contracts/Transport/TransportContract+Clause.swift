@@ -46,6 +46,8 @@ extension TransportContract {
         case challenge = "no challenge answered"
         /// No cookie comes back to the server.
         case cookie = "no cookie stored"
+        /// No answer comes from a cache.
+        case cache = "no cache used"
         /// The server sees the path and the query as they were given.
         case target = "target as given"
         /// The server sees the header fields as they were given.
@@ -133,6 +135,7 @@ extension TransportContract.Clause {
         case .redirect: "follows no redirect"
         case .challenge: "answers no challenge"
         case .cookie: "stores no cookie"
+        case .cache: "uses no cache"
         case .target: "a transport sends the request as it is given"
         case .fields: "Every header field to send, `Range` and `Accept-Encoding` included."
         case .ownFields: "it adds no header field of its own that would change the answer"
@@ -167,8 +170,9 @@ extension TransportContract.Clause {
         switch self {
         case .order, .oneEnding, .nothingAfter, .oneAtATime, .blockedReceiver, .beginInside, .manyAtOnce, .beginSeveral,
             .emptyBody, .framing, .shortBody, .noAnswer, .contentCoding, .everyStatus, .finalHead, .redirect,
-            .challenge, .cookie, .target, .fields, .ownFields, .range, .cancelBeforeHead, .cancelInBody, .cancelAtOnce,
-            .cancelInside, .cancelWhileBlocked, .cancelAfterEnd, .invalidate, .invalidateInside, .beginAfterInvalidate:
+            .challenge, .cookie, .cache, .target, .fields, .ownFields, .range, .cancelBeforeHead, .cancelInBody,
+            .cancelAtOnce, .cancelInside, .cancelWhileBlocked, .cancelAfterEnd, .invalidate, .invalidateInside,
+            .beginAfterInvalidate:
             true
         case .keptBytes: traits.delivery != .file
         case .pause: traits.delivery == .pausable
@@ -199,6 +203,7 @@ extension TransportContract.Clause {
         case .redirect: try await trial.redirect()
         case .challenge: try await trial.challenge()
         case .cookie: try await trial.cookie()
+        case .cache: try await trial.cache()
         case .target: try await trial.target()
         case .fields: try await trial.fields()
         case .ownFields: try await trial.ownFields()

@@ -49,11 +49,21 @@ extension TransportTrial {
         expect(cookies.isEmpty, "A later request had `Cookie: \(cookies.first ?? "")`.")
     }
 
+    func cache() async throws {
+        let fresh = TransportContract.Answer.fields(["Cache-Control": "max-age=3600"])
+        let resource = serve(10_000, fresh)
+        for _ in 0..<2 { expect(try await fetch(), resource.bytes, "A file that may be kept for an hour") }
+        let count = site.requests(Self.path).count
+        expect(count == 2, "Of two exchanges \(count) sent a request.")
+        let changed = serve(10_000, seed: 2, fresh)
+        expect(try await fetch(), changed.bytes, "The file in its place")
+    }
+
     func target() async throws {
-        let target = "/a%20b/c+d?x=1&y=%2F&z"
-        let resource = serve(100, at: "/a b/c+d")
-        expect(try await fetch(target), resource.bytes, "A path with a space")
-        let sent = site.requests("/a b/c+d").first?.target ?? "nothing"
+        let (target, path) = ("/a%20b%2Fc/d+e%c3%a9?x=1&y=%2F&z", "/a b/c/d+eé")
+        let resource = serve(100, at: path)
+        expect(try await fetch(target), resource.bytes, "A path with a space and an encoded slash")
+        let sent = site.requests(path).first?.target ?? "nothing"
         expect(sent == target, "\(target) was asked for as \(sent).")
     }
 

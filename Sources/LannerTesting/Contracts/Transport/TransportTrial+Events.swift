@@ -104,30 +104,3 @@ extension TransportTrial {
         expect(none.isEmpty, "Exchanges were returned for none.")
     }
 }
-
-/// Blocks one receiver. Only the first: a transport that delivers in parallel would lose all its threads to it.
-struct Barrier: Sendable {
-    private let isReached = Locked(false)
-    private let reached = Arrival<Void>()
-    private let gate = Latch()
-
-    /// Blocks the first caller until it is opened.
-    func hold() {
-        let isFirst = isReached.withLock { isReached in
-            defer { isReached = true }
-            return !isReached
-        }
-        guard isFirst else { return }
-        reached.arrive(())
-        gate.wait()
-    }
-
-    /// Returns when someone is blocked.
-    func wait() async throws {
-        try await reached.wait(for: "The first event")
-    }
-
-    func open() {
-        gate.open()
-    }
-}

@@ -13,15 +13,22 @@ extension TransportTrial {
         }
         let exchange = try await beginHeld(witness)
         begun.withLock { $0 = exchange }
-        release()
-        try await witness.wait(for: "The first bytes") { $0.byteCount > 0 }
-        try await settle(witness)
-        expect(!witness.record.isOver, "All of 64 MiB came after `pause()`.")
+        try await comesToRest(witness) { release() }
+        try await comesToRest(witness) { Thread.detachNewThread { exchange.resume() } }
         begun.withLock { $0 = nil }
         Thread.detachNewThread { exchange.resume() }
         let record = try await witness.end()
         expect(record.isComplete, "A paused exchange ended with \(record.ending).")
         expect(Int64(record.byteCount) == resource.length, "\(record.byteCount) bytes came in all.")
+    }
+
+    /// Has more bytes come, the first of which pauses the exchange.
+    private func comesToRest(_ witness: TransportWitness, after start: () -> Void) async throws {
+        let count = witness.record.byteCount
+        start()
+        try await witness.wait(for: "More bytes") { $0.byteCount > count || $0.isOver }
+        try await settle(witness)
+        expect(!witness.record.isOver, "All of 64 MiB came after `pause()`.")
     }
 
     /// Until nothing more has come for a while, in which other exchanges began and ended: a thread that has more may have
