@@ -1,6 +1,8 @@
+import Foundation
 import LannerCore
 
 /// Lanes that run only when told to, all of them on the thread that tells: tests without threads, the same every time.
+/// Where several threads tell, one runs after the other.
 package final class ManualLanes: LaneFactory {
     private struct Queued {
         var lane: Int
@@ -47,6 +49,9 @@ package final class ManualLanes: LaneFactory {
     }
 
     private let queue = Locked(Queue())
+    /// Held while work runs, by which other work may be run: what runs is the holder's, and it alone finds out that
+    /// nothing is left.
+    private let turn = NSRecursiveLock()
 
     /// No lanes, nothing queued.
     package init() {}
@@ -69,54 +74,50 @@ package final class ManualLanes: LaneFactory {
     /// Runs what was queued first; false when nothing is.
     @discardableResult
     package func runNext() -> Bool {
-        guard let next = queue.withLock({ $0.takeFirst() }) else { return false }
-        run(next)
-        return true
+        run { $0.takeFirst() }
     }
 
     /// Runs what was queued first on the lanes of a label; false when nothing is.
     @discardableResult
     package func runNext(_ label: String) -> Bool {
-        let next: Queued? = queue.withLock { queue in
+        run { queue in
             queue.entries[queue.head...].firstIndex { $0?.label == label }.flatMap { queue.take(at: $0) }
         }
-        if let next { run(next) }
-        return next != nil
     }
 
     /// Runs what was queued first on a lane picked at random, as threads might; false when nothing is queued.
     @discardableResult
     package func runAny(using generator: inout some RandomNumberGenerator) -> Bool {
-        let next: Queued? = queue.withLock { queue in
+        run { queue in
             guard queue.head < queue.entries.count else { return nil }
             let picked = Int.random(in: queue.head..<queue.entries.count, using: &generator)
             return queue.take(at: queue.first(ofLaneAt: picked))
         }
-        if let next { run(next) }
-        return next != nil
     }
 
     /// The same on a lane whose work does not run already: for work that goes on while other work is in the middle. False
     /// when the lane that was picked runs, too.
     package func runAnyIdle(using generator: inout some RandomNumberGenerator) -> Bool {
-        let next: Queued? = queue.withLock { queue in
+        run { queue in
             guard queue.head < queue.entries.count else { return nil }
             let picked = queue.first(ofLaneAt: Int.random(in: queue.head..<queue.entries.count, using: &generator))
             let lane = queue.entries[picked]?.lane
             return queue.running.contains { $0.lane == lane } ? nil : queue.take(at: picked)
         }
-        if let next { run(next) }
-        return next != nil
     }
 
-    private func run(_ next: Queued) {
-        queue.withLock { $0.running.append((next.lane, next.label)) }
-        next.work()
-        queue.withLock { _ = $0.running.popLast() }
+    private func run(_ take: (inout Queue) -> Queued?) -> Bool {
+        turn.withLock {
+            guard let next = queue.withLock({ take(&$0) }) else { return false }
+            queue.withLock { $0.running.append((next.lane, next.label)) }
+            next.work()
+            queue.withLock { _ = $0.running.popLast() }
+            return true
+        }
     }
 
     package func wait(for latch: Latch) {
-        while !latch.isOpen, let next = queue.withLock({ $0.takeFirstIdle() }) { run(next) }
+        while !latch.isOpen, run({ $0.takeFirstIdle() }) {}
     }
 
     /// Forgets everything that is queued, as the death of a process does.
@@ -129,7 +130,7 @@ package final class ManualLanes: LaneFactory {
         _ = forgotten
     }
 
-    /// Runs until nothing is queued, and says how many pieces of work that were.
+    /// Runs until nothing is queued, or so much work has run, and says how many pieces of it that were.
     @discardableResult
     package func runAll(atMost limit: Int = .max) -> Int {
         var count = 0

@@ -1,3 +1,5 @@
+import Dispatch
+import Foundation
 import LannerCore
 import LannerMachine
 import LannerTesting
@@ -236,5 +238,28 @@ import Testing
         while lanes.runAny(using: &random) {}
         #expect(seen.withLock { $0 } == [Array(0..<100), Array(0..<100)])
         #expect(order.withLock { $0 } != (0..<200).map { $0 % 2 }, "lanes overtake each other")
+    }
+
+    /// Though what is left is on a lane that another thread is on.
+    @Test func whoWaitsWaitsForOtherThreads() async {
+        let (lanes, last) = (ManualLanes(), Latch())
+        let (hasBegun, hasWaited) = (Latch(), DispatchSemaphore(value: 0))
+        let lane = lanes.makeLane("lane")
+        lane.run {
+            hasBegun.open()
+            // Comes too early or not at all.
+            _ = hasWaited.wait(timeout: .now() + 0.1)
+        }
+        lane.run { last.open() }
+        Thread.detachNewThread { lanes.runNext() }
+        let isOpen = await withCheckedContinuation { continuation in
+            Thread.detachNewThread {
+                hasBegun.wait()
+                lanes.wait(for: last)
+                hasWaited.signal()
+                continuation.resume(returning: last.isOpen)
+            }
+        }
+        #expect(isOpen)
     }
 }
