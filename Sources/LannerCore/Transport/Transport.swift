@@ -60,13 +60,15 @@ public protocol Transport: Sendable {
     func invalidate()
 
     /// Tells of the exchanges that earlier processes have left. Only called on transports that outlive their process, once.
+    /// A transport that hands requests on to another, and has its traits, hands this on as well: else nobody hears of what
+    /// was left, and the downloads that it belongs to wait.
     ///
     /// `report` is called one at a time, on any thread, perhaps before this returns: first with
     /// ``TransportRecovery/survivors(_:)``.
     func recover(_ report: @escaping @Sendable (TransportRecovery) -> Void)
 
     /// Gives up the exchange of a name: it ends if it still runs, and what was kept of it is deleted. Does nothing when
-    /// there is none. Only called on transports that outlive their process.
+    /// there is none. Only called on transports that outlive their process. Handed on as ``recover(_:)`` is.
     func discard(_ name: String)
 }
 

@@ -33,9 +33,9 @@ public struct TransportSurvivor: Sendable, Hashable {
 }
 
 extension Transport {
-    /// Nothing is left by a transport that ends with its process.
+    /// Nothing is left by a transport that ends with its process. One that outlives it has its own.
     public func recover(_ report: @escaping @Sendable (TransportRecovery) -> Void) {}
 
-    /// Nothing is kept by a transport that ends with its process.
+    /// Nothing is kept by a transport that ends with its process. One that outlives it has its own.
     public func discard(_ name: String) {}
 }

@@ -134,6 +134,14 @@ struct TestingSnippets {
     }
     // end
 
+    @Test func itKeepsWhatTheTraitsPromise() async {
+        let traits = TransportTraits(delivery: .file, hasResumeData: true, outlivesProcess: true)
+        let violations = await TransportContract.check {
+            .init(ScriptedTransport(traits: traits)) { KeyedTransport(base: $0, host: "a.example", key: "secret") }
+        }
+        #expect(violations == [])
+    }
+
     // snippet: contract
     @Test func ourStoreKeepsTheContract() async {
         let violations = await StoreContract.check {
@@ -191,5 +199,9 @@ struct KeyedTransport: Transport {
     }
 
     func invalidate() { base.invalidate() }
+
+    // What its traits promise of exchanges that outlive the process.
+    func recover(_ report: @escaping @Sendable (TransportRecovery) -> Void) { base.recover(report) }
+    func discard(_ name: String) { base.discard(name) }
 }
 // end
