@@ -96,10 +96,12 @@ extension ScriptedTransport.State {
         return place.contains("://") ? (try? WebAddress(place))?.text ?? place : "/" + place
     }
 
-    /// The path of a URL, with the slash at its end, decoded where it is text.
-    private static func path(of url: URL) -> String {
+    /// What the place of a URL may be called: the URL, its path as it is, and with the percent-encoding undone where that is
+    /// text; with the slash at its end.
+    private static func places(of url: URL) -> [String] {
         let path = url.path(percentEncoded: true)
-        return normalized(path.removingPercentEncoding ?? path)
+        let paths = [path] + (path.removingPercentEncoding.map { $0 == path ? [] : [$0] } ?? [])
+        return [normalized(url.absoluteString)] + paths.map(normalized)
     }
 
     /// The first request that was not handed out yet.
@@ -131,8 +133,7 @@ extension ScriptedTransport.State {
         if !isInvalidated { requests.append(request) }
         let known = request.resumeData.map { kept[$0] }
         let url = known??.request.url ?? request.url
-        let places = [Self.normalized(url.absoluteString), Self.path(of: url)]
-        var plan = ScriptedTransport.Plan(number: lastNumber, places: places, step: .pass)
+        var plan = ScriptedTransport.Plan(number: lastNumber, places: Self.places(of: url), step: .pass)
         if isInvalidated {
             plan.step = .failure(.unavailable)
         } else if let outage {

@@ -14,8 +14,8 @@ import LannerMachine
 /// transport.script("/file.zip", .cut(afterBytes: 1000), .status(503))  // then as it should be
 /// ```
 ///
-/// A place is a path (`"/file.zip"`, on every host, whatever the query, also without the slash at its beginning) or a whole
-/// URL, which goes first.
+/// A place is a path (`"/file.zip"`, on every host, whatever the query, also without the slash at its beginning, with its
+/// percent-encoding or without) or a whole URL, which goes first.
 ///
 /// There are no threads: events are delivered inside ``begin(_:receive:)``, ``release(_:bytes:)``,
 /// ``fail(_:with:)`` and the methods of the exchange, on the caller's thread, never under a lock. The contract of

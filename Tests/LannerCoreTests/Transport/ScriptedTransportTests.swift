@@ -188,6 +188,19 @@ import Testing
     }
     #endif
 
+    @Test(arguments: ["/a b/c.mp3", "/a%20b%2Fc.mp3", "https://example.com/a%20b%2Fc.mp3"])
+    func aPlaceMayBeEncodedOrNot(place: String) throws {
+        transport.serve(.init([1, 2, 3]), at: place)
+        transport.script(place, .pass)
+        let statuses = Tally()
+        let url = try #require(URL(string: "https://example.com/a%20b%2Fc.mp3"))
+        _ = transport.begin(TransportRequest(url: url)) { event in
+            if case .head(let head) = event { statuses.add("\(head.status)") }
+        }
+        #expect(statuses.all == ["200"])
+        #expect(transport.unusedSteps.isEmpty)
+    }
+
     #if compiler(>=6.2)
     /// In a process of its own, whose files may have no more than a page.
     @Test func whatCannotHandOverAFileSaysWhyAndLeavesNothing() async {
