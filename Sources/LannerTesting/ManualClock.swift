@@ -62,7 +62,7 @@ public final class ManualClock: SessionManager.Clock {
         state = Locked(State(now: now, date: date))
     }
 
-    /// The time since the clock's origin. Moves by ``advance(by:)`` only.
+    /// The time since the clock's origin. Moves by ``advance(by:)`` and ``advance(to:)`` only.
     public var now: Duration { state.withLock { $0.now } }
 
     /// The time of day. Moves along with ``now``, and may be set to anything.

@@ -17,7 +17,7 @@ public final class RecordingLog: Logable {
         self.identifier = identifier
     }
 
-    /// Whether anything is kept.
+    /// Whether a manager logs anything; what is handed to ``log(_:)`` is kept all the same.
     public var option: LogOption {
         get { state.withLock { $0.option } }
         set { state.withLock { $0.option = newValue } }

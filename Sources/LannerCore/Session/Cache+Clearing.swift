@@ -5,7 +5,7 @@ extension Cache {
     /// A closure that is told about a cache.
     public typealias Handler = @Sendable (Cache) -> Void
 
-    /// Deletes what ``clearDiskCache()`` deletes, on a queue of its own.
+    /// Deletes what ``clearDiskCache()`` deletes, on a global queue.
     ///
     /// - Parameters:
     ///   - onMainQueue: Whether `handler` is called on the main queue, else on a global queue.

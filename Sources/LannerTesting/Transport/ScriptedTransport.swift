@@ -19,7 +19,8 @@ import LannerMachine
 ///
 /// There are no threads: events are delivered inside ``begin(_:receive:)``, ``release(_:bytes:)``,
 /// ``fail(_:with:)`` and the methods of the exchange, on the caller's thread, never under a lock. The contract of
-/// `Transport` is kept to the letter.
+/// `Transport` is kept to the letter, but where a script gives an answer another length than its body has, by
+/// ``Step/exactly(_:body:)`` or ``Step/fields(_:)``: that is not noticed.
 ///
 /// With `TransportTraits.outlivesProcess` exchanges with a name are kept as a system keeps them: they go on when the
 /// process ends (``TestBench/relaunch(configuration:store:meanwhile:)``), and are taken up by the next one. A test may
