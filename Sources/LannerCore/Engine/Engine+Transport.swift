@@ -7,7 +7,7 @@ extension Engine {
     func run(_ action: TransportAction, of job: Job, _ pending: inout PendingChanges) {
         switch action {
         case .begin(let number, let ask): begin(job, number, ask, &pending)
-        case .accept(let number, let body): accept(job, number, body)
+        case .accept(let number, let body): accept(job, number, body, &pending)
         case .cut(let number, let position): job.state.withLock { $0.sinks[number] }?.cut(at: position)
         case .follow(let number, let location): follow(job, number, location)
         case .stop(let number, let keepBytes): stop(job, number, keepBytes: keepBytes)
@@ -188,8 +188,14 @@ extension Engine {
 
     // MARK: Answers
 
-    private func accept(_ job: Job, _ number: ExchangeNumber, _ body: Range<Int64>) {
-        let (sink, file) = job.state.withLock { ($0.sinks[number], $0.file) }
+    private func accept(
+        _ job: Job, _ number: ExchangeNumber, _ body: Range<Int64>, _ pending: inout PendingChanges
+    ) {
+        let (sink, file, isForOther) = job.state.withLock { ($0.sinks[number], $0.file, $0.carryExchangeOver()) }
+        if isForOther {
+            put(job, &pending)
+            pending.durability = .machine
+        }
         guard let sink, let file else { return }
         sink.accept(body, into: file)
     }

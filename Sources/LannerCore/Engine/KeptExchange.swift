@@ -9,7 +9,7 @@ import LannerMachine
 struct ExchangeMark: Sendable, Hashable {
     /// Grows with every exchange of the download.
     var serial: UInt64
-    /// The partial file that it was begun for. The bytes of another were given up, and it with them.
+    /// The partial file that its answer goes into. The bytes of another were given up, and what was begun for it.
     var generation: UInt32
     /// Whether it goes on with resume data, which changes what its answer means.
     var isResumed: Bool
@@ -45,7 +45,7 @@ struct KeptExchange: Sendable {
         }
     }
 
-    let mark: ExchangeMark
+    fileprivate(set) var mark: ExchangeMark
     var phase: Phase
     /// How far it is, once the transport has said so.
     var progress: TransportSurvivor.Progress?
@@ -84,14 +84,27 @@ extension JobState {
     /// The same when what is to be recorded has no use for it.
     mutating func dropExchange(recording saved: Saved) {
         guard let exchange else { return }
+        // Its answer may go into another file than it was begun for.
+        let isUnderWay = exchange.phase == .taken && !sinks.isEmpty
         let isOfUse =
             switch saved.status {
             // Nobody would take up the exchange of what was canceled.
             case .active, .suspended:
-                !saved.isLeftover && exchange.phase != .over && exchange.mark.generation == saved.firstGeneration
+                !saved.isLeftover && exchange.phase != .over
+                    && (isUnderWay || exchange.mark.generation == saved.firstGeneration)
             case .publishing, .succeeded, .failed: false
             }
         if !isOfUse { dropExchange() }
+    }
+
+    /// Its answer goes into the partial file that there is now; says whether that is another, which has to be recorded.
+    mutating func carryExchangeOver() -> Bool {
+        guard let exchange, exchange.phase == .taken, let fileGeneration, exchange.mark.generation != fileGeneration
+        else { return false }
+        self.exchange?.mark.generation = fileGeneration
+        // It brings all of that, whatever it went on with.
+        self.exchange?.mark.isResumed = false
+        return true
     }
 
     /// The attempt is over.
