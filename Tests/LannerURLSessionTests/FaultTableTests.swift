@@ -46,7 +46,7 @@ struct FaultTableTests {
     }
 
     @Test(arguments: [
-        (NSURLErrorUnknown, TransportFault.other), (NSURLErrorCancelled, .unavailable),
+        (NSURLErrorUnknown, TransportFault.other), (NSURLErrorCancelled, .unavailable), (-997, .connectionLost),
         (NSURLErrorBadURL, .unacceptableRequest), (NSURLErrorTimedOut, .timedOut),
         (NSURLErrorUnsupportedURL, .unacceptableRequest), (NSURLErrorCannotFindHost, .cannotFindHost),
         (NSURLErrorCannotConnectToHost, .cannotConnect), (NSURLErrorNetworkConnectionLost, .connectionLost),

@@ -100,6 +100,7 @@ enum FaultTable {
     private static let codes: [Int: TransportFault] = [
         // A cancellation nobody asked for: the owner's own is reported before URLSession hears of it.
         NSURLErrorCancelled: .unavailable,
+        backgroundSessionDisconnected: .connectionLost,
         NSURLErrorBadURL: .unacceptableRequest,
         NSURLErrorTimedOut: .timedOut,
         NSURLErrorUnsupportedURL: .unacceptableRequest,
@@ -148,6 +149,9 @@ enum FaultTable {
             return isOutOfSpace(cause)
         }
     }
+
+    /// `NSURLErrorBackgroundSessionWasDisconnected`, which has no name on Linux: what carries out the tasks has died.
+    private static let backgroundSessionDisconnected = -997
 
     /// `NSURLErrorAppTransportSecurityRequiresSecureConnection`, which has no name on Linux.
     private static let appTransportSecurity = -1022

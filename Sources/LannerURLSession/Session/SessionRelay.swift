@@ -51,19 +51,18 @@ extension SessionRelay: URLSessionTaskDelegate {
         #endif
     }
 
+    #if !canImport(Darwin)
+    // On Darwin the system judges certificates, and without a credential a 401 or 407 becomes the response. It would wake
+    // an app only to ask it that.
     func urlSession(
         _ session: URLSession, task: URLSessionTask, didReceive challenge: URLAuthenticationChallenge,
         completionHandler: @escaping @Sendable (URLSession.AuthChallengeDisposition, URLCredential?) -> Void
     ) {
-        #if canImport(Darwin)
-        // The system judges certificates; without a credential, a 401 or 407 becomes the response.
-        completionHandler(.performDefaultHandling, nil)
-        #else
         // The default handling never ends, and canceling from here deadlocks. But a challenge comes behind the last
         // byte of its response: take that as the end, and have the task stopped from elsewhere.
         exchange(of: task)?.challenged(by: challenge.failureResponse as? HTTPURLResponse)
-        #endif
     }
+    #endif
 
     func urlSession(_ session: URLSession, task: URLSessionTask, didCompleteWithError error: (any Error)?) {
         let exchange = exchange(of: task)
