@@ -61,6 +61,23 @@ import FoundationNetworking
         }
     }
 
+    /// The system tells where it goes on before the answer has come.
+    @Test(arguments: [(206, [5, 8]), (200, [8])])
+    func whatResumeDataStandForIsToldBehindTheHead(status: Int, progress: [Int64]) async throws {
+        defer { try? FileManager.default.removeItem(at: directory) }
+        let exchange = exchange("a-1-1")
+        let recorder = Recorder()
+        attend(exchange, recorder)
+        let url = try #require(URL(string: "http://b.example/led"))
+        let response = try #require(
+            HTTPURLResponse(url: url, statusCode: status, httpVersion: "HTTP/1.1", headerFields: [:]))
+        exchange.took(offset: 5, response: nil)
+        exchange.took(written: 8, response: response)
+        exchange.ended(NSError(domain: NSURLErrorDomain, code: NSURLErrorNetworkConnectionLost), response: response)
+        let log = await recorder.end()
+        #expect(log.head?.status == status && log.progress == progress && log.breaches.isEmpty)
+    }
+
     @Test func aFenceComesBehindTheFileThatWasToldLast() async throws {
         defer { try? FileManager.default.removeItem(at: directory) }
         let gate = Turnstile()

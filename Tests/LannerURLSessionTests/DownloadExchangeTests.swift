@@ -13,8 +13,8 @@ import FoundationNetworking
 @Suite(.timeLimit(.minutes(10))) struct DownloadExchangeTests {
     private let url = URL(string: "http://a.example/file") ?? URL(fileURLWithPath: "/")
 
-    private func response(_ fields: [String: String] = [:]) throws -> HTTPURLResponse {
-        try #require(HTTPURLResponse(url: url, statusCode: 200, httpVersion: "HTTP/1.1", headerFields: fields))
+    private func response(_ fields: [String: String] = [:], status: Int = 200) throws -> HTTPURLResponse {
+        try #require(HTTPURLResponse(url: url, statusCode: status, httpVersion: "HTTP/1.1", headerFields: fields))
     }
 
     /// An exchange, and what holds its control queue up.
@@ -66,6 +66,20 @@ import FoundationNetworking
         if isAnswered { exchange.took(response: try response()) }
         exchange.ended(NSError(domain: NSURLErrorDomain, code: NSURLErrorCannotWriteToFile), response: nil)
         #expect(await recorder.end().failure?.fault == fault)
+    }
+
+    /// The system tells where it goes on before the answer has come.
+    @Test(arguments: [(206, [5, 8]), (200, [8])])
+    func whatResumeDataStandForIsToldBehindTheHead(status: Int, progress: [Int64]) async throws {
+        let control = SessionControl(relay: SessionRelay(), connectionsPerHost: 1)
+        let recorder = Recorder()
+        let exchange = DownloadExchange(
+            URLRequest(url: url), resumeData: Data([1]), control: control, receive: recorder.receive)
+        exchange.took(offset: 5, response: nil)
+        exchange.took(written: 8, response: try response(status: status))
+        exchange.ended(NSError(domain: NSURLErrorDomain, code: NSURLErrorNetworkConnectionLost), response: nil)
+        let log = await recorder.end()
+        #expect(log.head?.status == status && log.progress == progress && log.breaches.isEmpty)
     }
 
     /// It may end by itself while it is being stopped, and then nothing else says so.
@@ -128,6 +142,7 @@ private final class Stopped: SessionExchange {
     func ended(_ error: (any Error)?, response: HTTPURLResponse?) { tell("ended") }
     func took(response: HTTPURLResponse) {}
     func took(data: Data) {}
+    func took(offset: Int64, response: HTTPURLResponse?) {}
     func took(written: Int64, response: HTTPURLResponse) {}
     func took(file: URL, response: HTTPURLResponse?) {}
     func challenged(by response: HTTPURLResponse?) {}
@@ -150,6 +165,7 @@ private final class Blocker: SessionExchange {
     func stop(_ task: URLSessionTask?) {}
     func took(response: HTTPURLResponse) {}
     func took(data: Data) {}
+    func took(offset: Int64, response: HTTPURLResponse?) {}
     func took(written: Int64, response: HTTPURLResponse) {}
     func took(file: URL, response: HTTPURLResponse?) {}
     func challenged(by response: HTTPURLResponse?) {}

@@ -40,8 +40,9 @@ final class Sink: Sendable {
         /// Whether a file was handed over, and what is left of one that waits.
         var hasFile = false
         var unread: Unread?
-        /// Bytes that the transport holds, and how many of them were told.
+        /// Bytes that the transport holds, how many it told of first, and how many were told.
         var held: Int64 = 0
+        var heldFirst: Int64 = 0
         var heldReported: Int64 = 0
         /// Whether the end is told though nothing else is any more. Of a file that was handed over all is taken before.
         var tellsEnd = false
@@ -189,6 +190,7 @@ final class Sink: Sendable {
 
     private func hold(_ count: Int64) {
         let news = state.withLock { state -> [Report] in
+            if state.held == 0 { state.heldFirst = count }
             state.held = max(state.held, count)
             guard state.held - state.heldReported >= Int64(Chunk.standardSize) else { return [] }
             return Self.holding(&state)
@@ -196,11 +198,13 @@ final class Sink: Sendable {
         news.forEach(report)
     }
 
-    /// What the transport holds, when that is more than was told and its body has a place; then other news.
+    /// What the transport holds, when that is more than was told and its body has a place; then other news. Before it
+    /// what it told of first, which shows where it has gone on.
     private static func holding(_ state: inout State, before news: [Report] = []) -> [Report] {
         guard case .open = state.phase, state.held > state.heldReported else { return news }
+        let isMore = state.heldReported == 0 && state.heldFirst < state.held
         state.heldReported = state.held
-        return [.holds(state.held)] + news
+        return (isMore ? [.holds(state.heldFirst)] : []) + [.holds(state.held)] + news
     }
 
     func end(_ failure: TransportFailure?) {

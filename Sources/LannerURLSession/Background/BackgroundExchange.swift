@@ -13,6 +13,8 @@ final class BackgroundExchange: TaskFollower {
         var outcome: OutcomeShelf.Outcome?
         var head: ResponseHead?
         var received: Int64 = 0
+        /// What the resume data stand for.
+        var offset: Int64 = 0
         /// Whether it was given resume data, by this process.
         var isResumed = false
         var isDiscarded = false
@@ -123,6 +125,11 @@ final class BackgroundExchange: TaskFollower {
 
     func took(data: Data) {}
 
+    func took(offset: Int64, response: HTTPURLResponse?) {
+        state.withLock { $0.offset = offset }
+        if let response { took(response: response) }
+    }
+
     func took(written: Int64, response: HTTPURLResponse) {
         let head = ResponseHead(response)
         guard !head.isRedirect else { return }
@@ -197,6 +204,8 @@ extension BackgroundExchange.State {
         guard self.head == nil else { return }
         self.head = head
         attendance?.mailbox.post(.head(head))
+        // Any other answer begins anew.
+        if head.status == 206 { report(offset) }
     }
 
     fileprivate mutating func report(_ count: Int64) {

@@ -71,6 +71,7 @@ final class DataExchange: TransportExchange, SessionExchange {
         }
     }
 
+    func took(offset: Int64, response: HTTPURLResponse?) {}
     func took(written: Int64, response: HTTPURLResponse) {}
     func took(file: URL, response: HTTPURLResponse?) {}
 

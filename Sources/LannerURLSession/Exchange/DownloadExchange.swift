@@ -11,6 +11,8 @@ final class DownloadExchange: TransportExchange, SessionExchange {
         /// Why the owner or the transport gave the exchange up; its report waits for the resume data.
         var givenUp: TransportFailure?
         var isHeadReported = false
+        /// What the resume data stand for.
+        var offset: Int64 = 0
     }
 
     let host: String
@@ -101,6 +103,11 @@ final class DownloadExchange: TransportExchange, SessionExchange {
 
     func took(data: Data) {}
 
+    func took(offset: Int64, response: HTTPURLResponse?) {
+        state.withLock { $0.offset = offset }
+        if let response, !ResponseHead(response).isRedirect { report(response) }
+    }
+
     func took(written: Int64, response: HTTPURLResponse) {
         guard !ResponseHead(response).isRedirect else { return }
         report(response)
@@ -164,11 +171,14 @@ final class DownloadExchange: TransportExchange, SessionExchange {
     }
 
     private func report(_ response: HTTPURLResponse) {
-        let isFirst = state.withLock { state in
+        let (isFirst, offset) = state.withLock { state in
             defer { state.isHeadReported = true }
-            return !state.isHeadReported
+            return (!state.isHeadReported, state.offset)
         }
-        if isFirst { mailbox.post(.head(ResponseHead(response))) }
+        guard isFirst else { return }
+        mailbox.post(.head(ResponseHead(response)))
+        // Any other answer begins anew.
+        if response.statusCode == 206, offset > 0 { mailbox.post(.progress(offset)) }
     }
 
     /// A resumed file is longer than the response that completed it.

@@ -13,7 +13,9 @@ protocol TaskFollower: AnyObject, Sendable {
 
     func took(response: HTTPURLResponse)
     func took(data: Data)
-    /// A download task has written so many bytes of the file in all.
+    /// A download task goes on behind so many bytes of the file, if the answer does.
+    func took(offset: Int64, response: HTTPURLResponse?)
+    /// It has written so many bytes of the file in all.
     func took(written: Int64, response: HTTPURLResponse)
     /// The file is gone when this returns.
     func took(file: URL, response: HTTPURLResponse?)

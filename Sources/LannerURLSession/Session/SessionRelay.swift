@@ -118,13 +118,12 @@ class DownloadRelay: SessionRelay, URLSessionDownloadDelegate, @unchecked Sendab
         exchange(of: downloadTask)?.took(written: totalBytesWritten, response: response)
     }
 
-    /// What the resume data stand for, before the first new byte. Never called on Linux.
+    /// What the resume data stand for, before the first new byte, and mostly before the answer. Never called on Linux.
     func urlSession(
         _ session: URLSession, downloadTask: URLSessionDownloadTask, didResumeAtOffset fileOffset: Int64,
         expectedTotalBytes: Int64
     ) {
-        guard let response = downloadTask.response as? HTTPURLResponse else { return }
-        exchange(of: downloadTask)?.took(written: fileOffset, response: response)
+        exchange(of: downloadTask)?.took(offset: fileOffset, response: downloadTask.response as? HTTPURLResponse)
     }
 }
 
