@@ -1,6 +1,7 @@
 import Dispatch
 import Foundation
 import LannerCore
+import LannerLoopback
 import Testing
 import TransportSupport
 
@@ -76,6 +77,33 @@ import FoundationNetworking
         exchange.ended(NSError(domain: NSURLErrorDomain, code: NSURLErrorNetworkConnectionLost), response: response)
         let log = await recorder.end()
         #expect(log.head?.status == status && log.progress == progress && log.breaches.isEmpty)
+    }
+
+    /// A task that has come to its end, of which the session is yet to tell.
+    private func completedTask() async throws -> URLSessionDownloadTask {
+        let server = try LoopbackServer()
+        server.put("/file", LoopbackServer.Resource(.generated(seed: 1, length: 3)))
+        let session = URLSession(configuration: .quiet(connectionsPerHost: 1))
+        defer { session.finishTasksAndInvalidate() }
+        let (ends, teller) = AsyncStream<Void>.makeStream()
+        let task = session.downloadTask(with: server.url("/file")) { _, _, _ in teller.finish() }
+        task.resume()
+        for await _ in ends {}
+        try #require(task.state == .completed)
+        return task
+    }
+
+    @Test func whatIsCanceledAsItCompletesBringsItsFile() async throws {
+        defer { try? FileManager.default.removeItem(at: directory) }
+        let exchange = exchange("a-1-1")
+        exchange.own(try await completedTask())
+        let recorder = Recorder()
+        let attendance = Attendance(receive: recorder.receive) { _ in }
+        exchange.take(attendance)
+        exchange.cancel(attendance)
+        #expect(exchange.progress == .running)
+        try FinishedTask(in: directory).end(exchange)
+        #expect(await recorder.end().hasFile(FinishedTask.bytes))
     }
 
     @Test func aFenceComesBehindTheFileThatWasToldLast() async throws {

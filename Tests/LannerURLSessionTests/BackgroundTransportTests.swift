@@ -138,6 +138,21 @@ import TransportSupport
         #expect(outcomes() == ["a-1-2": broken] && !shelf.hasFile("a-1-1"))
     }
 
+    /// As one may be after a death between the callback and its end.
+    @Test func aBodyThatIsToldOfTwiceIsKept() throws {
+        let shelf = OutcomeShelf(directory: directory)
+        defer { try? FileManager.default.removeItem(at: directory) }
+        let body = directory.appendingPathComponent("body")
+        #expect(throws: NSError.self) { try shelf.keep(body, "a-1-1") }
+        try Data([1, 2]).write(to: body)
+        try shelf.keep(body, "a-1-1")
+        try shelf.keep(body, "a-1-1")
+        #expect(try Data(contentsOf: shelf.file("a-1-1")) == Data([1, 2]))
+        try Data([3]).write(to: body)
+        try shelf.keep(body, "a-1-1")
+        #expect(try Data(contentsOf: shelf.file("a-1-1")) == Data([3]))
+    }
+
     private func log(of request: TransportRequest, over transport: any Transport) async -> Recorder.Log {
         let recorder = Recorder()
         let exchange = transport.begin(request, receive: recorder.receive)

@@ -94,7 +94,9 @@ final class BackgroundExchange: TaskFollower {
     /// Ends it, if it is for this one that it runs.
     func cancel(_ attendance: Attendance) {
         let task = state.withLock { $0.attendance === attendance && $0.outcome == nil ? $0.task : nil }
-        task?.cancel(byProducingResumeData: { [self] data in
+        // One that has completed is about to say how, and leaves no data.
+        guard let task, task.state != .completed else { return }
+        task.cancel(byProducingResumeData: { [self] data in
             finish(TransportFailure(.canceled, TransportFailure.canceled.message, resumeData: data))
         })
     }

@@ -39,9 +39,13 @@ struct OutcomeShelf: Sendable {
 
     private func note(_ name: String) -> URL { directory.appendingPathComponent(name + ".outcome") }
 
-    /// Moves a body to where it stays.
+    /// Moves a body to where it stays, over what is there; one that was moved already, and is told again, stays.
     func keep(_ body: URL, _ name: String) throws {
         try FileManager.default.createDirectory(at: directory, withIntermediateDirectories: true)
+        if rename(body.path, file(name).path) == 0 { return }
+        let code = errno
+        if code == ENOENT, hasFile(name) { return }
+        guard code == EXDEV else { throw NSError(domain: NSPOSIXErrorDomain, code: Int(code)) }
         try? FileManager.default.removeItem(at: file(name))
         try FileManager.default.moveItem(at: body, to: file(name))
     }
