@@ -16,7 +16,7 @@ import FoundationNetworking
 ///   of the caller's run in a session of the foreground, which ends with the process, unless the transport was made with
 ///   `trustsRedirects`.
 /// - It waits for a network by itself, and goes on after a connection was lost: the manager keeps no timers of its own and
-///   watches no network. What tasks may use is fixed when their request goes out.
+///   stops nothing for want of a network. What tasks may use is fixed when their request goes out.
 /// - A user who closes the app by hand ends all: tasks come back suspended, with their bytes.
 /// - It wakes the app when all of a session's tasks have ended, not for each of them: a manager that runs few at once has
 ///   the others wait for that.

@@ -12,6 +12,7 @@ extension Engine {
             state.context = configuration.contextAtLaunch
             state.resumesAtLaunch = configuration.resumesAtLaunch
             state.keepsExchanges = traits.outlivesProcess
+            state.gate.onlyWakes = traits.outlivesProcess
             state.unread = startup.unread
         }
         if let error = startup.error {

@@ -8,25 +8,28 @@ struct NetworkGate {
     var access = NetworkAccess()
     /// What the monitor has told last; nil while it has told nothing.
     var path: NetworkPath?
-    /// What the machine was told last.
-    private var told: Bool?
+    /// Whether requests wait for a network by themselves: then nobody is stopped or held back for want of one, and who has
+    /// found none all the same is told when there is one.
+    var onlyWakes = false
+    /// What was found last; nil before the monitor has told anything.
+    private var found: Bool?
 
     /// Whether downloads may run.
-    var isOpen: Bool { path.map(access.allows) ?? true }
+    var isOpen: Bool { onlyWakes || isAllowed }
+
+    private var isAllowed: Bool { path.map(access.allows) ?? true }
 
     /// What the machine has to be told because of a change; it has to be told the first time, too.
     mutating func news() -> [Event] {
-        guard path != nil, told != isOpen else { return [] }
-        told = isOpen
-        return [.network(available: isOpen)]
+        guard path != nil, found != isAllowed else { return [] }
+        found = isAllowed
+        return isOpen == isAllowed ? [.network(available: isAllowed)] : []
     }
 }
 
 extension Engine {
     /// Has the monitor tell of the network from now on.
     func watchNetwork() {
-        // Exchanges that go on without the manager wait for their network without it.
-        if traits.outlivesProcess { return }
         let watch = environment.network.watch { [weak self] path in self?.take(path) }
         let isOver = state.withLock { state in
             if !state.isInvalidated { state.networkWatch = watch }

@@ -57,7 +57,8 @@ public struct SessionConfiguration: Sendable, Hashable {
 
     /// Whether mobile data may be used; false by default. Where a ``NetworkMonitor`` tells of the kinds of networks, tasks
     /// that run stop and keep their bytes when there is only one that may not be used, and all wait until there is
-    /// another or this changes; elsewhere it is up to the transport, and holds for requests from then on.
+    /// another or this changes; elsewhere, and with a transport that outlives the process, it is up to the transport, and
+    /// holds for requests from then on.
     public var allowsCellularAccess = false
     /// Whether networks the system calls expensive may be used; true by default. Otherwise as ``allowsCellularAccess``.
     public var allowsExpensiveNetworkAccess = true

@@ -235,12 +235,14 @@ extension Download {
     // MARK: Failure
 
     /// A failure that may pass is tried again after a while; another ends the download. The want of a network is none,
-    /// where somebody tells when it is back. Unless it is said where it failed, that is where the attempt began.
+    /// where somebody tells when it is back, or where exchanges mostly wait for it by themselves. Unless it is said where
+    /// it failed, that is where the attempt began.
     mutating func retryOrFail(
         _ failure: DownloadFailure, retryAfter: Duration?, at source: Source? = nil, over: ExchangeNumber? = nil,
         _ context: inout Context
     ) {
-        if context.isNetworkWatched, failure.reason.isWantOfNetwork {
+        let isWaitedFor = context.isNetworkWatched || context.settings.watchdog.leavesExchanges
+        if isWaitedFor, failure.reason.isWantOfNetwork {
             tell(.retrying(failure, at: context.now + Pace.networkWait), &context)
             return close(for: .wait(.network), [], over: over, &context)
         }

@@ -221,4 +221,53 @@ import Testing
             #expect(bench.manager.succeededTasks.count == 3, "seed \(seed)")
         }
     }
+
+    // MARK: Over transports that outlive the process
+
+    /// As one whose header fields not everybody may see: it does not wait for a network by itself, as others there do.
+    private func forbidden(_ fault: TransportFault) throws -> (TestBench, DownloadTask) {
+        var configuration = SessionConfiguration()
+        (configuration.maxConcurrentTasksLimit, configuration.retryPolicy) = (1, .never)
+        let bench = TestBench.serving(large, configuration: configuration, traits: .background)
+        bench.network.path = cellular
+        let task = try bench.download(.failure(fault))
+        bench.settle()
+        return (bench, task)
+    }
+
+    @Test(arguments: [TransportFault.networkNotAllowed, .notConnected])
+    func whoFindsNoNetworkBesideABackgroundSessionWaits(fault: TransportFault) throws {
+        let (bench, task) = try forbidden(fault)
+        #expect(task.status == .waiting && task.waitingReason == .network)
+        bench.network.path = NetworkPath(kind: .wifi)
+        bench.settle()
+        #expect(task.status == .succeeded, "at once, and no attempt was counted: none was left")
+    }
+
+    @Test func itWaitsNoLongerThanUntilTheNetworkIsAllowed() throws {
+        let (bench, task) = try forbidden(.networkNotAllowed)
+        bench.manager.configuration.allowsCellularAccess = true
+        bench.settle()
+        #expect(task.status == .succeeded)
+    }
+
+    @Test func whereNobodyTellsOfTheNetworkItIsTriedAgain() throws {
+        let (bench, task) = try forbidden(.networkNotAllowed)
+        #expect(bench.runToRest(within: .seconds(31)))
+        #expect(task.status == .succeeded)
+    }
+
+    @Test func aBackgroundSessionIsHeldBackByNoNetwork() throws {
+        let bench = TestBench.serving(large, traits: .background)
+        let task = try bench.download(.stall(afterBytes: 1 << 20))
+        bench.settle()
+        bench.network.path = .unavailable
+        bench.transport.serve(.init([1]), at: "/other")
+        let other = bench.manager.download("https://example.com/other")
+        bench.settle()
+        #expect(task.status == .running && other?.status == .succeeded)
+        bench.transport.release()
+        #expect(bench.runToRest())
+        #expect(task.status == .succeeded && bench.transport.requests.count == 2)
+    }
 }
