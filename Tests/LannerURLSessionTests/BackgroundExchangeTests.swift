@@ -77,6 +77,7 @@ import FoundationNetworking
         exchange.ended(NSError(domain: NSURLErrorDomain, code: NSURLErrorNetworkConnectionLost), response: response)
         let log = await recorder.end()
         #expect(log.head?.status == status && log.progress == progress && log.breaches.isEmpty)
+        #expect(log.head?.url == url.absoluteString, "the system may have been led there")
     }
 
     /// A task that has come to its end, of which the session is yet to tell.

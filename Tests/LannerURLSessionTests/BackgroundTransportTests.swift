@@ -114,7 +114,7 @@ import TransportSupport
     @Test func outcomesAreRemembered() throws {
         let shelf = OutcomeShelf(directory: directory)
         defer { try? FileManager.default.removeItem(at: directory) }
-        let head = ResponseHead(status: 200, fields: ["ETag": "\"a\"", "Set-Cookie": "b"])
+        let head = ResponseHead(status: 200, fields: ["ETag": "\"a\"", "Set-Cookie": "b"], url: "https://a.example/b")
         let whole = OutcomeShelf.Outcome(head: head, received: 3)
         let failure = TransportFailure(.canceled, "By hand.", resumeData: Data([1, 2]))
         let broken = OutcomeShelf.Outcome(head: nil, received: 0, failure: .init(failure))
@@ -128,6 +128,7 @@ import TransportSupport
             shelf.names().reduce(into: [:]) { $0[$1] = shelf.outcome($1) }
         }
         #expect(outcomes() == ["a-1-1": whole, "a-1-2": broken])
+        #expect(outcomes()["a-1-1"]?.head?.url == "https://a.example/b")
         #expect(outcomes()["a-1-2"]?.failure?.failure.resumeData == Data([1, 2]))
         #expect(shelf.hasFile("a-1-1") && !shelf.hasFile("a-1-2"))
         try Data("garbage".utf8).write(to: directory.appendingPathComponent("a-1-3.outcome"))

@@ -80,6 +80,7 @@ import FoundationNetworking
         exchange.ended(NSError(domain: NSURLErrorDomain, code: NSURLErrorNetworkConnectionLost), response: nil)
         let log = await recorder.end()
         #expect(log.head?.status == status && log.progress == progress && log.breaches.isEmpty)
+        #expect(log.head?.url == url.absoluteString)
     }
 
     /// It may end by itself while it is being stopped, and then nothing else says so.

@@ -16,7 +16,9 @@ extension Engine {
             if let field = ServerDigest.malformedField(head) {
                 log { .downloadTask("\(field) is malformed, and ignored", task: task) }
             }
-            settleName(job, head, from: source)
+            let place = head.url.flatMap { try? WebAddress($0) }?.url
+            if let place { noteWay(of: job, source, place) }
+            settleName(job, head, from: source, place)
             tell(.response(head), of: task) { $0.response = head }
         case .retrying(let failure, let time):
             let error = LannerError(failure)

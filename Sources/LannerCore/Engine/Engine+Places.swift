@@ -5,11 +5,12 @@ import LannerMachine
 // file lane, one thing at a time.
 
 extension Engine {
-    /// An answer is good: a name that was left to the server is decided now.
-    func settleName(_ job: Job, _ head: ResponseHead, from source: Source) {
+    /// An answer is good: a name that was left to the server is decided now. `place` is where it came from, if the
+    /// transport tells.
+    func settleName(_ job: Job, _ head: ResponseHead, from source: Source, _ place: URL?) {
         guard job.task.state.withLock({ $0.isNameOpen }) else { return }
         let way = job.state.withLock { source == 0 ? $0.destination : $0.mirrorDestinations[source] }
-        let url = way?.url ?? job.task.url
+        let url = place ?? way?.url ?? job.task.url
         let name =
             FileName.served(head) ?? FileName.lastComponent(of: url) ?? FileName.standard(for: job.task.url)
         job.task.state.withLock { state in

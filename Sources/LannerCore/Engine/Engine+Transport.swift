@@ -63,7 +63,7 @@ extension Engine {
     }
 
     /// Of the requests for the download's own URL the last one is shown.
-    private func noteWay(of job: Job, _ source: Source, _ url: URL) {
+    func noteWay(of job: Job, _ source: Source, _ url: URL) {
         if source == 0 { job.task.state.withLock { $0.currentURL = url } }
     }
 

@@ -6,10 +6,13 @@ public struct ResponseHead: Sendable, Hashable {
     public var status: Int
     /// The header fields, in the order received where the transport knows it.
     public var fields: HeaderFields
+    /// Where it came from, if the transport may have been led there by itself; nil for where the request went.
+    public var url: String?
 
     /// Makes a head.
-    public init(status: Int, fields: HeaderFields = [:]) {
+    public init(status: Int, fields: HeaderFields = [:], url: String? = nil) {
         self.status = status
         self.fields = fields
+        self.url = url
     }
 }

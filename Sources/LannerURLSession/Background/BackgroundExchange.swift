@@ -59,7 +59,7 @@ final class BackgroundExchange: TaskFollower {
     /// The same, with what the task has brought to an earlier process.
     func adopt(_ task: URLSessionDownloadTask) {
         own(task)
-        let response = (task.response as? HTTPURLResponse).map(ResponseHead.init)
+        let response = (task.response as? HTTPURLResponse).map(ResponseHead.ofDownload)
         let count = task.countOfBytesReceived
         state.withLock { state in
             guard state.task === task || state.task?.taskIdentifier == task.taskIdentifier else { return }
@@ -121,7 +121,7 @@ final class BackgroundExchange: TaskFollower {
     // MARK: URLSession's side
 
     func took(response: HTTPURLResponse) {
-        let head = ResponseHead(response)
+        let head = ResponseHead.ofDownload(response)
         if !head.isRedirect { state.withLock { $0.report(head) } }
     }
 
@@ -133,7 +133,7 @@ final class BackgroundExchange: TaskFollower {
     }
 
     func took(written: Int64, response: HTTPURLResponse) {
-        let head = ResponseHead(response)
+        let head = ResponseHead.ofDownload(response)
         guard !head.isRedirect else { return }
         state.withLock { state in
             state.report(head)
@@ -142,7 +142,7 @@ final class BackgroundExchange: TaskFollower {
     }
 
     func took(file: URL, response: HTTPURLResponse?) {
-        guard let response, case let head = ResponseHead(response), !head.isRedirect else { return }
+        guard let response, case let head = ResponseHead.ofDownload(response), !head.isRedirect else { return }
         let size = ((try? file.resourceValues(forKeys: [.fileSizeKey]))?.fileSize).map(Int64.init)
         // One that was resumed is longer than the answer that completed it.
         if head.status != 206, case .announced(let length) = BodyLength(of: head), let size, size != length {
@@ -176,7 +176,7 @@ final class BackgroundExchange: TaskFollower {
 
     private func complete(_ response: HTTPURLResponse?) {
         guard let response else { return finish(.noResponse) }
-        let head = ResponseHead(response)
+        let head = ResponseHead.ofDownload(response)
         state.withLock { $0.report(head) }
         finish(nil)
     }

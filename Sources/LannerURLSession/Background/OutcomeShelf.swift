@@ -81,19 +81,22 @@ struct OutcomeShelf: Sendable {
 private struct Note: Codable {
     var status: Int?
     var fields: [[String]]
+    /// Nil in what earlier versions have written.
+    var url: String?
     var received: Int64
     var failure: OutcomeShelf.Outcome.Failure?
 
     init(_ outcome: OutcomeShelf.Outcome) {
         status = outcome.head?.status
         fields = outcome.head?.fields.fields.map { [$0.name, $0.value] } ?? []
+        url = outcome.head?.url
         received = outcome.received
         failure = outcome.failure
     }
 
     var outcome: OutcomeShelf.Outcome {
         let lines = fields.filter { $0.count == 2 }.map { HeaderFields.Field(name: $0[0], value: $0[1]) }
-        let head = status.map { ResponseHead(status: $0, fields: HeaderFields(lines)) }
+        let head = status.map { ResponseHead(status: $0, fields: HeaderFields(lines), url: url) }
         return OutcomeShelf.Outcome(head: head, received: max(0, received), failure: failure)
     }
 }

@@ -176,7 +176,7 @@ final class DownloadExchange: TransportExchange, SessionExchange {
             return (!state.isHeadReported, state.offset)
         }
         guard isFirst else { return }
-        mailbox.post(.head(ResponseHead(response)))
+        mailbox.post(.head(ResponseHead.ofDownload(response)))
         // Any other answer begins anew.
         if response.statusCode == 206, offset > 0 { mailbox.post(.progress(offset)) }
     }

@@ -54,6 +54,13 @@ extension ResponseHead {
         }
         self.init(status: response.statusCode, fields: HeaderFields(lines.sorted { $0.name < $1.name }))
     }
+
+    /// The same of a download task, which the system may have led elsewhere: in the background, or by resume data.
+    static func ofDownload(_ response: HTTPURLResponse) -> ResponseHead {
+        var head = ResponseHead(response)
+        head.url = response.url?.absoluteString
+        return head
+    }
 }
 
 extension URLRequest {

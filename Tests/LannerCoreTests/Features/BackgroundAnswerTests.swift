@@ -70,4 +70,54 @@ import Testing
             if isOver { break }
         }
     }
+
+    // MARK: From elsewhere
+
+    /// One that the system has been led to by itself.
+    private func led() throws -> (TestBench, DownloadTask) {
+        var configuration = SessionConfiguration()
+        configuration.fileNaming = .serverName
+        let bench = TestBench.serving(large, configuration: configuration, traits: .background)
+        let head = ResponseHead(
+            status: 200, fields: ["Content-Length": "3"], url: "https://user@cdn.example/files/real.zip?key=1#top")
+        bench.transport.holdsAll = true
+        let task = try bench.download(.exactly(head, body: [1, 2, 3]))
+        bench.settle()
+        bench.transport.holdsAll = false
+        return (bench, task)
+    }
+
+    @Test("T3-15, N-10: where the system was led to is shown, and names the file") func ledElsewhere() throws {
+        let (bench, task) = try led()
+        #expect(task.currentURL.absoluteString == address)
+        bench.transport.release()
+        #expect(bench.runToRest())
+        #expect(task.status == .succeeded && task.fileName == "real.zip")
+        #expect(task.currentURL.absoluteString == "https://cdn.example/files/real.zip?key=1")
+        #expect(task.url.absoluteString == address)
+    }
+
+    @Test("T3-15, N-10: so it does after a death", arguments: [false, true])
+    func ledElsewhereWhileAway(endsWhileAway: Bool) throws {
+        let (bench, _) = try led()
+        if !endsWhileAway {
+            bench.transport.release(bytes: 1)
+            bench.settle()
+        }
+        bench.relaunch { if endsWhileAway { bench.transport.release() } }
+        bench.settle()
+        bench.transport.release()
+        #expect(bench.runToRest())
+        let task = try #require(bench.manager.fetchTask(address))
+        #expect(task.status == .succeeded && task.fileName == "real.zip")
+        #expect(task.currentURL.absoluteString == "https://cdn.example/files/real.zip?key=1")
+        #expect(bench.transport.requests.count == 1)
+    }
+
+    @Test(arguments: ["", "nowhere", "file:///etc/passwd"]) func placesThatAreNoneAreNotShown(place: String) throws {
+        let bench = TestBench.serving(large, traits: .background)
+        let task = try bench.download(.exactly(ResponseHead(status: 200, url: place), body: [1]))
+        #expect(bench.runToRest())
+        #expect(task.status == .succeeded && task.currentURL.absoluteString == address)
+    }
 }
