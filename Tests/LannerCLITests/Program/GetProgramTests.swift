@@ -597,6 +597,16 @@ import Testing
         #expect(try FileManager.default.destinationOfSymbolicLink(atPath: link) == target)
     }
 
+    @Test func replacesNoListThatItHasRead() async throws {
+        let list = Array(url("small.bin").utf8)
+        try place.write(list, to: "small.bin")
+        let get = try await Program.run(["get", "-i", "small.bin"], in: place)
+        #expect(get.code == 2 && server.requests.isEmpty)
+        let advice = "choose another name, or another directory by -d"
+        #expect(get.errors == ["lanner: small.bin is what this command is read from; \(advice)"])
+        #expect(place.bytes("small.bin") == list && place.names == ["small.bin"])
+    }
+
     @Test func replacesALinkToAFile() async throws {
         try place.write([1], to: "file")
         let link = place.url.appendingPathComponent("small.bin").path
