@@ -1,6 +1,7 @@
 import Foundation
 import LannerCore
 import LannerLoopback
+import ProgramSupport
 
 /// A server program of the system that serves a directory of its own on 127.0.0.1, until it is stopped.
 ///
@@ -35,7 +36,7 @@ final class RealServer {
     let root: URL
     private let directory: URL
     private let scheme: String
-    private let process: Process
+    private let process: ChildProcess
 
     /// Starts a program and returns when it accepts connections.
     ///
@@ -91,7 +92,7 @@ final class RealServer {
         func resume() { kill(identifier, SIGCONT) }
     }
 
-    var program: Running { Running(identifier: process.processIdentifier) }
+    var program: Running { Running(identifier: process.identifier) }
 
     /// The URL of a file in the root.
     func url(_ name: String) -> URL {
@@ -187,24 +188,6 @@ extension RealServer {
     }
 }
 
-extension Process {
-    /// Ends the program and returns when it is gone.
-    ///
-    /// Not by SIGTERM: a child inherits the signals that the thread which starts it has blocked, and the threads that
-    /// run tests on Linux have blocked nearly all. Nor does it wait by `waitUntilExit`: Foundation hears of the end by
-    /// `select` there, which knows no descriptor from 1024 on, and all tests together have more.
-    fileprivate func end() {
-        guard isRunning else { return }
-        kill(processIdentifier, SIGKILL)
-        awaitEnd()
-    }
-
-    /// Returns when it has ended.
-    func awaitEnd() {
-        while waitpid(processIdentifier, nil, 0) == -1, errno == EINTR {}
-    }
-}
-
 /// Starts one program: its configuration, its port, and waiting for it.
 private struct Setup {
     var program: RealServer.Program
@@ -214,21 +197,17 @@ private struct Setup {
     var security: RealServer.Security?
 
     /// Starts the program on a free port. Someone else may take the port just before; then another is tried.
-    func run() throws -> (Process, UInt16) {
+    func run() throws -> (ChildProcess, UInt16) {
         guard let executable = RealServer.executable(program.rawValue) else {
             throw RealServer.Failed(description: "\(program.rawValue) is not installed")
         }
         for _ in 0..<5 {
             let port = try freePort()
-            let process = Process()
-            process.executableURL = executable
-            process.arguments = try arguments(port)
-            process.standardInput = FileHandle.nullDevice
-            process.standardOutput = FileHandle.nullDevice
-            process.standardError = try output()
-            try process.run()
-            let accepts = Patience.tries { _ in !process.isRunning || LocalConnection(port: port) != nil }
-            if accepts, process.isRunning { return (process, port) }
+            let said = try output()
+            let process = try ChildProcess(executable.path, arguments(port), errors: said.fileDescriptor)
+            try said.close()
+            let accepts = Patience.tries { _ in process.result != nil || LocalConnection(port: port) != nil }
+            if accepts, process.result == nil { return (process, port) }
             process.end()
         }
         let said = try? String(contentsOf: directory.appendingPathComponent("output"), encoding: .utf8)

@@ -1,5 +1,6 @@
 import Foundation
 import LannerCore
+import ProgramSupport
 
 /// A certificate authority of a test's own, which only those trust who are told of it.
 final class TestAuthority {
@@ -69,14 +70,7 @@ final class TestAuthority {
         guard let executable = RealServer.executable("openssl") else {
             throw RealServer.Failed(description: "openssl is not installed")
         }
-        let process = Process()
-        process.executableURL = executable
-        process.arguments = arguments + ["-out", output]
-        process.currentDirectoryURL = directory
-        process.standardOutput = FileHandle.nullDevice
-        process.standardError = FileHandle.nullDevice
-        try process.run()
-        process.awaitEnd()
+        _ = try ChildProcess(executable.path, arguments + ["-out", output], in: directory.path).wait()
         guard FileManager.default.fileExists(atPath: output) else {
             throw RealServer.Failed(description: "openssl \(arguments.joined(separator: " ")) has failed")
         }

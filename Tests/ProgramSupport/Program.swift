@@ -12,7 +12,7 @@ package final class Program: Sendable {
     }
 
     package let output: Lines
-    private let process: Process
+    private let process: ChildProcess
     private let errors: Lines
     private let ended: AsyncStream<Int32>
 
@@ -20,23 +20,24 @@ package final class Program: Sendable {
     package init(
         _ arguments: [String], in directory: Workplace, input: String? = nil, script: String? = nil
     ) throws {
-        let process = Process()
-        process.executableURL = script == nil ? Self.executable : URL(fileURLWithPath: "/bin/sh")
-        process.arguments = (script.map { ["-c", $0, Self.executable.path] } ?? []) + arguments
-        process.currentDirectoryURL = directory.url
-        let (output, errors) = (Pipe(), Pipe())
-        process.standardOutput = output
-        process.standardError = errors
-        let standardInput = Pipe()
-        process.standardInput = standardInput
-        try process.run()
+        let (standardInput, output, errors) = (Pipe(), Pipe(), Pipe())
+        let process = try ChildProcess(
+            script == nil ? Self.executable.path : "/bin/sh",
+            (script.map { ["-c", $0, Self.executable.path] } ?? []) + arguments, in: directory.url.path,
+            input: standardInput.fileHandleForReading.fileDescriptor,
+            output: output.fileHandleForWriting.fileDescriptor,
+            errors: errors.fileHandleForWriting.fileDescriptor)
+        // They are its own now: what it leaves open is to end with it.
+        try standardInput.fileHandleForReading.close()
+        try output.fileHandleForWriting.close()
+        try errors.fileHandleForWriting.close()
         // One that has ended unread of it is none of the tests' business.
         withoutBrokenPipes { try? standardInput.fileHandleForWriting.write(contentsOf: Data((input ?? "").utf8)) }
         try standardInput.fileHandleForWriting.close()
         self.process = process
         let (ended, end) = AsyncStream.makeStream(of: Int32.self)
         Thread.detachNewThread {
-            end.yield(process.waitForEnd())
+            end.yield(process.wait())
             end.finish()
         }
         self.ended = ended
@@ -46,7 +47,7 @@ package final class Program: Sendable {
 
     /// Sends a signal.
     package func send(_ signal: Int32) {
-        kill(process.processIdentifier, signal)
+        kill(process.identifier, signal)
     }
 
     /// Returns when it has ended.
@@ -72,23 +73,6 @@ package final class Program: Sendable {
         let products = Bundle.main.bundleURL
         #endif
         return products.appendingPathComponent("lanner")
-    }
-}
-
-extension Process {
-    /// Returns when it has ended, with the exit code, or the negative signal number.
-    ///
-    /// Foundation hears of the end by `select` on Linux, which knows no descriptor from 1024 on, and all tests together
-    /// have more.
-    fileprivate func waitForEnd() -> Int32 {
-        var status: Int32 = 0
-        while waitpid(processIdentifier, &status, 0) == -1 {
-            if errno == EINTR { continue }
-            // Foundation was faster, and is about to say so.
-            while isRunning { usleep(1000) }
-            return terminationReason == .exit ? terminationStatus : -terminationStatus
-        }
-        return status & 0x7f == 0 ? status >> 8 & 0xff : -(status & 0x7f)
     }
 }
 
