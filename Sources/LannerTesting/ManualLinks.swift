@@ -67,12 +67,8 @@ public final class ManualLinks: Sendable {
 
     /// Forgets the calls that wait, as the death of a process does.
     func abandon() {
-        // Released outside the lock: an answer may be the last to hold a manager.
-        let forgotten = state.withLock { state in
-            defer { state.waiting = [] }
-            return state.waiting
-        }
-        _ = forgotten
+        // An answer may be the last to hold a manager.
+        state.replace(\.waiting, by: [])
     }
 }
 

@@ -49,12 +49,12 @@ package final class ChildProcess: Sendable {
             }
         }
         if let directory { Self.changeDirectory(&actions, directory) }
-        var (none, all) = (sigset_t(), sigset_t())
+        var (none, ordinary) = (sigset_t(), sigset_t())
         sigemptyset(&none)
-        sigemptyset(&all)
-        for number in [SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGPIPE] { sigaddset(&all, number) }
+        sigemptyset(&ordinary)
+        for number in [SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGPIPE] { sigaddset(&ordinary, number) }
         posix_spawnattr_setsigmask(&attributes, &none)
-        posix_spawnattr_setsigdefault(&attributes, &all)
+        posix_spawnattr_setsigdefault(&attributes, &ordinary)
         var flags = Int32(POSIX_SPAWN_SETPGROUP) | Int32(POSIX_SPAWN_SETSIGMASK) | Int32(POSIX_SPAWN_SETSIGDEF)
         #if canImport(Darwin)
         flags |= Int32(POSIX_SPAWN_CLOEXEC_DEFAULT)

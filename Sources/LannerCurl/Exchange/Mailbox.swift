@@ -46,7 +46,7 @@ struct Mailbox {
     private var isHeld = false
 
     /// `isLimited` is for a receiver that keeps a limit from the beginning, for which libcurl has a small buffer.
-    /// `takesBuffers`: else what libcurl has in its buffer is always taken as a whole.
+    /// With `takesBuffers` what libcurl has in a large one is always taken as a whole.
     init(isLimited: Bool, takesBuffers: Bool = Library.readsWhileItHolds, _ receive: @escaping Receiver) {
         self.receive = receive
         leastCapacity = takesBuffers && !isLimited ? Self.leastForBuffers : Self.least

@@ -302,8 +302,8 @@ extension Download {
         }
     }
 
-    /// How servers answer for a link whose time is over.
-    static let expired: Set<Int> = [400, 401, 403, 404, 410]
+    /// How servers answer for a place that was led to and whose time is over: as for a link, or as if it had never been.
+    static let expired = refusals.union([404])
 
     private mutating func refused(
         _ exchange: Exchange, _ status: Int, _ retryAfter: Duration?, _ context: inout Context

@@ -13,7 +13,7 @@ struct HeldLink: Sendable, Hashable {
 
 extension Download {
     /// How servers answer for a link whose time is over: object stores also by 400.
-    private static let refusals: Set<Int> = [400, 401, 403, 410]
+    static let refusals: Set<Int> = [400, 401, 403, 410]
 
     /// Whether a refusal is worth another link.
     func wantsLink(after status: Int, _ settings: Settings) -> Bool {

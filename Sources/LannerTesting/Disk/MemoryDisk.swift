@@ -4,8 +4,9 @@ import LannerMachine
 /// A disk in memory, for tests that need full and failing disks, or that should not touch a real one.
 ///
 /// Handed to a ``TestBench`` when that is made, it holds the manager's files; its records as well, where the bench is
-/// made with `recordsOnDisk`. Make it full (``capacity``), let single operations fail (``fail(_:with:path:skipping:times:)``), look at what is there
-/// (``paths``, ``contents(of:)``), and change it (``put(_:at:)``, ``remove(at:)``).
+/// made with `recordsOnDisk`. Make it full (``capacity``), let single operations fail
+/// (``fail(_:with:path:skipping:times:)``), look at what is there (``paths``, ``contents(of:)``), and change it
+/// (``put(_:at:)``, ``remove(at:)``).
 ///
 /// It behaves as a disk of one file system: directories have to be there, a removed file stays readable for those who
 /// have it open, a write that does not fit leaves what did, a reservation takes its space at once. It outlives every
