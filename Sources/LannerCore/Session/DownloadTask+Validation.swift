@@ -151,7 +151,11 @@ extension Engine {
                 later = comparison
                 return []
             }
-            guard let isRight else { return [] }
+            guard let isRight else {
+                // What another comparison may have found meanwhile is not about what is asked for.
+                job.task.state.withLock { $0.validation = .unknown }
+                return []
+            }
             if isRight {
                 job.state.withLock { $0.noteCompared(expectation) }
                 job.task.state.withLock { $0.validation = .correct }

@@ -78,21 +78,29 @@ extension Download {
     ) -> Bool {
         guard failure.reason.isOfPlace else { return false }
         mirrors.forgetFailures()
-        let (others, main) = (mirrors.others, mirrors.main)
-        guard mayGoElsewhere(context.settings), completed > 0 || !mayPass || !others.isEmpty,
-            let next = (mirrors.usable + others).first(where: { $0 != main })
-        else { return false }
-        mirrors.beginAnew(at: next)
+        let main = mirrors.main
+        guard completed > 0 || !mayPass || !mirrors.others.isEmpty, seekAnother(context.settings) else { return false }
         // What counts where the others come to nothing.
         mirrors.fail(main, mayPass ? failure : nil)
-        seeksAnother = others.contains(next) || !mayGoOn(at: next, context.settings)
         // After what may pass each is asked once.
         if !mayPass { failures = 0 }
+        tell(.retrying(failure, at: context.now), &context)
+        close(for: .restart, [], over: over, &context)
+        return true
+    }
+
+    /// Goes to another place for its file, of which nothing bad is known, or one that only has another version, and drops
+    /// the present one. False when there is none.
+    private mutating func seekAnother(_ settings: Settings) -> Bool {
+        let (others, main) = (mirrors.others, mirrors.main)
+        guard mayGoElsewhere(settings), let next = (mirrors.usable + others).first(where: { $0 != main }) else {
+            return false
+        }
+        mirrors.beginAnew(at: next)
+        seeksAnother = others.contains(next) || !mayGoOn(at: next, settings)
         // What was tried was tried at another server.
         isPlain = false
         ladder = RungLadder()
-        tell(.retrying(failure, at: context.now), &context)
-        close(for: .restart, [], over: over, &context)
         return true
     }
 
@@ -155,11 +163,12 @@ extension Download {
     /// An answer from elsewhere that does not continue what is there: the place has another file, and what is there stays.
     mutating func leaveMirror(_ exchange: Exchange, _ context: inout Context) {
         mirrors.differ(exchange.ask.source)
-        // It may want to be left alone for a while.
+        // It may want to be left alone for a while, or be of no use any more.
         let rest = mirrors.rest(of: mirrors.ofVersion)
-        let isToRest = rest > context.now
-        if isToRest, beginElsewhere(context.settings) { return close(for: .restart, [], &context) }
+        let (isToRest, isDropped) = (rest > context.now, mirrors.isDropped(mirrors.ofVersion))
+        if isToRest || isDropped, beginElsewhere(context.settings) { return close(for: .restart, [], &context) }
         mirrors.begin(at: mirrors.ofVersion)
+        if isDropped, seekAnother(context.settings) { return close(for: .restart, [], &context) }
         close(for: isToRest ? .wait(.retry(at: rest)) : .restart, [], &context)
     }
 

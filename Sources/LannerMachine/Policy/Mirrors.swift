@@ -47,6 +47,9 @@ package struct Mirrors: Sendable, Hashable {
     /// The place does not have the file that is wanted.
     package mutating func drop(_ source: Source) { dropped |= source.bit }
 
+    /// Whether the place was found not to have the file that is wanted.
+    package func isDropped(_ source: Source) -> Bool { dropped & source.bit != 0 }
+
     /// The place has another version than the one in hand.
     package mutating func differ(_ source: Source) { different |= source.bit }
 

@@ -128,6 +128,21 @@ import Testing
         #expect(bench.holds(large, in: task) == true)
     }
 
+    /// The file was there for the one comparison, and gone by the time of the other: what the one has found holds for no
+    /// file, nor for what is asked for.
+    @Test func whatWasComparedBeforeAFileWasGoneIsForgotten() throws {
+        let (bench, task) = try Moment.publishing.bench()
+        task.validateFile(code: "", type: .md5) { _ in }
+        bench.manager.download(address, checksum: try digest(of: large))
+        try bench.step { task.validation == .incorrect }
+        try bench.disk.remove(task.filePath)
+        #expect(bench.runToRest())
+        #expect(task.status == .succeeded && task.validation == .unknown)
+        let next = try #require(bench.relaunch().fetchTask(address))
+        #expect(bench.runToRest())
+        #expect(next.status == .succeeded && next.validation == .unknown)
+    }
+
     /// It goes by who asks for the download until that is known.
     @Test(arguments: [false, true], [false, true])
     func whoStartsItDuringTheComparisonStartsIt(starts: Bool, byVerb: Bool) throws {

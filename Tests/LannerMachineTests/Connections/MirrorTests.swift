@@ -288,6 +288,22 @@ import Testing
             bench.feed(.exchange(bench.id, 3, .ended(received: 900))).contains(.file(bench.id, 4, .verify(total: 900))))
     }
 
+    /// Of the URL's file a piece stays wrong, and the mirror does not go on with the others: nobody goes back to the URL.
+    @Test func whereAPieceOfTheURLStaysWrongAMirrorsOwnFileIsTaken() {
+        let settings = Settings().with { $0.retry.maximumPieceRetries = 0 }
+        var bench = Bench.transferring(settings, hasDigest: true, mirrors: 1)
+        bench.feed(.file(bench.id, 1, .wrote(0..<1000)))
+        #expect(bench.feed(.file(bench.id, 1, .damaged(0..<900))).retry?.failure.reason == .checksumMismatch)
+        #expect(bench.reopened(2, 900..<1000).map(\.source) == [1])
+        #expect(bench.feed(.exchange(bench.id, 2, .head(.part(0..<900, of: 1100)))).restarts == [])
+        #expect(bench.reopened(3, 900..<1000) == [.whole.at(1)])
+        #expect(bench.feed(.exchange(bench.id, 3, .head(.file(1100)))).restarts == [.contentChanged])
+        bench.feed(.file(bench.id, 4, .wrote(0..<1100)))
+        #expect(
+            bench.feed(.exchange(bench.id, 3, .ended(received: 1100))).contains(
+                .file(bench.id, 4, .verify(total: 1100))))
+    }
+
     @Test(arguments: [
         ExchangeEvent.failed(DownloadFailure(.transport(.cannotConnect), "")), .head(ResponseHead(status: 503)),
         .head(ResponseHead(status: 404)),
