@@ -46,7 +46,7 @@ final class Lookout: Sendable {
     /// Nobody begins in a list that is full. Who has changed lists since the last look may have done so after that, or
     /// after another has begun. What an earlier process was moving, and goes on at the launch, may have done so then.
     private func lookAtLists(of manager: SessionManager, _ inSlots: Set<DownloadID>, _ before: Seen) {
-        let lists = Dictionary(manager.allTasks.map { ($0.id, $0.list) }, uniquingKeysWith: { $1 })
+        let lists = lists(of: manager)
         seen.withLock { $0.lists = lists }
         let ids = inSlots.filter { before.lists[$0] == nil || before.lists[$0] == lists[$0] }
         let configuration = manager.configuration
@@ -67,9 +67,14 @@ final class Lookout: Sendable {
         seen.withLock { $0.older = manager.running }
     }
 
+    private func lists(of manager: SessionManager) -> [DownloadID: String?] {
+        Dictionary(manager.allTasks.map { ($0.id, $0.list) }, uniquingKeysWith: { $1 })
+    }
+
     /// A manager that is new runs nothing yet.
-    func begin() {
-        seen.withLock { $0 = Seen(requests: $0.requests) }
+    func begin(with manager: SessionManager) {
+        let lists = lists(of: manager)
+        seen.withLock { $0 = Seen(requests: $0.requests, lists: lists) }
     }
 
     private func forgetRequests(of transport: ScriptedTransport) {

@@ -239,7 +239,7 @@ extension World {
     func begin(hasRebooted: Bool = false) {
         meanwhile.manager = manager
         auditor.begin(with: manager)
-        lookout.begin()
+        lookout.begin(with: manager)
         if let reason = manager.unavailable { chronicle.report(.memory, "the manager cannot be used: \(reason)") }
         auditor.compareLengths(of: manager, disk, hasRebooted: hasRebooted)
         let sites = servers.sites
