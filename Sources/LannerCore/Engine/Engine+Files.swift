@@ -32,7 +32,7 @@ extension Engine {
     ) {
         let file = makeFile(job, attempt, generation, claimed, PartialFile.Lanes(environment.lanes))
         job.state.withLock { state in
-            (state.file, state.keepsSpace) = (file, false)
+            state.file = file
             state.attempted = state.address
             state.destination = nil
             state.mirrorDestinations = [:]
@@ -40,7 +40,7 @@ extension Engine {
         // A new file holds nothing, and takes what comes before it is there: the server is asked meanwhile. Not on the
         // time of a caller, who would begin the exchange; nor for nothing, or for what the transport would lose, when
         // the disk refuses.
-        let isTrimmed = trims.withLock { $0.contains(job.id) }
+        let isTrimmed = trims.withLock { $0.takeBack(job.id) }
         let isAwaited =
             isTrimmed || !isOnLane || !claimed.isEmpty || total != nil || traits.outlivesProcess
             || job.state.withLock { $0.hasFileFailed }
@@ -95,7 +95,7 @@ extension Engine {
         let id = job.id
         switch event {
         case .opened(let held):
-            job.state.withLock { $0.hasFileFailed = false }
+            job.state.withLock { ($0.hasFileFailed, $0.reserve) = (false, .none) }
             handle(.file(id, attempt, .opened(held: held)))
         case .wrote(let range):
             relieve(job)
@@ -111,6 +111,9 @@ extension Engine {
         // That of a file that is moved is waited for by nobody.
         case .closed where job.state.withLock { $0.movedIn == attempt }: break
         case .closed(let written, let synced):
+            // One that waits for its context has told so before.
+            let isKept = job.state.withLock { $0.noteClosed() }
+            if isKept, state.withLock({ $0.isShelved(job.task.context) }) { giveBackSpace(of: job) }
             handle(.file(id, attempt, .closed(written: written, synced: synced)))
         }
     }
@@ -155,28 +158,11 @@ extension Engine {
         let file = job.state.withLock { state in
             defer { state.file = nil }
             state.endExchange()
-            if state.file != nil { state.keepsSpace = !isResting }
+            if state.file != nil { state.leaveReserve(isResting: isResting) }
             return state.file
         }
         // What is not worth a sync is not worth a write.
-        file?.close(sync: sync, dropping: !sync, resting: isResting)
-    }
-
-    /// Gives the space back that was set aside for an attempt of a download, where none follows soon.
-    func giveBackSpace(of job: Job) {
-        let generation = job.state.withLock { state -> UInt32? in
-            guard state.keepsSpace, state.file == nil else { return nil }
-            state.keepsSpace = false
-            return state.fileGeneration
-        }
-        guard let generation else { return }
-        let path = partialPath(job, generation)
-        trims.withLock { _ = $0.insert(job.id) }
-        fileLane.run { [self] in
-            // Only to save space: what cannot be done is left.
-            try? environment.fileSystem.trim(path)
-            trims.withLock { _ = $0.remove(job.id) }
-        }
+        file?.close(sync: sync, dropping: !sync, resting: isResting == true)
     }
 
     // MARK: Removing
@@ -199,9 +185,9 @@ extension Engine {
 }
 
 extension EngineState {
-    /// Whether a download is stopped for longer than until its next attempt.
-    fileprivate func isComingToRest(_ job: Job) -> Bool {
-        guard case .pausing(let pausing) = machine[job.id]?.state else { return false }
+    /// Whether a download is stopped for longer than until its next attempt; nil if it is not stopped.
+    fileprivate func isComingToRest(_ job: Job) -> Bool? {
+        guard case .pausing(let pausing) = machine[job.id]?.state else { return nil }
         return switch pausing.intent {
         case .suspend, .fail, .cancel, .remove, .wait(.shelved): true
         case .restart, .wait: false

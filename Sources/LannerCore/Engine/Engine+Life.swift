@@ -82,11 +82,10 @@ extension Engine {
         for job in jobs where job.task.status == .succeeded {
             compareIfNeeded(job, starts: configuration.resumesAtLaunch)
         }
-        if configuration.resumesAtLaunch {
-            startInterrupted(jobs, new)
-        } else {
-            // The end of the process has given nothing back.
-            jobs.forEach(giveBackSpace)
+        if configuration.resumesAtLaunch { startInterrupted(jobs, new) }
+        // The end of the process has given nothing back.
+        for (job, download) in zip(jobs, new) where download.isShelved || !configuration.resumesAtLaunch {
+            if job.state.withLock({ $0.exchange == nil }) { giveBackSpace(of: job) }
         }
     }
 
@@ -168,7 +167,7 @@ extension Engine {
             state: TaskState(record, url: url, isFound: isFound, engine: self))
         var state = JobState(record, url: url, digest: digest, isFound: isFound)
         state.exchange = exchange
-        state.keepsSpace = record.saved.status == .active && exchange == nil
+        state.reserve = record.saved.status == .active ? .kept : .none
         state.mayBeAt = mayBePublished && !isFound ? record.place : nil
         return (Job(id: record.id, token: record.token, task: task, state: state), isFound)
     }

@@ -7,7 +7,10 @@ extension Engine {
     func tell(_ notice: Notice, of job: Job) {
         let task = job.task
         switch notice {
-        case .status(let phase): tellStatus(job, phase)
+        case .status(let phase):
+            // Until its context is chosen nothing follows.
+            if phase == .waiting(.shelved) { giveBackSpace(of: job) }
+            tellStatus(job, phase)
         case .progress(let completed, let total): tellProgress(task, completed, total)
         case .restarted(let reason):
             log { .downloadTask("gives up bytes (\(reason.rawValue))", task: task) }

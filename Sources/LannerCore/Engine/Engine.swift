@@ -29,8 +29,8 @@ final class Engine: Sendable {
     let inbox = Locked(Inbox())
     /// Locked for moments only, also inside the lock of the state.
     let openFiles = Locked(OpenFiles())
-    /// Whose space is being given back on the file lane: the file is opened behind that.
-    let trims = Locked(Set<DownloadID>())
+    /// Whose space is given back on the file lane.
+    let trims = Locked(Trims())
     let logging: Locked<Logging>
     /// Whether anybody is to be posted anything.
     let postsNotifications = Locked(true)

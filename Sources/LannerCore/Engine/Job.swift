@@ -90,8 +90,8 @@ struct JobState {
     /// The partial file that may be there: the one in use, or one that was given up, which is removed once the record no
     /// longer names it, or when another takes its place.
     var fileGeneration: UInt32?
-    /// Whether space may be set aside behind the end of that, for an attempt that was to follow.
-    var keepsSpace = false
+    /// The space behind the end of that.
+    var reserve = Reserve.none
 
     init(address: Address, digest: Checksum.Digest?, rank: Int64, saved: Saved) {
         (self.address, attempted) = (address, address)

@@ -29,6 +29,7 @@ extension Download {
                 asksOneByOne = true
                 // Alone it may be another matter.
                 if retryAfter == nil { return dropAhead(exchange, &context) }
+                alwaysAsksOneByOne = true
             }
             refused(exchange, status, retryAfter, &context)
         }

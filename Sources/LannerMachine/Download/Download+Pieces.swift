@@ -16,6 +16,7 @@ extension Download {
             transfer.takeOut(piece)
             leaveBringer(of: piece, &transfer, &context)
             state = .transferring(transfer)
+            guard context.isNetworkAvailable else { return close(for: .restart, [], &context) }
         case .verifying:
             takeOut(piece, &context)
             guard context.isNetworkAvailable else { return close(for: .restart, [], &context) }

@@ -58,7 +58,7 @@ extension Download {
         changes = 0
         pieceFailures = [:]
         isPlain = false
-        asksOneByOne = false
+        (asksOneByOne, alwaysAsksOneByOne) = (false, false)
     }
 
     /// The user gives another URL. An attempt that is under way goes on with the old one.

@@ -46,8 +46,9 @@ package struct Download: Sendable {
     package internal(set) var isOfOtherURL: Bool
     /// Whether it was given another URL during this attempt, whose bytes are all of the one it began with.
     var goesOnWithOldURL = false
-    /// Whether a slice was refused or lost that was asked for beside another: for the rest of the attempt the one is waited for.
-    var asksOneByOne = false
+    /// Whether a slice was refused or lost that was asked for beside another: for the rest of the attempt the one is waited
+    /// for; or until failures are forgotten, where the attempt has ended by that.
+    var (asksOneByOne, alwaysAsksOneByOne) = (false, false)
     /// How often in a row a file that came in one piece had another digest.
     var mismatches = 0
     /// How often the file was another one when the rest of it was asked for.

@@ -52,7 +52,7 @@ import Testing
     }
 
     /// However it came to rest.
-    @Test(arguments: ["suspend", "cancel", "invalidate", "die"])
+    @Test(arguments: ["suspend", "cancel", "invalidate", "die", "context", "shutDown", "die elsewhere"])
     func whatWaitedForItsNextAttemptGivesItsSpaceBack(_ end: String) throws {
         var configuration = SessionConfiguration()
         configuration.keepsPartialFileOnCancel = true
@@ -65,11 +65,17 @@ import Testing
         case "suspend": bench.manager.suspend(task)
         case "invalidate": bench.manager.invalidate()
         case "die": bench.relaunch()
+        case "die elsewhere":
+            (configuration.contextAtLaunch, configuration.resumesAtLaunch) = ("other", true)
+            bench.relaunch(configuration: configuration)
+        case "context": bench.manager.context = "other"
+        case "shutDown": bench.manager.shutDown()
         default: bench.manager.cancel(task)
         }
         bench.settle()
         #expect(bench.disk.used >= 1 << 20 && bench.disk.used < 3 << 19)
         if end == "invalidate" { bench.relaunch() }
+        bench.manager.context = nil
         let next = try end == "suspend" ? task : #require(bench.manager.download(address))
         bench.manager.start(next)
         #expect(bench.runToRest())

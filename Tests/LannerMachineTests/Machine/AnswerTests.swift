@@ -291,6 +291,21 @@ import Testing
         #expect(bench.feed(.exchange(bench.id, 2, .head(head))).retry?.time == .seconds(100))
     }
 
+    /// Nor is it asked ahead then: that would end the next attempt as well, and all that follow.
+    @Test func aServerThatHasSaidWhenToComeBackIsAskedForOneAfterTheOther() {
+        var bench = askingAhead()
+        let head = ResponseHead(status: 503, fields: ["Retry-After": "100"])
+        bench.feed(.file(bench.id, 1, .wrote(0..<50)))
+        bench.feed(.exchange(bench.id, 2, .head(head)))
+        bench.closed(1, 0..<50)
+        bench.pass(.seconds(100))
+        let first = bench.opened(2, 0..<50).begun
+        #expect(first.count == 1)
+        #expect(bench.feed(.exchange(bench.id, first[0], .head(.part(50..<150, of: 1000)))).asks.isEmpty)
+        bench.feed(.file(bench.id, 2, .wrote(50..<150)))
+        #expect(bench.feed(.exchange(bench.id, first[0], .ended(received: 100))).asks.map(\.range) == [150..<250])
+    }
+
     @Test func aLaterSliceOfAnotherVersionBeginsAnew() {
         var bench = slicing
         let actions = bench.feed(.exchange(bench.id, 2, .head(.part(100..<200, of: 1000, tag: "\"b\""))))

@@ -46,6 +46,16 @@ import Testing
         #expect(actions.asks.isEmpty && actions.contains(.file(bench.id, 1, .close(sync: true))))
     }
 
+    /// All of it has come, and a part of it was not written yet when the network went.
+    @Test func waitsForTheNetworkWhileItIsWritten() {
+        var bench = Bench.transferring(hasDigest: true)
+        bench.feed(.exchange(bench.id, 1, .ended(received: 1000)))
+        bench.feed(.network(available: false))
+        bench.feed(.file(bench.id, 1, .wrote(0..<500)))
+        let actions = damaged(&bench)
+        #expect(actions.asks.isEmpty && actions.contains(.file(bench.id, 1, .close(sync: true))))
+    }
+
     @Test func whatWasHeldIsAGapLikeOthers() {
         var bench = Bench.requesting(hasDigest: true, saved: .holding(0..<500))
         #expect(damaged(&bench).asks.isEmpty)
