@@ -32,7 +32,7 @@ enum Help: String, Sendable, CaseIterable {
 
     private static let getText = """
         Usage: lanner get [options] URL…
-        The same command again resumes, by DIR/.lanner, which one lanner at a time uses;
+        The same command again resumes, by .lanner beside the files, one call at a time;
         delete it to begin anew. While it is there, files that are done stay, even where
         the server has others; else files are replaced, unless they match the checksum.
           -o FILE              save as FILE (one URL only), in DIR unless absolute
@@ -42,8 +42,8 @@ enum Help: String, Sendable, CaseIterable {
           --checksum ALGO:HEX  md5, sha1, sha256 or sha512 of the file (one URL only)
           --no-server-digests  ignore digests that servers give
           --mirror URL         another place that has it (one URL only); may be repeated
-          -j N, -x|--connections N  downloads at once, 4; connections for each, up to 4
-          --header 'K: V'      send a header field till the file is done; repeatable
+          -j N, -x|--connections N  downloads at once, 4; most connections of each, 4
+          --header 'K: V'      field sent till the file is done; repeatable, a name once
           --retries N, --timeout S  retries without progress, 5; seconds of silence, 60
           --limit-rate N[k|m|g]  bytes a second at most, of all together
           --priority P         very-low, low, normal, high or very-high: who is next

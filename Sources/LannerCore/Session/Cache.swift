@@ -34,6 +34,9 @@ public final class Cache: Sendable {
     /// of ``SessionConfiguration/fileNaming``, which are digests of URLs by default. For them to appear in one step,
     /// `downloadTmpPath` and `downloadFilePath` should be on one file system.
     ///
+    /// Systems may empty the user's cache directory when space is short, finished files and records included: give a
+    /// `downloadFilePath` (and `downloadPath`) elsewhere for what has to stay.
+    ///
     /// `allowedDirectories` are absolute paths of directories in which, and below which, tasks may have their files;
     /// they may lead through symbolic links themselves. What is not absolute, as an empty path, allows nothing. Files on
     /// record in the container that an app on iOS had before an update are looked for in the present one.

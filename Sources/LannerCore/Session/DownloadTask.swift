@@ -40,7 +40,8 @@ public final class DownloadTask: Sendable {
     /// What the program wants to remember with the task. Kept in the task's record, which is written again and again
     /// while the task runs: keep it small.
     ///
-    /// What is set is remembered soon; a task that is no manager's remembers it as long as it lives.
+    /// What is set is remembered soon; a task that is no manager's remembers it as long as it lives. To get and to set
+    /// it are two steps, each safe on any thread: to change single values from several threads is for you to order.
     public var metadata: [String: String] {
         get { state.withLock { $0.metadata } }
         set {
@@ -113,7 +114,8 @@ public final class DownloadTask: Sendable {
         }
     }
 
-    /// Why the task failed, or why its last attempt did; nil once another runs, and when all is well.
+    /// Why the task failed, or why its last attempt did, also while the task waits for the next, except for space: then
+    /// ``waitingReason`` is `disk`, and there is no error. Nil once another runs, and when all is well.
     public var error: (any Error)? { state.withLock { $0.error } }
 
     /// The name of the finished file, in the manager's ``Cache/downloadFilePath`` unless it was given a destination. It may

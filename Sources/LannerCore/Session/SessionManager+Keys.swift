@@ -9,7 +9,8 @@ extension SessionManager {
     ///   - key: The key of the task.
     ///   - onMainQueue: Whether `handler` is called on the main queue, else on ``operationQueue``.
     ///   - handler: Called exactly once, never inside this call, as when the task itself is given. When there is
-    ///     no task with the key, its ``DownloadTask/error`` is ``LannerError/noTask(key:)``.
+    ///     no task with the key, it is given one of no manager, whose ``DownloadTask/error`` is
+    ///     ``LannerError/noTask(key:)``: that has the key, and the task's own need not be the same.
     public func start(
         key: String, onMainQueue: Bool, handler: DownloadTask.Handler? = nil
     ) {
@@ -44,7 +45,8 @@ extension SessionManager {
     ///     something is started.
     ///   - onMainQueue: Whether `handler` is called on the main queue, else on ``operationQueue``.
     ///   - handler: Called exactly once, never inside this call, as when the task itself is given. When there is
-    ///     no task with the key, its ``DownloadTask/error`` is ``LannerError/noTask(key:)``.
+    ///     no task with the key, it is given one of no manager, whose ``DownloadTask/error`` is
+    ///     ``LannerError/noTask(key:)``: that has the key, and the task's own need not be the same.
     public func suspend(
         key: String, startsNext: Bool = true, onMainQueue: Bool, handler: DownloadTask.Handler? = nil
     ) {
@@ -82,7 +84,8 @@ extension SessionManager {
     ///     something is started.
     ///   - onMainQueue: Whether `handler` is called on the main queue, else on ``operationQueue``.
     ///   - handler: Called exactly once, never inside this call, as when the task itself is given. When there is
-    ///     no task with the key, its ``DownloadTask/error`` is ``LannerError/noTask(key:)``.
+    ///     no task with the key, it is given one of no manager, whose ``DownloadTask/error`` is
+    ///     ``LannerError/noTask(key:)``: that has the key, and the task's own need not be the same.
     public func cancel(
         key: String, startsNext: Bool = true, onMainQueue: Bool, handler: DownloadTask.Handler? = nil
     ) {
@@ -121,7 +124,8 @@ extension SessionManager {
     ///     something is started.
     ///   - onMainQueue: Whether `handler` is called on the main queue, else on ``operationQueue``.
     ///   - handler: Called exactly once, never inside this call, as when the task itself is given. When there is
-    ///     no task with the key, its ``DownloadTask/error`` is ``LannerError/noTask(key:)``.
+    ///     no task with the key, it is given one of no manager, whose ``DownloadTask/error`` is
+    ///     ``LannerError/noTask(key:)``: that has the key, and the task's own need not be the same.
     public func remove(
         key: String, completely: Bool = false, startsNext: Bool = true, onMainQueue: Bool,
         handler: DownloadTask.Handler? = nil

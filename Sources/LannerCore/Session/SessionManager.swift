@@ -21,7 +21,8 @@ public final class SessionManager: Sendable {
     public let cache: Cache
     /// Why the manager cannot be used: ``LannerError/storeError(_:)`` when its directory is in use or its records cannot be
     /// read, ``LannerError/cacheError(path:message:)`` when a directory cannot be made or read. Nil when all is well.
-    /// Nothing on the disk is changed by a manager that cannot be used.
+    /// No file or record that is there is changed by a manager that cannot be used; directories and lock files may be
+    /// made.
     public let unavailable: LannerError?
     /// What of the records could not be restored when the manager was made, one sentence for each; they are logged as well.
     /// Empty when all is well.
@@ -45,8 +46,9 @@ public final class SessionManager: Sendable {
     ///   - store: Keeps the records; a ``FileStore`` in the cache's `downloadPath` when nil. With a ``MemoryStore``
     ///     nothing is remembered.
     ///   - clock: Where time comes from; a ``SystemClock`` when nil.
-    ///   - network: Tells what network there is; the system's monitor when nil, on Linux ``UnwatchedNetwork``, with which a
-    ///     download over a network that is gone fails once its retries are used up.
+    ///   - network: Tells what network there is; the system's monitor when nil, on Linux and watchOS
+    ///     ``UnwatchedNetwork``, with which a download over a network that is gone fails once its retries are used up,
+    ///     unless the system waits, as with a background session.
     ///   - logger: Takes log lines. When nil, they go to standard error, one for every status of every task, until
     ///     ``Logable/option`` of ``logger`` is ``LogOption/none``.
     ///   - cache: The directories; when nil, the defaults for the identifier, in the user's cache directory.
@@ -99,7 +101,8 @@ public final class SessionManager: Sendable {
 
     // MARK: Properties
 
-    /// What the manager works by. A change applies at once.
+    /// What the manager works by. A change applies at once. To get and to set it are two steps, each safe on any
+    /// thread: to change single fields from several threads is for you to order.
     public var configuration: SessionConfiguration {
         get { state.withLock { $0.configuration } }
         set {

@@ -9,10 +9,11 @@ public protocol Store: AnyObject, Sendable {
     /// Everything that is kept. Called once, before the first ``commit(_:durability:completion:)``; may block.
     ///
     /// Values that cannot be read back are left out, kept aside where a person can find them, and named in
-    /// ``StoreContents/problems``: one bad value costs at most those of its commit.
+    /// ``StoreContents/problems``: one bad value costs at most those of its commit, and of later ones of which it is
+    /// not sure that the device had all before them.
     ///
     /// - Throws: ``StoreError`` when nothing can be read or the store is in use by someone else or closed.
-    ///   Nothing on disk is changed then.
+    ///   No file or record that is there is changed then; directories and lock files may be made.
     func load() throws -> StoreContents
 
     /// Applies changes, in their order, all of them or none, after all that was committed before.

@@ -1,7 +1,8 @@
 import Foundation
 
 extension StoreFiles {
-    /// Takes the lock and reads what is kept. Nothing on the disk is changed when it fails.
+    /// Takes the lock and reads what is kept. No file or record that is there is changed when it fails; the directory
+    /// and the lock file may have been made.
     mutating func load() throws(StoreError) -> StoreContents {
         switch phase {
         case .new: break

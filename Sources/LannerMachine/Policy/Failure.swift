@@ -59,7 +59,8 @@ public struct DownloadFailure: Error, Sendable, Hashable {
     public enum Reason: Sendable, Hashable {
         /// The exchange failed.
         case transport(TransportFault)
-        /// The server answered with a status that is not a file.
+        /// The server answered with a status that is not a file. In `DownloadTask.error` this is
+        /// `LannerError.unacceptableStatusCode(code:)`.
         case status(Int)
         /// The server's answer contradicts the request or itself (for example a 206 of another range).
         case unusableResponse

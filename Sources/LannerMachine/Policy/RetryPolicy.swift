@@ -1,9 +1,10 @@
 /// When a download that failed is tried again.
 ///
-/// Tried again are answers with status 408, 425, 429, 500, 502, 503, 504, 509 or 512 to 599; ``TransportFault/timedOut``,
-/// ``TransportFault/connectionLost``, ``TransportFault/cannotConnect``, ``TransportFault/cannotFindHost``,
-/// ``TransportFault/notConnected``, ``TransportFault/lengthMismatch`` and ``TransportFault/other``; and errors of
-/// whoever gives links. Any other failure is final, once no mirror is left; wrong checksums have counts of their own.
+/// Tried again are answers with status 408, 425, 429, 500, 502, 503, 504, 509 or 511 to 599;
+/// ``TransportFault/timedOut``, ``TransportFault/connectionLost``, ``TransportFault/cannotConnect``,
+/// ``TransportFault/cannotFindHost``, ``TransportFault/notConnected``, ``TransportFault/lengthMismatch`` and
+/// ``TransportFault/other``; and errors of whoever gives links. Any other failure is final, once no mirror is left;
+/// wrong checksums have counts of their own.
 ///
 /// Failures count in a row: the count starts again at 0 as soon as more bytes are held than ever before. Those of a
 /// piece that was wrong never were, nor those that were given up to begin anew; but who begins anew again and again and

@@ -128,10 +128,9 @@ private func verifying(_ manager: SessionManager, _ lines: [String]) throws {
     // end
 }
 
-private func hashers(_ transport: any Transport) {
+private func hashers() {
     // snippet: a hasher of your own
-    let manager = SessionManager(
-        "certified", transport: transport, hasherProvider: { algorithm in CertifiedHasher(algorithm) })
+    let manager = SessionManager("certified", hasherProvider: { algorithm in CertifiedHasher(algorithm) })
     // end
     _ = manager
 }

@@ -117,7 +117,7 @@ private func reed() throws {
             "https://example.com/other.pdf", key: "other", list: "PDF_DOWNLOAD_LIST",
             destination: documents + "/other.pdf", startsImmediately: false))
     manager.start(key: "other")  // this one
-    manager.startWaiting()  // or all that were only added, as many as may run
+    manager.startWaiting()  // or all that were only added; those beyond the limits wait
     manager.startWaiting(list: "PDF_DOWNLOAD_LIST")  // or those of a list
     // end
 }
