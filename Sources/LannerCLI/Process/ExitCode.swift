@@ -38,7 +38,13 @@ enum ExitCode: Sendable, Hashable {
         sigemptyset(&signals)
         sigaddset(&signals, number)
         pthread_sigmask(SIG_UNBLOCK, &signals, nil)
+        #if canImport(Darwin)
+        // `raise` is for the calling thread there, and those of Dispatch take no signals: another one takes it, soon.
+        kill(getpid(), number)
+        for _ in 0..<200 { usleep(10_000) }
+        #else
         raise(number)
+        #endif
         exit(self.number)
     }
 

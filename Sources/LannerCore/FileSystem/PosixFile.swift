@@ -189,12 +189,22 @@ extension PosixFile {
         _ = ftruncate(file.number, size)
     }
 
-    /// What a file system without preallocation answers.
-    private static let cannotAllocate: Set<Int32> = [EOPNOTSUPP, ENOTSUP, ENOSYS, EINVAL, ENOTTY]
+    /// What a file system without preallocation answers. On Apple's there may be room that has to be made first: whether
+    /// there is none shows when something is written.
+    private static let cannotAllocate: Set<Int32> = {
+        let answers: Set<Int32> = [EOPNOTSUPP, ENOTSUP, ENOSYS, EINVAL, ENOTTY]
+        #if canImport(Darwin)
+        return answers.union([ENOSPC])
+        #else
+        return answers
+        #endif
+    }()
 
     private func reserve(_ size: off_t, in file: Descriptor) throws(FileError) {
         #if canImport(Darwin)
-        let missing = size - (try file.status("allocate", path).st_size)
+        // It is set aside behind all that the file has, not behind its end.
+        let status = try file.status("allocate", path)
+        let missing = size - max(status.st_size, off_t(status.st_blocks) * 512)
         if missing <= 0 { return }
         var request = fstore_t(
             fst_flags: UInt32(F_ALLOCATEALL), fst_posmode: F_PEOFPOSMODE, fst_offset: 0, fst_length: missing,

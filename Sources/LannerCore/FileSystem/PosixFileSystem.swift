@@ -1,4 +1,5 @@
 import CLannerDisk
+import Foundation
 import LannerMachine
 
 #if canImport(Darwin)
@@ -128,7 +129,18 @@ package struct PosixFileSystem: FileSystem {
         // Some file systems count nothing.
         guard isKnown, status.f_blocks > 0 else { return nil }
         let (bytes, overflow) = UInt64(status.f_bavail).multipliedReportingOverflow(by: unit)
-        return overflow ? .max : Int64(clamping: bytes)
+        return max(overflow ? .max : Int64(clamping: bytes), purgeableSpace(directory))
+    }
+
+    /// What there would be if the system removed what it may; 0 where nobody says.
+    private static func purgeableSpace(_ directory: String) -> Int64 {
+        #if os(macOS) || os(iOS) || os(visionOS)
+        let key = URLResourceKey.volumeAvailableCapacityForImportantUsageKey
+        let values = try? URL(fileURLWithPath: directory).resourceValues(forKeys: [key])
+        return values?.volumeAvailableCapacityForImportantUsage ?? 0
+        #else
+        return 0
+        #endif
     }
 
     package func lock(_ path: String) throws(FileError) -> any FileLock {
@@ -205,6 +217,7 @@ extension PosixFileSystem {
             guard error.code == EEXIST || error.code == EISDIR, Self.isDirectory(path) else { throw error }
             return
         }
+        Self.letFilesBeOpened(in: path)
         do throws(FileError) {
             try syncDirectory(Self.parent(of: path))
         } catch {
@@ -212,6 +225,15 @@ extension PosixFileSystem {
             rmdir(path)
             throw error
         }
+    }
+
+    /// Downloads go on while the device is locked: files in a new directory can be opened then, also where an app's are
+    /// protected better by default.
+    private static func letFilesBeOpened(in directory: String) {
+        #if canImport(Darwin) && !os(macOS)
+        try? FileManager.default.setAttributes(
+            [.protectionKey: FileProtectionType.completeUntilFirstUserAuthentication], ofItemAtPath: directory)
+        #endif
     }
 
     private static func isDirectory(_ path: String) -> Bool {

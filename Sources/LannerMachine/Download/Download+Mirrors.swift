@@ -163,13 +163,31 @@ extension Download {
     /// An answer from elsewhere that does not continue what is there: the place has another file, and what is there stays.
     mutating func leaveMirror(_ exchange: Exchange, _ context: inout Context) {
         mirrors.differ(exchange.ask.source)
-        // It may want to be left alone for a while, or be of no use any more.
+        if mirrors.isDropped(mirrors.ofVersion) { return leaveVersion(&context) }
+        // It may want to be left alone for a while.
         let rest = mirrors.rest(of: mirrors.ofVersion)
-        let (isToRest, isDropped) = (rest > context.now, mirrors.isDropped(mirrors.ofVersion))
-        if isToRest || isDropped, beginElsewhere(context.settings) { return close(for: .restart, [], &context) }
+        let isToRest = rest > context.now
+        if isToRest, beginElsewhere(context.settings) { return close(for: .restart, [], &context) }
         mirrors.begin(at: mirrors.ofVersion)
-        if isDropped, seekAnother(context.settings) { return close(for: .restart, [], &context) }
         close(for: isToRest ? .wait(.retry(at: rest)) : .restart, [], &context)
+    }
+
+    /// The place that has told the version in hand is of no use any more, and the one that was asked last has another.
+    /// Places that have failed may do better, and go on with what is held: then they are waited for.
+    private mutating func leaveVersion(_ context: inout Context) {
+        mirrors.begin(at: mirrors.ofVersion)
+        if mirrors.failing.contains(where: { mayAsk($0, context.settings) }) {
+            if let passing = mirrors.passing {
+                return retryOrFail(passing, retryAfter: nil, at: mirrors.ofVersion, &context)
+            }
+            mirrors.forgetFailures()
+        }
+        if !beginElsewhere(context.settings) {
+            // Each is asked as often as may be.
+            failures = 0
+            _ = seekAnother(context.settings)
+        }
+        close(for: .restart, [], &context)
     }
 
     /// Where the next of several exchanges goes: to a place that nobody was asked at, else to the one that brings most

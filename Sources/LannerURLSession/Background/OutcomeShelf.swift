@@ -41,7 +41,7 @@ struct OutcomeShelf: Sendable {
 
     /// Moves a body to where it stays, over what is there; one that was moved already, and is told again, stays.
     func keep(_ body: URL, _ name: String) throws {
-        try FileManager.default.createDirectory(at: directory, withIntermediateDirectories: true)
+        try makeDirectory()
         if rename(body.path, file(name).path) == 0 { return }
         let code = errno
         if code == ENOENT, hasFile(name) { return }
@@ -52,8 +52,30 @@ struct OutcomeShelf: Sendable {
 
     /// Writes down how an exchange has ended. What cannot be written is forgotten with the process.
     func keep(_ outcome: Outcome, _ name: String) {
-        try? FileManager.default.createDirectory(at: directory, withIntermediateDirectories: true)
-        try? JSONEncoder().encode(Note(outcome)).write(to: note(name), options: .atomic)
+        try? makeDirectory()
+        try? JSONEncoder().encode(Note(outcome)).write(to: note(name), options: Self.writing)
+    }
+
+    private func makeDirectory() throws {
+        try FileManager.default.createDirectory(
+            at: directory, withIntermediateDirectories: true, attributes: Self.attributes)
+    }
+
+    /// What is kept can be read while the device is locked, also where an app's files are protected better by default.
+    private static var attributes: [FileAttributeKey: Any]? {
+        #if canImport(Darwin) && !os(macOS)
+        [.protectionKey: FileProtectionType.completeUntilFirstUserAuthentication]
+        #else
+        nil
+        #endif
+    }
+
+    private static var writing: Data.WritingOptions {
+        #if canImport(Darwin) && !os(macOS)
+        [.atomic, .completeFileProtectionUntilFirstUserAuthentication]
+        #else
+        .atomic
+        #endif
     }
 
     func hasFile(_ name: String) -> Bool { FileManager.default.fileExists(atPath: file(name).path) }

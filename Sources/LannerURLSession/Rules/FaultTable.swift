@@ -190,7 +190,13 @@ extension TransportFailure {
         if let error = error as? URLError, error.networkUnavailableReason != nil { return .networkNotAllowed }
         #endif
         switch error.domain {
-        case NSURLErrorDomain: return FaultTable.fault(code: error.code, text: text)
+        case NSURLErrorDomain:
+            #if canImport(Darwin)
+            // The text is Foundation's, in the user's language.
+            return FaultTable.fault(code: error.code)
+            #else
+            return FaultTable.fault(code: error.code, text: text)
+            #endif
         case NSPOSIXErrorDomain where error.code == Int(ENOSPC): return .diskFull
         default: return .other
         }

@@ -304,6 +304,55 @@ import Testing
                 .file(bench.id, 4, .verify(total: 1100))))
     }
 
+    /// The file of the URL is gone, and of two mirrors the one has another version, while the other is only down.
+    @Test func aMirrorThatIsDownIsWaitedForBeforeAnotherVersionIsTaken() {
+        var bench = Bench.requesting(mirrors: 2, saved: .holding(0..<500))
+        bench.feed(.exchange(bench.id, 1, .head(ResponseHead(status: 404))))
+        #expect(bench.reopened(2, 0..<500).map(\.source) == [1])
+        bench.feed(.exchange(bench.id, 2, .head(ResponseHead(status: 503))))
+        #expect(bench.reopened(3, 0..<500).map(\.source) == [2])
+        #expect(bench.feed(.exchange(bench.id, 3, .head(.part(500..<1000, of: 1000, tag: "\"b\"")))).restarts == [])
+        bench.closed(3, 0..<500)
+        bench.pass(.seconds(100))
+        let asks = bench.opened(4, 0..<500).asks
+        #expect(asks.map(\.source) == [1] && asks.map(\.range) == [500..<1000])
+    }
+
+    /// It was only lost beside the URL.
+    @Test func aMirrorThatFailedBesideTheURLGoesOnBeforeAnotherVersionIsTaken() {
+        var (bench, _) = asking(mirrors: 2)
+        bench.feed(.exchange(bench.id, 2, .failed(lost)))
+        bench.feed(.file(bench.id, 1, .wrote(0..<1 << 20)))
+        bench.feed(.network(available: false))
+        bench.closed(1, 0..<1 << 20)
+        bench.feed(.network(available: true))
+        #expect(bench.opened(2, 0..<1 << 20).asks.map(\.source) == [0])
+        bench.feed(.exchange(bench.id, 4, .head(ResponseHead(status: 404))))
+        #expect(bench.reopened(3, 0..<1 << 20).map(\.source) == [2])
+        bench.feed(.exchange(bench.id, 5, .head(.part(1 << 20..<Self.total, of: Self.total, tag: "\"b\""))))
+        let asks = bench.reopened(4, 0..<1 << 20)
+        #expect(asks.map(\.source) == [1] && asks.map(\.range) == [1 << 20..<Self.total])
+    }
+
+    /// One that is asked for another version than the one that is not to be had any more has its own tries.
+    @Test func whatFailedBeforeDoesNotCountForAnotherVersion() {
+        let settings = Settings().with { $0.retry = RetryPolicy(maximumRetries: 1) }
+        var bench = Bench.requesting(settings, mirrors: 1, saved: .holding(0..<500))
+        bench.feed(.exchange(bench.id, 1, .failed(lost)))
+        _ = bench.reopened(2, 0..<500)
+        bench.feed(.exchange(bench.id, 2, .failed(lost)))
+        bench.closed(2, 0..<500)
+        bench.pass(.seconds(100))
+        #expect(bench.opened(3, 0..<500).asks.map(\.source) == [0])
+        bench.feed(.exchange(bench.id, 3, .head(ResponseHead(status: 404))))
+        #expect(bench.reopened(4, 0..<500).map(\.source) == [1])
+        bench.feed(.exchange(bench.id, 4, .head(.part(500..<1000, of: 1000, tag: "\"b\""))))
+        #expect(bench.reopened(5, 0..<500) == [.whole.at(1)])
+        bench.feed(.exchange(bench.id, 5, .failed(lost)))
+        bench.closed(5, 0..<500)
+        guard case .waiting(.retry) = bench.phase else { return #expect(Bool(false), "it is tried again") }
+    }
+
     @Test(arguments: [
         ExchangeEvent.failed(DownloadFailure(.transport(.cannotConnect), "")), .head(ResponseHead(status: 503)),
         .head(ResponseHead(status: 404)),
