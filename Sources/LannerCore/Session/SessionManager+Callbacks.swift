@@ -28,17 +28,19 @@ extension SessionManager {
         return self
     }
 
-    /// Calls `handler` each time nothing runs or waits any more and ``status`` is not succeeded, from the next end on.
-    /// On the main queue, or on ``operationQueue``; replaces an earlier closure of this kind. - Returns: The manager.
+    /// Calls `handler` each time nothing runs or waits any more and ``status`` is not succeeded, from the next end on;
+    /// not because finished tasks are removed from among others. On the main queue, or on ``operationQueue``; replaces
+    /// an earlier closure of this kind. - Returns: The manager.
     @discardableResult
     public func failure(onMainQueue: Bool, handler: @escaping Handler) -> Self {
         state.replace(\.callbacks.failure, by: Callback(onMainQueue: onMainQueue, handler: handler))
         return self
     }
 
-    /// Calls `handler` each time nothing runs or waits any more, from the next end on; the closures of
-    /// ``success(onMainQueue:handler:)`` and ``failure(onMainQueue:handler:)`` are not called then. On the main queue,
-    /// or on ``operationQueue``; replaces an earlier closure of this kind. - Returns: The manager.
+    /// Calls `handler` each time nothing runs or waits any more, from the next end on; not because finished tasks are
+    /// removed from among others. The closures of ``success(onMainQueue:handler:)`` and ``failure(onMainQueue:handler:)``
+    /// are not called then. On the main queue, or on ``operationQueue``; replaces an earlier closure of this kind.
+    /// - Returns: The manager.
     @discardableResult
     public func completion(onMainQueue: Bool, handler: @escaping Handler) -> Self {
         state.replace(\.callbacks.completion, by: Callback(onMainQueue: onMainQueue, handler: handler))

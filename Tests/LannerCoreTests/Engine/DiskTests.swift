@@ -95,6 +95,28 @@ import Testing
         #expect(bench.disk.used >= 1 << 20 && bench.disk.used < 3 << 19)
     }
 
+    /// The end comes while the last bytes of an attempt are on their way to the disk.
+    @Test func whatIsBeingWrittenAtTheEndIsNotCutMeanwhile() throws {
+        let bench = TestBench.serving(bytes)
+        let task = try bench.download(.cut(afterBytes: 1 << 20))
+        try bench.step { task.status == .running }
+        let isOver = Locked(false)
+        bench.manager.logger = LogThatCalls(at: "is waiting") { [weak manager = bench.manager] in
+            manager?.invalidate()
+            isOver.withLock { $0 = true }
+        }
+        while !isOver.withLock({ $0 }) { try #require(bench.lanes.runNext()) }
+        while bench.disk.used < bytes.count { try #require(bench.lanes.runNext("file.write")) }
+        try #require(task.completedBytes < 1 << 20)
+        while bench.lanes.runNext("files") {}
+        #expect(bench.disk.used >= bytes.count)
+        bench.settle()
+        let next = try #require(bench.relaunch().fetchTask(address))
+        #expect(next.completedBytes == 1 << 20)
+        bench.manager.start(next)
+        #expect(bench.runToRest() && bench.holds(bytes, in: next) == true)
+    }
+
     /// Another would have it before the next attempt.
     @Test func whatIsTriedAgainKeepsItsSpace() throws {
         let bench = TestBench.serving(bytes)
