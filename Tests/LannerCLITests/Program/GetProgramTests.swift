@@ -149,6 +149,22 @@ import Testing
         #expect(server.requests.first?.fields["X-Key"] == "a b")
     }
 
+    /// What was fast a moment ago is not shown to be so for ever.
+    @Test func tellsOfAStall() async throws {
+        server.put("large.bin", .init(.generated(seed: 2, length: 40 * Self.mebibyte)))
+        server.always("large.bin", .stall(afterBytes: Self.mebibyte))
+        // One that is not told ends by itself.
+        let words = ["get", "--json", "--timeout", "20", "--retries", "0", "-x", "1", url("large.bin")]
+        let get = try Program(words, in: place)
+        let hasStalled = { (event: Event) in event.event == "progress" && event.bytes > 0 && event.speed == 0 }
+        #expect(await get.output.first { (try? Event($0)).map(hasStalled) ?? false } != nil)
+        get.send(SIGINT)
+        let events = try await get.result().output.map(Event.init)
+        let stalled = try #require(events.firstIndex(where: hasStalled))
+        #expect(events[..<stalled].contains { $0.bytes == events[stalled].bytes && $0.speed > 0 })
+        #expect(events.last?.event == "suspended")
+    }
+
     // MARK: Stopped and run again
 
     private static let mebibyte: Int64 = 1 << 20
