@@ -623,6 +623,23 @@ import Testing
         #expect(place.bytes("small.bin") == list && place.names == ["small.bin"])
     }
 
+    /// By whatever name it was read.
+    @Test(arguments: [
+        ("ln -s small.bin l", "l"), ("ln small.bin l", "l"), ("exec <small.bin", "-"),
+        ("exec <small.bin", "/dev/stdin"),
+    ])
+    func replacesNoListThatItHasReadByAnotherName(_ preparation: String, _ name: String) async throws {
+        let lists = [[url("small.bin")], (0..<40).map { url("\($0).bin") } + [url("small.bin")]]
+        for list in lists.map({ Array($0.joined(separator: "\n").utf8) }) {
+            try place.write(list, to: "small.bin")
+            let script = #"rm -f l; \#(preparation); exec "$0" "$@""#
+            let get = try await Program.run(["get", "-i", name], in: place, script: script)
+            #expect(get.code == 2 && server.requests.isEmpty)
+            #expect(get.errors.first?.hasPrefix("lanner: small.bin is what this command is read from; ") == true)
+            #expect(place.bytes("small.bin") == list)
+        }
+    }
+
     @Test func replacesALinkToAFile() async throws {
         try place.write([1], to: "file")
         let link = place.url.appendingPathComponent("small.bin").path
