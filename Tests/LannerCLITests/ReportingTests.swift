@@ -87,7 +87,17 @@ func report(
         var board = Board(count: 100)
         for index in 0..<100 { board.take(try report(.start, index: index)) }
         #expect(board.lines(Terminal(width: 80, height: 10)).count == 9)
-        #expect(board.lines(Terminal(width: 1, height: 1)).count == 2)
+        #expect(board.lines(Terminal(width: 1, height: 3)).count == 2)
+        let total = board.lines(Terminal(width: 80, height: 2))
+        #expect(total.count == 1 && total.first?.hasSuffix("total: 0/100 done") == true)
+        #expect(board.lines(Terminal(width: 80, height: 1)).isEmpty)
+    }
+
+    @Test func keepsToTheHeightWithOne() throws {
+        var board = Board(count: 1)
+        board.take(try report(.start))
+        #expect(board.lines(Terminal(width: 80, height: 2)).count == 1)
+        #expect(board.lines(Terminal(width: 80, height: 1)).isEmpty)
     }
 
     @Test func survivesAnyClaimOfAServer() throws {
