@@ -57,9 +57,13 @@ import Testing
 
     @Test func replacesAnOlderFile() async throws {
         try place.write([1, 2, 3], to: "small.bin")
+        let path = place.url.appendingPathComponent("small.bin").path
+        #expect(chmod(path, 0o600) == 0)
         let get = try await Program.run(["get", url("small.bin")], in: place)
         #expect(get.code == 0)
         #expect(place.bytes("small.bin") == small.bytes)
+        var status = stat()
+        #expect(stat(path, &status) == 0 && status.st_mode & 0o777 == 0o600)
     }
 
     /// Somebody has made room, and left a link.
