@@ -213,6 +213,7 @@ func report(
             (.retrying(trouble, after: .milliseconds(1960)), Standing(), "x: tries again in 2.0 s: no answer"),
             (.retrying(trouble, after: .seconds(61)), Standing(), "x: tries again in 61 s: no answer"),
             (.suspended, Standing(bytes: 7), "x: stopped at 7 B"),
+            (.suspended, Standing(bytes: 7, goesOn: false), "x: stopped at 7 B, and has to begin anew"),
             // As all of a long list that have not begun.
             (.suspended, Standing(), nil),
             (.failed(trouble), Standing(), "lanner: http://127.0.0.1/0: no answer; wait"),

@@ -70,11 +70,12 @@ final class Follower {
             report(.done(isVerified: task.validation == .correct))
             return .done
         case .failed:
-            let trouble = Trouble(task.error ?? LannerError.invalidated)
-            report(.failed(trouble))
+            let standing = Standing(atRest: task)
+            let trouble = Trouble(task.error ?? LannerError.invalidated, goesOn: standing.goesOn)
+            report(.failed(trouble), standing)
             return .failed(trouble)
         case .suspended, .canceled, .removed:
-            report(.suspended)
+            report(.suspended, Standing(atRest: task))
             return .suspended
         }
     }

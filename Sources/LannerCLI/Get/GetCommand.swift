@@ -105,7 +105,7 @@ struct GetCommand {
         let outcomes = await session.run()
         // One that comes from here on finds all at its end.
         let received = interruption.received
-        if received != nil { reporter.note("Stopped. The same command goes on from there.") }
+        if received != nil { reporter.note(session.parting(outcomes)) }
         if await session.tidy(outcomes, isStopped: received != nil) { state.remove() }
         return .worst(outcomes.map(\.exitCode) + (received.map { [$0] } ?? []))
     }

@@ -371,6 +371,37 @@ import Testing
         #expect(result.errors.last == "Stopped. The same command goes on from there.")
     }
 
+    /// Without a validator nobody knows next time whether the rest is of the same file.
+    @Test(arguments: [nil, .strong("1")] as [LoopbackServer.Resource.EntityTag?])
+    func promisesNothingThatCannotBeKept(_ tag: LoopbackServer.Resource.EntityTag?) async throws {
+        var large = putLarge(sending: 16, over: "curl")
+        large.entityTag = tag
+        server.put("large.bin", large)
+        let words = ["get", "--transport", "curl", url("large.bin")]
+        let stopped = try Program(words + Self.patient, in: place)
+        try await server.waitForStalls(1)
+        stopped.send(SIGINT)
+        let lines = await stopped.result().errors.suffix(2)
+        let (stop, parting) = (try #require(lines.first), try #require(lines.last))
+        #expect(stop.hasPrefix("large.bin: stopped at ") && stop.hasSuffix(", and has to begin anew") == (tag == nil))
+        let next = tag == nil ? "begins anew." : "goes on from there."
+        #expect(parting == "Stopped. The same command " + next)
+
+        server.clearScript("large.bin")
+        #expect(try await Program.run(words + ["-q", "--header", "X-Run: 2"], in: place).code == 0)
+        #expect((bytesSent(toRun: "2") == large.length) == (tag == nil))
+        #expect(place.bytes("large.bin") == large.bytes)
+    }
+
+    @Test(arguments: [nil, .strong("1")] as [LoopbackServer.Resource.EntityTag?])
+    func advisesOnlyWhatHelps(_ tag: LoopbackServer.Resource.EntityTag?) async throws {
+        server.put("large.bin", .init(.generated(seed: 2, length: 4 * Self.mebibyte), entityTag: tag))
+        server.always("large.bin", .cut(afterBytes: 1_000_000))
+        let get = try await Program.run(["get", "-q", "--retries", "0", "-x", "1", url("large.bin")], in: place)
+        let end = tag == nil ? "to begin anew" : "to go on"
+        #expect(get.code == 1 && get.errors.last?.hasSuffix("; run the same command again \(end)") == true)
+    }
+
     @Test func stopsInOrderWhenNoOneReads() async throws {
         server.script("small.bin", [.hold])
         // A pipe without a reader.
