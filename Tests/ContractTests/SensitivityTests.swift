@@ -138,11 +138,6 @@ struct SensitivityTests {
         #expect(Set(violations.map(\.clause)) == [.notBefore, .inside], "\(violations)")
     }
 
-    @Test func aHasherThatIsAReference() {
-        let violations = HasherContract.check(vectors: [:]) { SharedHasher() }
-        #expect(violations.map(\.clause) == [.copies])
-    }
-
     @Test func aHasherThatSeesCuts() {
         let violations = HasherContract.check(vectors: ["ab": "00"]) { CallHasher() }
         #expect(Set(violations.map(\.clause)).isSuperset(of: [.vectors, .cuts, .oneByOne, .empty, .everyByte]))
@@ -169,13 +164,6 @@ private final class HastyStore: Store {
     ) {
         completion(.success(()))
     }
-}
-
-// @unchecked Sendable: used on one thread.
-private final class SharedHasher: Checksum.Hasher, @unchecked Sendable {
-    private var hasher = Checksum.Algorithm.md5.makeHasher()
-    func update(_ bytes: UnsafeRawBufferPointer) { hasher.update(bytes) }
-    func digest() -> [UInt8] { hasher.digest() }
 }
 
 /// Counts calls instead of hashing bytes.
