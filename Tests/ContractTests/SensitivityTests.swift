@@ -54,6 +54,18 @@ struct SensitivityTests {
         #expect(violations.map(\.clause) == [.resume], "\(violations)")
     }
 
+    /// It would seem silent for most of the time.
+    @Test func aTransportWhoseProgressComesToAnEnd() async {
+        let violations = await TransportContract.check {
+            .init(ScriptedTransport(traits: Self.files)) { transport in
+                BrokenTransport(transport) { event, receive in
+                    if case .progress(let count) = event { receive(.progress(min(count, 100))) } else { receive(event) }
+                }
+            }
+        }
+        #expect(violations.map(\.clause).contains(.progress), "\(violations)")
+    }
+
     @Test func aTransportThatCannotBeMade() async {
         struct Refusal: Error {}
         let violations = await TransportContract.check(make: { throw Refusal() })
