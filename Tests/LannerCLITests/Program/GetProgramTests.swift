@@ -1,3 +1,4 @@
+#if os(macOS) || os(Linux)
 import Foundation
 import Lanner
 import LannerLoopback
@@ -726,4 +727,5 @@ private final class UnreadTerminal {
 
     deinit { close(reader) }
 }
+#endif
 #endif
