@@ -75,7 +75,10 @@ final class Launch: Sendable {
     var contents: [String: Data] { (store as? MemoryStore)?.contents ?? [:] }
 
     /// Whether the provider has been asked for a link that it has not given.
-    var waitsForLink: Bool { links?.isAsked ?? false }
+    var waitsForLink: Bool { links.map { $0.asked > 0 } ?? false }
+
+    /// How many links have been asked for and not been given, wherever they come from.
+    var awaitedLinks: Int { (links?.asked ?? 0) + (parts.links?.awaitedCount ?? 0) }
 
     /// How many commits its store could not keep.
     var failedCommits: Int { records.failures.withLock { $0 } }
@@ -237,8 +240,8 @@ private final class AwaitedLinks: LinkSource {
         links = ProvidedLinks(provider, on: lane)
     }
 
-    /// Whether an answer is to come.
-    var isAsked: Bool { calls.withLock { $0 > 0 } }
+    /// How many answers are to come.
+    var asked: Int { calls.withLock { $0 } }
 
     func ask(
         _ request: DownloadLink.Request, _ answer: @escaping @Sendable (Result<DownloadLink?, any Error>) -> Void

@@ -33,6 +33,9 @@ public final class ManualLinks: Sendable {
     /// process that has died are gone.
     public var waitingCount: Int { state.withLock { $0.waiting.count } }
 
+    /// The same, of those that somebody wants.
+    var awaitedCount: Int { state.withLock { $0.waiting.count { !$0.isCanceled } } }
+
     /// How many calls were canceled, each counted once, however often it was.
     public var canceledCount: Int { state.withLock { $0.canceled } }
 

@@ -30,12 +30,15 @@ public final class ManualNetwork: NetworkMonitor {
     public var path: NetworkPath? {
         get { state.withLock { $0.path } }
         set {
-            let watches = state.withLock { state in
+            let numbers = state.withLock { state in
                 state.path = newValue
-                return state.watches.sorted { $0.key < $1.key }.map(\.value)
+                return state.watches.keys.sorted()
             }
-            // Whoever is told may set another: that is what the rest is told, then.
-            for watch in watches { if let path { watch(path) } }
+            // Whoever is told may set another, or end a watch: that is what the rest is told, then.
+            for number in numbers {
+                let (watch, path) = state.withLock { ($0.watches[number], $0.path) }
+                if let watch, let path { watch(path) }
+            }
         }
     }
 

@@ -86,6 +86,8 @@ extension TestBench {
         public var exchanges: Int
         /// How many commits were held: see ``FaultyStore/hold()``.
         public var commits: Int
+        /// How many links were awaited: of ``ManualLinks``, or of the bench's provider.
+        public var links: Int
 
         fileprivate init(_ bench: TestBench, _ limit: Duration) {
             self.limit = limit
@@ -93,6 +95,7 @@ extension TestBench {
             tasks = Dictionary(grouping: bench.manager.tasks, by: \.status).mapValues(\.count)
             exchanges = bench.transport.underway
             commits = bench.store.held
+            links = bench.awaitedLinks
         }
     }
 }
@@ -104,7 +107,7 @@ extension TestBench.Overdue: CustomStringConvertible {
         return """
             The code has not ended within \(limit); the manager is \(status.rawValue); tasks: \
             \(counts.isEmpty ? "none" : counts.joined(separator: ", ")); exchanges under way: \(exchanges); commits \
-            held: \(commits).
+            held: \(commits); links awaited: \(links).
             """
     }
 }

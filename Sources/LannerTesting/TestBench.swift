@@ -146,6 +146,9 @@ public final class TestBench: Sendable {
 
     /// Whether a provider has been asked for a link that it has not given.
     var waitsForLink: Bool { launch.withLock { $0 }.waitsForLink }
+
+    /// How many links the manager waits for.
+    var awaitedLinks: Int { launch.withLock { $0 }.awaitedLinks }
 }
 
 extension TestBench {

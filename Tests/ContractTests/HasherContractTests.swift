@@ -21,4 +21,46 @@ import Testing
         let violations = HasherContract.check(vectors: vectors) { algorithm.makeHasher() }
         #expect(violations == [])
     }
+
+    @Test(arguments: Checksum.Algorithm.allCases)
+    func objects(algorithm: Checksum.Algorithm) throws {
+        let vectors = try #require(Self.vectors[algorithm])
+        let violations = HasherContract.check(vectors: vectors) { SharedHasher(algorithm) }
+        #expect(violations == [])
+    }
+
+    /// Of the whole, of its pieces, and of a file that is there.
+    @Test func objectsServeTheLibrary() throws {
+        let bench = TestBench(hasherProvider: { SharedHasher($0) })
+        let bytes = (0..<300_000).map { UInt8(truncatingIfNeeded: $0) }
+        let digest = Self.digest(bytes[...])
+        let pieces = stride(from: 0, to: bytes.count, by: 100_000).map { Self.digest(bytes[$0..<$0 + 100_000]) }
+        bench.transport.serve(.init(bytes), at: "/file")
+        let task = try #require(
+            bench.manager.download(
+                DownloadRequest(
+                    "https://example.com/file", checksum: digest,
+                    pieces: Checksum.Pieces(length: 100_000, digests: pieces))))
+        bench.settle()
+        #expect(task.status == .succeeded && task.validation == .correct)
+        task.validateFile(code: digest.hexadecimal, type: .sha256) { _ in }
+        bench.settle()
+        #expect(task.validation == .correct)
+    }
+
+    private static func digest(_ bytes: ArraySlice<UInt8>) -> Checksum.Digest {
+        let hasher = SharedHasher(.sha256)
+        bytes.withUnsafeBytes { hasher.update($0) }
+        return Checksum.Digest(algorithm: .sha256, of: hasher)
+    }
+}
+
+// @unchecked Sendable: used by one thread at a time.
+private final class SharedHasher: Checksum.Hasher, @unchecked Sendable {
+    private var hasher: any Checksum.Hasher
+
+    init(_ algorithm: Checksum.Algorithm) { hasher = algorithm.makeHasher() }
+
+    func update(_ bytes: UnsafeRawBufferPointer) { hasher.update(bytes) }
+    func digest() -> [UInt8] { hasher.digest() }
 }

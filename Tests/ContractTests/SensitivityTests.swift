@@ -54,6 +54,18 @@ struct SensitivityTests {
         #expect(violations.map(\.clause) == [.resume], "\(violations)")
     }
 
+    /// It would seem silent for most of the time.
+    @Test func aTransportWhoseProgressComesToAnEnd() async {
+        let violations = await TransportContract.check {
+            .init(ScriptedTransport(traits: Self.files)) { transport in
+                BrokenTransport(transport) { event, receive in
+                    if case .progress(let count) = event { receive(.progress(min(count, 100))) } else { receive(event) }
+                }
+            }
+        }
+        #expect(violations.map(\.clause).contains(.progress), "\(violations)")
+    }
+
     @Test func aTransportThatCannotBeMade() async {
         struct Refusal: Error {}
         let violations = await TransportContract.check(make: { throw Refusal() })
@@ -138,11 +150,6 @@ struct SensitivityTests {
         #expect(Set(violations.map(\.clause)) == [.notBefore, .inside], "\(violations)")
     }
 
-    @Test func aHasherThatIsAReference() {
-        let violations = HasherContract.check(vectors: [:]) { SharedHasher() }
-        #expect(violations.map(\.clause) == [.copies])
-    }
-
     @Test func aHasherThatSeesCuts() {
         let violations = HasherContract.check(vectors: ["ab": "00"]) { CallHasher() }
         #expect(Set(violations.map(\.clause)).isSuperset(of: [.vectors, .cuts, .oneByOne, .empty, .everyByte]))
@@ -169,13 +176,6 @@ private final class HastyStore: Store {
     ) {
         completion(.success(()))
     }
-}
-
-// @unchecked Sendable: used on one thread.
-private final class SharedHasher: Checksum.Hasher, @unchecked Sendable {
-    private var hasher = Checksum.Algorithm.md5.makeHasher()
-    func update(_ bytes: UnsafeRawBufferPointer) { hasher.update(bytes) }
-    func digest() -> [UInt8] { hasher.digest() }
 }
 
 /// Counts calls instead of hashing bytes.

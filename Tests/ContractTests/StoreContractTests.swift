@@ -39,6 +39,15 @@ struct StoreContractTests {
         #expect(violations == [])
     }
 
+    /// It calls back what is left before it gives its place back.
+    @Test func thatTakesItsTimeToClose() async {
+        let violations = await StoreContract.check {
+            let place = SlowStore.Place()
+            return { SlowStore(place) }
+        }
+        #expect(violations == [])
+    }
+
     /// A place in memory: each store begins with what the last one held.
     private static func memory() -> @Sendable () -> any Store {
         let last = Locked(MemoryStore())

@@ -1,3 +1,4 @@
+#if os(macOS) || os(Linux)
 import Foundation
 import Lanner
 import LannerLoopback
@@ -157,3 +158,4 @@ extension RealServer {
         return try accessLog().filter { $0.path == path }
     }
 }
+#endif

@@ -1,3 +1,4 @@
+#if os(macOS) || os(Linux)
 import Foundation
 import Lanner
 import LannerLoopback
@@ -52,3 +53,4 @@ extension RealServer {
         return try digest(name)
     }
 }
+#endif

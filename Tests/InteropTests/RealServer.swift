@@ -1,3 +1,4 @@
+#if os(macOS) || os(Linux)
 import Foundation
 import LannerCore
 import LannerLoopback
@@ -316,3 +317,4 @@ private struct Setup {
         """
     }
 }
+#endif

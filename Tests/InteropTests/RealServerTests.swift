@@ -1,3 +1,4 @@
+#if os(macOS) || os(Linux)
 import Foundation
 import LannerLoopback
 import Testing
@@ -67,3 +68,4 @@ struct RealServerTests {
         #expect(!FileManager.default.fileExists(atPath: server.root.path))
     }
 }
+#endif

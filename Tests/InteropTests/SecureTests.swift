@@ -1,3 +1,4 @@
+#if os(macOS) || os(Linux)
 import CLannerCurl
 import Foundation
 import LannerCore
@@ -235,3 +236,4 @@ struct SecureTests {
         #expect(resource.bytes.starts(with: log.bytes))
     }
 }
+#endif

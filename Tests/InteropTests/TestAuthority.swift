@@ -1,3 +1,4 @@
+#if os(macOS) || os(Linux)
 import Foundation
 import LannerCore
 import ProgramSupport
@@ -76,3 +77,4 @@ final class TestAuthority {
         }
     }
 }
+#endif

@@ -93,6 +93,9 @@ import Testing
                 + "or by -o in a call of its own"
         ),
         (["http://a/x", "http://a/x"], "http://a/x is given twice"),
+        (["http://a", "http://a/"], "http://a/ is given twice"),
+        (["http://a/x", "HTTP://a/x"], "http://a/x is given twice"),
+        (["http://a/x", "http://a/x#y"], "http://a/x is given twice"),
         (
             ["ftp://a/x"],
             "the URL “ftp://a/x” has the scheme “ftp”; only http and https can be downloaded"

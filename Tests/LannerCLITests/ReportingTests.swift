@@ -87,7 +87,17 @@ func report(
         var board = Board(count: 100)
         for index in 0..<100 { board.take(try report(.start, index: index)) }
         #expect(board.lines(Terminal(width: 80, height: 10)).count == 9)
-        #expect(board.lines(Terminal(width: 1, height: 1)).count == 2)
+        #expect(board.lines(Terminal(width: 1, height: 3)).count == 2)
+        let total = board.lines(Terminal(width: 80, height: 2))
+        #expect(total.count == 1 && total.first?.hasSuffix("total: 0/100 done") == true)
+        #expect(board.lines(Terminal(width: 80, height: 1)).isEmpty)
+    }
+
+    @Test func keepsToTheHeightWithOne() throws {
+        var board = Board(count: 1)
+        board.take(try report(.start))
+        #expect(board.lines(Terminal(width: 80, height: 2)).count == 1)
+        #expect(board.lines(Terminal(width: 80, height: 1)).isEmpty)
     }
 
     @Test func survivesAnyClaimOfAServer() throws {
@@ -203,6 +213,7 @@ func report(
             (.retrying(trouble, after: .milliseconds(1960)), Standing(), "x: tries again in 2.0 s: no answer"),
             (.retrying(trouble, after: .seconds(61)), Standing(), "x: tries again in 61 s: no answer"),
             (.suspended, Standing(bytes: 7), "x: stopped at 7 B"),
+            (.suspended, Standing(bytes: 7, goesOn: false), "x: stopped at 7 B, and has to begin anew"),
             // As all of a long list that have not begun.
             (.suspended, Standing(), nil),
             (.failed(trouble), Standing(), "lanner: http://127.0.0.1/0: no answer; wait"),

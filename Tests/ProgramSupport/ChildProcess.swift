@@ -1,3 +1,4 @@
+#if os(macOS) || os(Linux)
 import Foundation
 import LannerCore
 
@@ -121,3 +122,4 @@ package final class ChildProcess: Sendable {
         _ = wait()
     }
 }
+#endif

@@ -1,3 +1,4 @@
+#if os(macOS) || os(Linux)
 import Foundation
 import LannerCore
 
@@ -32,6 +33,9 @@ package final class Program: Sendable {
         try output.fileHandleForWriting.close()
         try errors.fileHandleForWriting.close()
         // One that has ended unread of it is none of the tests' business.
+        #if canImport(Darwin)
+        _ = fcntl(standardInput.fileHandleForWriting.fileDescriptor, F_SETNOSIGPIPE, 1)
+        #endif
         withoutBrokenPipes { try? standardInput.fileHandleForWriting.write(contentsOf: Data((input ?? "").utf8)) }
         try standardInput.fileHandleForWriting.close()
         self.process = process
@@ -113,30 +117,4 @@ package final class Lines: Sendable {
     /// All lines, once the pipe has ended.
     package func all() async -> [String] { await collector.value }
 }
-
-/// An empty directory of its own, removed with the value.
-package final class Workplace: Sendable {
-    package let url: URL
-
-    package init() throws {
-        url = FileManager.default.temporaryDirectory.appendingPathComponent("lanner-cli-" + UUID().uuidString)
-        try FileManager.default.createDirectory(at: url, withIntermediateDirectories: true)
-    }
-
-    deinit {
-        try? FileManager.default.removeItem(at: url)
-    }
-
-    package func write(_ bytes: some Sequence<UInt8>, to name: String) throws {
-        try Data(bytes).write(to: url.appendingPathComponent(name))
-    }
-
-    package func bytes(_ name: String) -> [UInt8]? {
-        (try? Data(contentsOf: url.appendingPathComponent(name))).map { Array($0) }
-    }
-
-    /// The names of what is there, hidden ones too.
-    package var names: [String] {
-        (try? FileManager.default.contentsOfDirectory(atPath: url.path).sorted()) ?? []
-    }
-}
+#endif

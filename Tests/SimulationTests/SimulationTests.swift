@@ -1,6 +1,7 @@
 import Foundation
-import LannerTesting
 import Testing
+
+@testable import LannerTesting
 
 /// Whole worlds. Many more of them are run by `lanner-sim`.
 @Suite(.timeLimit(.minutes(10))) struct SimulationTests {
@@ -26,6 +27,27 @@ import Testing
         #expect(world.manager.unavailable == nil)
         try world.run(steps: 10)
         #expect(world.manager.tasks.filter { !$0.status.isAtRest }.isEmpty)
+    }
+
+    /// The second time, too, faults are none of the manager's.
+    @Test(arguments: 0..<24 as Range<UInt64>) func aWorldCanBeRunAgain(seed: UInt64) throws {
+        let world = World(seed: seed)
+        for _ in 0..<3 { try world.run(steps: 200) }
+        #expect(world.manager.tasks.filter { !$0.status.isAtRest }.isEmpty)
+    }
+
+    /// What follows them lets all come to its end, and happens in every run.
+    @Test(arguments: [20, 8]) func onlyStepsAreCutThatWereAskedFor(last: Int) {
+        var outcome = Simulation(steps: 20).run(seed: 2)
+        #expect(outcome.steps > 20)
+        if last < 20 { outcome.steps = last }
+        let all = Set(1...last)
+        var tried: Set<Int> = []
+        let skipped = Simulation(steps: 20).shrink(outcome) { skipped in
+            tried.formUnion(skipped)
+            return !skipped.contains(5)
+        }
+        #expect(tried == all && skipped == all.subtracting([5]))
     }
 
     @Test func nothingIsCutFromARunThatIsFine() {

@@ -11,6 +11,7 @@ final class Follower {
     private var updates: UpdateInterval
     private var hasBegun = false
     private var reported: Int64
+    private var reportedSpeed: Int64 = 0
 
     init(index: Int, item: GetPlan.Item, task: DownloadTask, held: Int64, reporter: any Reporter) {
         (self.index, self.item, self.task, self.held, self.reporter) = (index, item, task, held, reporter)
@@ -39,18 +40,27 @@ final class Follower {
             }
             return outcome(of: status)
         case .progress(let completed, _):
-            if completed != reported, updates.admits(at: .now) {
-                reported = completed
-                report(.progress)
-            }
+            reportProgress(completed)
         case .restarted(let reason):
             // What it held before it was started is gone.
-            if !hasBegun { (held, reported) = (0, 0) }
+            if !hasBegun { held = 0 }
+            (reported, reportedSpeed) = (0, 0)
             report(.restarted(reason))
         case .retrying(let error, let delay): report(.retrying(Trouble(error), after: delay))
         case .response: break
         }
         return nil
+    }
+
+    /// Reports bytes, and that no more come: what is shown else stays as if they did.
+    private func reportProgress(_ completed: Int64) {
+        let standing = Standing(task)
+        guard completed != reported || standing.speed != reportedSpeed else { return }
+        // Of a stall nothing may be told after that.
+        let hasStalled = standing.speed == 0 && reportedSpeed > 0 && completed != standing.total
+        guard updates.admits(at: .now) || hasStalled else { return }
+        (reported, reportedSpeed) = (completed, standing.speed)
+        report(.progress, standing)
     }
 
     private func outcome(of status: Status) -> DownloadOutcome? {
@@ -60,11 +70,12 @@ final class Follower {
             report(.done(isVerified: task.validation == .correct))
             return .done
         case .failed:
-            let trouble = Trouble(task.error ?? LannerError.invalidated)
-            report(.failed(trouble))
+            let standing = Standing(atRest: task)
+            let trouble = Trouble(task.error ?? LannerError.invalidated, goesOn: standing.goesOn)
+            report(.failed(trouble), standing)
             return .failed(trouble)
         case .suspended, .canceled, .removed:
-            report(.suspended)
+            report(.suspended, Standing(atRest: task))
             return .suspended
         }
     }

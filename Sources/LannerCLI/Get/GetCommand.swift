@@ -6,25 +6,29 @@ import LannerCurl
 struct GetCommand {
     private let options: GetOptions
     private let plan: GetPlan
+    /// The files that the command was read from.
+    private let inputs: [FileIdentity]
 
     /// Reads the list and looks everything over.
     init(_ options: GetOptions) throws(UsageError) {
         self.options = options
         let list = try options.inputFile.map { file throws(UsageError) in try Self.list(file) }
-        plan = try GetPlan(options, list ?? [])
-        try options.authorities.map(Self.checkCertificates)
+        plan = try GetPlan(options, list?.entries ?? [])
+        let authorities = try options.authorities.map(Self.checkCertificates)
+        inputs = [list?.identity, authorities ?? nil].compactMap(\.self)
     }
 
     /// Each download would fail by it, in libcurl's words.
-    private static func checkCertificates(_ file: String) throws(UsageError) {
+    private static func checkCertificates(_ file: String) throws(UsageError) -> FileIdentity? {
         // libcurl opens it by itself, for each connection.
         var status = stat()
         if stat(file, &status) == 0, ![S_IFREG, S_IFDIR].contains(status.st_mode & S_IFMT) {
             throw UsageError("the certificates \(file.quoted) are not in a file; save them as one")
         }
-        let bytes: Data
+        let (bytes, identity): (Data, FileIdentity?)
         do {
-            bytes = try reader(of: file).readToEnd() ?? Data()
+            let handle = try reader(of: file)
+            (bytes, identity) = (try handle.readToEnd() ?? Data(), FileIdentity(handle.fileDescriptor))
         } catch {
             throw unreadable("the certificates \(file.quoted)", error)
         }
@@ -32,16 +36,19 @@ struct GetCommand {
         guard bytes.range(of: Data("CERTIFICATE-----".utf8)) != nil else {
             throw UsageError("there is no certificate in \(file.quoted); give a file of certificates in PEM")
         }
+        return identity
     }
 
-    private static func list(_ file: String) throws(UsageError) -> [InputFile.Entry] {
+    private static func list(
+        _ file: String
+    ) throws(UsageError) -> (entries: [InputFile.Entry], identity: FileIdentity?) {
         let name = file == "-" ? "standard input" : file
         do {
             let handle = file == "-" ? .standardInput : try reader(of: file)
             guard let text = String(bytes: try handle.readToEnd() ?? Data(), encoding: .utf8) else {
                 throw UsageError("\(name.printable) is not a text in UTF-8; save the list as one")
             }
-            return try InputFile.parse(text, file: name.printable)
+            return (try InputFile.parse(text, file: name.printable), FileIdentity(handle.fileDescriptor))
         } catch let error as UsageError {
             throw error
         } catch {
@@ -98,7 +105,7 @@ struct GetCommand {
         let outcomes = await session.run()
         // One that comes from here on finds all at its end.
         let received = interruption.received
-        if received != nil { reporter.note("Stopped. The same command goes on from there.") }
+        if received != nil { reporter.note(session.parting(outcomes)) }
         if await session.tidy(outcomes, isStopped: received != nil) { state.remove() }
         return .worst(outcomes.map(\.exitCode) + (received.map { [$0] } ?? []))
     }
@@ -179,29 +186,19 @@ struct GetCommand {
     }
 
     private func obstacle() -> Trouble? {
-        if let trouble = ownInput() { return trouble }
         // One look at what is there takes less than one at each of many names.
         let present = plan.items.count < 32 ? nil : names(in: plan.directory, atMost: 4 * plan.items.count)
         if present?.isEmpty == true { return nil }
-        return plan.items.lazy.filter { present?.contains($0.name.lowercased()) != false }.compactMap(obstacle).first
+        let taken = plan.items.filter { present?.contains($0.name.lowercased()) != false }
+        return (inputs.isEmpty ? nil : taken.lazy.compactMap(ownInput).first) ?? taken.lazy.compactMap(obstacle).first
     }
 
-    /// A file that the command has read, and would replace.
-    private func ownInput() -> Trouble? {
-        for file in [options.inputFile, options.authorities] {
-            var (own, target) = (stat(), stat())
-            guard let file, file != "-", stat(file, &own) == 0 else { continue }
-            let name = file.lastComponent.lowercased()
-            for item in plan.items where item.path.lastComponent.lowercased() == name {
-                guard stat(item.path, &target) == 0, (own.st_dev, own.st_ino) == (target.st_dev, target.st_ino) else {
-                    continue
-                }
-                return Trouble(
-                    code: "disk.inTheWay", reason: "\(item.path) is what this command is read from",
-                    advice: "choose another name, or another directory by -d", exitCode: .usage)
-            }
-        }
-        return nil
+    /// A file that the command has read, and would replace, by whatever name it was read.
+    private func ownInput(_ item: GetPlan.Item) -> Trouble? {
+        guard let identity = FileIdentity(at: item.path), inputs.contains(identity) else { return nil }
+        return Trouble(
+            code: "disk.inTheWay", reason: "\(item.path) is what this command is read from",
+            advice: "choose another name, or another directory by -d", exitCode: .usage)
     }
 
     /// The names in a directory that a file may be given, in lower case, since to some file systems that is all the

@@ -119,12 +119,14 @@ struct GetPlan: Sendable, Equatable {
         names.reserveCapacity(items.count)
         urls.reserveCapacity(items.count)
         for (index, item) in items.enumerated() {
-            guard urls.insert(item.url.absoluteString).inserted else {
+            let twin = names.updateValue(index, forKey: PathKey(ofFile: item.name)).map { items[$0].shownURL }
+            // A URL may be spelled in several ways.
+            guard urls.insert(item.url.absoluteString).inserted, twin != item.shownURL else {
                 throw UsageError(place(index) + "\(item.shownURL) is given twice")
             }
-            if let other = names.updateValue(index, forKey: PathKey(ofFile: item.name)) {
+            if let twin {
                 throw UsageError(
-                    place(index) + "\(items[other].shownURL) and \(item.shownURL) would both be saved as "
+                    place(index) + "\(twin) and \(item.shownURL) would both be saved as "
                         + "\(item.name.quoted); name one by out=NAME in a list (-i), or by -o in a call of its own")
             }
         }

@@ -119,8 +119,9 @@ struct GetSession: Sendable {
 
     /// It is not begun, for somebody has interrupted.
     private func leave(_ file: Missing) -> DownloadOutcome {
-        let standing = Standing(bytes: file.held)
         let item = plan.items[file.index]
+        let task = manager.fetchTask(item.url)
+        let standing = Standing(bytes: file.held, goesOn: task.map { Standing(atRest: $0).goesOn } ?? true)
         reporter.report(DownloadReport(index: file.index, item: item, event: .suspended, standing: standing))
         return .suspended
     }
@@ -186,6 +187,16 @@ struct GetSession: Sendable {
     }
 
     // MARK: The end
+
+    /// What is said when the downloads have been stopped.
+    func parting(_ outcomes: [DownloadOutcome]) -> String {
+        let areAllKept = zip(plan.items, outcomes).allSatisfy { item, outcome in
+            outcome != .suspended || manager.fetchTask(item.url).map { Standing(atRest: $0).goesOn } ?? true
+        }
+        if areAllKept { return "Stopped. The same command goes on from there." }
+        if plan.items.count == 1 { return "Stopped. The same command begins anew." }
+        return "Stopped. The same command goes on from there, but for what has to begin anew."
+    }
 
     /// Forgets what no later call needs, and closes the manager; true when there is nothing left to remember.
     ///

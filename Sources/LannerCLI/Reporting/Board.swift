@@ -36,12 +36,14 @@ struct Board: Sendable, Equatable {
         }
     }
 
-    /// The lines, none wider and not more than the terminal takes.
+    /// The lines, none wider and not more than the terminal takes: where there is one, that is the total's.
     func lines(_ terminal: Terminal) -> [String] {
-        guard !running.isEmpty else { return [] }
+        // The cursor is in the line below them.
+        let height = terminal.height - 1
+        guard !running.isEmpty, height > 0 else { return [] }
         // The last column stays free: some terminals break the line as soon as it is used.
         let width = max(1, terminal.width - 1)
-        let rows = running.sorted { $0.key < $1.key }.prefix(max(1, terminal.height - 2)).map(\.value)
+        let rows = running.sorted { $0.key < $1.key }.prefix(count > 1 ? height - 1 : height).map(\.value)
         let bars = rows.map { Bar.line($0.standing, label: $0.name, width: width) }
         return count > 1 ? bars + [Bar.line(total, label: totalLabel, width: width)] : bars
     }

@@ -33,6 +33,8 @@ struct Standing: Sendable, Equatable {
     var speed: Int64 = 0
     /// Seconds; 0 when it cannot be told.
     var timeLeft: Int64 = 0
+    /// Whether the same command goes on from there, where the download has come to rest; else it begins anew.
+    var goesOn = true
 
     var fraction: Double? {
         guard let total, total > 0 else { return nil }
@@ -44,6 +46,12 @@ extension Standing {
     init(_ task: DownloadTask) {
         self.init(
             bytes: task.completedBytes, total: task.totalBytes, speed: task.speed, timeLeft: task.timeRemaining)
+    }
+
+    /// That of a task that has come to rest before its end.
+    init(atRest task: DownloadTask) {
+        self.init(task)
+        goesOn = bytes == 0 || task.canResume
     }
 }
 

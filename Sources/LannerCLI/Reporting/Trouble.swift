@@ -15,11 +15,12 @@ struct Trouble: Sendable, Equatable {
 }
 
 extension Trouble {
-    init(_ error: any Error) {
+    /// What is to be done depends on whether the same command goes on where this one has ended.
+    init(_ error: any Error, goesOn: Bool = true) {
         switch error as? LannerError {
         case .unacceptableStatusCode(let status):
-            self.init(.status(status), "the server answered with status \(status)")
-        case .failed(let failure): self.init(failure.reason, failure.detail)
+            self.init(.status(status), "the server answered with status \(status)", goesOn)
+        case .failed(let failure): self.init(failure.reason, failure.detail, goesOn)
         case .storeError(let error): self.init(error)
         case .cacheError(_, let message): self.init(code: "disk.other", reason: message.oneLine, exitCode: .disk)
         case .duplicateKey, .noTask, .invalidDestination, .destinationNotAllowed, .destinationTaken,
@@ -30,7 +31,7 @@ extension Trouble {
         }
     }
 
-    private init(_ reason: DownloadFailure.Reason, _ detail: String) {
+    private init(_ reason: DownloadFailure.Reason, _ detail: String, _ goesOn: Bool) {
         // What the library calls a setting is an option here.
         if reason == .checksumMismatch, let end = detail.range(of: " that the server gives;")?.lowerBound {
             self.init(
@@ -39,7 +40,7 @@ extension Trouble {
             return
         }
         // Some of the library's sentences say behind a semicolon what to do.
-        let advice = Self.isOfPlainText(reason, detail) ? Self.plainTextAdvice : reason.advice
+        let advice = Self.isOfPlainText(reason, detail) ? Self.plainTextAdvice : reason.advice(goesOn)
         self.init(
             code: reason.code, reason: detail.oneLine, advice: detail.contains(";") ? nil : advice,
             exitCode: reason.exitCode)
@@ -74,7 +75,7 @@ extension DownloadFailure.Reason {
         }
     }
 
-    fileprivate var advice: String? {
+    fileprivate func advice(_ goesOn: Bool) -> String? {
         switch self {
         case .status(401): "give credentials, or other ones, by --header 'Authorization: …'"
         case .status(403): "check the URL, and whether it needs credentials"
@@ -82,7 +83,7 @@ extension DownloadFailure.Reason {
         case .status(407): "give the proxy's user name and password in its URL: http_proxy=http://USER:PASSWORD@HOST"
         case .status(408), .status(425), .status(429), .status(500...599): "try again later"
         case .status: "check the URL and the header fields"
-        case .transport(let fault): fault.advice
+        case .transport(let fault): fault.advice(goesOn)
         case .unusableResponse: "ask whoever runs the server"
         case .redirect: "check the URL"
         case .checksumMismatch: "check the checksum, or download again"
@@ -92,10 +93,11 @@ extension DownloadFailure.Reason {
 }
 
 extension TransportFault {
-    fileprivate var advice: String? {
-        switch self {
-        case .timedOut: "run the same command again to go on, or allow more by --timeout"
-        case .connectionLost, .lengthMismatch, .other: "run the same command again to go on"
+    fileprivate func advice(_ goesOn: Bool) -> String? {
+        let again = "run the same command again " + (goesOn ? "to go on" : "to begin anew")
+        return switch self {
+        case .timedOut: again + ", or allow more by --timeout"
+        case .connectionLost, .lengthMismatch, .other: again
         case .cannotConnect: "check the address, the proxy if there is one, and that the server runs"
         case .cannotFindHost: "check the name of the host, and of the proxy if there is one"
         case .notConnected, .networkNotAllowed: "connect to a network and run the same command again"

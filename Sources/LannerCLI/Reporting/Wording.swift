@@ -19,7 +19,7 @@ enum Wording {
         case .retrying(let trouble, .zero): return "\(name): goes on elsewhere at once: \(trouble.reason)"
         case .retrying(let trouble, let delay):
             return "\(name): tries again in \(seconds(delay)): \(trouble.reason)"
-        case .suspended: return standing.bytes > 0 ? "\(name): stopped at \(bytes(standing.bytes))" : nil
+        case .suspended: return standing.bytes > 0 ? "\(name): \(stop(standing))" : nil
         case .failed(let trouble): return failure(report.item, trouble)
         }
     }
@@ -38,6 +38,10 @@ enum Wording {
             } ?? bytes(standing.bytes)
         let time = standing.timeLeft > 0 ? ", \(Figures.time(standing.timeLeft)) left" : ""
         return "\(amount), \(Figures.speed(standing.speed))\(time)"
+    }
+
+    private static func stop(_ standing: Standing) -> String {
+        "stopped at \(bytes(standing.bytes))" + (standing.goesOn ? "" : ", and has to begin anew")
     }
 
     private static func verified(_ isVerified: Bool) -> String { isVerified ? ", checksum right" : "" }

@@ -2,7 +2,8 @@
 public enum Checksum {
     /// Computes a digest from bytes that are handed over in order.
     ///
-    /// The digest depends on the bytes alone, not on how they were cut into calls.
+    /// The digest depends on the bytes alone, not on how they were cut into calls. A hasher may be an object: the library
+    /// never goes on with one of which it has made a copy.
     public protocol Hasher: Sendable {
         /// Takes the next bytes; an empty buffer changes nothing.
         mutating func update(_ bytes: UnsafeRawBufferPointer)

@@ -135,7 +135,8 @@ package protocol FileSystem: Sendable {
     /// The same, and what the file has of the disk is given back also while somebody has it open, unless it has another
     /// name.
     func removeAll(of path: String) throws(FileError)
-    /// Renames within one file system, replacing a file in the place in one step. Fails with ``FileError/isAcrossDevices``
+    /// Renames within one file system, replacing a file in the place in one step, whose permissions it takes over where
+    /// files have any. Fails with ``FileError/isAcrossDevices``
     /// (EXDEV) when source and target are on two file systems.
     func rename(_ path: String, to target: String) throws(FileError)
     /// The same, unless something has the name already, a symbolic link included: then does nothing and says false.

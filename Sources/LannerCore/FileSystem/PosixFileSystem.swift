@@ -59,6 +59,13 @@ package struct PosixFileSystem: FileSystem {
     }
 
     package func rename(_ path: String, to target: String) throws(FileError) {
+        let succession = Succession(of: target, by: path)
+        succession?.prepare()
+        try renameNow(path, to: target)
+        succession?.finish()
+    }
+
+    private func renameNow(_ path: String, to target: String) throws(FileError) {
         #if canImport(Darwin)
         try systemCall("rename", path, to: target) { Darwin.rename(path, target) }
         #elseif canImport(Glibc)

@@ -19,8 +19,8 @@ public enum FileNaming: String, Sendable, Hashable, CaseIterable {
 ///
 /// Whatever it is, the place holds one whole file or the other at any time.
 public enum FileConflictPolicy: String, Sendable, Hashable, CaseIterable {
-    /// The file that is there is replaced; so is a symbolic link, not what it leads to. Two tasks of one name have the
-    /// file of the one that ended last.
+    /// The file that is there is replaced, and its permissions are taken over; so is a symbolic link, not what it leads
+    /// to. Two tasks of one name have the file of the one that ended last.
     case replace
     /// The file is given another name beside it, "name 2.ext" for "name.ext", which ``DownloadTask/fileName`` then is.
     case keepBoth

@@ -30,9 +30,9 @@ struct Conditions {
         return date == modified && modified < HTTPDate.seconds(now)
     }
 
-    private var modified: Int? { lastModified.map(HTTPDate.seconds) }
+    private var modified: Int64? { lastModified.map(HTTPDate.seconds) }
 
-    private func date(_ name: String) -> Int? {
+    private func date(_ name: String) -> Int64? {
         fields[name].flatMap(HTTPDate.parse)
     }
 

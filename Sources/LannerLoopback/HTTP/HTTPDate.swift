@@ -11,13 +11,14 @@ enum HTTPDate {
     ]
 
     /// Whole seconds since 1970 of a date, rounded down.
-    static func seconds(_ date: Date) -> Int {
+    static func seconds(_ date: Date) -> Int64 {
         // Year 9999 is the last the form can show.
-        Int(min(max(date.timeIntervalSince1970.rounded(.down), 0), 253_402_300_799))
+        Int64(min(max(date.timeIntervalSince1970.rounded(.down), 0), 253_402_300_799))
     }
 
     static func text(_ date: Date) -> String {
-        var time = time_t(seconds(date))
+        // Of 32 bits on some systems.
+        var time = time_t(clamping: seconds(date))
         var parts = tm()
         gmtime_r(&time, &parts)
         let day = "\(days[Int(parts.tm_wday)]), \(twoDigits(parts.tm_mday)) \(months[Int(parts.tm_mon)])"
@@ -27,7 +28,7 @@ enum HTTPDate {
     }
 
     /// Whole seconds since 1970; nil when the text is not in the form.
-    static func parse(_ text: String) -> Int? {
+    static func parse(_ text: String) -> Int64? {
         let words = text.split(separator: " ", omittingEmptySubsequences: false)
         guard words.count == 6, words[0].last == ",", words[5] == "GMT",
             days.contains(String(words[0].dropLast())),
@@ -43,7 +44,7 @@ enum HTTPDate {
         parts.tm_hour = Int32(hour)
         parts.tm_min = Int32(minute)
         parts.tm_sec = Int32(second)
-        return Int(timegm(&parts))
+        return Int64(timegm(&parts))
     }
 
     private static func twoDigits(_ number: Int32) -> String {

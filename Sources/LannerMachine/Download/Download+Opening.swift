@@ -53,11 +53,20 @@ extension Download {
 
     /// Bytes of a version that no request can be tied to are of no use, unless they are the whole file and of one piece.
     private mutating func forgetBytesThatCannotBeResumed(_ context: inout Context) {
-        if carried.data != nil, !context.settings.takesResumeData { return giveUpBytes(.cannotResume, &context) }
-        guard !written.isEmpty else { return forgetDigestOfNothing() }
-        if isComplete, isDecidedByDigest(context.settings) || !isTiedByDigest { return }
-        if let gap = nextGap, !isPlain, version != nil, ask(for: gap, context.settings.delivery) != nil { return }
-        giveUpBytes(lack, &context)
+        if carried.data == nil, written.isEmpty { return forgetDigestOfNothing() }
+        if canResume(context.settings) { return }
+        let isOfNoUse = carried.data != nil && !context.settings.takesResumeData
+        giveUpBytes(isOfNoUse ? .cannotResume : lack, &context)
+    }
+
+    /// Whether the next attempt goes on with what is held, as far as can be told before it: false when nothing is. The
+    /// server may still refuse, and a source that is chosen anew may not do.
+    package func canResume(_ settings: Settings) -> Bool {
+        if carried.data != nil, !settings.takesResumeData { return false }
+        if written.isEmpty { return carried.data != nil }
+        if isComplete, isDecidedByDigest(settings) || !isTiedByDigest { return true }
+        guard let gap = nextGap, !isPlain, version != nil else { return false }
+        return ask(for: gap, settings.delivery) != nil
     }
 
     /// Why no request can be made for the rest of what is held.

@@ -23,8 +23,6 @@ public enum HasherContract {
         case empty = "empty buffers"
         /// After a digest more bytes may follow.
         case onTheWay = "a digest on the way"
-        /// A copy goes its own way.
-        case copies = "copies"
         /// Another byte anywhere is another digest.
         case everyByte = "every byte counts"
         /// All digests have one length.
@@ -53,7 +51,7 @@ extension HasherContract.Clause {
     public var text: String {
         switch self {
         case .vectors, .length: "The digest of all bytes so far, most significant byte first."
-        case .cuts, .oneByOne, .alignment, .copies, .everyByte:
+        case .cuts, .oneByOne, .alignment, .everyByte:
             "The digest depends on the bytes alone, not on how they were cut into calls."
         case .empty: "Takes the next bytes; an empty buffer changes nothing."
         case .onTheWay: "The hasher is unchanged: more bytes may follow."
@@ -68,7 +66,6 @@ extension HasherContract.Clause {
         case .alignment: trial.alignment()
         case .empty: trial.empty()
         case .onTheWay: trial.onTheWay()
-        case .copies: trial.copies()
         case .everyByte: trial.everyByte()
         case .length: trial.length()
         }
@@ -168,19 +165,6 @@ struct HasherTrial {
             let isSame = hasher.digest() == digest(message[..<300])
             findings.expect(isSame, .onTheWay, "A digest after \(length) bytes changes a later one.")
         }
-    }
-
-    func copies() {
-        let message = Self.message
-        var original = make()
-        original.take(message[..<100])
-        var copy = original
-        copy.take(message[100..<200])
-        findings.expect(
-            original.digest() == digest(message[..<100]), .copies, "Bytes that a copy takes change the original.")
-        original.take(message[300..<400])
-        findings.expect(
-            copy.digest() == digest(message[..<200]), .copies, "Bytes that the original takes change a copy.")
     }
 
     func everyByte() {

@@ -79,7 +79,8 @@ extension StoreTrial {
             String(repeating: "k", count: 5000): Data(repeating: 0xFF, count: 3 << 20),
         ]
         let (store, _) = try await open()
-        try await put(store, values.map { .put(key: $0.key, value: $0.value) })
+        // In the same order every time.
+        try await put(store, values.sorted { $0.key < $1.key }.map { .put(key: $0.key, value: $0.value) })
         try await reopen(store, expecting: values)
     }
 
@@ -197,15 +198,18 @@ extension StoreTrial {
 
     func inside() async throws {
         let (store, _) = try await open()
-        let arrival = Arrival<StoreError?>()
+        let (arrival, closed) = (Arrival<StoreError?>(), Arrival<Void>())
         try await Arrival.of("The return of `commit`") {
             store.commit([.put("a", "1")], durability: .process) { _ in
                 store.commit([.put("b", "2")], durability: .machine) { arrival.arrive($0.error) }
                 store.close()
+                closed.arrive(())
             }
         }
         let error = try await arrival.wait(for: "The completion of a commit that was made inside another's")
         expect(error == nil, "A commit made inside a completion failed: \(error.debugDescription).")
+        // Another `close` meanwhile does nothing, and need not wait for it.
+        try await closed.wait(for: "The return of a `close` inside a completion")
         try await reopen(store, expecting: ["a": Data("1".utf8), "b": Data("2".utf8)])
     }
 

@@ -316,7 +316,7 @@ private struct TaskWatch {
     mutating func note(_ status: Status, isSettled: Bool) {
         // What is downloaded again gains from its first byte on.
         if self.status == .succeeded { most = 0 }
-        if isSettled, self.status.isAtRest, status == .waiting { mayMistrust = false }
+        if self.status.isAtRest, status == .waiting { mayMistrust = !isSettled }
         self.status = status
     }
 

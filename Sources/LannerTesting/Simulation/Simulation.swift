@@ -62,18 +62,22 @@ public struct Simulation: Sendable {
     ///   broken.
     public func shrink(_ outcome: Outcome) -> Outcome {
         guard let rule = outcome.violation?.rule else { return outcome }
-        var best = outcome
-        var block = max(1, outcome.steps / 2)
+        let skipped = shrink(outcome) { run(outcome.seed, steps, $0, false).violation?.rule == rule }
+        return run(outcome.seed, steps, skipped, true)
+    }
+
+    /// The steps that can be left out. Those behind the last that was asked for cannot: in them all comes to its end.
+    func shrink(_ outcome: Outcome, _ isBroken: (Set<Int>) -> Bool) -> Set<Int> {
+        let last = min(outcome.steps, steps)
+        var best = outcome.skipped
+        var block = max(1, last / 2)
         while true {
-            for start in stride(from: 1, through: outcome.steps, by: block) {
-                let skipped = best.skipped.union(start..<min(start + block, outcome.steps + 1))
-                guard skipped.count > best.skipped.count else { continue }
-                let shorter = run(outcome.seed, steps, skipped, false)
-                if shorter.violation?.rule == rule { best = shorter }
+            for start in stride(from: 1, through: last, by: block) {
+                let skipped = best.union(start..<min(start + block, last + 1))
+                if skipped.count > best.count, isBroken(skipped) { best = skipped }
             }
-            if block == 1 { break }
+            if block == 1 { return best }
             block /= 2
         }
-        return run(best.seed, steps, best.skipped, true)
     }
 }

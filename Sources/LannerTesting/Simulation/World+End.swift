@@ -39,6 +39,12 @@ extension World {
         }
     }
 
+    /// What an earlier run has stopped.
+    func beginFaults() {
+        chronicle.isHealed = false
+        auditor.isSettled.withLock { $0 = false }
+    }
+
     private func heal() {
         chronicle.note("healed")
         chronicle.isHealed = true

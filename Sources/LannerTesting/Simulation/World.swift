@@ -209,10 +209,12 @@ public final class World {
 
     // MARK: Running
 
-    /// Takes so many steps, then lets all faults stop and sees every download to its end.
+    /// Takes so many steps, then lets all faults stop and sees every download to its end. May be called again: then the
+    /// faults begin anew.
     ///
     /// - Throws: ``Violation``, the first rule that was broken; the world stops there.
     public func run(steps count: Int) throws(Violation) {
+        beginFaults()
         for _ in 0..<count { try step() }
         try finish()
     }

@@ -7,6 +7,7 @@ struct Event: Decodable, Equatable {
     var file: String
     var bytes: Int64
     var total: Int64?
+    var speed: Int64
     var code: String?
     var verified: Bool?
 

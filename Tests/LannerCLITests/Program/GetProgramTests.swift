@@ -1,3 +1,4 @@
+#if os(macOS) || os(Linux)
 import Foundation
 import Lanner
 import LannerLoopback
@@ -57,9 +58,13 @@ import Testing
 
     @Test func replacesAnOlderFile() async throws {
         try place.write([1, 2, 3], to: "small.bin")
+        let path = place.url.appendingPathComponent("small.bin").path
+        #expect(chmod(path, 0o600) == 0)
         let get = try await Program.run(["get", url("small.bin")], in: place)
         #expect(get.code == 0)
         #expect(place.bytes("small.bin") == small.bytes)
+        var status = stat()
+        #expect(stat(path, &status) == 0 && status.st_mode & 0o777 == 0o600)
     }
 
     /// Somebody has made room, and left a link.
@@ -147,6 +152,22 @@ import Testing
         let get = try await Program.run(["get", "-q", "--header", "X-Key: a b", url("small.bin")], in: place)
         #expect(get.code == 0)
         #expect(server.requests.first?.fields["X-Key"] == "a b")
+    }
+
+    /// What was fast a moment ago is not shown to be so for ever.
+    @Test func tellsOfAStall() async throws {
+        server.put("large.bin", .init(.generated(seed: 2, length: 40 * Self.mebibyte)))
+        server.always("large.bin", .stall(afterBytes: Self.mebibyte))
+        // One that is not told ends by itself.
+        let words = ["get", "--json", "--timeout", "20", "--retries", "0", "-x", "1", url("large.bin")]
+        let get = try Program(words, in: place)
+        let hasStalled = { (event: Event) in event.event == "progress" && event.bytes > 0 && event.speed == 0 }
+        #expect(await get.output.first { (try? Event($0)).map(hasStalled) ?? false } != nil)
+        get.send(SIGINT)
+        let events = try await get.result().output.map(Event.init)
+        let stalled = try #require(events.firstIndex(where: hasStalled))
+        #expect(events[..<stalled].contains { $0.bytes == events[stalled].bytes && $0.speed > 0 })
+        #expect(events.last?.event == "suspended")
     }
 
     // MARK: Stopped and run again
@@ -349,6 +370,37 @@ import Testing
         let result = await held.result()
         #expect(result.code == -SIGTERM)
         #expect(result.errors.last == "Stopped. The same command goes on from there.")
+    }
+
+    /// Without a validator nobody knows next time whether the rest is of the same file.
+    @Test(arguments: [nil, .strong("1")] as [LoopbackServer.Resource.EntityTag?])
+    func promisesNothingThatCannotBeKept(_ tag: LoopbackServer.Resource.EntityTag?) async throws {
+        var large = putLarge(sending: 16, over: "curl")
+        large.entityTag = tag
+        server.put("large.bin", large)
+        let words = ["get", "--transport", "curl", url("large.bin")]
+        let stopped = try Program(words + Self.patient, in: place)
+        try await server.waitForStalls(1)
+        stopped.send(SIGINT)
+        let lines = await stopped.result().errors.suffix(2)
+        let (stop, parting) = (try #require(lines.first), try #require(lines.last))
+        #expect(stop.hasPrefix("large.bin: stopped at ") && stop.hasSuffix(", and has to begin anew") == (tag == nil))
+        let next = tag == nil ? "begins anew." : "goes on from there."
+        #expect(parting == "Stopped. The same command " + next)
+
+        server.clearScript("large.bin")
+        #expect(try await Program.run(words + ["-q", "--header", "X-Run: 2"], in: place).code == 0)
+        #expect((bytesSent(toRun: "2") == large.length) == (tag == nil))
+        #expect(place.bytes("large.bin") == large.bytes)
+    }
+
+    @Test(arguments: [nil, .strong("1")] as [LoopbackServer.Resource.EntityTag?])
+    func advisesOnlyWhatHelps(_ tag: LoopbackServer.Resource.EntityTag?) async throws {
+        server.put("large.bin", .init(.generated(seed: 2, length: 4 * Self.mebibyte), entityTag: tag))
+        server.always("large.bin", .cut(afterBytes: 1_000_000))
+        let get = try await Program.run(["get", "-q", "--retries", "0", "-x", "1", url("large.bin")], in: place)
+        let end = tag == nil ? "to begin anew" : "to go on"
+        #expect(get.code == 1 && get.errors.last?.hasSuffix("; run the same command again \(end)") == true)
     }
 
     @Test func stopsInOrderWhenNoOneReads() async throws {
@@ -607,6 +659,23 @@ import Testing
         #expect(place.bytes("small.bin") == list && place.names == ["small.bin"])
     }
 
+    /// By whatever name it was read.
+    @Test(arguments: [
+        ("ln -s small.bin l", "l"), ("ln small.bin l", "l"), ("exec <small.bin", "-"),
+        ("exec <small.bin", "/dev/stdin"),
+    ])
+    func replacesNoListThatItHasReadByAnotherName(_ preparation: String, _ name: String) async throws {
+        let lists = [[url("small.bin")], (0..<40).map { url("\($0).bin") } + [url("small.bin")]]
+        for list in lists.map({ Array($0.joined(separator: "\n").utf8) }) {
+            try place.write(list, to: "small.bin")
+            let script = #"rm -f l; \#(preparation); exec "$0" "$@""#
+            let get = try await Program.run(["get", "-i", name], in: place, script: script)
+            #expect(get.code == 2 && server.requests.isEmpty)
+            #expect(get.errors.first?.hasPrefix("lanner: small.bin is what this command is read from; ") == true)
+            #expect(place.bytes("small.bin") == list)
+        }
+    }
+
     @Test func replacesALinkToAFile() async throws {
         try place.write([1], to: "file")
         let link = place.url.appendingPathComponent("small.bin").path
@@ -658,4 +727,5 @@ private final class UnreadTerminal {
 
     deinit { close(reader) }
 }
+#endif
 #endif

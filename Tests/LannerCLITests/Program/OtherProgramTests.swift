@@ -1,3 +1,4 @@
+#if os(macOS) || os(Linux)
 import Foundation
 import ProgramSupport
 import Testing
@@ -75,3 +76,4 @@ import Testing
         #expect(result.errors.contains { $0.hasPrefix("large.bin: tries again in ") })
     }
 }
+#endif

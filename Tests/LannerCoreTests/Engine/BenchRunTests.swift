@@ -74,6 +74,21 @@ import Testing
         for await _ in ends {}
     }
 
+    @Test func linksThatItWaitsForAreTold() async throws {
+        let links = ManualLinks()
+        var configuration = SessionConfiguration()
+        configuration.refreshesLinksBeforeStart = true
+        let bench = TestBench(configuration: configuration, links: links)
+        _ = try bench.download()
+        bench.settle()
+        #expect(links.waitingCount == 1)
+        let error = try await #require(throws: TestBench.Overdue.self) {
+            try await bench.run(within: .zero) { try await Task.sleep(for: .seconds(3600)) }
+        }
+        #expect(error.links == 1 && error.exchanges == 0)
+        #expect("\(error)".hasSuffix("; links awaited: 1."))
+    }
+
     @Test func itIsCanceledWithItsCaller() async throws {
         var configuration = SessionConfiguration()
         configuration.retryPolicy = RetryPolicy(maximumRetries: nil)

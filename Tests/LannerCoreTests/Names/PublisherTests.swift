@@ -70,6 +70,43 @@ import Testing
         #expect(try names("File") == ["a", "d"])
     }
 
+    private func permissions(_ name: String) throws -> Int {
+        let attributes = try FileManager.default.attributesOfItem(atPath: directory(name))
+        return try #require(attributes[.posixPermissions] as? Int)
+    }
+
+    /// What was to be read by nobody else still is not. Of permissions that go with a program none are.
+    @Test(arguments: [false, true], [(0o600, 0o600), (0o640, 0o640), (0o444, 0o444), (0o4755, 0o755), (0o200, 0o600)])
+    func aFileTakesOverThePermissionsOfTheOneItReplaces(acrossDevices: Bool, _ modes: (old: Int, new: Int)) throws {
+        try write("old", "File/a")
+        #expect(chmod(directory("File/a"), mode_t(modes.old)) == 0)
+        let publisher = Publisher(fileSystem: acrossDevices ? TwoDevices(disk) : disk)
+        _ = try publisher.move(directory("1-1-1.part"), to: directory("File/a"))
+        #expect(read("File/a") == "new")
+        #expect(try permissions("File/a") == modes.new)
+    }
+
+    @Test(.enabled(if: geteuid() == 0), arguments: [(0o666, 0o644), (0o640, 0o600)])
+    func ofAnotherUsersPermissionsItTakesNoneThatANewOneHasNot(_ modes: (old: Int, new: Int)) throws {
+        try write("old", "File/a")
+        #expect(chmod(directory("1-1-1.part"), 0o644) == 0 && chmod(directory("File/a"), mode_t(modes.old)) == 0)
+        #expect(chown(directory("File/a"), 12345, 12345) == 0)
+        _ = try Publisher(fileSystem: disk).move(directory("1-1-1.part"), to: directory("File/a"))
+        #expect(try permissions("File/a") == modes.new)
+    }
+
+    /// Who tries again may have to write it.
+    @Test func aFileThatReplacesNoneStaysWritable() throws {
+        let usual = try permissions("1-1-1.part")
+        try link("File/a", to: "outside")
+        try disk.makeDirectory(directory("File/d"))
+        let publisher = Publisher(fileSystem: disk)
+        #expect(throws: FileError.self) { try publisher.move(directory("1-1-1.part"), to: directory("File/d")) }
+        #expect(try permissions("1-1-1.part") == usual)
+        _ = try publisher.move(directory("1-1-1.part"), to: directory("File/a"))
+        #expect(try permissions("File/a") == usual)
+    }
+
     /// The user's own link, to a directory that may be anywhere.
     @Test func theDirectoryItselfMayBeALink() throws {
         try link("Link", to: "outside")

@@ -4,7 +4,8 @@ import LannerLoopback
 
 extension TransportContract {
     /// A place on the network, real or not, that serves what the contract puts there. Methods may be called on any
-    /// thread.
+    /// thread. Paths begin with "/", and are without percent-encoding and without a query: a path is that of every request
+    /// whose target means it, "/a b" for "/a%20b?c".
     public protocol Site: Sendable {
         /// The address of the root.
         var baseURL: URL { get }

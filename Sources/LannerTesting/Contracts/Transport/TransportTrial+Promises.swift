@@ -52,7 +52,7 @@ extension TransportTrial {
     }
 
     func progress() async throws {
-        let resource = serve(3_000_000, .stall(afterBytes: 1_000_000))
+        let (held, resource) = (1_000_000 as Int64, serve(3_000_000, .stall(afterBytes: 1_000_000)))
         let witness = witness()
         let exchange = try await beginHeld(witness)
         defer { withExtendedLifetime(exchange) {} }
@@ -60,7 +60,9 @@ extension TransportTrial {
         release()
         let record = try await witness.end()
         expect(record, resource.bytes, "A file")
-        expect(record.progress.last ?? 0 <= resource.length, "Progress went to \(record.progress.last ?? 0).")
+        let last = record.progress.last ?? 0
+        expect(last <= resource.length, "Progress went to \(last) of \(resource.length) bytes.")
+        expect(last >= held, "Progress went to \(last), though \(held) bytes had come before the last ones.")
     }
 
     func file() async throws {
