@@ -14,7 +14,8 @@ struct PendingChanges {
     var confirmations: [Confirmation] = []
     /// Whether a download is forgotten, and its number must not be given again.
     var forgets = false
-    /// Partial files that no record names any more once this is kept.
+    /// Partial files that no record names any more once this is kept, and that none has use for if it is not: see
+    /// `makeFile`. They go when that is known.
     var obsolete: [Obsolete] = []
 
     /// Exchanges that no record names any more once this is kept, by name.
@@ -182,11 +183,12 @@ extension Engine {
     }
 
     private func committed(_ pending: PendingChanges, _ number: Int, _ result: Result<Void, StoreError>) {
+        // Kept or not: their space may be what the store lacks. After the end the directory may be somebody else's: they go
+        // at the next launch.
+        if !pending.obsolete.isEmpty, !isOver { remove(pending.obsolete) }
         switch result {
         case .success:
             _ = state.withLock { $0.owed.end(number, [], isKept: true) }
-            // After the end the directory may be somebody else's: they go at the next launch.
-            if !pending.obsolete.isEmpty, !isOver { remove(pending.obsolete) }
             if !isOver { pending.dropped.forEach(transport.discard) }
             answer(pending.confirmations, .recorded)
         case .failure(let error):

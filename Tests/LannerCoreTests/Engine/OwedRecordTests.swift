@@ -59,6 +59,28 @@ import Testing
         #expect(bench.manager.tasks.isEmpty)
     }
 
+    /// They may have taken the space that the records lack.
+    @Test func bytesThatWereGivenUpGoThoughThatIsNotOnRecord() async throws {
+        let bench = TestBench.serving(Sample.bytes(1000))
+        let expected = try digest(of: Sample.bytes(2000))
+        let task = try bench.download(.stall(afterBytes: 300), checksum: expected)
+        bench.run(for: .seconds(2))
+        bench.store.fail(.commit, with: .disk(.noSpace), times: .max)
+        bench.transport.release()
+        #expect(bench.runToRest())
+        #expect(task.status == .failed && bench.files.isEmpty, "\(bench.files)")
+        bench.store.failNothing()
+        bench.relaunch()
+        let restored = try #require(bench.manager.fetchTask(address))
+        #expect(restored.completedBytes == 300, "the record is the old one")
+        bench.transport.serve(.init(Sample.bytes(2000)), at: place)
+        bench.manager.start(restored)
+        let events = EventLog(restored)
+        #expect(bench.runToRest())
+        #expect(await events.untilRest().contains("restarted: bytesLost"))
+        #expect(bench.contents(of: restored) == Sample.bytes(2000))
+    }
+
     /// A download was asked for again while its predecessor was being removed, and the process ended before that was
     /// recorded.
     @Test func ofTwoRecordsOfOneURLTheLaterCounts() throws {
