@@ -119,11 +119,11 @@ extension StoreFiles {
         }
     }
 
-    private func contents(of name: String) throws(StoreError) -> [UInt8] {
+    private func contents(of name: String) throws(StoreError) -> FileContents {
         do throws(FileError) {
             let file = try disk.open(path(name), .read)
             defer { file.close() }
-            return try file.readAll()
+            return try file.readAll(upTo: StoreFormat.fileBound - 1)
         } catch {
             throw unreadable(error)
         }
