@@ -76,7 +76,7 @@ extension StoreFiles {
         // The next generation begins anew: what is written from here on has to be readable, too.
         sequence = isWornOut ? 0 : restoration.sequence
         generation = inventory.highest
-        if !restoration.damage.isEmpty { return repair(restoration.damage) }
+        if !restoration.damage.isEmpty { return repair(restoration.damage, besides: inventory.lastCorrupt) }
         if syncNames() {
             if !isWornOut { openJournal(cutTo: restoration.journalEnd) }
             removeLeftovers()
@@ -144,8 +144,11 @@ extension StoreFiles {
         }
     }
 
-    /// Sets the damaged bytes aside and leaves the damaged files behind.
-    private mutating func repair(_ damage: Damage) -> [String] {
+    /// Sets the damaged bytes aside and leaves the damaged files behind. An earlier launch may have got as far as the first,
+    /// and would be followed by one more with each that cannot do the second: these take the place of its bytes.
+    private mutating func repair(_ damage: Damage, besides last: String?) -> [String] {
+        var damage = damage
+        if let last, !damage.bytes.isEmpty, hasSetAside(damage.bytes, in: last) { damage.target = last }
         self.damage = damage
         do throws(FileError) {
             try beginGeneration()
@@ -154,6 +157,17 @@ extension StoreFiles {
             return damage.sentences(self.damage == nil ? nil : error)
         }
         return damage.sentences(nil)
+    }
+
+    /// Whether nothing is in a file but these bytes, or the first of them.
+    private func hasSetAside(_ bytes: [UInt8], in name: String) -> Bool {
+        do throws(FileError) {
+            let file = try disk.open(path(name), .read)
+            defer { file.close() }
+            return try file.readAll(upTo: Int64(bytes.count)).withBytes { bytes.starts(with: $0) }
+        } catch {
+            return false
+        }
     }
 
     private func unreadable(_ error: FileError) -> StoreError {
@@ -168,12 +182,15 @@ private struct StoreInventory {
     /// The snapshot that should be there and is not.
     private(set) var missing: String?
     private(set) var highest: UInt64 = 0
+    /// The file that damaged bytes were set aside in last, and the one for the next.
+    private(set) var lastCorrupt: String?
     let nextCorrupt: String
 
     init(_ names: [String]) {
         let snapshot = names.compactMap { StoreFileName.generation(of: $0, .snapshot) }.max()
         let journals = names.compactMap { StoreFileName.generation(of: $0, .journal) }
             .filter { $0 >= snapshot ?? 0 }.sorted()
+        lastCorrupt = names.compactMap(StoreFileName.corruptNumber).max().map(StoreFileName.corrupt)
         nextCorrupt = StoreFileName.corrupt((names.compactMap(StoreFileName.corruptNumber).max() ?? 0) + 1)
         if let snapshot { current.append((.snapshot, snapshot)) }
         current += journals.map { (.journal, $0) }

@@ -55,7 +55,7 @@ struct Damage {
 
     let directory: String
     /// The file that takes the bytes.
-    let target: String
+    var target: String
     /// All damaged bytes, one piece behind the other.
     private(set) var bytes: [UInt8] = []
     private var places: [Place] = []

@@ -66,6 +66,30 @@ import Testing
         #expect(try Self.reopened(stepped.disk.afterProcessDeath()).values.texts == ["a": "1", "c": "3"])
     }
 
+    /// Else each launch would leave one more, where there is no room for them.
+    @Test func damageIsSetAsideOnceWhateverTheDiskRefuses() throws {
+        let (stepped, _) = try SteppedStore.opened()
+        for (key, value) in [("a", "1"), ("b", "2"), ("c", "3")] {
+            #expect(stepped.commitNow([.put(key, value)], .machine) == nil)
+        }
+        stepped.store.close()
+        var files = stepped.disk.files
+        files["journal-1"]?[60] ^= 1
+        let disk = CrashDisk(files)
+        for refused in ["write snapshot-2.new", "write corrupt-1.bin", "rename snapshot-2.new", "write snapshot-2.new"]
+        {
+            disk.fail { operation, _ in operation == refused ? .noSpace : nil }
+            let contents = try Self.reopened(disk)
+            #expect(contents.values.texts == ["b": "2", "c": "3"] && contents.problems.count == 1)
+            let left = disk.files.filter { $0.key.hasPrefix("corrupt-") }
+            #expect(left.count <= 1 && left.values.allSatisfy { $0.count > 30 }, "\(refused): \(left)")
+        }
+        disk.fail { _, _ in nil }
+        #expect(try Self.reopened(disk).problems.count == 1)
+        #expect(disk.files.keys.sorted() == ["corrupt-1.bin", "journal-2", "snapshot-2"])
+        #expect(try Self.reopened(disk).values.texts == ["b": "2", "c": "3"])
+    }
+
     /// A file system may lose what it has no place for, and say that all is well.
     @Test func whatAJournalLosesIsWrittenAnew() throws {
         let (stepped, _) = try SteppedStore.opened()
