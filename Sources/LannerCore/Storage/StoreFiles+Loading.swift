@@ -66,6 +66,7 @@ extension StoreFiles {
     /// Reads the files, puts them in order, and says what was wrong with them.
     private mutating func restore() throws(StoreError) -> [String] {
         let inventory = StoreInventory(try names())
+        if inventory.highest > StoreFormat.largestStart { throw tooHigh(inventory.highest) }
         var restoration = StoreRestoration(Damage(directory: directory, target: inventory.nextCorrupt))
         for (kind, generation) in inventory.current {
             try read(StoreFileName.name(kind, generation), kind, &restoration)
@@ -170,6 +171,13 @@ extension StoreFiles {
         }
     }
 
+    private func tooHigh(_ generation: UInt64) -> StoreError {
+        StoreError(
+            .disk(.other),
+            "A file in \(directory) says that it is of generation \(generation), which no store gets to; remove it or use "
+                + "another directory.")
+    }
+
     private func unreadable(_ error: FileError) -> StoreError {
         StoreError(.disk(error.fault), "The store in \(directory) could not be read: \(error).")
     }
@@ -191,7 +199,7 @@ private struct StoreInventory {
         let journals = names.compactMap { StoreFileName.generation(of: $0, .journal) }
             .filter { $0 >= snapshot ?? 0 }.sorted()
         lastCorrupt = names.compactMap(StoreFileName.corruptNumber).max().map(StoreFileName.corrupt)
-        nextCorrupt = StoreFileName.corrupt((names.compactMap(StoreFileName.corruptNumber).max() ?? 0) + 1)
+        nextCorrupt = StoreFileName.corrupt(StoreFileName.nextCorruptNumber(besides: names))
         if let snapshot { current.append((.snapshot, snapshot)) }
         current += journals.map { (.journal, $0) }
         highest = journals.last ?? snapshot ?? 0
