@@ -196,6 +196,8 @@ extension Engine {
                 pending.forgets = true
             }
         }
+        // The last try of all that is owed.
+        commitAll(PendingChanges())
         commitAll(pending)
         return steps.filter { $0.saved == nil }
     }

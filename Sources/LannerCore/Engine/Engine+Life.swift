@@ -24,6 +24,7 @@ extension Engine {
         }
         apply { configuration }
         watchNetwork()
+        removeCopies(of: startup.records + startup.replaced)
         forget(startup.replaced.map(\.storeKey))
         restore(startup.records, configuration)
         recover()
@@ -86,6 +87,18 @@ extension Engine {
         // The end of the process has given nothing back.
         for (job, download) in zip(jobs, new) where download.isShelved || !configuration.resumesAtLaunch {
             if job.state.withLock({ $0.exchange == nil }) { giveBackSpace(of: job) }
+        }
+    }
+
+    /// The process may have died while it copied a file to its place on another device. A copy begins anew, and that may be
+    /// elsewhere: afterwards nothing would tell of it.
+    private func removeCopies(of records: [DownloadRecord]) {
+        for record in records where record.saved.status == .publishing {
+            let place = FilePlace(record.place, in: cache)
+            guard isReachable(place), environment.fileSystem.areApart(cache.downloadTmpPath, cache.directory(of: place))
+            else { continue }
+            let source = cache.path(of: record.partialName)
+            removeNow(Publisher.copyPath(of: source, beside: cache.path(of: place)))
         }
     }
 

@@ -14,7 +14,8 @@ struct PendingChanges {
     var confirmations: [Confirmation] = []
     /// Whether a download is forgotten, and its number must not be given again.
     var forgets = false
-    /// Partial files that no record names any more once this is kept.
+    /// Partial files that no record names any more once this is kept, and that none has use for if it is not: see
+    /// `makeFile`. They go when that is known.
     var obsolete: [Obsolete] = []
 
     /// Exchanges that no record names any more once this is kept, by name.
@@ -155,13 +156,13 @@ extension Engine {
         if !pending.changes.isEmpty { commitAll(pending) }
     }
 
-    /// Commits changes, and before them what was not kept.
+    /// Commits changes, and before them what was not kept; without changes all of that.
     func commitAll(_ pending: PendingChanges) {
-        var pending = pending
-        let (changes, durability, number) = state.withLock { $0.beginCommit(&pending) }
-        guard let number else { return }
-        store.commit(changes, durability: durability) { [weak self, pending] result in
-            self?.committed(pending, number, result)
+        for commit in state.withLock({ $0.beginCommits(pending) }) {
+            let pending = commit.isOwed ? PendingChanges() : pending
+            store.commit(commit.changes, durability: commit.isOwed ? .machine : pending.durability) {
+                [weak self] result in self?.committed(pending, commit, result)
+            }
         }
     }
 
@@ -181,22 +182,24 @@ extension Engine {
         }
     }
 
-    private func committed(_ pending: PendingChanges, _ number: Int, _ result: Result<Void, StoreError>) {
+    private func committed(_ pending: PendingChanges, _ commit: OwedChanges.Commit, _ result: Result<Void, StoreError>)
+    {
+        // Kept or not: their space may be what the store lacks. After the end the directory may be somebody else's: they go
+        // at the next launch.
+        if !pending.obsolete.isEmpty, !isOver { remove(pending.obsolete) }
+        let isKept = if case .success = result { true } else { false }
+        let outcome = state.withLock { $0.owed.end(commit, isKept: isKept) }
         switch result {
         case .success:
-            _ = state.withLock { $0.owed.end(number, [], isKept: true) }
-            // After the end the directory may be somebody else's: they go at the next launch.
-            if !pending.obsolete.isEmpty, !isOver { remove(pending.obsolete) }
-            if !isOver { pending.dropped.forEach(transport.discard) }
+            if !isOver { outcome.dropped.forEach(transport.discard) }
             answer(pending.confirmations, .recorded)
         case .failure(let error):
             log { .error("could not keep records", error: LannerError.storeError(error)) }
-            if let delay = state.withLock({ $0.owed.end(number, pending.dropped, isKept: false) }) {
+            if let delay = outcome.delay {
                 environment.clock.schedule(at: environment.clock.now + delay) { [weak self] in self?.retryCommit() }
             }
             answer(pending.confirmations, .failed(DownloadFailure(error)))
         }
-        let isKept = if case .success = result { true } else { false }
         for completion in pending.completions { completion(isKept) }
     }
 
@@ -207,17 +210,13 @@ extension Engine {
 }
 
 extension EngineState {
-    /// What is to be committed, how well, and under which number; nil for nothing.
-    fileprivate mutating func beginCommit(
-        _ pending: inout PendingChanges
-    ) -> ([StoreChange], StoreDurability, Int?) {
+    /// What is to be committed, in this order.
+    fileprivate mutating func beginCommits(_ pending: PendingChanges) -> [OwedChanges.Commit] {
         var changes = pending.changes
         if !changes.isEmpty, let identity = identityToKeep(forgetting: pending.forgets) {
             changes.append(.put(key: StoreIdentity.key, value: identity.encoded))
         }
-        let durability = owed.isEmpty ? pending.durability : .machine
-        let number = owed.begin(&changes, &pending.dropped)
-        return (changes, durability, number)
+        return owed.begin(changes, dropped: pending.dropped)
     }
 }
 

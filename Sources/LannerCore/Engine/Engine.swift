@@ -412,6 +412,8 @@ struct EngineState {
     var identity: StoreIdentity
     /// Whether this launch has put the identity into the store.
     private var isIdentityKept = false
+    /// Whether numbers of downloads are not only counted on any more.
+    private var reusesNumbers = false
     var lastTicket: Ticket = 0
     var lastRank: Int64 = 0
     var isInvalidated = false
@@ -484,8 +486,14 @@ struct EngineState {
     }
 
     mutating func makeID() -> DownloadID {
-        identity.lastID += 1
+        // No manager counts as far as a record may say: then the numbers begin again, between those that are taken.
+        if identity.lastID >= UInt64(DownloadRecord.numbers.upperBound) { (identity.lastID, reusesNumbers) = (0, true) }
+        repeat { identity.lastID += 1 } while reusesNumbers && isTaken(DownloadID(identity.lastID))
         return DownloadID(identity.lastID)
+    }
+
+    private func isTaken(_ id: DownloadID) -> Bool {
+        jobs[id] != nil || unread.contains(id) || leftovers.values.contains { $0.id == id }
     }
 
     /// The identity, when it has to be in the next commit: in the first one, and when a number is left.

@@ -1,52 +1,99 @@
 import LannerMachine
 
 /// Changes that the store could not keep: they are tried again, so that a disk that was full for a while does not bring
-/// removed downloads back.
+/// removed downloads back. Each commit by itself, as it was: what there is no room for takes nothing else along.
 struct OwedChanges {
-    /// Of each key the latest.
-    private var owed: [String: StoreChange] = [:]
-    /// Commits whose outcome is not known yet, the oldest first.
-    private var underWay: [(number: Int, changes: [StoreChange])] = []
+    /// What goes to the store at once.
+    struct Commit: Sendable {
+        fileprivate var number: Int
+        fileprivate(set) var changes: [StoreChange]
+        /// Exchanges that no record names any more once this is kept.
+        fileprivate var dropped: [String] = []
+        /// Whether it was tried before.
+        fileprivate(set) var isOwed = false
+    }
+
+    /// What comes of a commit's end.
+    struct Outcome {
+        /// After how long to try again; nil when that is settled.
+        var delay: Duration?
+        /// Exchanges that no record names any more.
+        var dropped: [String] = []
+    }
+
+    /// In the order in which they were made. Of their changes those count that no later commit makes.
+    private var owed: [Commit] = []
+    /// How many bytes they have, those included that do not count.
+    private var size = 0
+    /// For each key the last commit that changes it, of those that are owed or on their way.
+    private var latest: [String: Int] = [:]
     private var lastNumber = 0
-    /// Exchanges that are given up with the next commit that is kept.
+    /// Exchanges that are given up when nothing is owed or on its way: until then a record may name them.
     private var dropped: [String] = []
     /// How often in a row something was owed.
     private var failures = 0
     /// Whether the next try has its time already.
     private var isScheduled = false
+    /// How many bytes of changes were new since the last try.
+    private var sinceTry = 0
 
-    var isEmpty: Bool { owed.isEmpty }
+    /// So many bytes that are owed are tried with every commit; more when as many are new. Else a store that keeps nothing
+    /// would be given the more with each commit the longer that lasts.
+    private static let few = 64 << 10
+}
 
-    /// Puts what is owed before new changes, and gives the commit its number; nil when there is nothing to commit.
-    mutating func begin(_ changes: inout [StoreChange], _ dropped: inout [String]) -> Int? {
-        if !owed.isEmpty {
-            for change in changes { owed[change.key] = nil }
-            changes.insert(contentsOf: owed.sorted { $0.key < $1.key }.map(\.value), at: 0)
-            owed = [:]
+extension OwedChanges {
+    /// What to commit for new changes, in this order: what is owed, and these; without changes all that is owed. Empty when
+    /// there is nothing to commit.
+    mutating func begin(_ changes: [StoreChange], dropped: [String]) -> [Commit] {
+        let number = lastNumber + owed.count + 1
+        for change in changes {
+            latest[change.key] = number
+            sinceTry += change.size
         }
-        guard !changes.isEmpty || !self.dropped.isEmpty else { return nil }
-        dropped += self.dropped
-        self.dropped = []
-        lastNumber += 1
-        underWay.append((lastNumber, changes))
-        return lastNumber
+        var commits = changes.isEmpty || size <= max(Self.few, sinceTry) ? takeOwed() : []
+        lastNumber = number
+        let isAsked = commits.isEmpty && !self.dropped.isEmpty
+        if !changes.isEmpty || isAsked { commits.append(Commit(number: number, changes: changes, dropped: dropped)) }
+        return commits
     }
 
-    /// A commit was kept, or not: then says after how long to try again, unless that is settled.
-    mutating func end(_ number: Int, _ dropped: [String], isKept: Bool) -> Duration? {
-        guard let index = underWay.firstIndex(where: { $0.number == number }) else { return nil }
-        let changes = underWay.remove(at: index).changes
-        if isKept {
-            failures = 0
-            return nil
+    /// What is owed and still counts, under new numbers.
+    private mutating func takeOwed() -> [Commit] {
+        defer { (owed, size, sinceTry) = ([], 0, 0) }
+        return owed.enumerated().compactMap { index, commit in
+            var commit = commit
+            commit.changes.removeAll { latest[$0.key] != commit.number }
+            commit.number = lastNumber + index + 1
+            for change in commit.changes { latest[change.key] = commit.number }
+            return commit.changes.isEmpty ? nil : commit
         }
-        let newer = Set(underWay[index...].flatMap { $0.changes.map(\.key) })
-        self.dropped += dropped
-        for change in changes where !newer.contains(change.key) { owed[change.key] = change }
-        failures += 1
-        guard !isScheduled else { return nil }
+    }
+
+    /// A commit was kept, or not.
+    mutating func end(_ commit: Commit, isKept: Bool) -> Outcome {
+        isKept ? keep(commit) : owe(commit)
+    }
+
+    private mutating func keep(_ commit: Commit) -> Outcome {
+        for change in commit.changes where latest[change.key] == commit.number { latest[change.key] = nil }
+        guard latest.isEmpty else { return Outcome(dropped: commit.dropped) }
+        failures = 0
+        defer { dropped = [] }
+        return Outcome(dropped: dropped + commit.dropped)
+    }
+
+    private mutating func owe(_ commit: Commit) -> Outcome {
+        dropped += commit.dropped
+        let changes = commit.changes.filter { latest[$0.key] == commit.number }
+        if !changes.isEmpty {
+            owed.append(Commit(number: commit.number, changes: changes, isOwed: true))
+            size += changes.reduce(0) { $0 + $1.size }
+        }
+        guard !isScheduled else { return Outcome() }
         isScheduled = true
-        return .seconds(1 << min(failures, 6))
+        failures += 1
+        return Outcome(delay: .seconds(1 << min(failures, 6)))
     }
 
     /// The time to try again has come.
@@ -59,6 +106,13 @@ extension StoreChange {
     fileprivate var key: String {
         switch self {
         case .put(let key, _), .remove(let key): key
+        }
+    }
+
+    fileprivate var size: Int {
+        switch self {
+        case .put(let key, let value): key.utf8.count + value.count
+        case .remove(let key): key.utf8.count
         }
     }
 }

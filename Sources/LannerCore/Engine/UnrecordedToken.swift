@@ -5,13 +5,15 @@ import Foundation
 struct UnrecordedToken {
     let path: String
     let fileSystem: any FileSystem
+    /// Many times what an identity takes: a larger file is not read.
+    private static let bound: Int64 = 4 << 10
 
     /// That of the last one, if nothing of it was ever found on record.
     func read() -> UInt64? {
         do throws(FileError) {
             let file = try fileSystem.open(path, .read)
             defer { file.close() }
-            return try StoreIdentity(Data(file.readAll()))?.token
+            return try StoreIdentity(file.readAll(upTo: Self.bound).withBytes { Data($0) })?.token
         } catch {
             return nil
         }

@@ -292,7 +292,8 @@ extension DownloadRecord {
 
     /// Numbers that are counted on from, far from where counting ends.
     static let numbers: ClosedRange<Int64> = 0...1 << 62
-    private static let generations: ClosedRange<Int64> = 1...1 << 31
+    /// Behind the last of them the first comes again.
+    private static let generations: ClosedRange<Int64> = 1...Int64(UInt32.max)
 
     private static func date(_ bits: Int64?) -> Double {
         let date = Double(bitPattern: UInt64(bitPattern: bits ?? 0))

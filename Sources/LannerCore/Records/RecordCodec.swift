@@ -61,10 +61,9 @@ struct RecordReader {
             var position = 0
             while position < bytes.count {
                 guard bytes.count - position >= 5 else { return false }
-                let count = Int(
-                    UInt32(littleEndian: bytes.loadUnaligned(fromByteOffset: position + 1, as: UInt32.self)))
+                let size = UInt32(littleEndian: bytes.loadUnaligned(fromByteOffset: position + 1, as: UInt32.self))
                 let start = position + 5
-                guard bytes.count - start >= count else { return false }
+                guard let count = Int(exactly: size), bytes.count - start >= count else { return false }
                 places.append((bytes[position], start..<start + count))
                 position = start + count
             }

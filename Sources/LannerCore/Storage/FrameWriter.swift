@@ -34,35 +34,3 @@ struct FrameWriter {
         buffer.removeAll()
     }
 }
-
-extension OpenFile {
-    /// Reads the whole file, if memory can hold it and it is not too large for a store's.
-    func readAll() throws(FileError) -> [UInt8] {
-        let count = try size()
-        guard count < StoreFormat.fileBound, let size = Int(exactly: count) else {
-            throw FileError(fault: .tooLarge, operation: "read", path: "")
-        }
-        // All threads share one empty array, and the initializer would write to it.
-        guard size > 0 else { return [] }
-        var failure: FileError?
-        let bytes = [UInt8](unsafeUninitializedCapacity: size) { buffer, count in
-            do throws(FileError) {
-                count = try fill(UnsafeMutableRawBufferPointer(buffer))
-            } catch {
-                failure = error
-            }
-        }
-        if let failure { throw failure }
-        return bytes
-    }
-
-    private func fill(_ buffer: UnsafeMutableRawBufferPointer) throws(FileError) -> Int {
-        var done = 0
-        while done < buffer.count {
-            let count = try read(into: UnsafeMutableRawBufferPointer(rebasing: buffer[done...]), at: Int64(done))
-            if count == 0 { break }
-            done += count
-        }
-        return done
-    }
-}

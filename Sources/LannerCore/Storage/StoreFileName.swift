@@ -31,6 +31,15 @@ enum StoreFileName {
         number(in: name, corruptPrefix, corruptSuffix)
     }
 
+    /// The number for the next bytes that could not be read: the one after the highest, unless no store gets there.
+    static func nextCorruptNumber(besides names: [String]) -> UInt64 {
+        let taken = Set(names.compactMap(corruptNumber))
+        let last = taken.max() ?? 0
+        var next = last < StoreFormat.largestStart ? last + 1 : 1
+        while taken.contains(next) { next += 1 }
+        return next
+    }
+
     /// Whether records are in a file of this name, or were.
     static func isOfRecords(_ name: String) -> Bool {
         generation(of: name, .snapshot) != nil || generation(of: name, .journal) != nil || isUnfinished(name)

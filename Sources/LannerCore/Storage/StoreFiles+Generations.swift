@@ -44,13 +44,21 @@ extension StoreFiles {
     /// Copies damaged bytes to a file beside; the directory is synced with the snapshot's name.
     private mutating func setAside() throws(FileError) {
         guard let damage else { return }
-        if !damage.bytes.isEmpty {
-            let file = try disk.open(path(damage.target), .createPrivate)
-            defer { file.close() }
-            try file.write(damage.bytes, at: 0)
-            try file.sync()
-        }
+        if !damage.bytes.isEmpty { try write(damage.bytes, to: path(damage.target)) }
         self.damage = nil
+    }
+
+    private func write(_ bytes: [UInt8], to path: String) throws(FileError) {
+        do throws(FileError) {
+            let file = try disk.open(path, .createPrivate)
+            defer { file.close() }
+            try file.write(bytes, at: 0)
+            try file.sync()
+        } catch {
+            // The space may be what the commits need; the bytes are still where they were.
+            try? disk.remove(path)
+            throw error
+        }
     }
 
     /// Removes what belongs to earlier generations, and what a crash left half written.

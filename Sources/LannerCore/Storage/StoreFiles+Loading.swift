@@ -66,6 +66,7 @@ extension StoreFiles {
     /// Reads the files, puts them in order, and says what was wrong with them.
     private mutating func restore() throws(StoreError) -> [String] {
         let inventory = StoreInventory(try names())
+        if inventory.highest > StoreFormat.largestStart { throw tooHigh(inventory.highest) }
         var restoration = StoreRestoration(Damage(directory: directory, target: inventory.nextCorrupt))
         for (kind, generation) in inventory.current {
             try read(StoreFileName.name(kind, generation), kind, &restoration)
@@ -76,7 +77,7 @@ extension StoreFiles {
         // The next generation begins anew: what is written from here on has to be readable, too.
         sequence = isWornOut ? 0 : restoration.sequence
         generation = inventory.highest
-        if !restoration.damage.isEmpty { return repair(restoration.damage) }
+        if !restoration.damage.isEmpty { return repair(restoration.damage, besides: inventory.lastCorrupt) }
         if syncNames() {
             if !isWornOut { openJournal(cutTo: restoration.journalEnd) }
             removeLeftovers()
@@ -119,11 +120,11 @@ extension StoreFiles {
         }
     }
 
-    private func contents(of name: String) throws(StoreError) -> [UInt8] {
+    private func contents(of name: String) throws(StoreError) -> FileContents {
         do throws(FileError) {
             let file = try disk.open(path(name), .read)
             defer { file.close() }
-            return try file.readAll()
+            return try file.readAll(upTo: StoreFormat.fileBound - 1)
         } catch {
             throw unreadable(error)
         }
@@ -144,8 +145,11 @@ extension StoreFiles {
         }
     }
 
-    /// Sets the damaged bytes aside and leaves the damaged files behind.
-    private mutating func repair(_ damage: Damage) -> [String] {
+    /// Sets the damaged bytes aside and leaves the damaged files behind. An earlier launch may have got as far as the first,
+    /// and would be followed by one more with each that cannot do the second: these take the place of its bytes.
+    private mutating func repair(_ damage: Damage, besides last: String?) -> [String] {
+        var damage = damage
+        if let last, !damage.bytes.isEmpty, hasSetAside(damage.bytes, in: last) { damage.target = last }
         self.damage = damage
         do throws(FileError) {
             try beginGeneration()
@@ -154,6 +158,24 @@ extension StoreFiles {
             return damage.sentences(self.damage == nil ? nil : error)
         }
         return damage.sentences(nil)
+    }
+
+    /// Whether nothing is in a file but these bytes, or the first of them.
+    private func hasSetAside(_ bytes: [UInt8], in name: String) -> Bool {
+        do throws(FileError) {
+            let file = try disk.open(path(name), .read)
+            defer { file.close() }
+            return try file.readAll(upTo: Int64(bytes.count)).withBytes { bytes.starts(with: $0) }
+        } catch {
+            return false
+        }
+    }
+
+    private func tooHigh(_ generation: UInt64) -> StoreError {
+        StoreError(
+            .disk(.other),
+            "A file in \(directory) says that it is of generation \(generation), which no store gets to; remove it or use "
+                + "another directory.")
     }
 
     private func unreadable(_ error: FileError) -> StoreError {
@@ -168,13 +190,16 @@ private struct StoreInventory {
     /// The snapshot that should be there and is not.
     private(set) var missing: String?
     private(set) var highest: UInt64 = 0
+    /// The file that damaged bytes were set aside in last, and the one for the next.
+    private(set) var lastCorrupt: String?
     let nextCorrupt: String
 
     init(_ names: [String]) {
         let snapshot = names.compactMap { StoreFileName.generation(of: $0, .snapshot) }.max()
         let journals = names.compactMap { StoreFileName.generation(of: $0, .journal) }
             .filter { $0 >= snapshot ?? 0 }.sorted()
-        nextCorrupt = StoreFileName.corrupt((names.compactMap(StoreFileName.corruptNumber).max() ?? 0) + 1)
+        lastCorrupt = names.compactMap(StoreFileName.corruptNumber).max().map(StoreFileName.corrupt)
+        nextCorrupt = StoreFileName.corrupt(StoreFileName.nextCorruptNumber(besides: names))
         if let snapshot { current.append((.snapshot, snapshot)) }
         current += journals.map { (.journal, $0) }
         highest = journals.last ?? snapshot ?? 0

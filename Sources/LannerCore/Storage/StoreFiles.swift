@@ -69,11 +69,19 @@ extension StoreFiles {
     mutating func write(_ commits: [StoreCommit]) -> [Result<Void, StoreError>] {
         if commits.isEmpty { return [] }
         guard phase == .open else { return commits.map { _ in .failure(notOpen) } }
-        guard let large = commits.firstIndex(where: { !fits($0) }) else {
-            let result = record(commits)
+        guard let large = commits.firstIndex(where: { !fits($0) }) else { return recordTogether(commits) }
+        return write(Array(commits[..<large])) + [recordLarge(commits[large])] + write(Array(commits[(large + 1)...]))
+    }
+
+    /// Of commits for which there is no room together each is kept that there is room for, in the end by itself.
+    private mutating func recordTogether(_ commits: [StoreCommit]) -> [Result<Void, StoreError>] {
+        let result = record(commits)
+        // Without a journal it is not these that there is no room for.
+        guard case .failure(let error) = result, error.isForWantOfRoom, commits.count > 1, journal != nil else {
             return commits.map { _ in result }
         }
-        return write(Array(commits[..<large])) + [recordLarge(commits[large])] + write(Array(commits[(large + 1)...]))
+        let half = commits.count / 2
+        return recordTogether(Array(commits[..<half])) + recordTogether(Array(commits[half...]))
     }
 
     private func fits(_ commit: StoreCommit) -> Bool {
@@ -222,4 +230,9 @@ extension StoreFiles {
         StoreError(
             .disk(.tooLarge), "\(what) for the store in \(directory) is larger than \(largest) bytes; keep less in it.")
     }
+}
+
+extension StoreError {
+    /// Whether there may be room for less.
+    fileprivate var isForWantOfRoom: Bool { reason == .disk(.noSpace) || reason == .disk(.tooLarge) }
 }

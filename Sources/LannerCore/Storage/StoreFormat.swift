@@ -34,7 +34,8 @@ enum StoreFormat {
     static let followsSync: UInt32 = 1 << 31
     /// Numbers in files stay below, so that counting on from them cannot overflow.
     static let largestNumber: UInt64 = 1 << 62
-    /// The highest number that a journal is gone on with from: no store lives long enough to get from here to the largest.
+    /// The highest number, of a frame or a generation, that is gone on with from: no store lives long enough to get from here
+    /// to the largest.
     static let largestStart: UInt64 = 1 << 61
 
     static let put: UInt8 = 1

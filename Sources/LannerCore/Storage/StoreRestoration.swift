@@ -14,10 +14,10 @@ struct StoreRestoration {
     }
 
     /// Adds what a file says to what earlier files said.
-    mutating func read(_ bytes: [UInt8], _ kind: StoreFileKind, _ name: String) throws(FrameScanner.UnknownVersion) {
-        try bytes.withUnsafeBytes { bytes in
-            Result { () throws(FrameScanner.UnknownVersion) in try read(bytes, kind, name) }
-        }.get()
+    mutating func read(
+        _ contents: FileContents, _ kind: StoreFileKind, _ name: String
+    ) throws(FrameScanner.UnknownVersion) {
+        try contents.withBytes { bytes throws(FrameScanner.UnknownVersion) in try read(bytes, kind, name) }
     }
 
     private mutating func read(
@@ -55,7 +55,7 @@ struct Damage {
 
     let directory: String
     /// The file that takes the bytes.
-    let target: String
+    var target: String
     /// All damaged bytes, one piece behind the other.
     private(set) var bytes: [UInt8] = []
     private var places: [Place] = []

@@ -59,6 +59,28 @@ import Testing
         #expect(bench.manager.tasks.isEmpty)
     }
 
+    /// They may have taken the space that the records lack.
+    @Test func bytesThatWereGivenUpGoThoughThatIsNotOnRecord() async throws {
+        let bench = TestBench.serving(Sample.bytes(1000))
+        let expected = try digest(of: Sample.bytes(2000))
+        let task = try bench.download(.stall(afterBytes: 300), checksum: expected)
+        bench.run(for: .seconds(2))
+        bench.store.fail(.commit, with: .disk(.noSpace), times: .max)
+        bench.transport.release()
+        #expect(bench.runToRest())
+        #expect(task.status == .failed && bench.files.isEmpty, "\(bench.files)")
+        bench.store.failNothing()
+        bench.relaunch()
+        let restored = try #require(bench.manager.fetchTask(address))
+        #expect(restored.completedBytes == 300, "the record is the old one")
+        bench.transport.serve(.init(Sample.bytes(2000)), at: place)
+        bench.manager.start(restored)
+        let events = EventLog(restored)
+        #expect(bench.runToRest())
+        #expect(await events.untilRest().contains("restarted: bytesLost"))
+        #expect(bench.contents(of: restored) == Sample.bytes(2000))
+    }
+
     /// A download was asked for again while its predecessor was being removed, and the process ended before that was
     /// recorded.
     @Test func ofTwoRecordsOfOneURLTheLaterCounts() throws {
@@ -77,22 +99,122 @@ import Testing
         #expect(bench.records.map(\.id) == [record.id], "and its record")
     }
 
-    /// A later commit has kept the record meanwhile, so that no change is owed any more.
-    @Test func anExchangeThatNoRecordNamesAnyMoreIsGivenUpAtTheNextTry() throws {
-        var owed = OwedChanges()
-        var record = [StoreChange.put(key: "1", value: Data("without X".utf8))]
-        var given = ["X"]
-        var none: [String] = []
-        let first = try #require(owed.begin(&record, &given))
-        let second = try #require(owed.begin(&record, &none))
-        #expect(owed.end(first, given, isKept: false) != nil)
-        #expect(owed.end(second, none, isKept: true) == nil)
-        owed.isDue()
-        var nothing: [StoreChange] = []
-        let third = try #require(owed.begin(&nothing, &none))
-        #expect(none == ["X"] && nothing.isEmpty)
-        #expect(owed.end(third, none, isKept: true) == nil)
-        var later: [String] = []
-        #expect(owed.begin(&nothing, &later) == nil, "once is enough")
+    /// One record that the store does not take costs no other download its success.
+    @Test func whatTheStoreRefusesHoldsUpNothingElse() throws {
+        let bench = TestBench.serving(Sample.bytes(1000))
+        let store = RefusingStore(MemoryStore(lanes: bench.lanes))
+        bench.relaunch(store: store)
+        let refused = try bench.download(.stall(afterBytes: 300))
+        bench.run(for: .seconds(2))
+        store.refuse(DownloadRecord.key(refused.id))
+        bench.manager.suspend(refused)
+        bench.settle()
+        let others = (1...3).map { "https://example.com/\($0)" }
+        for other in others {
+            bench.transport.serve(.init(Sample.bytes(1000)), at: "/" + other.lastComponent)
+            let task = try #require(bench.manager.download(other))
+            #expect(bench.runToRest())
+            #expect(task.status == .succeeded)
+        }
+        bench.relaunch(store: MemoryStore(try store.load().values, lanes: bench.lanes))
+        for other in others { #expect(bench.manager.fetchTask(other)?.status == .succeeded) }
+        #expect(bench.manager.fetchTask(address)?.completedBytes == 300)
     }
+
+    /// Of a key the latest is kept, in whatever order commits fail and are tried again.
+    @Test(arguments: 0..<300 as Range<UInt64>) func noOldRecordComesAfterANewOne(seed: UInt64) throws {
+        var random = SeededGenerator(seed: seed)
+        var owed = OwedChanges()
+        var (kept, wanted): ([String: Data], [String: Data]) = ([:], [:])
+        var waiting: [OwedChanges.Commit] = []
+        func end(_ commit: OwedChanges.Commit, isKept: Bool) {
+            if isKept { kept.make(commit.changes) }
+            _ = owed.end(commit, isKept: isKept)
+        }
+        for step in 0..<100 {
+            if random.below(3) > 0 {
+                let keys = (0...random.below(3)).map { _ in "\(random.below(5))" }
+                let changes = keys.map { random.below(4) == 0 ? StoreChange.remove($0) : .put($0, "\(step)") }
+                wanted.make(changes)
+                waiting += owed.begin(changes, dropped: [])
+            } else if random.below(10) == 0 {
+                owed.isDue()
+                waiting += owed.begin([], dropped: [])
+            } else if !waiting.isEmpty {
+                end(waiting.removeFirst(), isKept: random.below(2) == 0)
+            }
+        }
+        while !waiting.isEmpty { end(waiting.removeFirst(), isKept: random.below(2) == 0) }
+        for commit in owed.begin([], dropped: []) { end(commit, isKept: true) }
+        #expect(kept == wanted && owed.begin([], dropped: []).isEmpty)
+    }
+
+    /// While the store keeps nothing, each new change brings little of what is owed along.
+    @Test func muchThatIsOwedIsNotTriedWithEveryCommit() throws {
+        var owed = OwedChanges()
+        var tried = 0
+        for key in 0..<20_000 {
+            for commit in owed.begin([.put("\(key)", String(repeating: "x", count: 500))], dropped: []) {
+                tried += commit.changes.count
+                _ = owed.end(commit, isKept: false)
+            }
+        }
+        #expect(tried < 1_000_000)
+        #expect(owed.begin([], dropped: []).count == 20_000)
+    }
+
+    /// Where a later commit has kept the record, with that.
+    @Test func anExchangeIsGivenUpWhenNoRecordNamesItAnyMore() throws {
+        var owed = OwedChanges()
+        let record = [StoreChange.put("1", "without X")]
+        let first = try #require(owed.begin(record, dropped: ["X"]).first)
+        let second = try #require(owed.begin(record, dropped: []).first)
+        #expect(owed.end(first, isKept: false).delay != nil)
+        #expect(owed.end(second, isKept: true).dropped == ["X"])
+        owed.isDue()
+        #expect(owed.begin([], dropped: []).isEmpty, "once is enough")
+    }
+
+    /// The record on the disk names it until one that does not is kept.
+    @Test func anExchangeIsNotGivenUpBeforeTheRecordIsKept() throws {
+        var owed = OwedChanges()
+        let first = try #require(owed.begin([.put("1", "without X")], dropped: ["X"]).first)
+        #expect(owed.end(first, isKept: false).delay != nil)
+        let more = owed.begin([.put("2", "another")], dropped: ["Y"])
+        #expect(more.count == 2)
+        #expect(owed.end(more[0], isKept: false).dropped == [])
+        #expect(owed.end(more[1], isKept: true).dropped == ["Y"])
+        let last = owed.begin([], dropped: [])
+        #expect(last.map { owed.end($0, isKept: true).dropped } == [["X"]])
+    }
+}
+
+/// A store that takes no commit that changes a key.
+private final class RefusingStore: Store {
+    private let store: MemoryStore
+    private let refused = Locked<String?>(nil)
+
+    init(_ store: MemoryStore) { self.store = store }
+
+    func refuse(_ key: String) { refused.withLock { $0 = key } }
+
+    func load() throws -> StoreContents { try store.load() }
+
+    func commit(
+        _ changes: [StoreChange], durability: StoreDurability,
+        completion: @escaping @Sendable (Result<Void, StoreError>) -> Void
+    ) {
+        let refused = refused.withLock { $0 }
+        let isRefused = changes.contains { change in
+            switch change {
+            case .put(let key, _), .remove(let key): key == refused
+            }
+        }
+        // In its turn.
+        store.commit(isRefused ? [] : changes, durability: durability) { result in
+            completion(isRefused ? .failure(StoreError(.disk(.noSpace), "refused")) : result)
+        }
+    }
+
+    func close() { store.close() }
 }

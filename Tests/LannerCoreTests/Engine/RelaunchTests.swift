@@ -318,6 +318,24 @@ import Testing
         #expect(left == others.map { "/downloads/File/" + $0 }.sorted())
     }
 
+    /// Nothing tells of it any more when the file goes elsewhere, or does not come.
+    @Test func removesACopyBesideADestinationOnAnotherFileSystem() throws {
+        let bench = TestBench(allowedDirectories: ["/media"])
+        bench.disk.mounts = ["/media"]
+        bench.transport.serve(.init(large), at: place)
+        _ = try #require(bench.manager.download(DownloadRequest(address, destination: "/media/films/a")))
+        try bench.step { bench.records.first?.saved.status == .publishing }
+        let name = try #require(bench.records.first?.partialName.text)
+        let others = [name + ".copy.copy", "mine.part.copy"]
+        for name in [name + ".copy"] + others { bench.disk.put([1, 2], at: "/media/films/" + name) }
+        bench.relaunch()
+        #expect(bench.files == ["/downloads/Tmp/" + name] + others.map { "/media/films/" + $0 })
+        bench.manager.start(try restored(bench))
+        #expect(bench.runToRest())
+        let task = try restored(bench)
+        #expect(task.filePath == "/media/films/a" && bench.holds(large, in: task) == true)
+    }
+
     /// It was copied to its place on another file system, and the removal was lost with the machine.
     @Test func removesThePartialFileOfASuccess() throws {
         let bench = TestBench.serving(large)

@@ -1,6 +1,7 @@
 import Foundation
 import LannerCore
 import LannerMachine
+import LannerTesting
 import Testing
 
 /// Stores on disks that refuse, and stores whose process or machine dies.
@@ -22,6 +23,39 @@ import Testing
         #expect(stepped.commitNow([.put("c", "3")]) == nil)
         let contents = try Self.reopened(stepped.disk.afterProcessDeath())
         #expect(contents == StoreContents(values: ["a": Data("1".utf8), "c": Data("3".utf8)]))
+    }
+
+    /// Commits that wait are written together, and fail by themselves.
+    @Test(arguments: [0, 1, 2]) func whatThereIsRoomForIsKept(large: Int) throws {
+        let (disk, lanes) = (MemoryDisk(capacity: 30_000), ManualLanes())
+        let store = FileStore(directory: "/store", disk: disk, lanes: lanes)
+        _ = try store.load()
+        let reports = Reports()
+        for index in 0..<3 {
+            let value = String(repeating: "x", count: index == large ? 60_000 : 1000)
+            store.commit([.put("\(index)", value)], durability: .machine) { reports.report(index, $0) }
+        }
+        lanes.runAll()
+        #expect(reports.ids == [0, 1, 2])
+        #expect(reports.reasons == (0..<3).map { $0 == large ? .disk(.noSpace) : nil })
+        store.close()
+        let again = FileStore(directory: "/store", disk: disk, lanes: lanes)
+        let contents = try again.load()
+        again.close()
+        #expect(contents.problems == [] && contents.values.count == 2 && contents.values["\(large)"] == nil)
+    }
+
+    /// Where the disk takes nothing each is tried, but not much more than once, and not with a sync of its own.
+    @Test func aFullDiskIsNotTriedWithoutEnd() throws {
+        let (stepped, _) = try SteppedStore.opened()
+        #expect(stepped.commitNow([.put("a", "1")]) == nil)
+        let before = stepped.disk.log.count
+        stepped.disk.fail { operation, _ in operation.hasPrefix("write") ? .noSpace : nil }
+        for index in 0..<100 { stepped.commit(index, [.put("\(index)", "x")], .machine) }
+        stepped.lanes.runAll()
+        #expect(stepped.reports.reasons.dropFirst().allSatisfy { $0 == .disk(.noSpace) })
+        let log = stepped.disk.log[before...]
+        #expect(log.count { $0.hasPrefix("write") } < 200 && !log.contains { $0.hasPrefix("sync") })
     }
 
     @Test func aJournalThatCannotBeCutIsLeftBehind() throws {
@@ -64,6 +98,30 @@ import Testing
         stepped.disk.fail { _, _ in nil }
         #expect(stepped.commitNow([.put("c", "3")], .machine) == nil)
         #expect(try Self.reopened(stepped.disk.afterProcessDeath()).values.texts == ["a": "1", "c": "3"])
+    }
+
+    /// Else each launch would leave one more, where there is no room for them.
+    @Test func damageIsSetAsideOnceWhateverTheDiskRefuses() throws {
+        let (stepped, _) = try SteppedStore.opened()
+        for (key, value) in [("a", "1"), ("b", "2"), ("c", "3")] {
+            #expect(stepped.commitNow([.put(key, value)], .machine) == nil)
+        }
+        stepped.store.close()
+        var files = stepped.disk.files
+        files["journal-1"]?[60] ^= 1
+        let disk = CrashDisk(files)
+        for refused in ["write snapshot-2.new", "write corrupt-1.bin", "rename snapshot-2.new", "write snapshot-2.new"]
+        {
+            disk.fail { operation, _ in operation == refused ? .noSpace : nil }
+            let contents = try Self.reopened(disk)
+            #expect(contents.values.texts == ["b": "2", "c": "3"] && contents.problems.count == 1)
+            let left = disk.files.filter { $0.key.hasPrefix("corrupt-") }
+            #expect(left.count <= 1 && left.values.allSatisfy { $0.count > 30 }, "\(refused): \(left)")
+        }
+        disk.fail { _, _ in nil }
+        #expect(try Self.reopened(disk).problems.count == 1)
+        #expect(disk.files.keys.sorted() == ["corrupt-1.bin", "journal-2", "snapshot-2"])
+        #expect(try Self.reopened(disk).values.texts == ["b": "2", "c": "3"])
     }
 
     /// A file system may lose what it has no place for, and say that all is well.
