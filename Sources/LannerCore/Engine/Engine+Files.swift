@@ -95,7 +95,7 @@ extension Engine {
         let id = job.id
         switch event {
         case .opened(let held):
-            job.state.withLock { ($0.hasFileFailed, $0.reserve) = (false, .none) }
+            job.state.withLock { $0.noteOpened(in: attempt) }
             handle(.file(id, attempt, .opened(held: held)))
         case .wrote(let range):
             relieve(job)
@@ -111,9 +111,7 @@ extension Engine {
         // That of a file that is moved is waited for by nobody.
         case .closed where job.state.withLock { $0.movedIn == attempt }: break
         case .closed(let written, let synced):
-            // One that waits for its context has told so before.
-            let isKept = job.state.withLock { $0.noteClosed() }
-            if isKept, state.withLock({ $0.isShelved(job.task.context) }) { giveBackSpace(of: job) }
+            if job.state.withLock({ $0.noteClosed(in: attempt) }) { giveBackSpaceIfOver(of: job) }
             handle(.file(id, attempt, .closed(written: written, synced: synced)))
         }
     }

@@ -95,7 +95,10 @@ extension Engine {
         if let withheld { tell(withheld, of: task, observers, audience) }
         send(.status(after.status), of: task, observers, audience)
         if after.status.isAtRest { tellEnd(task, after.status, to: ending) }
-        if after.status == .succeeded { compareIfNeeded(job) }
+        if after.status == .succeeded {
+            job.state.withLock { $0.hasReplaced = [] }
+            compareIfNeeded(job)
+        }
         postStatus(of: task, after.status, isDiskFull: phase.isDiskFull)
         tell(whole)
         // Nothing can happen to it any more, and its closures may hold it.

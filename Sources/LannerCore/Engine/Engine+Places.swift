@@ -80,7 +80,7 @@ extension Engine {
     }
 
     /// Those whose files were in the place have none any more, whatever the device says to the new names. That is on record
-    /// before the successes: after a launch it would be told by the dates, and the clock may have been set back.
+    /// with the successes at the latest: after a launch it would be told by the dates, and the clock may have been set back.
     private func noteReplaced(_ moved: [MovedFile]) {
         let replaced = state.withLock { state in
             moved.compactMap { file -> Job? in
@@ -88,7 +88,9 @@ extension Engine {
                 guard let id = file.other, id != file.move.job.id, state.places.owner(of: file.place) != id,
                     let other = state.livingJob(id)
                 else { return nil }
-                return other.noteReplaced() ? other : nil
+                guard other.noteReplaced() else { return nil }
+                file.move.job.state.withLock { $0.hasReplaced.append(other) }
+                return other
             }
         }
         if !replaced.isEmpty { record(replaced) }

@@ -60,6 +60,17 @@ extension Engine {
             trims.withLock { $0.end() }
         }
     }
+
+    /// The same when a file is closed of which it was told before that no other attempt follows soon: its context is not
+    /// shown, or the manager has ended. Then at once, while the directory is the manager's.
+    func giveBackSpaceIfOver(of job: Job) {
+        let (isOver, isShelved) = state.withLock { ($0.isInvalidated, $0.isShelved(job.task.context)) }
+        if !isOver {
+            if isShelved { giveBackSpace(of: job) }
+        } else if let generation = job.state.withLock({ $0.fileGeneration }) {
+            try? environment.fileSystem.trim(partialPath(job, generation))
+        }
+    }
 }
 
 extension JobState {
@@ -73,9 +84,15 @@ extension JobState {
         }
     }
 
-    /// Nothing more is written. Says whether there may be space behind that.
-    mutating func noteClosed() -> Bool {
-        guard reserve == .closing, file == nil else { return false }
+    /// What is behind the end of the file belongs to this attempt. It may have left the file again.
+    mutating func noteOpened(in attempt: Attempt) {
+        hasFileFailed = false
+        if attempt == fileAttempt, file != nil { reserve = .none }
+    }
+
+    /// Nothing more is written in an attempt; another may have the file by now. Says whether there may be space behind that.
+    mutating func noteClosed(in attempt: Attempt) -> Bool {
+        guard attempt == fileAttempt, reserve == .closing, file == nil else { return false }
         reserve = .kept
         return true
     }

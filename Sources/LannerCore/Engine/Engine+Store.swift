@@ -43,13 +43,13 @@ extension Engine {
         _ job: Job, _ attempt: Attempt, _ saved: Saved, _ need: RecordNeed, _ pending: inout PendingChanges
     ) {
         let policy = saved.status == .publishing ? state.withLock { $0.conflictPolicy } : nil
-        let obsolete = job.state.withLock { state in
+        let (obsolete, replaced) = job.state.withLock { state -> (UInt32?, [Job]) in
             (state.saved, state.lastAttempt) = (saved, attempt)
             state.movePolicy = policy.map { state.conflictPolicy ?? $0 }
             state.dropExchange(recording: saved)
             // Nothing is asked for any more.
             if saved.status.isEnd { (state.destination, state.mirrorDestinations) = (nil, [:]) }
-            return state.fileGeneration.flatMap { $0 < saved.generation ? $0 : nil }
+            return (state.fileGeneration.flatMap { $0 < saved.generation ? $0 : nil }, state.hasReplaced)
         }
         if saved.status.isEnd {
             let date = environment.clock.date.timeIntervalSince1970
@@ -58,6 +58,8 @@ extension Engine {
         if let obsolete { pending.obsolete.append(PendingChanges.Obsolete(job: job, generation: obsolete)) }
         if saved.status.isRest { giveBackSpace(of: job) }
         put(job, &pending)
+        // The store may have refused to keep it by itself.
+        for other in replaced where state.withLock({ $0.livingJob(other.id) === other }) { put(other, &pending) }
         switch need {
         case .marks: break
         case .status: pending.durability = .machine

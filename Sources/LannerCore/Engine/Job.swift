@@ -75,6 +75,8 @@ struct JobState {
     var hasFileFailed = false
     /// The attempt whose file was moved, or was to be.
     var movedIn: Attempt?
+    /// Whose files this one's has replaced, until its success is told.
+    var hasReplaced: [Job] = []
     var sinks = ExchangeList<Sink>()
     /// Requests that are held back to keep a limit.
     var heldBack = ExchangeList<Ask>()

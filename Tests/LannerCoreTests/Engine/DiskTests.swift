@@ -111,10 +111,28 @@ import Testing
         while bench.lanes.runNext("files") {}
         #expect(bench.disk.used >= bytes.count)
         bench.settle()
+        #expect(bench.disk.used >= 1 << 20 && bench.disk.used < 3 << 19)
         let next = try #require(bench.relaunch().fetchTask(address))
         #expect(next.completedBytes == 1 << 20)
         bench.manager.start(next)
         #expect(bench.runToRest() && bench.holds(bytes, in: next) == true)
+    }
+
+    /// The next attempt is over before its file is open.
+    @Test func whatWasOpenedTooLateGivesItsSpaceBack() throws {
+        let bench = TestBench.serving(bytes)
+        bench.network.path = NetworkPath(kind: .wifi)
+        let task = try bench.download(.cut(afterBytes: 1 << 20))
+        bench.run(for: .milliseconds(400))
+        guard case .retry = task.waitingReason else { return #expect(Bool(false), "it waits for the next attempt") }
+        bench.clock.advance(by: .seconds(100))
+        try bench.step { task.status == .running }
+        bench.network.path = .unavailable
+        bench.settle()
+        #expect(bench.disk.used >= bytes.count && bench.transport.requests.count == 1)
+        bench.manager.suspend(task)
+        bench.settle()
+        #expect(bench.disk.used >= 1 << 20 && bench.disk.used < 3 << 19)
     }
 
     /// Another would have it before the next attempt.

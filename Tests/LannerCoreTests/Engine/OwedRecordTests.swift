@@ -121,6 +121,25 @@ import Testing
         #expect(bench.manager.fetchTask(address)?.completedBytes == 300)
     }
 
+    /// Nor is it told of one that it takes when it does not take that another has lost its file by that.
+    @Test func noSuccessIsKeptWithoutWhatItHasReplaced() throws {
+        let bench = TestBench()
+        let store = RefusingStore(MemoryStore(lanes: bench.lanes))
+        bench.relaunch(store: store)
+        let contents = ["/one": Sample.bytes(1000), "/two": Sample.bytes(2000)]
+        for (place, bytes) in contents { bench.transport.serve(.init(bytes), at: place) }
+        let one = try #require(bench.manager.download("https://example.com/one", fileName: "a"))
+        #expect(bench.runToRest())
+        bench.clock.date -= 3600
+        store.refuse(DownloadRecord.key(one.id))
+        _ = bench.manager.download("https://example.com/two", fileName: "a")
+        #expect(bench.runToRest() && bench.disk.contents(of: one.filePath) == contents["/two"])
+        bench.relaunch(store: MemoryStore(try store.load().values, lanes: bench.lanes))
+        bench.manager.remove("https://example.com/one", completely: true)
+        #expect(bench.runToRest())
+        #expect(bench.disk.contents(of: one.filePath) == contents["/two"])
+    }
+
     /// Of a key the latest is kept, in whatever order commits fail and are tried again.
     @Test(arguments: 0..<300 as Range<UInt64>) func noOldRecordComesAfterANewOne(seed: UInt64) throws {
         var random = SeededGenerator(seed: seed)
