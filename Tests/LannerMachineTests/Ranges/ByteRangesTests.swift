@@ -38,9 +38,9 @@ private func randomRange(_ generator: inout SeededGenerator) -> Range<Int64> {
 
 @Suite struct ByteRangesTests {
     /// As a damaged record may have them.
-    @Test(.timeLimit(.minutes(1))) func manyRangesMayComeInAnyOrder() {
-        let ranges = (0..<1_000_000 as Range<Int64>).map { 2 * $0..<2 * $0 + 1 }
-        #expect((ByteRanges(ranges.reversed()) == ByteRanges(ranges)) == true)
+    @Test func rangesMayComeInAnyOrder() {
+        let ranges = (0..<1000 as Range<Int64>).map { 2 * $0..<2 * $0 + 1 }
+        #expect(ByteRanges(ranges.reversed()) == ByteRanges(ranges))
     }
 
     @Test(arguments: 0..<200)
