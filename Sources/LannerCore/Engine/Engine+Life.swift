@@ -24,7 +24,8 @@ extension Engine {
         }
         apply { configuration }
         watchNetwork()
-        removeCopies(of: startup.records + startup.replaced)
+        removeCopies(of: startup.records)
+        removeCopies(of: startup.replaced)
         forget(startup.replaced.map(\.storeKey))
         restore(startup.records, configuration)
         recover()

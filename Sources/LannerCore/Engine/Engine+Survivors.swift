@@ -147,11 +147,8 @@ extension Engine {
 
     /// Starts downloads without their exchange, if they are to go on by themselves.
     private func goOn(_ jobs: [Job]) {
-        var goesOn = false
-        defer { if !goesOn { jobs.forEach(giveBackSpace) } }
+        guard state.withLock({ $0.resumesAtLaunch }) else { return jobs.forEach(giveBackSpace) }
         enter { state in
-            goesOn = state.resumesAtLaunch
-            guard state.resumesAtLaunch else { return [] }
             let wanted = jobs.filter { job in
                 state.livingJob(job.id) === job && job.state.withLock { $0.exchange?.isWanted ?? true }
             }

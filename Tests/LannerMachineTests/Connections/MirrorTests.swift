@@ -17,6 +17,19 @@ import Testing
         return (bench, asks.first)
     }
 
+    /// A mirror was lost beside the URL, which has brought 1 MiB and is gone in the next attempt.
+    private func losingBoth(mirrors: Int = 1) -> Bench {
+        var (bench, _) = asking(mirrors: mirrors)
+        bench.feed(.exchange(bench.id, 2, .failed(lost)))
+        bench.feed(.file(bench.id, 1, .wrote(0..<1 << 20)))
+        bench.feed(.network(available: false))
+        bench.closed(1, 0..<1 << 20)
+        bench.feed(.network(available: true))
+        #expect(bench.opened(2, 0..<1 << 20).asks.map(\.source) == [0])
+        bench.feed(.exchange(bench.id, 4, .head(ResponseHead(status: 404))))
+        return bench
+    }
+
     // MARK: Alone
 
     /// Nothing is held: any place's own file will do.
@@ -320,14 +333,7 @@ import Testing
 
     /// It was only lost beside the URL.
     @Test func aMirrorThatFailedBesideTheURLGoesOnBeforeAnotherVersionIsTaken() {
-        var (bench, _) = asking(mirrors: 2)
-        bench.feed(.exchange(bench.id, 2, .failed(lost)))
-        bench.feed(.file(bench.id, 1, .wrote(0..<1 << 20)))
-        bench.feed(.network(available: false))
-        bench.closed(1, 0..<1 << 20)
-        bench.feed(.network(available: true))
-        #expect(bench.opened(2, 0..<1 << 20).asks.map(\.source) == [0])
-        bench.feed(.exchange(bench.id, 4, .head(ResponseHead(status: 404))))
+        var bench = losingBoth(mirrors: 2)
         #expect(bench.reopened(3, 0..<1 << 20).map(\.source) == [2])
         bench.feed(.exchange(bench.id, 5, .head(.part(1 << 20..<Self.total, of: Self.total, tag: "\"b\""))))
         let asks = bench.reopened(4, 0..<1 << 20)
@@ -425,14 +431,7 @@ import Testing
 
     /// What it failed at was another connection; alone it may do.
     @Test func oneThatFailedBesideTheURLIsAskedWhenThatIsGone() {
-        var (bench, _) = asking()
-        bench.feed(.exchange(bench.id, 2, .failed(lost)))
-        bench.feed(.file(bench.id, 1, .wrote(0..<1 << 20)))
-        bench.feed(.network(available: false))
-        bench.closed(1, 0..<1 << 20)
-        bench.feed(.network(available: true))
-        #expect(bench.opened(2, 0..<1 << 20).asks.map(\.source) == [0])
-        bench.feed(.exchange(bench.id, 4, .head(ResponseHead(status: 404))))
+        var bench = losingBoth()
         #expect(bench.reopened(3, 0..<1 << 20).map(\.source) == [1])
         // Once.
         bench.feed(.exchange(bench.id, 5, .head(ResponseHead(status: 404))))
