@@ -24,12 +24,13 @@ struct PauseTests {
     @Test(.enabled(if: Library.mayTimeSilence), arguments: [false, true])
     func isNoSilence(afterBytes: Bool) async {
         let paused = Locked<(any TransportExchange)?>(nil)
+        let pausesAtBytes = Locked(afterBytes)
         let gate = Turnstile()
         let recorder = Recorder { event in
             gate.pass()
             switch event {
             case .head: if !afterBytes { paused.withLock { $0 }?.pause() }
-            case .bytes: if afterBytes { paused.withLock { $0 }?.pause() }
+            case .bytes: if pausesAtBytes.withLock({ $0 }) { paused.withLock { $0 }?.pause() }
             case .progress, .file, .end, .failure: break
             }
         }
@@ -41,7 +42,8 @@ struct PauseTests {
         let silent = await transport.fetch(server.url("/silent"), timeout: .seconds(10))
         #expect(silent.failure?.fault == .timedOut)
         #expect(!recorder.log.isOver, "\(String(describing: recorder.log.failure))")
-        paused.withLock { $0 = nil }
+        // Else all could have come before this thread goes on.
+        pausesAtBytes.withLock { $0 = true }
         let count = recorder.log.bytes.count
         exchange.resume()
         await recorder.wait { $0.bytes.count > count }
