@@ -9,8 +9,7 @@ extension Download {
         let verdict = judge(head, for: exchange.ask, held: written.prefix, wallSeconds: context.wallSeconds)
         if isOtherThanURLs(verdict, exchange, context.settings) { return leaveMirror(exchange, &context) }
         if isBesideOthers(number, context) { return answerBeside(exchange, head, verdict, &context) }
-        if isLeftToDigest(verdict, head, exchange) {
-            ladder.leaveToDigest()
+        if isLeftToDigest(verdict, head, exchange), ladder.leaveToDigest() {
             return close(for: .restart, [], &context)
         }
         switch verdict {

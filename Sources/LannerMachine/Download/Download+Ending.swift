@@ -71,7 +71,8 @@ extension Download {
             startOver(.wrongDigest, &context)
             return goToNewURL(after: DownloadFailure(.checksumMismatch, detail), &context)
         }
-        if wasResumed { return startOver(.wrongDigest, plain: true, &context) }
+        // Where it was another version after all, that one may be resumed.
+        if wasResumed { return startOver(.wrongDigest, plain: !ladder.endDigestTry(), &context) }
         if leaveWrongFile(context.settings) { return startOver(.wrongDigest, &context) }
         mismatches += 1
         if mismatches <= context.settings.retry.maximumChecksumRetries { return startOver(.wrongDigest, &context) }
@@ -261,7 +262,7 @@ extension Download {
             tell(.retrying(failure, at: time), &context)
             close(for: .wait(.retry(at: time)), [], over: over, &context)
         case .fail:
-            let mayPass = failure.reason.isWorthRetrying
+            let mayPass = failure.reason.isWorthRetrying(retryAfter: retryAfter)
             if beginAnew(after: failure, mayPass: mayPass, over: over, &context) { return }
             close(for: .fail(failure), [], over: over, &context)
         }

@@ -45,7 +45,7 @@ extension Download {
         _ context: inout Context
     ) -> (failure: DownloadFailure, retryAfter: Duration?)? {
         guard mayGoElsewhere(context.settings), failure.reason.isOfPlace else { return (failure, retryAfter) }
-        if failure.reason.isWorthRetrying {
+        if failure.reason.isWorthRetrying(retryAfter: retryAfter) {
             mirrors.fail(source, failure, until: restEnd(after: retryAfter, context))
         } else {
             mirrors.drop(source)
@@ -242,7 +242,7 @@ extension Download {
         if isOther {
             mirrors.differ(source)
         } else if !transfer.limit(source) {
-            let isToWait = rest != nil && failure?.reason.isWorthRetrying == true
+            let isToWait = rest != nil && failure?.reason.isWorthRetrying(retryAfter: rest) == true
             mirrors.fail(source, isToWait ? failure : nil, until: rest)
         }
         return true

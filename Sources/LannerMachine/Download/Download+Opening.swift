@@ -69,6 +69,12 @@ extension Download {
         return ask(for: gap, settings.delivery) != nil
     }
 
+    /// The same of the first attempt of a later process, which does not know what URL bytes are from that are not of its
+    /// own: only a digest keeps them.
+    package func canResumeLater(_ settings: Settings) -> Bool {
+        (hasDigest || !saved.isOfOtherURL) && canResume(settings)
+    }
+
     /// Why no request can be made for the rest of what is held.
     var lack: RestartReason { isPlain ? .rangesNotServed : .cannotResume }
 

@@ -74,6 +74,8 @@ extension Download {
         self.synced = synced
         carried.settle(isOfUse: written.isEmpty)
         noteGain(written.count)
+        // What comes in the place of lost bytes is a gain.
+        if isLess, reason == .bytesLost { highMark = min(highMark, completed) }
         if isLess {
             if written.isEmpty { leaveFile() }
             tell(.restarted(reason), &context)

@@ -117,6 +117,7 @@ extension Download {
 
     mutating func exchangeFailed(_ number: ExchangeNumber, _ failure: DownloadFailure, _ context: inout Context) {
         guard let exchange = exchange(number) else { return ignore(.unknownExchange(number), &context) }
+        let failure = exchange.isAccepted ? failure.amidBody : failure
         if exchange.ask.resumeData != nil, !exchange.isAccepted, failure.reason.maySpeakOfResumeData {
             return startOver(.cannotResume, plain: true, &context)
         }
@@ -421,5 +422,13 @@ extension Int64 {
     func multipliedClamped(by factor: Int64) -> Int64 {
         let (product, overflow) = multipliedReportingOverflow(by: factor)
         return overflow ? .max : product
+    }
+}
+
+extension DownloadFailure {
+    /// What it is behind a head that was taken: a body whose framing breaks off is a connection that is lost, as where a
+    /// server dies and says so.
+    fileprivate var amidBody: DownloadFailure {
+        reason == .transport(.malformedResponse) ? DownloadFailure(.transport(.connectionLost), detail) : self
     }
 }

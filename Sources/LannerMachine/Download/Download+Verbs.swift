@@ -46,6 +46,7 @@ extension Download {
     /// The user wants another try, whatever has failed before.
     private mutating func forgive() {
         forgetFailures()
+        ladder = RungLadder()
         highMark = completed
         seeksAnother = false
         mirrors = Mirrors(count: mirrors.count, ofVersion: mirrors.ofVersion)

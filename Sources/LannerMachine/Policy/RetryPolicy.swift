@@ -1,6 +1,7 @@
 /// When a download that failed is tried again.
 ///
-/// Tried again are answers with status 408, 425, 429, 500, 502, 503, 504, 509 or 511 to 599;
+/// Tried again are answers with status 408, 425, 429, 500, 502, 503, 504, 509 or 511 to 599, and with 403 or 413 where
+/// they say when (`Retry-After`);
 /// ``TransportFault/timedOut``, ``TransportFault/connectionLost``, ``TransportFault/cannotConnect``,
 /// ``TransportFault/cannotFindHost``, ``TransportFault/notConnected``, ``TransportFault/lengthMismatch`` and
 /// ``TransportFault/other``; and errors of whoever gives links. Any other failure is final, once no mirror is left;
@@ -60,7 +61,8 @@ extension RetryPolicy {
     package func decide(
         _ failure: DownloadFailure, failures: Int, retryAfter: Duration? = nil, random: UInt64
     ) -> RetryDecision {
-        guard failure.reason.isWorthRetrying, failures <= maximumRetries ?? .max else { return .fail }
+        let mayPass = failure.reason.isWorthRetrying(retryAfter: retryAfter)
+        guard mayPass, failures <= maximumRetries ?? .max else { return .fail }
         return .retry(after: delay(failures: failures, retryAfter: retryAfter, random: random))
     }
 
@@ -119,6 +121,13 @@ extension DownloadFailure.Reason {
         }
     }
 
+    /// The same of an answer that may have said when to come back.
+    package func isWorthRetrying(retryAfter: Duration?) -> Bool {
+        if isWorthRetrying { return true }
+        guard retryAfter != nil, case .status(let code) = self else { return false }
+        return Self.dated.contains(code)
+    }
+
     /// Whether a transport found no network that it may use. It may notice before whoever watches the network does.
     package var isWantOfNetwork: Bool {
         switch self {
@@ -137,6 +146,12 @@ extension DownloadFailure.Reason {
         503,  // Service Unavailable: overload or maintenance, by definition temporary (RFC 9110, 15.6.4).
         504,  // Gateway Timeout: the server behind it was too slow this time.
         511,  // Network Authentication Required: from a network that somebody has to log in to (RFC 6585, 6).
+    ]
+
+    /// Statuses that speak of the moment where they say when it is over.
+    private static let dated: Set<Int> = [
+        403,  // Forbidden: for a while, as by limits on rates that are told so.
+        413,  // Content Too Large: temporary with Retry-After (RFC 9110, 15.5.14).
     ]
 
     /// Statuses that are not registered stand for 500 (RFC 9110, 15): delivery networks say by many of them that the

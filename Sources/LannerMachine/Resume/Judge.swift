@@ -50,7 +50,8 @@ extension Judge {
     private var whole: Verdict {
         if ContentLength(fields: head.fields) == .contradictory { return .unusable("Content-Length is malformed") }
         if let problem = strayRange { return .unusable(problem) }
-        let version = Version(head)
+        // A body without a length is of the size that the same version is known to have.
+        let version = Version(head).knowing(sizeOf: ask.held)
         guard isContinued else { return .whole(version) }
         let isOther = ask.held?.isContradicted(by: version) ?? false
         return .restart(version, isOther ? .contentChanged : .rangesNotServed)
@@ -69,7 +70,7 @@ extension Judge {
 
 extension Judge {
     private var part: Verdict {
-        guard let asked = ask.range else { return .unusable("status 206 though no range was asked for") }
+        guard let asked = ask.range else { return wholePart }
         if let problem = partProblem { return .unusable(problem) }
         guard case .part(let body, let total) = ContentRange(fields: head.fields) else { return .unusable(noRange) }
         if let problem = lengthProblem(body) ?? placeProblem(body, asked) { return .unusable(problem) }
@@ -79,6 +80,14 @@ extension Judge {
         if let size = held.total, body.upperBound > size { return .unusable("got bytes from behind the file's end") }
         // The version that is held stays as it is: what an answer adds to it was not compared.
         return .part(held.knowing(total: total), body: body)
+    }
+
+    /// To a request for the whole file some caches answer with all of it as a part.
+    private var wholePart: Verdict {
+        guard partProblem == nil, case .part(let range, let total?) = ContentRange(fields: head.fields),
+            range == 0..<total, lengthProblem(range) == nil
+        else { return .unusable("status 206 though no range was asked for") }
+        return .whole(Version(head))
     }
 
     /// The rest of a file of which the transport holds the beginning: it hands over the whole.

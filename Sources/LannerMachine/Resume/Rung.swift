@@ -28,12 +28,27 @@ package struct RungLadder: Sendable, Hashable {
     package private(set) var top: Rung = .strongTag
     /// The most bytes that were held at any start over.
     package private(set) var mark: Int64 = 0
+    private var digestTry = DigestTry.open
+
+    private enum DigestTry {
+        case open, underWay, over
+    }
 
     package init() {}
 
     /// Nothing that a server tells ties an answer to the bytes any more; the digest of the whole file decides at the end.
-    package mutating func leaveToDigest() {
+    /// False when that was tried before, and the file was another one.
+    package mutating func leaveToDigest() -> Bool {
+        guard digestTry == .open else { return false }
+        digestTry = .underWay
         top = max(top, .digestOnly)
+        return true
+    }
+
+    /// The file is not what it was to be. Says whether its bytes had been left to the digest to tie.
+    package mutating func endDigestTry() -> Bool {
+        defer { if digestTry == .underWay { digestTry = .over } }
+        return digestTry == .underWay
     }
 
     /// Notes that a download starts over and throws `held` bytes away, after an answer that was asked for on a rung;

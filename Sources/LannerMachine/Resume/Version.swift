@@ -19,8 +19,11 @@ package struct Version: Sendable, Hashable {
     package init(_ head: ResponseHead) {
         let fields = head.fields
         let isRanged = head.status == 206 || head.status == 416
+        // What a proxy has changed (RFC 9110, 15.3.4) may keep the validators of what it was.
+        let isChanged = head.status == 203
         self.init(
-            entityTag: EntityTag(fields: fields), lastModified: fields.onlyValue(of: "Last-Modified"),
+            entityTag: isChanged ? nil : EntityTag(fields: fields),
+            lastModified: isChanged ? nil : fields.onlyValue(of: "Last-Modified"),
             isLastModifiedStrong: false,
             total: isRanged ? ContentRange(fields: fields)?.total : ContentLength(fields: fields).value,
             isEncoded: fields.isContentCoded, digest: ServerDigest(head))
@@ -60,6 +63,12 @@ package struct Version: Sendable, Hashable {
         var version = self
         version.total = self.total ?? (isEncoded ? nil : total)
         return version
+    }
+
+    /// The same with the size of one that has the same strong tag.
+    func knowing(sizeOf other: Version?) -> Version {
+        guard let other, let tag = entityTag, !tag.isWeak, tag == other.entityTag else { return self }
+        return knowing(total: other.total)
     }
 
     /// The same version, of which no digest is to be compared.

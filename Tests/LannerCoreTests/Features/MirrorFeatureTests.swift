@@ -47,6 +47,24 @@ import Testing
         #expect(last.fields["User-Agent"] == "Test")
     }
 
+    /// The next process does not know which mirror it was.
+    @Test(arguments: [false, true]) func whatIsOfAMirrorGoesOnLaterByADigest(hasDigest: Bool) throws {
+        let bench = bench()
+        bench.transport.always(place, .status(404))
+        bench.transport.script(Self.mirror, .stall(afterBytes: 100_000))
+        let task = try download(bench, hasDigest ? digest(of: Self.bytes) : nil)
+        bench.settle()
+        bench.manager.suspend(task)
+        bench.settle()
+        #expect(task.completedBytes == 100_000)
+        #expect(task.canResume == hasDigest)
+        let later = try #require(bench.relaunch().fetchTask(address))
+        bench.manager.start(later)
+        bench.settle()
+        #expect(bench.holds(Self.bytes, in: later) == true)
+        #expect(bench.ranges.last == (hasDigest ? "bytes=100000-" : "whole"))
+    }
+
     @Test func partsComeFromBoth() throws {
         let bench = bench(connections: 2)
         bench.transport.always(place, .stall(afterBytes: 100_000))

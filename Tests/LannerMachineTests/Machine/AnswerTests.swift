@@ -360,12 +360,7 @@ import Testing
             bench.pass(.seconds(100))
             bench.opened(bench.attempt)
         }
-        bench.feed(.exchange(bench.id, bench.exchange, .head(.file())))
-        bench.feed(.file(bench.id, bench.attempt, .wrote(0..<400)))
-        bench.verb(.suspend)
-        bench.closed(bench.attempt, 0..<400)
-        #expect(bench.verb(.start).restarts.isEmpty)
-        let ask = bench.opened(bench.attempt, 0..<400).asks.first
+        let ask = bench.askAfterAPause(holding: 400)
         #expect(ask?.range == 400..<1000 && ask?.rung == .strongTag)
     }
 
@@ -402,12 +397,53 @@ import Testing
         #expect(bench.feed(.exchange(bench.id, 2, .head(.file(tag: "\"c\"")))).restarts == [.contentChanged])
     }
 
+    /// What came of two versions was of no use, but the later one may be resumed by its own tag.
+    @Test func anotherVersionMayBeResumedOnceTheDigestHasSaidSo() {
+        var bench = Bench.requesting(hasDigest: true, saved: .holding(0..<500))
+        bench.feed(.exchange(bench.id, 1, .head(.file(tag: "\"b\""))))
+        bench.closed(1, 0..<500)
+        bench.opened(2, 0..<500)
+        bench.feed(.exchange(bench.id, bench.exchange, .head(.part(500..<1000, of: 1000, tag: "\"b\""))))
+        bench.feed(.file(bench.id, 2, .wrote(500..<1000)))
+        bench.feed(.exchange(bench.id, bench.exchange, .ended(received: 500)))
+        #expect(bench.feed(.file(bench.id, 2, .verified(.mismatch("")))).restarts == [.wrongDigest])
+        bench.opened(bench.attempt)
+        bench.feed(.exchange(bench.id, bench.exchange, .head(.file(tag: "\"b\""))))
+        bench.feed(.file(bench.id, bench.attempt, .wrote(0..<600)))
+        bench.feed(
+            .exchange(bench.id, bench.exchange, .failed(DownloadFailure(.transport(.connectionLost), ""))))
+        bench.closed(bench.attempt, 0..<600)
+        bench.pass(.seconds(100))
+        let ask = bench.opened(bench.attempt, 0..<600).asks.first
+        #expect(ask?.range == 600..<1000 && ask?.rung == .strongTag)
+        // Not once more without it.
+        let actions = bench.feed(.exchange(bench.id, bench.exchange, .head(.file(tag: "\"c\""))))
+        #expect(actions.restarts == [.contentChanged])
+    }
+
     /// Another size is another file, and so is another tag where nothing decides.
     @Test(arguments: [(true, 1001), (false, 1000)] as [(Bool, Int64)])
     func elseAnotherTagIsAnotherFile(hasDigest: Bool, total: Int64) {
         var bench = Bench.requesting(hasDigest: hasDigest, saved: .holding(0..<500))
         let actions = bench.feed(.exchange(bench.id, 1, .head(.file(total, tag: "\"b\""))))
         #expect(actions.restarts == [.contentChanged])
+    }
+
+    /// It may have been mended; and the next process trusts it, too.
+    @Test func aUsersStartTrustsTheServerAnew() {
+        var bench = Bench.requesting(saved: .holding(0..<600))
+        let lost = DownloadFailure(.transport(.connectionLost), "")
+        // Tells its tag, and sends all each time it is asked for the rest.
+        for round in 0..<3 {
+            #expect(bench.feed(.exchange(bench.id, bench.exchange, .head(.file()))).restarts == [.rangesNotServed])
+            bench.feed(.file(bench.id, bench.attempt, .wrote(0..<300)))
+            bench.feed(.exchange(bench.id, bench.exchange, .failed(lost)))
+            bench.closed(bench.attempt, 0..<300)
+            #expect(bench.pass(.seconds(100)).restarts == (round < 2 ? [] : [.cannotResume]))
+            if round < 2 { bench.opened(bench.attempt, 0..<300) } else { bench.opened(bench.attempt) }
+        }
+        let ask = bench.askAfterAPause(holding: 500)
+        #expect(ask?.range == 500..<1000 && ask?.rung == .strongTag)
     }
 
     @Test func isRememberedAsThat() {
@@ -426,6 +462,16 @@ import Testing
 
 extension Bench {
     fileprivate var attempt: Attempt { machine[id]?.attempt ?? 0 }
+
+    /// Brings so much of the whole file, is suspended and started again; what is asked for then.
+    fileprivate mutating func askAfterAPause(holding end: Int64) -> Ask? {
+        feed(.exchange(id, exchange, .head(.file())))
+        feed(.file(id, attempt, .wrote(0..<end)))
+        verb(.suspend)
+        closed(attempt, 0..<end)
+        #expect(verb(.start).restarts.isEmpty)
+        return opened(attempt, 0..<end).asks.first
+    }
 
     /// The exchange that was begun first, of those under way.
     fileprivate var exchange: ExchangeNumber {

@@ -21,6 +21,41 @@ import Testing
         #expect(again.contains(.file(bench.id, 2, .open(generation: 1, claimed: ByteRanges([0..<10]), total: 1000))))
     }
 
+    /// As where a server dies amid a body in chunks, and says so in its place; a head that is none is final.
+    @Test func aBodyWhoseFramingBreaksOffIsGoneOnWith() {
+        let malformed = DownloadFailure(.transport(.malformedResponse), "a chunk")
+        var bench = Bench.transferring()
+        let lost = DownloadFailure(.transport(.connectionLost), "a chunk")
+        #expect(bench.feed(.exchange(bench.id, 1, .failed(malformed))).retry?.failure == lost)
+        bench = .requesting()
+        #expect(bench.feed(.exchange(bench.id, 1, .failed(malformed))).retry == nil)
+    }
+
+    @Test(arguments: [(403, true), (413, true), (404, false), (410, false)])
+    func someRefusalsMayPassWhereTheySayWhen(_ status: Int, _ mayPass: Bool) {
+        var bench = Bench.requesting()
+        let dated = ResponseHead(status: status, fields: ["Retry-After": "60"])
+        #expect(bench.feed(.exchange(bench.id, 1, .head(dated))).retry?.time == (mayPass ? .seconds(60) : nil))
+        bench = .requesting()
+        #expect(bench.feed(.exchange(bench.id, 1, .head(ResponseHead(status: status)))).retry == nil)
+    }
+
+    /// What comes in the place of bytes that the device has lost is a gain.
+    @Test func whatTheDeviceHasLostIsGainedAgain() {
+        var bench = Bench.transferring(Settings().with { $0.retry.maximumRetries = 1 })
+        bench.feed(.file(bench.id, 1, .wrote(0..<900)))
+        for attempt in 1..<5 as Range<Attempt> {
+            let held = Int64(attempt - 1) * 100
+            let actions = bench.feed(.exchange(bench.id, ExchangeNumber(attempt), .failed(lost)))
+            #expect(actions.retry != nil, "attempt \(attempt)")
+            bench.closed(attempt, 0..<max(held, 1))
+            bench.pass(.seconds(100))
+            bench.opened(attempt + 1, 0..<max(held, 1))
+            bench.feed(.exchange(bench.id, ExchangeNumber(attempt + 1), .head(.part(max(held, 1)..<1000, of: 1000))))
+            bench.feed(.file(bench.id, attempt + 1, .wrote(max(held, 1)..<held + 100)))
+        }
+    }
+
     @Test func theSameSeedGivesTheSameTimes() {
         for seed in 0..<UInt64(20) {
             let times = (0..<2).map { _ in

@@ -41,6 +41,29 @@ import Testing
         #expect(Version(unsized).total == nil)
     }
 
+    /// Some caches answer so: it is all of it.
+    @Test func theWholeAsAPartIsTheWhole() {
+        #expect(verdict(.whole, Heads.part(0..<1000)) == .whole(Self.held))
+        #expect(isUnusable(.whole, Heads.part(0..<999)))
+        #expect(isUnusable(.whole, Heads.part(1..<1000)))
+        #expect(isUnusable(.whole, Heads.part(0..<1000, of: nil)))
+    }
+
+    /// A body without a length, of a version whose size is known, ends there and not where the connection does.
+    @Test func theSameTagKeepsItsSize() {
+        #expect(verdict(Self.rest, Heads.whole(length: nil)) == .restart(Self.held, .rangesNotServed))
+        let other = Heads.whole(tag: "\"b\"", length: nil)
+        #expect(verdict(Self.rest, other) == .restart(Version(other), .contentChanged))
+        #expect(Version(other).total == nil)
+    }
+
+    /// The validators of what a proxy has changed are those of what it was.
+    @Test func whatAProxyHasChangedHasNoValidators() {
+        let version = Version(Heads.whole().with(status: 203))
+        #expect(version == Self.held.withoutValidators && version.total == 1000)
+        #expect(version.rung(hasDigest: false) == .none)
+    }
+
     @Test func theHeldVersionStaysAndLearnsItsSize() {
         let unsized = Version(Heads.whole(length: nil))
         let ask = Self.ask(400..<Int64.max, isOpenEnded: true, unsized)
@@ -109,14 +132,13 @@ import Testing
     @Test func moreThanWasAskedForIsUnusable() {
         #expect(isUnusable(Self.slice, Heads.part(400..<501)))
         #expect(isUnusable(Self.first, Heads.part(0..<101)))
-        #expect(isUnusable(.whole, Heads.part(0..<1000)))
         #expect(isUnusable(Self.rest, Heads.part(400..<1001, of: nil)), "from behind the end")
     }
 
     @Test func aWholeFileIsTakenWhenNothingWasHeld() {
         for ask in [Ask.whole, Self.first] {
             #expect(verdict(ask, Heads.whole()) == .whole(Self.held))
-            #expect(verdict(ask, Heads.whole().with(status: 203)) == .whole(Self.held))
+            #expect(verdict(ask, Heads.whole().with(status: 203)) == .whole(Self.held.withoutValidators))
             let encoded = Heads.whole(["Content-Encoding": "gzip"])
             #expect(verdict(ask, encoded) == .whole(Version(encoded)))
             #expect(verdict(ask, Heads.status(200)) == .whole(Version(Heads.status(200))))
