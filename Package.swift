@@ -43,12 +43,16 @@ let package = Package(
         .executableTarget(name: "LannerCLI", dependencies: ["Lanner", "LannerCurl", "LannerLoopback"]),
         .testTarget(name: "LannerMachineTests", dependencies: ["LannerMachine"]),
         .testTarget(name: "LannerCoreTests", dependencies: ["LannerCore", "LannerMachine", "LannerTesting"]),
+        // What a user's environment must not change about tests: in the process of all of them.
+        .target(name: "TestEnvironment", path: "Tests/TestEnvironment"),
         // Runs the built program, for LannerCLITests and InteropTests.
-        .target(name: "ProgramSupport", dependencies: ["LannerCore"], path: "Tests/ProgramSupport"),
+        .target(
+            name: "ProgramSupport", dependencies: ["LannerCore", "TestEnvironment"], path: "Tests/ProgramSupport"),
         .testTarget(name: "LannerCLITests", dependencies: ["LannerCLI", "LannerLoopback", "ProgramSupport"]),
         .testTarget(name: "LannerLoopbackTests", dependencies: ["LannerLoopback"]),
         // Follows the exchanges of a transport, for the three targets after it.
-        .target(name: "TransportSupport", dependencies: ["LannerCore"], path: "Tests/TransportSupport"),
+        .target(
+            name: "TransportSupport", dependencies: ["LannerCore", "TestEnvironment"], path: "Tests/TransportSupport"),
         .testTarget(
             name: "LannerURLSessionTests",
             dependencies: ["LannerURLSession", "LannerLoopback", "LannerCore", "TransportSupport"]),

@@ -7,7 +7,7 @@ import ProgramSupport
 /// A server program of the system that serves a directory of its own on 127.0.0.1, until it is stopped.
 ///
 /// A test that needs one is marked `.enabled(if: RealServer.isThere(.nginx))`: where the program is missing, the test
-/// is skipped, but with `CI=true` in the environment it runs and fails.
+/// is skipped, but with `LANNER_NEEDS_SERVERS` in the environment it runs and fails.
 final class RealServer {
     /// The programs that are known.
     enum Program: String, CaseIterable, Sendable {
@@ -175,7 +175,7 @@ extension RealServer {
     static func isThere(_ program: Program) -> Bool { isThere(program.rawValue) }
 
     static func isThere(_ program: String) -> Bool {
-        executable(program) != nil || ProcessInfo.processInfo.environment["CI"] == "true"
+        executable(program) != nil || ProcessInfo.processInfo.environment["LANNER_NEEDS_SERVERS"] != nil
     }
 
     /// Where the program is; nil when it is not installed.
@@ -298,10 +298,11 @@ private struct Setup {
 
     private func listening(_ port: UInt16) -> [String] {
         guard let security else { return ["listen 127.0.0.1:\(port);"] }
-        let clients = security.clientAuthority.map { ["ssl_client_certificate \($0);", "ssl_verify_client on;"] } ?? []
+        let clients =
+            security.clientAuthority.map { ["ssl_client_certificate \"\($0)\";", "ssl_verify_client on;"] } ?? []
         return [
-            "listen 127.0.0.1:\(port) ssl http2;", "ssl_certificate \(security.certificate);",
-            "ssl_certificate_key \(security.key);",
+            "listen 127.0.0.1:\(port) ssl http2;", "ssl_certificate \"\(security.certificate)\";",
+            "ssl_certificate_key \"\(security.key)\";",
         ] + clients
     }
 

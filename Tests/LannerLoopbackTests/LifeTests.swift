@@ -59,8 +59,8 @@ struct LifeTests {
         let before = try count()
         let rounds = 3000
         for _ in 0..<rounds { try serveOnce() }
-        // Other tests have theirs at the same time, but not one for each of these servers.
-        #expect(try count() < before + rounds)
+        // Other tests have theirs at the same time, but not so many.
+        #expect(try count() < before + rounds / 2)
     }
 }
 
