@@ -13,6 +13,8 @@ final class Launch: Sendable {
         var disk: MemoryDisk
         /// Stands before the store of every launch.
         var store: FaultyStore?
+        /// What keeps the records in the end, made of where they are.
+        var makeStore: @Sendable (any Store) -> any Store = { $0 }
         var log: any Logable
         var lanes: ManualLanes
         var seed: UInt64
@@ -46,16 +48,22 @@ final class Launch: Sendable {
     /// Where the cache is.
     static let downloadPath = "/downloads"
 
-    init(_ parts: Parts, _ configuration: SessionConfiguration, _ makeStore: (any LaneFactory) -> any Store) {
+    /// With a store in the place of the one that is made, and of any before that, if there is one.
+    init(
+        _ parts: Parts, _ configuration: SessionConfiguration, store given: (any Store)? = nil,
+        _ makeStore: (any LaneFactory) -> any Store
+    ) {
         self.parts = parts
         lanes = LaunchLanes(parts.lanes)
         network = LaunchTransport(
             parts.transport, parts.cancelsLater ? lanes.makeLane("transport") : nil, meanwhile: parts.meanwhile)
-        store = makeStore(lanes)
+        let base = given ?? makeStore(lanes)
+        let whole = given ?? parts.makeStore(base)
+        store = whole is MemoryStore ? whole : base
         // It would call on threads that nobody here waits for.
         (store as? MemoryStore)?.use(lanes)
-        parts.store?.relaunch(store)
-        records = LaunchStore(parts.store ?? store, meanwhile: parts.meanwhile)
+        parts.store?.relaunch(whole)
+        records = LaunchStore(parts.store ?? whole, meanwhile: parts.meanwhile)
         let mainLane = lanes.makeLane("main")
         links = parts.linkProvider.map { [lanes] in AwaitedLinks($0, on: lanes.makeLane("links")) }
         let environment = Environment(
@@ -246,10 +254,23 @@ private final class AwaitedLinks: LinkSource {
     func ask(
         _ request: DownloadLink.Request, _ answer: @escaping @Sendable (Result<DownloadLink?, any Error>) -> Void
     ) -> @Sendable () -> Void {
+        let awaited = Locked(1)
+        // Who is canceled may never answer, and nobody waits for that.
+        let end: @Sendable () -> Void = { [calls] in
+            let count = awaited.withLock { awaited in
+                defer { awaited = 0 }
+                return awaited
+            }
+            calls.withLock { $0 -= count }
+        }
         calls.withLock { $0 += 1 }
-        return links.ask(request) { [calls] result in
-            calls.withLock { $0 -= 1 }
+        let cancel = links.ask(request) { result in
+            end()
             answer(result)
+        }
+        return {
+            end()
+            cancel()
         }
     }
 }

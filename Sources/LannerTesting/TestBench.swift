@@ -58,10 +58,11 @@ public final class TestBench: Sendable {
     ///   - traits: What ``transport`` claims to be.
     ///   - makeTransport: Makes the manager's transport, anew for every launch: one of your own that hands requests on to
     ///     the one it is given, which is ``transport``, or takes its place. ``settle()`` does not wait for one with threads
-    ///     of its own.
+    ///     of its own, and where time passes, a minute of it is over before such a one answers: everything times out.
     ///   - disk: The disk; an empty one without a limit unless given.
-    ///   - store: Keeps the records, below ``store``; what `recordsOnDisk` says when nil. Any other is not carried over by
-    ///     ``relaunch(configuration:store:meanwhile:)``, and ``settle()`` does not wait for one with threads of its own.
+    ///   - makeStore: Makes what keeps the records, below ``store``, anew for every launch: one of your own that hands commits
+    ///     on to the one it is given, which is what `recordsOnDisk` says and has what the last launch has left there, or
+    ///     takes its place. ``settle()`` does not wait for one with threads of its own.
     ///   - recordsOnDisk: Whether the records are in files on `disk`, as an app has them: then its capacity and its faults
     ///     are theirs, too, and `Cache.clearDiskCache()` finds them. Else they are in a `MemoryStore`.
     ///   - allowedDirectories: Where tasks may have their files besides, on ``disk``: see `Cache.allowedDirectories`.
@@ -76,7 +77,8 @@ public final class TestBench: Sendable {
         configuration: SessionConfiguration = SessionConfiguration(),
         traits: TransportTraits = TransportTraits(delivery: .pausable),
         transport makeTransport: @escaping @Sendable (any Transport) -> any Transport = { $0 },
-        disk: MemoryDisk = MemoryDisk(), store: (any Store)? = nil, recordsOnDisk: Bool = false,
+        disk: MemoryDisk = MemoryDisk(),
+        store makeStore: @escaping @Sendable (any Store) -> any Store = { $0 }, recordsOnDisk: Bool = false,
         allowedDirectories: [String] = [], links: ManualLinks? = nil, linkProvider: DownloadLink.Provider? = nil,
         hasherProvider: Checksum.HasherProvider? = nil, seed: UInt64 = 1
     ) {
@@ -86,11 +88,12 @@ public final class TestBench: Sendable {
         hasRecordsOnDisk = recordsOnDisk
         transport = ScriptedTransport(traits: traits, clock: clock)
         let parts = Launch.Parts(
-            transport: transport, makeTransport: makeTransport, clock: clock, disk: disk, store: self.store, log: log,
-            lanes: lanes, seed: seed, network: network, allowedDirectories: allowedDirectories, links: links,
-            linkProvider: linkProvider, makeHasher: hasherProvider ?? { $0.makeHasher() })
+            transport: transport, makeTransport: makeTransport, clock: clock, disk: disk, store: store,
+            makeStore: makeStore, log: log, lanes: lanes, seed: seed, network: network,
+            allowedDirectories: allowedDirectories, links: links, linkProvider: linkProvider,
+            makeHasher: hasherProvider ?? { $0.makeHasher() })
         launch = Locked(
-            Launch(parts, configuration) { store ?? Self.store(holding: [:], on: recordsOnDisk ? disk : nil, $0) })
+            Launch(parts, configuration) { Self.store(holding: [:], on: recordsOnDisk ? disk : nil, $0) })
     }
 
     /// The records of a launch: on a disk, where all is that the last one has left, or in memory.
@@ -160,8 +163,9 @@ extension TestBench {
     ///
     /// - Parameters:
     ///   - configuration: What the new manager works by; as the last one when nil.
-    ///   - store: Keeps the new manager's records; when nil, those on ``disk``, if the bench has them there, or a
-    ///     `MemoryStore` with what the last launch's held. ``settle()`` does not wait for one with threads of its own. A
+    ///   - store: Keeps the new manager's records, in the place of the bench's and of any that stands before that; when
+    ///     nil, those on ``disk``, if the bench has them there, or a `MemoryStore` with what the last launch's held.
+    ///     ``settle()`` does not wait for one with threads of its own. A
     ///     `FileStore` of the same real directory finds it in use: nobody really dies here, so the last manager has to be
     ///     invalidated first.
     ///   - meanwhile: What happens between the two, to exchanges that outlive the process for example.
@@ -202,8 +206,8 @@ extension TestBench {
     ) -> SessionManager {
         let contents = last.contents
         let disk = hasRecordsOnDisk ? disk : nil
-        let next = Launch(last.parts, configuration ?? last.manager.configuration) {
-            store ?? Self.store(holding: contents, on: disk, $0)
+        let next = Launch(last.parts, configuration ?? last.manager.configuration, store: store) {
+            Self.store(holding: contents, on: disk, $0)
         }
         launch.withLock { $0 = next }
         return next.manager

@@ -29,7 +29,7 @@ extension TestBench {
         traits: TransportTraits = TransportTraits(delivery: .pausable), disk: MemoryDisk = MemoryDisk(),
         store: (any Store)? = nil
     ) -> TestBench {
-        let bench = TestBench(configuration: configuration, traits: traits, disk: disk, store: store)
+        let bench = TestBench(configuration: configuration, traits: traits, disk: disk, store: { store ?? $0 })
         bench.transport.serve(.init(bytes), at: place)
         return bench
     }

@@ -102,7 +102,7 @@ import Testing
     /// Records that a crash has torn are mended by the next manager that can be used.
     @Test func changesNothingWhereItCannotBeUsed() throws {
         let (disk, lanes) = (MemoryDisk(), ManualLanes())
-        func makeStore() -> FileStore { FileStore(directory: "/downloads", disk: disk, lanes: lanes) }
+        @Sendable func makeStore() -> FileStore { FileStore(directory: "/downloads", disk: disk, lanes: lanes) }
         let store = makeStore()
         _ = try store.load()
         store.commit([.put(key: "key", value: Data([1]))], durability: .machine) { _ in }
@@ -112,7 +112,7 @@ import Testing
         let whole = try #require(disk.contents(of: journal))
         disk.put(whole + [1, 2, 3], at: journal)
         disk.fail(.list, with: .inputOutput, path: "/downloads/Tmp")
-        let bench = TestBench(disk: disk, store: makeStore())
+        let bench = TestBench(disk: disk, store: { _ in makeStore() })
         #expect(bench.manager.unavailable != nil)
         #expect(disk.contents(of: journal) == whole + [1, 2, 3])
         #expect(bench.relaunch(store: makeStore()).unavailable == nil)

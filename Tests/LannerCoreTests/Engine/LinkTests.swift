@@ -372,6 +372,24 @@ import Testing
         #expect(bench.clock.now < .seconds(1))
     }
 
+    /// Nobody waits for an answer that was given up, and that may never come.
+    @Test func isNotWaitedForOnABenchOnceItIsCanceled() async throws {
+        let bench = TestBench(linkProvider: { _ in
+            // Whatever is canceled.
+            await withUnsafeContinuation { (_: UnsafeContinuation<Void, Never>) in }
+            return nil
+        })
+        bench.transport.script(place, .status(401))
+        let task = try bench.download()
+        bench.settle()
+        bench.manager.cancel(task)
+        bench.transport.serve(.init([1]), at: "/other")
+        bench.transport.script("/other", .status(503))
+        let other = try #require(bench.manager.download("https://example.com/other"))
+        _ = try await bench.run(within: .seconds(300)) { try await other.file }
+        #expect(other.status == .succeeded)
+    }
+
     @Test func isAskedInTheBackground() async throws {
         let transport = ScriptedTransport()
         transport.serve(.init([1, 2, 3]), at: "/signed")

@@ -2,7 +2,7 @@ import LannerCore
 import LannerTesting
 import Testing
 
-/// A bench whose manager has a transport of the test's own.
+/// A bench whose manager has a transport, or a store, of the test's own.
 @Suite struct OwnTransportTests {
     /// Adds a field to what it hands on.
     private struct MarkingTransport: Transport {
@@ -72,5 +72,43 @@ import Testing
             return
         }
         #expect(bench.transport.requests.isEmpty)
+    }
+
+    /// Counts the commits that it hands on.
+    private final class CountingStore: Store {
+        private let base: any Store
+        private let count: Locked<Int>
+
+        init(_ base: any Store, _ count: Locked<Int>) {
+            (self.base, self.count) = (base, count)
+        }
+
+        func load() throws -> StoreContents { try base.load() }
+
+        func commit(
+            _ changes: [StoreChange], durability: StoreDurability,
+            completion: @escaping @Sendable (Result<Void, StoreError>) -> Void
+        ) {
+            count.withLock { $0 += 1 }
+            base.commit(changes, durability: durability, completion: completion)
+        }
+
+        func close() { base.close() }
+    }
+
+    @Test(arguments: [false, true]) func aStoreStandsBeforeTheBenchsInEveryLaunch(onDisk: Bool) throws {
+        let count = Locked(0)
+        let bench = TestBench(store: { CountingStore($0, count) }, recordsOnDisk: onDisk)
+        bench.transport.serve(resource, at: "/file")
+        let task = try #require(bench.manager.download(url))
+        bench.settle()
+        #expect(task.status == .succeeded)
+        let before = count.withLock { $0 }
+        #expect(before > 0)
+        bench.relaunch()
+        #expect(bench.manager.fetchTask(url)?.status == .succeeded)
+        bench.manager.remove(url)
+        bench.settle()
+        #expect(count.withLock { $0 } > before)
     }
 }

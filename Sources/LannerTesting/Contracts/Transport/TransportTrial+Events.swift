@@ -56,11 +56,16 @@ extension TransportTrial {
         let (first, second) = (serve(10_000), serve(20_000, seed: 2, at: "/second"))
         // Given once: that a transport ends twice is for another clause.
         let (transport, next, nextRequest) = (transport, witness(), Locked<TransportRequest?>(request("/second")))
+        // What becomes of exchanges that nobody holds is nobody's promise.
+        let begun = Locked<[any TransportExchange]>([])
+        defer { withExtendedLifetime(begun) {} }
         let witness = witness { event in
             guard case .end = event, let request = nextRequest.withLock({ $0.take() }) else { return }
-            _ = transport.begin(request, receive: next.receive)
+            let exchange = transport.begin(request, receive: next.receive)
+            begun.withLock { $0.append(exchange) }
         }
-        _ = try await begin(witness)
+        let exchange = try await begin(witness)
+        defer { withExtendedLifetime(exchange) {} }
         expect(try await witness.end(), first.bytes, "The first exchange")
         expect(try await next.end(), second.bytes, "The exchange that was begun inside `receive`")
     }

@@ -46,7 +46,7 @@ func urls(_ count: Int) -> [String] {
 }
 
 func quietBench(store: (any Store)? = nil) -> TestBench {
-    let bench = TestBench(store: store)
+    let bench = TestBench(store: { store ?? $0 })
     bench.log.option = .none
     return bench
 }
