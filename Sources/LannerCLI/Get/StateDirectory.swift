@@ -28,6 +28,11 @@ struct StateDirectory {
                 code: "disk.notPermitted", reason: "\(path) is another user's",
                 advice: "remove it, or choose another directory by -d", exitCode: .disk)
         }
+        guard own.st_mode & S_IFMT == S_IFDIR else {
+            return Trouble(
+                code: "disk.inTheWay", reason: "\(path) is no directory",
+                advice: "move it away, or choose another directory by -d", exitCode: .disk)
+        }
         // Root leaves one that nobody else gets into.
         guard access(path, R_OK | W_OK | X_OK) == 0 else {
             return Trouble(

@@ -26,6 +26,8 @@ final class Interruption: Sendable {
     init(by numbers: [Int32] = [SIGINT, SIGTERM, SIGHUP]) {
         // A reader of ours that goes away is noticed by the write that fails.
         if !numbers.isEmpty { signal(SIGPIPE, SIG_IGN) }
+        // Where the runtime takes it for a crash, the program would be looked at, and go on.
+        if !numbers.isEmpty, !Self.isIgnored(SIGQUIT) { signal(SIGQUIT, SIG_DFL) }
         let queue = DispatchQueue(label: "lanner.signals")
         let registrations = DispatchGroup()
         for number in numbers where !(number == SIGHUP && Self.isIgnored(number)) {

@@ -80,7 +80,8 @@ extension DownloadFailure.Reason {
         case .status(401): "give credentials, or other ones, by --header 'Authorization: …'"
         case .status(403): "check the URL, and whether it needs credentials"
         case .status(404), .status(410): "check the URL"
-        case .status(407): "give the proxy's user name and password in its URL: http_proxy=http://USER:PASSWORD@HOST"
+        case .status(407):
+            "give the proxy's user name and password, or other ones, in its URL: http_proxy=http://USER:PASSWORD@HOST"
         case .status(408), .status(425), .status(429), .status(500...599): "try again later"
         case .status: "check the URL and the header fields"
         case .transport(let fault): fault.advice(goesOn)
@@ -101,7 +102,8 @@ extension TransportFault {
         case .cannotConnect: "check the address, the proxy if there is one, and that the server runs"
         case .cannotFindHost: "check the name of the host, and of the proxy if there is one"
         case .notConnected, .networkNotAllowed: "connect to a network and run the same command again"
-        case .secureConnectionFailed: "check the server's certificate, or trust its authority by --ca-certificate"
+        case .secureConnectionFailed:
+            "check the server's certificate, or trust its authority by --transport curl --ca-certificate"
         case .malformedResponse: "check that the URL is one of an HTTP server"
         case .unacceptableRequest: "check the URL and the header fields"
         case .diskFull: "free some space and run the same command again"

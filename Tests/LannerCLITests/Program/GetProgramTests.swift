@@ -259,6 +259,24 @@ import Testing
         #expect(place.names == ["large.bin"])
     }
 
+    /// It is no crash to be looked at.
+    @Test func isQuitAtOnce() async throws {
+        _ = putLarge(sending: 16, over: "curl")
+        let get = try Program(["get", "-q", "--transport", "curl", url("large.bin")] + Self.patient, in: place)
+        try await server.waitForStalls(1)
+        get.send(SIGQUIT)
+        let result = await get.result()
+        #expect(result.code == -SIGQUIT && result.errors.isEmpty)
+    }
+
+    @Test func saysWhatLiesWhereItsStateBelongs() async throws {
+        try place.write([1], to: ".lanner")
+        let get = try await Program.run(["get", "-q", url("small.bin")], in: place)
+        #expect(get.code == 4)
+        #expect(get.errors.contains { $0.contains("is no directory; move it away") })
+        #expect(place.bytes(".lanner") == [1])
+    }
+
     /// The wrong one was that of an earlier call; the bytes are good, and its header fields stay.
     @Test func aChecksumThatIsLeftOutCountsNoMore() async throws {
         let large = putLarge(sending: 16, over: "curl")
