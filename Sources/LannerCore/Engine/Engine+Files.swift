@@ -40,7 +40,8 @@ extension Engine {
         // A new file holds nothing, and takes what comes before it is there: the server is asked meanwhile. Not on the
         // time of a caller, who would begin the exchange; nor for nothing, or for what the transport would lose, when
         // the disk refuses.
-        let isTrimmed = trims.withLock { $0.takeBack(job.id) }
+        let (isKept, isTrimmed) = trims.withLock { $0.takeBack(job.id) }
+        if isKept { job.state.withLock { $0.reserve = .kept } }
         let isAwaited =
             isTrimmed || !isOnLane || !claimed.isEmpty || total != nil || traits.outlivesProcess
             || job.state.withLock { $0.hasFileFailed }

@@ -48,12 +48,20 @@ extension Engine {
 
     var leftoverPaths: [String] { state.withLock { $0.leftovers.values.map { cache.path(of: $0.partialName) } } }
 
+    /// Drops what the last download of a key in the present context has left, if it has left anything.
+    func dropLeftover(ofKey key: String) {
+        let identity = state.withLock { Identity(context: $0.context, key: key) }
+        inOrder { [self] in
+            if !isOverHere, let leftover = state.withLock({ $0.takeLeftover(of: identity) }) { drop([leftover]) }
+        }
+    }
+
     /// Drops all leftovers of the present context.
     func dropLeftovers() {
         // It may be another by the time of the rest.
         let context = state.withLock { $0.context }
         inOrder { [self] in
-            if !isOver { drop(state.withLock { $0.takeLeftovers(of: context) }) }
+            if !isOverHere { drop(state.withLock { $0.takeLeftovers(of: context) }) }
         }
     }
 }

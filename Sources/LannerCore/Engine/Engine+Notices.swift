@@ -77,13 +77,14 @@ extension Engine {
         let task = job.task
         let audience = audience(of: task)
         let (date, now) = (environment.clock.date.timeIntervalSince1970, environment.clock.now)
-        let (before, after, withheld, observers, ending) = task.state.withLock { state in
+        let (before, after, withheld, observers, stopped, ending) = task.state.withLock { state in
             let before = state.figures
             let withheld = Status(phase) == before.status ? nil : state.takeWithheldProgress(at: now)
             state.enter(phase, at: date)
+            let stopped = state.figures.stopsToWait(since: before) ? state.progressCall() : nil
             // Whoever sets a closure from here on finds the end, and is told of it by that.
             let ending = state.callbacks.ended(succeeded: phase == .succeeded)
-            return (before, state.figures, withheld, state.observers.all, ending)
+            return (before, state.figures, withheld, state.observers.all, stopped, ending)
         }
         guard before.status != after.status else { return count(task, before, after) }
         // Before anybody is told: what a closure asks the manager has the change in it.
@@ -94,6 +95,7 @@ extension Engine {
         }
         if let withheld { tell(withheld, of: task, observers, audience) }
         send(.status(after.status), of: task, observers, audience)
+        if let stopped { call(stopped, task) }
         if after.status.isAtRest { tellEnd(task, after.status, to: ending) }
         if after.status == .succeeded {
             job.state.withLock { $0.hasReplaced = [] }
@@ -133,20 +135,22 @@ extension Engine {
         // Not under the lock: its observers run here and now, and may ask the task anything.
         progress?.set(ofFile: completed, total: total)
         if let news { tell(news, of: task, observers, audience) }
-        count(task, before, after)
+        count(task, before, after, isTold: news != nil)
     }
 
     private func tell(
         _ news: ProgressNews, of task: DownloadTask, _ observers: [Observer<DownloadEvent>], _ audience: Audience
     ) {
         send(.progress(completed: news.completed, total: news.total), of: task, observers, audience)
-        if let callback = news.callback {
-            lane(callback.call).run {
-                task.state.withLock { $0.pending.endProgress(callback.number) }
-                callback.call.handler(task)
-            }
-        }
+        if let callback = news.callback { call(callback, task) }
         if news.isRunning { postProgress(of: task) }
+    }
+
+    private func call(_ progress: ProgressCall, _ task: DownloadTask) {
+        lane(progress.callback).run {
+            task.state.withLock { $0.pending.endProgress(progress.number) }
+            progress.callback.handler(task)
+        }
     }
 
     // MARK: Callbacks
@@ -166,8 +170,13 @@ private struct ProgressNews {
     var completed: Int64
     var total: Int64?
     var isRunning: Bool
-    /// With what ends it.
-    var callback: (call: Callback<DownloadTask>, number: UInt32)?
+    var callback: ProgressCall?
+}
+
+/// A call of a progress closure, with what ends it.
+private struct ProgressCall {
+    var callback: Callback<DownloadTask>
+    var number: UInt32
 }
 
 extension TaskState {
@@ -223,10 +232,14 @@ extension TaskState {
     private mutating func progressNews() -> ProgressNews {
         told = reached
         let isRunning = status == .running
-        let callback = isRunning && !pending.isProgress ? callbacks.progress : nil
         return ProgressNews(
-            completed: completed, total: total, isRunning: isRunning,
-            callback: callback.map { ($0, pending.beginProgress()) })
+            completed: completed, total: total, isRunning: isRunning, callback: isRunning ? progressCall() : nil)
+    }
+
+    /// A call of the closure, if there is one and none is pending.
+    fileprivate mutating func progressCall() -> ProgressCall? {
+        guard !pending.isProgress, let callback = callbacks.progress else { return nil }
+        return ProgressCall(callback: callback, number: pending.beginProgress())
     }
 
     private var reached: ToldProgress { ToldProgress(completed: completed, total: total, speed: speed.value) }

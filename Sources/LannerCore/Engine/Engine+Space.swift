@@ -35,10 +35,9 @@ struct Trims {
 
     mutating func end() { current = nil }
 
-    /// The file is wanted: what has not begun is not done. Says whether one is under way.
-    mutating func takeBack(_ id: DownloadID) -> Bool {
-        waiting[id] = nil
-        return current == id
+    /// The file is wanted: what has not begun is not done. Says whether there was such, and whether one is under way.
+    mutating func takeBack(_ id: DownloadID) -> (isTakenBack: Bool, isUnderWay: Bool) {
+        (waiting.removeValue(forKey: id) != nil, current == id)
     }
 }
 

@@ -130,7 +130,7 @@ extension Engine {
     func record(_ jobs: [Job], _ done: @escaping @Sendable () -> Void = {}) {
         inOrder { [self] in
             let living = state.withLock { state in
-                state.isInvalidated ? [] : jobs.filter { state.livingJob($0.id) === $0 }
+                state.isOverHere ? [] : jobs.filter { state.livingJob($0.id) === $0 }
             }
             if !living.isEmpty { recordAnew(living) }
             done()
@@ -196,7 +196,8 @@ extension Engine {
             if !isOver { outcome.dropped.forEach(transport.discard) }
             answer(pending.confirmations, .recorded)
         case .failure(let error):
-            log { .error("could not keep records", error: LannerError.storeError(error)) }
+            // Not at each try.
+            if !commit.isOwed { log { .error("could not keep records", error: LannerError.storeError(error)) } }
             if let delay = outcome.delay {
                 environment.clock.schedule(at: environment.clock.now + delay) { [weak self] in self?.retryCommit() }
             }

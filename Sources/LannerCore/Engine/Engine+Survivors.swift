@@ -147,7 +147,10 @@ extension Engine {
 
     /// Starts downloads without their exchange, if they are to go on by themselves.
     private func goOn(_ jobs: [Job]) {
-        guard state.withLock({ $0.resumesAtLaunch }) else { return jobs.forEach(giveBackSpace) }
+        guard state.withLock({ $0.resumesAtLaunch }) else {
+            // Not beside one that is being started.
+            return inOrder { [self] in jobs.forEach(giveBackSpace) }
+        }
         enter { state in
             let wanted = jobs.filter { job in
                 state.livingJob(job.id) === job && job.state.withLock { $0.exchange?.isWanted ?? true }

@@ -138,8 +138,8 @@ extension Engine {
     private func start(
         _ taken: ArraySlice<Intake.Taken>, known: [Job], _ done: @escaping @Sendable () -> Void
     ) {
-        let ids: [DownloadID] = taken.lazy.filter(\.request.starts).map(\.job.id)
-        if ids.isEmpty { return record(taken.map(\.job), done) }
+        let started = taken.lazy.filter(\.request.starts).map(\.job.task) as [DownloadTask]
+        if started.isEmpty { return record(taken.map(\.job), done) }
         // What is being closed or moved is recorded when that is over: what was changed of it is to be kept before.
         let busy = known.isEmpty ? [] : state.withLock { state in known.filter { state.isBusy($0) } }
         if !busy.isEmpty { record(busy) }
@@ -148,7 +148,7 @@ extension Engine {
             .expectDigest(job.id, job.state.withLock { $0.hasDigest })
         }
         // The caller adds the next ones when these are on their way, not beside that.
-        user(.start, ids, behind: records, isPatient: true, done)
+        user(.start, { $0.ids(of: started) }, behind: records, isPatient: true, done)
     }
 
     /// A download whose finished file is gone, or replaced by that of another download, begins again, or is only added
@@ -239,21 +239,22 @@ extension Engine {
 
     /// A verb over some downloads, or over all of the present context when nil; `done` is called exactly once, when all
     /// have come to rest, also when there was nothing to do. Before them the machine is told of other events. Only a
-    /// patient caller carries out all of it. Does nothing where `isDue`, asked under the lock, says so.
+    /// patient caller carries out all of it. Whom it is for is asked under the lock that the machine is told under: sooner,
+    /// another download could take over the number of one of them, with the bytes that it leaves.
     func user(
-        _ verb: Verb, _ ids: [DownloadID]?, behind events: [Event] = [], isPatient: Bool = false,
-        onlyIf isDue: () -> Bool = { true }, _ done: (@Sendable () -> Void)?
+        _ verb: Verb, _ whom: ((EngineState) -> [DownloadID])?, behind events: [Event] = [], startsNext: Bool = true,
+        isPatient: Bool = false, _ done: (@Sendable () -> Void)?
     ) {
         var isTaken = false
         var (unwanted, forgotten): ([Job], [Job]) = ([], [])
-        if ids == nil, case .remove = verb { dropLeftovers() }
+        if whom == nil, case .remove = verb { dropLeftovers() }
         enter(isPatient: isPatient) { state in
             isTaken = true
-            guard isDue() else { return [] }
-            let ids = ids ?? state.scope.ids.sorted()
+            let ids = whom?(state) ?? state.scope.ids.sorted()
             unwanted = state.note(verb, ids)
             forgotten = state.stopped(ids, forgottenBy: verb)
-            return events + [.user(verb, ids, state.makeTicket(done))]
+            let withheld: [Event] = startsNext ? [] : [.withhold(ids)]
+            return events + withheld + [.user(verb, ids, state.makeTicket(done))]
         }
         salvage(unwanted)
         forgotten.forEach(giveUpFiles)
@@ -264,13 +265,14 @@ extension Engine {
 
     /// Suspends a download whose file nobody waits for any more.
     func suspendIfUnwanted(_ task: DownloadTask) {
-        let take = {
-            task.state.withLock { state in
+        let unwanted = { (state: EngineState) -> [DownloadID] in
+            let isUnwanted = task.state.withLock { state in
                 defer { state.isUnwanted = false }
                 return state.isUnwanted
             }
+            return isUnwanted ? state.ids(of: [task]) : []
         }
-        user(.suspend, ids(of: [task]), onlyIf: take, nil)
+        user(.suspend, unwanted, nil)
     }
 
     func logOver(_ message: String) {

@@ -37,11 +37,11 @@ extension Engine {
         tellAll(isMoved: true)
     }
 
-    /// The progress of a task is another.
-    func count(_ task: DownloadTask, _ before: TaskFigures, _ after: TaskFigures) {
-        guard before != after else { return }
+    /// The progress of a task is another; `isTold`: it was told, if only of another speed, which is in that of all.
+    func count(_ task: DownloadTask, _ before: TaskFigures, _ after: TaskFigures, isTold: Bool = false) {
+        guard isTold || before != after else { return }
         let now = environment.clock.now
-        tell(state.withLock { $0.note(task, before, after, at: now) })
+        tell(state.withLock { $0.note(task, before, after, isTold: isTold, at: now) })
     }
 
     /// A task stands elsewhere now, which is yet to be told; one that is gone is nobody's any more.
@@ -83,6 +83,7 @@ extension Engine {
             for observer in news.observers { observer.receive(.progress(progress)) }
         }
         if let status = news.status {
+            if let manager { log { .sessionManager("is \(status.rawValue)", manager: manager) } }
             for observer in news.observers { observer.receive(.status(status)) }
         }
         if let wake = news.wake {
@@ -108,7 +109,7 @@ struct WholeChange {
     fileprivate var activity: Bool?
     /// What is to be told of all, when the manager shows the task.
     fileprivate var news: WholeNews?
-    /// Whether all run, and have come farther.
+    /// Whether all run, and have come farther, or slower.
     fileprivate var isRunning: Bool
     /// The task, when it is no more.
     fileprivate var gone: DownloadTask?
@@ -118,16 +119,17 @@ struct WholeChange {
 
 extension EngineState {
     fileprivate mutating func note(
-        _ task: DownloadTask, _ before: TaskFigures, _ after: TaskFigures, at now: Duration
+        _ task: DownloadTask, _ before: TaskFigures, _ after: TaskFigures, isTold: Bool = false, at now: Duration
     ) -> WholeChange {
         active += (after.status == .running ? 1 : 0) - (before.status == .running ? 1 : 0)
+        let isNews = isTold || before.completed != after.completed || after.stopsToWait(since: before)
         let end = scopes[task.context, default: Scope()].replace(task.id, before, by: after)
         let activity = isActivityTold == (active > 0) ? nil : active > 0
         isActivityTold = active > 0
         return WholeChange(
             manager: manager, activity: activity,
             news: task.context == context ? wholeNews(at: now, isMoved: true) : nil,
-            isRunning: totals.status == .running && before.completed != after.completed,
+            isRunning: totals.status == .running && isNews,
             gone: after.status.isGone && before.status != after.status ? task : nil, end: end)
     }
 

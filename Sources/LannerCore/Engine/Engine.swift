@@ -67,6 +67,9 @@ final class Engine: Sendable {
     /// Whether nothing happens any more.
     var isOver: Bool { state.withLock { $0.isInvalidated } }
 
+    /// The same for the caller, who may be carrying out what was asked for before the end.
+    var isOverHere: Bool { state.withLock { $0.isOverHere } }
+
     func job(_ id: DownloadID) -> Job? { state.withLock { $0.jobs[id] } }
 
     // MARK: Events
@@ -478,6 +481,9 @@ struct EngineState {
         guard case .coming(let rest, let changes) = drainer else { return ([], PendingChanges()) }
         return (rest, changes)
     }
+
+    /// Whether the end has begun, and the calling thread is not who carries out what was asked for before.
+    var isOverHere: Bool { isInvalidated && !isDrained(by: .current) }
 
     /// Whether a thread is the drainer.
     func isDrained(by thread: ThreadNumber) -> Bool {

@@ -49,13 +49,16 @@ struct Startup {
         }
     }
 
-    /// Makes the directory, and locks it. One who has ended may remove it in between, for there was nothing in it.
+    /// Makes the directory, and locks it. One who has ended may remove it in between, for there was nothing in it; one who
+    /// clears it is waited for.
     private static func lock(_ cache: Cache, _ fileSystem: any FileSystem) throws(FileError) -> any FileLock {
         for _ in 0..<10 {
             try fileSystem.makeDirectory(cache.downloadPath)
             do throws(FileError) {
                 return try fileSystem.lock(cache.lockPath)
             } catch  where error.fault == .notFound {
+                continue
+            } catch  where error.fault == .locked && Clearings.waited(at: cache.lockPath) {
                 continue
             }
         }

@@ -4,6 +4,9 @@ struct TaskFigures: Equatable {
     var completed: Int64
     /// Nil while it is not known.
     var total: Int64?
+
+    /// Whether what ran begins to wait.
+    func stopsToWait(since before: TaskFigures) -> Bool { before.status == .running && status == .waiting }
 }
 
 /// Sums over tasks, kept as they change.

@@ -29,8 +29,8 @@ struct Succession {
     private static func permissions(of old: stat, after new: stat) -> mode_t {
         var permissions = old.st_mode & 0o777
         if old.st_uid != new.st_uid { permissions &= new.st_mode }
-        // The new group was among the others.
-        if old.st_gid != new.st_gid { permissions &= 0o707 | permissions << 3 & 0o070 }
+        // The new group was among the others, and the old one is now.
+        if old.st_gid != new.st_gid { permissions &= 0o700 | permissions << 3 & 0o070 | permissions >> 3 & 0o007 }
         return permissions | 0o400
     }
 

@@ -88,9 +88,13 @@ final class ObserverDelivery<Event: QueuedEvent>: Sendable {
         _ = state.withLock { $0.clear() }
     }
 
-    /// Tells what waits now; what comes meanwhile is told in another run, so that the queue is free for others in between.
+    /// So many events at most are told in one run.
+    private static var some: Int { 64 }
+
+    /// Tells some of what waits now; the rest, and what comes meanwhile, is told in other runs, so that the queue is free
+    /// for others in between.
     @Sendable private func run() {
-        for _ in 0..<state.withLock({ $0.queue.count }) {
+        for _ in 0..<min(Self.some, state.withLock { $0.queue.count }) {
             guard let step = state.withLock({ $0.next() }) else { break }
             step.handler(step.event)
         }

@@ -37,12 +37,15 @@ extension Cache {
 
     /// The same, here and now.
     package func clear() throws(LannerError) {
+        let clearing = Clearings.begin(at: lockPath)
+        defer { Clearings.end(clearing, at: lockPath) }
         var problem: LannerError?
         // Nobody else gets the directory meanwhile, neither a manager nor a store.
         let lock = try? disk.lock(lockPath)
         let tokens = lock == nil ? [] : forgetRecords()
         let ownTmp = Self.defaultTmpPath(in: downloadPath)
-        let locks = [lock, try? disk.lock(downloadPath + "/" + StoreFileName.lock)]
+        // Not that of a manager's store, which may be about to take it.
+        let locks = [lock, lock == nil ? nil : try? disk.lock(downloadPath + "/" + StoreFileName.lock)]
         defer { locks.forEach { $0?.release() } }
         var doomed = filesInside(downloadFilePath) { !FileName.isOwn($0) }
         if locks.allSatisfy({ $0 != nil }) {
@@ -95,5 +98,33 @@ extension Cache {
     private func files(in directory: String, where isWanted: (String) -> Bool) -> [String] {
         let names = (try? disk.list(directory)) ?? []
         return names.filter(isWanted).map { directory + "/" + $0 }.filter { (try? disk.size(of: $0)) != nil }
+    }
+}
+
+/// The clearings that are under way in this process, by the path of the lock that they hold: whoever is made meanwhile is to
+/// wait, and not to find the directory in use.
+enum Clearings {
+    private static let underWay = Locked<[String: [Latch]]>([:])
+
+    static func begin(at path: String) -> Latch {
+        let latch = Latch()
+        underWay.withLock { $0[path, default: []].append(latch) }
+        return latch
+    }
+
+    /// Behind the release of the lock.
+    static func end(_ latch: Latch, at path: String) {
+        underWay.withLock { clearings in
+            clearings[path]?.removeAll { $0 === latch }
+            if clearings[path]?.isEmpty == true { clearings[path] = nil }
+        }
+        latch.open()
+    }
+
+    /// Waits for one, if there is any.
+    static func waited(at path: String) -> Bool {
+        guard let latch = underWay.withLock({ $0[path]?.first }) else { return false }
+        latch.wait()
+        return true
     }
 }

@@ -1,6 +1,6 @@
 extension DownloadTask {
     /// Calls `handler` while the task advances, at most four times a second, and when its last byte is there; where it
-    /// stalls, until ``speed`` has fallen to 0. A call that is still pending is not repeated. On the main queue, or on the
+    /// stalls, until ``speed`` has fallen to 0, and when it begins to wait. A call that is still pending is not repeated. On the main queue, or on the
     /// manager's operation queue.
     ///
     /// Replaces an earlier closure of this kind. - Returns: The task.
@@ -64,7 +64,11 @@ extension DownloadTask {
             guard isDueNow else { return }
             // Once it has gone on another end is told, and this one no more.
             engine.lane(callback).run { [self] in
-                if state.withLock({ $0.rounds }) == rounds { callback.handler(self) }
+                // Nor where a completion was set behind it.
+                let isDue = state.withLock {
+                    $0.rounds == rounds && (kind == \.completion || $0.callbacks.completion == nil)
+                }
+                if isDue { callback.handler(self) }
             }
         }
         return self

@@ -178,7 +178,7 @@ extension Engine {
             return true
         }
         guard isCurrent else { return }
-        inOrder { [self] in if !isOver { recordAnew(task) } }
+        inOrder { [self] in if !isOverHere { recordAnew(task) } }
     }
 
     /// Reads the finished file; nil when it cannot be read, which is logged, or once the end has begun.

@@ -2,7 +2,8 @@ import Foundation
 import LannerMachine
 
 extension SessionManager {
-    /// Calls `handler` while any task advances: for each of them up to four times a second, unless
+    /// Calls `handler` while any task advances, until ``speed`` has fallen to 0 where all stall, and when one begins to
+    /// wait: for each of them up to four times a second, unless
     /// ``SessionConfiguration/progressInterval`` limits the calls for all together. A call that is still pending is not
     /// repeated. On the main queue, or on ``operationQueue``.
     ///
@@ -47,23 +48,37 @@ extension SessionManager {
         return self
     }
 
-    /// Called with true when the first task begins to run, and with false when none runs any more: for a sign that there
-    /// is network activity. On ``operationQueue``, in order. Not called while ``isControlNetworkActivityIndicator`` is
-    /// false.
+    /// Called with true when the first task begins to run, soon where one runs already, and with false when none runs any
+    /// more: for a sign that there is network activity. On ``operationQueue``, in order, and in turn: never with false
+    /// first.
     public var networkActivityHandler: (@Sendable (Bool) -> Void)? {
-        get { state.withLock { $0.networkActivityHandler } }
-        set { state.replace(\.networkActivityHandler, by: newValue) }
+        get { state.withLock { $0.activitySign?.handler } }
+        set {
+            state.replace(\.activitySign, by: newValue.map(ActivitySign.init))
+            showActivity()
+        }
     }
 
-    /// Whether ``networkActivityHandler`` is called. True unless set.
+    /// Whether ``networkActivityHandler`` is called. True unless set. Where it is turned off while tasks run, the handler
+    /// is called with false, and where it is turned on, with true.
     public var isControlNetworkActivityIndicator: Bool {
         get { state.withLock { $0.tellsActivity } }
-        set { state.withLock { $0.tellsActivity = newValue } }
+        set {
+            state.withLock { $0.tellsActivity = newValue }
+            showActivity()
+        }
     }
 
     func tellActivity(_ isActive: Bool) {
-        let handler = state.withLock { $0.tellsActivity ? $0.networkActivityHandler : nil }
-        if let handler { engine.operationLane.run { handler(isActive) } }
+        let sign = state.withLock { $0.tellsActivity ? $0.activitySign : nil }
+        if let sign { engine.operationLane.run { sign.show(isActive) } }
+    }
+
+    /// Tells how it is now, who is told of it, or whether anybody is, being another.
+    private func showActivity() {
+        let (sign, isTold) = state.withLock { ($0.activitySign, $0.tellsActivity) }
+        guard let sign else { return }
+        engine.operationLane.run { [engine] in sign.show(isTold && engine.state.withLock { $0.isActivityTold }) }
     }
 
     /// Nothing runs here any more.
@@ -102,5 +117,23 @@ extension SessionManager {
         engine.operationLane.run { [weak self] in
             if let self { NotificationCenter.default.post(name: Self.didCompleteNotification, object: self) }
         }
+    }
+}
+
+/// A sign of network activity that somebody shows. Its calls are those of one lane.
+final class ActivitySign: Sendable {
+    let handler: @Sendable (Bool) -> Void
+    private let isShown = Locked(false)
+
+    init(_ handler: @escaping @Sendable (Bool) -> Void) {
+        self.handler = handler
+    }
+
+    func show(_ isActive: Bool) {
+        let isNews = isShown.withLock { isShown in
+            defer { isShown = isActive }
+            return isShown != isActive
+        }
+        if isNews { handler(isActive) }
     }
 }

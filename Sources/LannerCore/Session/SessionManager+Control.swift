@@ -108,7 +108,8 @@ extension SessionManager {
         perform(.cancel, task, startsNext, onMainQueue, handler)
     }
 
-    /// Forgets a task, whatever it is, and deletes an unfinished file.
+    /// Forgets a task, whatever it is, and deletes an unfinished file, one that a canceled task has left as well
+    /// (``SessionConfiguration/keepsPartialFileOnCancel``).
     ///
     /// - Parameters:
     ///   - url: The URL of the task.
@@ -197,6 +198,7 @@ extension SessionManager {
         _ handler: DownloadTask.Handler?
     ) {
         if let task = fetchTask(url) { return perform(verb, task, startsNext, onMainQueue, handler) }
+        if case .remove = verb, let key = (try? url.asURL())?.absoluteString { engine.dropLeftover(ofKey: key) }
         performNothing(url, .fetchDownloadTaskFailed(url: url), onMainQueue, handler)
     }
 
@@ -215,7 +217,7 @@ extension SessionManager {
         guard let task else {
             return performNothing("", .fetchDownloadTaskFailed(url: ""), onMainQueue, handler)
         }
-        perform(verb, engine.ids(of: [task]), startsNext, onMainQueue, handler, task)
+        perform(verb, { $0.ids(of: [task]) }, startsNext, onMainQueue, handler, task)
     }
 
     private func performAll(_ verb: Verb, _ onMainQueue: Bool, _ handler: Handler?) {
@@ -224,20 +226,19 @@ extension SessionManager {
 
     /// A verb over some downloads, or over all of the present context when nil. The handler's argument lives until then.
     func perform<Sender: Sendable>(
-        _ verb: Verb, _ ids: [DownloadID]?, _ startsNext: Bool, _ onMainQueue: Bool,
+        _ verb: Verb, _ whom: ((EngineState) -> [DownloadID])?, _ startsNext: Bool, _ onMainQueue: Bool,
         _ handler: (@Sendable (Sender) -> Void)?, _ sender: Sender
     ) {
-        let events = startsNext ? [] : [Event.withhold(ids ?? [])]
-        guard let handler else { return engine.user(verb, ids, behind: events, nil) }
+        guard let handler else { return engine.user(verb, whom, startsNext: startsNext, nil) }
         let callback = Callback(onMainQueue: onMainQueue, handler: handler)
-        engine.user(verb, ids, behind: events) { [engine] in engine.dispatch(callback, sender) }
+        engine.user(verb, whom, startsNext: startsNext) { [engine] in engine.dispatch(callback, sender) }
     }
 
     /// Forgets the records of tasks at rest, in one commit, and not the tasks: for who is about to end the manager. Calls
     /// `done` exactly once, with whether the store has done so, when that and all that was to be recorded before is
     /// with it.
     package func dropRecords(of tasks: [DownloadTask], _ done: @escaping @Sendable (Bool) -> Void) {
-        let keys = engine.ids(of: tasks).map(DownloadRecord.key)
+        let keys = engine.state.withLock { $0.ids(of: tasks) }.map(DownloadRecord.key)
         if keys.isEmpty { return done(true) }
         engine.inOrder { [engine] in
             if engine.isOver { done(false) } else { engine.forget(keys, done) }
@@ -245,10 +246,10 @@ extension SessionManager {
     }
 }
 
-extension Engine {
+extension EngineState {
     /// The numbers of tasks. A task of another manager, or one that is gone, is not mistaken for the one that has its
     /// number here.
     func ids(of tasks: [DownloadTask]) -> [DownloadID] {
-        state.withLock { state in tasks.filter { state.jobs[$0.id]?.task === $0 }.map(\.id) }
+        tasks.filter { jobs[$0.id]?.task === $0 }.map(\.id)
     }
 }

@@ -75,8 +75,9 @@ extension SessionManager {
     ///
     /// - Parameters:
     ///   - urls: What to download. Those that cannot be used and those that come twice are skipped, and logged.
-    ///   - headersArray: Header fields for each URL; nil for none.
-    ///   - fileNames: A name for each URL; nil for names by ``SessionConfiguration/fileNaming``.
+    ///   - headersArray: Header fields for each URL; nil, or none at all, for none.
+    ///   - fileNames: A name for each URL, an empty one for that by ``SessionConfiguration/fileNaming``; nil, or none at
+    ///     all, where all are named by that.
     ///   - onMainQueue: Whether `handler` is called on the main queue, else on ``operationQueue``.
     ///   - handler: Called exactly once, with the manager and never inside this call, when all have been started, also
     ///     when there were none.
@@ -87,6 +88,7 @@ extension SessionManager {
         _ urls: [any URLConvertible], headersArray: [[String: String]]? = nil, fileNames: [String]? = nil,
         onMainQueue: Bool, handler: Handler? = nil
     ) -> [DownloadTask] {
+        let (headersArray, fileNames) = (headersArray?.given, fileNames?.given)
         do {
             if let headersArray, headersArray.count != urls.count { throw LannerError.headersMatchFailed }
             if let fileNames, fileNames.count != urls.count { throw LannerError.fileNamesMatchFailed }
@@ -96,7 +98,8 @@ extension SessionManager {
             return []
         }
         let requests = urls.indices.map { index in
-            DownloadRequest(urls[index], headers: headersArray?[index], fileName: fileNames?[index])
+            DownloadRequest(
+                urls[index], headers: headersArray?[index], fileName: fileNames.flatMap { $0[index].given })
         }
         return multiDownload(requests: requests, onMainQueue: onMainQueue, handler: handler)
     }
@@ -152,4 +155,9 @@ extension SessionManager {
     public func fetchTask(key: String) -> DownloadTask? {
         engine.task(key)
     }
+}
+
+extension Collection {
+    /// Nil where there is nothing in it.
+    fileprivate var given: Self? { isEmpty ? nil : self }
 }

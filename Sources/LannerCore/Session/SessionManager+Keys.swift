@@ -27,14 +27,14 @@ extension SessionManager {
     public func start(
         _ tasks: [DownloadTask], onMainQueue: Bool, handler: Handler? = nil
     ) {
-        perform(.start, engine.ids(of: tasks), true, onMainQueue, handler, self)
+        perform(.start, { $0.ids(of: tasks) }, true, onMainQueue, handler, self)
     }
 
     /// The same for the tasks of some keys of the present context; those that have none are skipped, and logged.
     public func start(
         keys: [String], onMainQueue: Bool, handler: Handler? = nil
     ) {
-        perform(.start, ids(keys), true, onMainQueue, handler, self)
+        perform(.start, whom(keys), true, onMainQueue, handler, self)
     }
 
     /// Stops the task of a key, and keeps what is there of the file.
@@ -65,14 +65,14 @@ extension SessionManager {
     public func suspend(
         _ tasks: [DownloadTask], startsNext: Bool = true, onMainQueue: Bool, handler: Handler? = nil
     ) {
-        perform(.suspend, engine.ids(of: tasks), startsNext, onMainQueue, handler, self)
+        perform(.suspend, { $0.ids(of: tasks) }, startsNext, onMainQueue, handler, self)
     }
 
     /// The same for the tasks of some keys of the present context; those that have none are skipped, and logged.
     public func suspend(
         keys: [String], startsNext: Bool = true, onMainQueue: Bool, handler: Handler? = nil
     ) {
-        perform(.suspend, ids(keys), startsNext, onMainQueue, handler, self)
+        perform(.suspend, whom(keys), startsNext, onMainQueue, handler, self)
     }
 
     /// Stops and forgets the task of a key, unless it has succeeded, and deletes what is there of its file, unless
@@ -105,17 +105,17 @@ extension SessionManager {
     public func cancel(
         _ tasks: [DownloadTask], startsNext: Bool = true, onMainQueue: Bool, handler: Handler? = nil
     ) {
-        perform(.cancel, engine.ids(of: tasks), startsNext, onMainQueue, handler, self)
+        perform(.cancel, { $0.ids(of: tasks) }, startsNext, onMainQueue, handler, self)
     }
 
     /// The same for the tasks of some keys of the present context; those that have none are skipped, and logged.
     public func cancel(
         keys: [String], startsNext: Bool = true, onMainQueue: Bool, handler: Handler? = nil
     ) {
-        perform(.cancel, ids(keys), startsNext, onMainQueue, handler, self)
+        perform(.cancel, whom(keys), startsNext, onMainQueue, handler, self)
     }
 
-    /// Forgets the task of a key, whatever it is.
+    /// Forgets the task of a key, whatever it is, and what a canceled one has left.
     ///
     /// - Parameters:
     ///   - key: The key of the task.
@@ -147,7 +147,7 @@ extension SessionManager {
         _ tasks: [DownloadTask], completely: Bool = false, startsNext: Bool = true, onMainQueue: Bool,
         handler: Handler? = nil
     ) {
-        perform(.remove(completely: completely), engine.ids(of: tasks), startsNext, onMainQueue, handler, self)
+        perform(.remove(completely: completely), { $0.ids(of: tasks) }, startsNext, onMainQueue, handler, self)
     }
 
     /// The same for the tasks of some keys of the present context; those that have none are skipped, and logged.
@@ -155,7 +155,7 @@ extension SessionManager {
         keys: [String], completely: Bool = false, startsNext: Bool = true, onMainQueue: Bool,
         handler: Handler? = nil
     ) {
-        perform(.remove(completely: completely), ids(keys), startsNext, onMainQueue, handler, self)
+        perform(.remove(completely: completely), whom(keys), startsNext, onMainQueue, handler, self)
     }
 
     /// Starts the tasks that were added without being started and of which nothing was asked since: as many as may run at
@@ -168,13 +168,12 @@ extension SessionManager {
     ///   - handler: Called exactly once, never inside this call, with the manager, when all have been started; soon when
     ///     there are none.
     public func startWaiting(list: String? = nil, onMainQueue: Bool, handler: Handler? = nil) {
-        let ids = engine.state.withLock { state in
-            engine.takeInbox(&state)
+        let suspended = { (state: EngineState) -> [DownloadID] in
             let suspended = (list.map { state.scope.roll(of: $0) } ?? state.scope.roll).ids([.suspended])
             // Some may have been started, and nobody was told yet.
-            return suspended.filter { state.machine[$0]?.state == .suspended }
+            return suspended.filter { state.machine[$0]?.state == .suspended }.sorted()
         }
-        perform(.startAdded, ids.sorted(), true, onMainQueue, handler, self)
+        perform(.startAdded, suspended, true, onMainQueue, handler, self)
     }
 
     // MARK: -
@@ -183,15 +182,16 @@ extension SessionManager {
         _ verb: Verb, key: String, _ startsNext: Bool, _ onMainQueue: Bool, _ handler: DownloadTask.Handler?
     ) {
         if let task = fetchTask(key: key) { return perform(verb, task, startsNext, onMainQueue, handler) }
+        if case .remove = verb { engine.dropLeftover(ofKey: key) }
         performNothing(key, .noTask(key: key), onMainQueue, handler)
     }
 
-    private func ids(_ keys: [String]) -> [DownloadID] {
+    private func whom(_ keys: [String]) -> (EngineState) -> [DownloadID] {
         let tasks = keys.compactMap { key in
             let task = fetchTask(key: key)
             if task == nil { engine.log { .error("nothing to do", error: LannerError.noTask(key: key)) } }
             return task
         }
-        return engine.ids(of: tasks)
+        return { $0.ids(of: tasks) }
     }
 }

@@ -192,7 +192,7 @@ struct ManagerState {
     /// Whether a notification that the disk is full is on its way.
     var isFullSpacePending = false
     var taskCompletion: Callback<DownloadTask>?
-    var networkActivityHandler: (@Sendable (Bool) -> Void)?
+    var activitySign: ActivitySign?
     var tellsActivity = true
 
     init(configuration: SessionConfiguration) {
@@ -201,8 +201,8 @@ struct ManagerState {
 
     /// The closures, which are let go of outside the lock: they may hold anything.
     mutating func takeCallbacks() -> [Any] {
-        defer { (callbacks, taskCompletion, networkActivityHandler) = (Callbacks(), nil, nil) }
-        return [callbacks, taskCompletion as Any, networkActivityHandler as Any]
+        defer { (callbacks, taskCompletion, activitySign) = (Callbacks(), nil, nil) }
+        return [callbacks, taskCompletion as Any, activitySign as Any]
     }
 
     private enum Turn {

@@ -227,6 +227,7 @@ import Testing
         let task = try bench.download(.hold)
         let file = Task { try await task.file }
         bench.settle()
+        await waits(1, for: task)
         bench.transport.release()
         bench.settle()
         #expect(try await file.value.path == task.filePath)
@@ -237,6 +238,16 @@ import Testing
         bench.settle()
         let removed = await #expect(throws: LannerError.self) { _ = try await task.file }
         guard case .notFinished(.removed) = removed else { return #expect(Bool(false), "\(removed as Any)") }
+    }
+
+    /// In a chain on a task that has ended, in whatever order.
+    @Test func aCompletionIsCalledInThePlaceOfASuccess() throws {
+        let bench = TestBench.serving([1, 2])
+        let (task, calls) = (try bench.download(), Tally())
+        bench.settle()
+        task.success { _ in calls.add("success") }.completion { _ in calls.add("completion") }
+        bench.settle()
+        #expect(calls.all == ["completion"])
     }
 
     /// A download whose server has yet to answer.
@@ -250,6 +261,7 @@ import Testing
     @Test func whoWaitsIsToldThatSomebodyHasSuspendedIt() async throws {
         let (bench, task) = try heldBench()
         let file = Task { try await task.file }
+        await waits(1, for: task)
         bench.manager.suspend(task)
         bench.settle()
         let error = await #expect(throws: LannerError.self) { _ = try await file.value }
@@ -259,30 +271,53 @@ import Testing
     /// One that gives up is no reason to end what others wait for.
     @Test func suspendsWhenTheLastWaitIsCanceled() async throws {
         let (bench, task) = try heldBench()
-        let waits = (0..<3).map { _ in Task { try await task.file } }
-        while task.state.withLock({ $0.fileWaiters.count }) < 3 { await Task.yield() }
-        for wait in waits[..<2] {
-            wait.cancel()
-            await #expect(throws: CancellationError.self) { _ = try await wait.value }
+        let files = (0..<3).map { _ in Task { try await task.file } }
+        await waits(3, for: task)
+        for file in files {
+            #expect(task.status == .running)
+            file.cancel()
+            await #expect(throws: CancellationError.self) { _ = try await file.value }
+            bench.settle()
         }
-        bench.settle()
-        #expect(task.status == .running)
-        bench.transport.release()
-        bench.settle()
-        #expect(try await waits[2].value.path == task.filePath)
+        #expect(task.status == .suspended)
         #expect(task.state.withLock { $0.fileWaiters.isEmpty })
     }
 
-    /// Waits for a file, and is canceled.
-    private func waitInVain(for task: DownloadTask) async {
-        let file = Task { try await task.file }
+    @Test func whoStillWaitsWhenOthersHaveGivenUpHasTheFile() async throws {
+        let (bench, task) = try heldBench()
+        let files = (0..<3).map { _ in Task { try await task.file } }
+        await waits(3, for: task)
+        for file in files[..<2] {
+            file.cancel()
+            await #expect(throws: CancellationError.self) { _ = try await file.value }
+        }
+        bench.settle()
+        bench.transport.release()
+        bench.settle()
+        #expect(try await files[2].value.path == task.filePath)
+        #expect(task.state.withLock { $0.fileWaiters.isEmpty })
+    }
+
+    /// Until so many wait for a file.
+    private func waits(_ count: Int, for task: DownloadTask) async {
+        while task.state.withLock({ $0.fileWaiters.count }) < count { await Task.yield() }
+    }
+
+    /// Waits for a file, and is canceled: while it does, or before it begins to.
+    private func waitInVain(for task: DownloadTask, isWaiting: Bool = true) async {
+        let file = Task {
+            if !isWaiting { while !Task.isCancelled { await Task.yield() } }
+            return try await task.file
+        }
+        if isWaiting { await waits(1, for: task) }
         file.cancel()
         await #expect(throws: CancellationError.self) { _ = try await file.value }
     }
 
-    @Test func suspendsWhenTheWaitIsCanceled() async throws {
+    @Test(arguments: [true, false])
+    func suspendsWhenTheWaitIsCanceled(isWaiting: Bool) async throws {
         let (bench, task) = try heldBench()
-        await waitInVain(for: task)
+        await waitInVain(for: task, isWaiting: isWaiting)
         #expect(task.status == .running, "not inside the cancellation, which may come under a lock")
         bench.settle()
         #expect(task.status == .suspended)
@@ -300,7 +335,7 @@ import Testing
         let (bench, task) = try heldBench()
         await waitInVain(for: task)
         let again = Task { try await task.file }
-        while task.state.withLock({ $0.fileWaiters.isEmpty }) { await Task.yield() }
+        await waits(1, for: task)
         bench.settle()
         #expect(task.status == .running)
         bench.transport.release()

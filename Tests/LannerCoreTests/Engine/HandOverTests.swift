@@ -118,6 +118,21 @@ import Testing
         withExtendedLifetime(observation) {}
     }
 
+    /// By a lane that has yet to come to it.
+    @Test func whatIsChangedBeforeAnEndIsKept() throws {
+        startAll()
+        manager.totalSuspend()
+        var request = DownloadRequest("https://example.com/40")
+        request.startsImmediately = false
+        let added = try #require(manager.download(request))
+        added.metadata = ["key": "value"]
+        manager.invalidate()
+        lanes.runAll()
+        let records = store.contents.values.compactMap { DownloadRecord($0) }
+        #expect(records.count == urls.count + 1)
+        #expect(records.first { $0.id == added.id }?.metadata == ["key": "value"])
+    }
+
     /// The same of calls that concern all without naming them.
     @Test(arguments: [false, true]) func noCallTakesAllOfIt(choosesContext: Bool) {
         startAll()

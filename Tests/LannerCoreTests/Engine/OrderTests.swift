@@ -27,7 +27,7 @@ import Testing
         log.letGo()
         await thread.end()
         bench.settle()
-        #expect(calls.all == ["success", "completion"], "each of them once")
+        #expect(calls.all == ["completion"], "which takes the place of the success, and once")
     }
 
     @Test func anEndThatIsOverIsNotTold() async throws {

@@ -73,4 +73,31 @@ import Testing
             #expect(task.progress.completedUnitCount == 1000 && task.progress.totalUnitCount == 1000)
         }
     }
+
+    /// The closures of a task and of the manager, of a download that runs and has brought a megabyte.
+    private func followed() throws -> (bench: TestBench, task: DownloadTask, ofTask: Tally, ofAll: Tally) {
+        let (bench, ofTask, ofAll) = (TestBench.serving(large), Tally(), Tally())
+        let task = try bench.download(.stall(afterBytes: 1 << 20))
+        task.progress { ofTask.add("\($0.status.rawValue) \($0.speed > 0)") }
+        bench.manager.progress { ofAll.add("\($0.speed > 0)") }
+        bench.run(for: .milliseconds(500))
+        #expect(ofTask.all.last == "running true" && ofAll.all.last == "true")
+        return (bench, task, ofTask, ofAll)
+    }
+
+    /// Else its speed would be shown for as long as it waits.
+    @Test func isToldWhenATaskBeginsToWait() throws {
+        let (bench, task, ofTask, ofAll) = try followed()
+        bench.transport.fail(with: .connectionLost)
+        bench.settle()
+        #expect(task.status == .waiting)
+        #expect(ofTask.all.last == "waiting false" && ofAll.all.last == "false")
+    }
+
+    @Test func ofAllIsToldUntilTheSpeedHasFallen() throws {
+        let (bench, task, ofTask, ofAll) = try followed()
+        bench.run(for: .seconds(10))
+        #expect(task.status == .running)
+        #expect(ofTask.all.last == "running false" && ofAll.all.last == "false")
+    }
 }

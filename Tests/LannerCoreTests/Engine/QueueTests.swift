@@ -112,6 +112,16 @@ import Testing
         #expect(bench.manager.multiDownload(urls, fileNames: ["a"]).isEmpty)
     }
 
+    @Test func anEmptyArrayOrNameIsNone() {
+        let bench = TestBench()
+        bench.transport.serveElsewhere(.init([1]))
+        let urls = ["https://example.com/a", "https://example.com/b"]
+        #expect(bench.manager.multiDownload(urls, headersArray: [], fileNames: []).count == 2)
+        let tasks = bench.manager.multiDownload(urls.map { $0 + "2" }, fileNames: ["name", ""])
+        let url = tasks.last?.url ?? URL(fileURLWithPath: "/")
+        #expect(tasks.map(\.fileName) == ["name", FileName.standard(for: url)])
+    }
+
     @Test func tellsOfATaskThatIsNotThere() {
         let bench = TestBench()
         bench.manager.suspend(address)

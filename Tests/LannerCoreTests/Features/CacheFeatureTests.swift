@@ -69,6 +69,30 @@ import Testing
         manager.invalidate()
     }
 
+    /// Whoever comes first.
+    @Test func aManagerThatIsMadeMeanwhileCanBeUsed() async throws {
+        for _ in 0..<20 {
+            for number in 0..<200 {
+                try FileManager.default.createDirectory(
+                    atPath: cache.downloadFilePath, withIntermediateDirectories: true)
+                try Data([1]).write(to: URL(fileURLWithPath: cache.downloadFilePath + "/\(number)"))
+            }
+            let manager = await withCheckedContinuation { done in
+                let manager = Locked<SessionManager?>(nil)
+                let isMade = Latch()
+                cache.clearDiskCache(onMainQueue: false) { _ in
+                    isMade.wait()
+                    done.resume(returning: manager.withLock { $0 })
+                }
+                let made = SessionManager("clearing", transport: ScriptedTransport(), cache: cache)
+                manager.withLock { $0 = made }
+                isMade.open()
+            }
+            #expect(manager?.unavailable == nil)
+            manager?.invalidate()
+        }
+    }
+
     /// A disk with a snapshot, and a journal that tells of what was changed since.
     private func recorded() async throws -> MemoryDisk {
         let disk = MemoryDisk()

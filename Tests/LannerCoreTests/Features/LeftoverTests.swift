@@ -44,6 +44,18 @@ import Testing
         #expect(parts(bench).isEmpty && first.status == .canceled)
     }
 
+    @Test(arguments: [false, true]) func itIsRemovedByItsURLOrKey(byKey: Bool) throws {
+        let (bench, _) = try canceled()
+        #expect(parts(bench).count == 1)
+        if byKey { bench.manager.remove(key: address) } else { bench.manager.remove(address) }
+        bench.settle()
+        #expect(parts(bench).isEmpty)
+        bench.relaunch()
+        _ = try bench.download()
+        bench.settle()
+        #expect(bench.ranges == ["whole", "whole"])
+    }
+
     /// By whoever hears of the cancel first.
     @Test func isThereAsSoonAsTheCancelIsTold() throws {
         let bench = TestBench.serving(large, configuration: Self.keeping)

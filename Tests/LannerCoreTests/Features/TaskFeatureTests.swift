@@ -44,6 +44,45 @@ import Testing
         #expect(calls.all.count == 2)
     }
 
+    /// Whoever shows a sign is told of what runs already, and that it is to be shown no more.
+    @Test func activityIsToldToWhoComesLate() throws {
+        let (bench, calls) = (TestBench.serving(large), Tally())
+        let task = try bench.download(.stall(afterBytes: 1 << 20))
+        bench.settle()
+        bench.manager.networkActivityHandler = { calls.add("first \($0)") }
+        bench.settle()
+        bench.manager.isControlNetworkActivityIndicator = false
+        bench.settle()
+        bench.manager.isControlNetworkActivityIndicator = true
+        bench.settle()
+        #expect(calls.all == ["first true", "first false", "first true"])
+        bench.manager.networkActivityHandler = { calls.add("second \($0)") }
+        bench.settle()
+        bench.manager.suspend(task)
+        bench.settle()
+        #expect(calls.all.dropFirst(3) == ["second true", "second false"])
+    }
+
+    @Test func activityIsToldOfWhatGoesOnAtLaunch() throws {
+        var configuration = SessionConfiguration()
+        configuration.resumesAtLaunch = true
+        let (bench, calls) = (TestBench.serving(large, configuration: configuration), Tally())
+        _ = try bench.download(.stall(afterBytes: 1 << 20))
+        bench.settle()
+        bench.relaunch()
+        bench.manager.networkActivityHandler = { calls.add("\($0)") }
+        bench.settle()
+        #expect(calls.all == ["true", "false"])
+    }
+
+    @Test("T3-17: what becomes of a manager is logged") func managerLines() {
+        let bench = bench()
+        bench.manager.download(addresses[0])
+        bench.settle()
+        let name = bench.manager.identifier
+        #expect(bench.log.lines.filter { $0.hasPrefix(name) } == ["\(name): is running", "\(name): is succeeded"])
+    }
+
     /// A file that is found at launch is no transfer.
     @Test func activityIsToldOfWhatBeginsBesideAFileThatWasFound() throws {
         let bench = TestBench.serving(large)

@@ -95,6 +95,14 @@ import Testing
         #expect(try permissions("File/a") == modes.new)
     }
 
+    /// Others may be of the group that was kept out, or of the one that has come.
+    @Test(.enabled(if: geteuid() == 0)) func nobodyGainsByAnotherGroup() throws {
+        try write("old", "File/a")
+        #expect(chmod(directory("File/a"), 0o604) == 0 && chown(directory("File/a"), geteuid(), 12345) == 0)
+        _ = try Publisher(fileSystem: disk).move(directory("1-1-1.part"), to: directory("File/a"))
+        #expect(try permissions("File/a") == 0o600)
+    }
+
     /// Who tries again may have to write it.
     @Test func aFileThatReplacesNoneStaysWritable() throws {
         let usual = try permissions("1-1-1.part")
