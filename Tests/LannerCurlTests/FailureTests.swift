@@ -42,15 +42,19 @@ struct FailureTests {
     }
 
     /// As when memory or descriptors have run out, for the moment.
-    @Test func aLoopThatCouldNotBeSetUpIsSetUpLater() async throws {
+    @Test(arguments: [(false, .cannotConnect), (true, .other)] as [(Bool, TransportFault)])
+    func aLoopThatCouldNotGoOnDoesSoLater(isSetUp: Bool, _ fault: TransportFault) async throws {
         let tries = Locked(0)
-        let loop = Loop(CurlTransport.Options()) {
-            let isFirst = tries.withLock { tries in
+        let isFirst: @Sendable () -> Bool = {
+            tries.withLock { tries in
                 tries += 1
                 return tries == 1
             }
-            return isFirst ? nil : Loop.makeWakeable()
         }
+        let loop =
+            isSetUp
+            ? Loop(CurlTransport.Options(), perform: { isFirst() ? 3 : Loop.performNow($0) })
+            : Loop(CurlTransport.Options(), make: { isFirst() ? nil : Loop.makeWakeable() })
         defer { loop.close() }
         var logs: [Recorder.Log] = []
         for _ in 0..<2 {
@@ -59,7 +63,7 @@ struct FailureTests {
             loop.begin([CurlExchange(request, loop: loop, receive: recorder.receive)])
             logs.append(await recorder.end())
         }
-        #expect(logs[0].failure?.fault == .cannotConnect && logs[0].breaches == [])
+        #expect(logs[0].failure?.fault == fault && logs[0].breaches == [])
         #expect(logs[1].isComplete && logs[1].bytes.count == 1_000_000)
     }
 

@@ -53,6 +53,7 @@ final class Loop: @unchecked Sendable {
 
     private let options: CurlTransport.Options
     private let make: @Sendable () -> OpaquePointer?
+    private let perform: @Sendable (OpaquePointer) -> Int32
     private let pool = SlabPool()
     private let inbox = Locked(Inbox())
 
@@ -65,9 +66,13 @@ final class Loop: @unchecked Sendable {
     /// The transfers that have gathered bytes, and since when the first has.
     private var gathering: (transfers: [CurlTransfer], since: UInt64) = ([], 0)
 
-    /// `make` gives a new multi handle; nil when there cannot be one now.
-    init(_ options: CurlTransport.Options, make: @escaping @Sendable () -> OpaquePointer? = Loop.makeWakeable) {
-        (self.options, self.make) = (options, make)
+    /// `make` gives a new multi handle; nil when there cannot be one now. `perform` does what is to be done, and gives
+    /// libcurl's result.
+    init(
+        _ options: CurlTransport.Options, make: @escaping @Sendable () -> OpaquePointer? = Loop.makeWakeable,
+        perform: @escaping @Sendable (OpaquePointer) -> Int32 = Loop.performNow
+    ) {
+        (self.options, self.make, self.perform) = (options, make, perform)
         spareHandles = SpareHandles(options)
     }
 
@@ -92,8 +97,8 @@ final class Loop: @unchecked Sendable {
     }
 
     /// Ends every exchange, and the thread.
-    func close(_ failure: TransportFailure = .invalidated) {
-        abandonAll(failure) { inbox in
+    func close() {
+        abandonAll(.invalidated) { inbox in
             inbox.isClosed = true
             inbox.wake()
         }
@@ -128,19 +133,27 @@ final class Loop: @unchecked Sendable {
             return abandonAll(TransportFailure(.cannotConnect, message)) { $0.hasThread = false }
         }
         inbox.withLock { $0.multi = multi }
-        while let calls = takeCalls() {
-            for call in calls { answer(call, multi) }
-            let result = step(multi)
-            if result != 0 {
-                close(TransportFailure(.unavailable, "libcurl: \(String(cString: lanner_curl_multi_text(result)))"))
-            }
-        }
+        let result = runRounds(multi)
         inbox.withLock { $0.multi = nil }
         for easy in Array(transfers.keys) { _ = remove(easy, multi) }
         drainTold()
         spareHandles.drain()
         pool.drain()
         lanner_curl_multi_free(multi)
+        if result == 0 { return }
+        // With another handle what comes later tries again, as does whoever tries this again.
+        let message = "libcurl: \(String(cString: lanner_curl_multi_text(result)))"
+        abandonAll(TransportFailure(.other, message)) { $0.hasThread = false }
+    }
+
+    /// Until the loop is over, or libcurl cannot go on, which the result says.
+    private func runRounds(_ multi: OpaquePointer) -> Int32 {
+        while let calls = takeCalls() {
+            for call in calls { answer(call, multi) }
+            let result = step(multi)
+            if result != 0 { return result }
+        }
+        return 0
     }
 
     /// Nil also when the thread could not be woken, for which a transfer would wait as long as the loop does: libcurl goes
@@ -151,6 +164,8 @@ final class Loop: @unchecked Sendable {
         lanner_curl_multi_free(multi)
         return nil
     }
+
+    static func performNow(_ multi: OpaquePointer) -> Int32 { lanner_curl_multi_perform(multi) }
 
     private func makeMulti() -> OpaquePointer? {
         guard let multi = make() else { return nil }
@@ -247,7 +262,7 @@ final class Loop: @unchecked Sendable {
 
     /// One round; the result is libcurl's.
     private func step(_ multi: OpaquePointer) -> Int32 {
-        let result = lanner_curl_multi_perform(multi)
+        let result = perform(multi)
         if result == 0 {
             takeEnds(multi)
             handOver()
