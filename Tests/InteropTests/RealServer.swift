@@ -287,6 +287,8 @@ private struct Setup {
                 default_type application/octet-stream;
                 sendfile on;
                 tcp_nopush on;
+                # However long a test waits for its turn between two requests.
+                keepalive_timeout 1h;
                 server {
                     \(listening(port).joined(separator: "\n        "))
                     root "\(root.path)";

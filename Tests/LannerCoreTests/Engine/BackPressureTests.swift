@@ -84,8 +84,11 @@ import Testing
         let (disk, transport) = (MemoryDisk(), ScriptedTransport(traits: TransportTraits(delivery: delivery)))
         transport.serve(Self.resource, at: place)
         transport.script(place, .stall(afterBytes: 2 << 20))
+        var configuration = SessionConfiguration()
+        // Other tests may keep this one waiting for as long as a server may stay silent.
+        configuration.timeoutIntervalForRequest = 3600
         let manager = SessionManager(
-            "waiting", configuration: SessionConfiguration(), transport: transport, store: MemoryStore(),
+            "waiting", configuration: configuration, transport: transport, store: MemoryStore(),
             logger: RecordingLog(), cache: Cache("waiting", downloadPath: "/downloads", on: disk),
             operationQueue: nil, environment: Environment(fileSystem: disk, lanes: TellingLanes { wait.yield() }))
         var request = DownloadRequest(address)
