@@ -43,7 +43,11 @@ extension Download {
         }
         switch verdict {
         case .whole(let version):
-            let reason = seeksAnother ? .contentChanged : forgetOtherVersion(than: version, exchange)
+            // What follows is not to be asked for in parts again.
+            if seeksWhole { isPlain = true }
+            let reason =
+                seeksAnother
+                ? .contentChanged : seeksWhole ? .rangesNotServed : forgetOtherVersion(than: version, exchange)
             acceptWhole(exchange, head, version, restarted: reason, &context)
         case .resumed(let version, let joint):
             carried.join(at: joint)
@@ -118,6 +122,7 @@ extension Download {
     ) {
         // What is held behind the end is of another version: without a size nobody could tell.
         if let total = version.total, written.end > total { return startOver(.contentChanged, &context) }
+        partRefusals = 0
         learn(version, of: exchange, &context)
         if let misfit = misfit(of: total) { return refuseSize(misfit, at: exchange.ask.source, &context) }
         guard mayGoOn(after: body, context.settings.delivery) else {
@@ -324,7 +329,37 @@ extension Download {
         if exchange.ask.resumeData != nil, failure.reason.maySpeakOfResumeData {
             return startOver(.cannotResume, plain: true, &context)
         }
+        if seekWhole(after: failure, exchange, &context) { return }
         retryOrFail(failure, retryAfter: retryAfter, at: exchange.ask.source, &context)
+    }
+
+    /// Some servers have a file, and only refuse to send a part of it: all of it is asked for, where bytes are at stake
+    /// after another try. False when nothing speaks for that, that has been tried, or there is another place to ask.
+    mutating func seekWhole(
+        after failure: DownloadFailure, _ exchange: Exchange, over: ExchangeNumber? = nil, _ context: inout Context
+    ) -> Bool {
+        guard case .opening = state, exchange.ask.range != nil, mirrors.count == 0, !goesOnWithOldURL,
+            failure.reason.maySpeakOfRanges, context.settings.retry.maximumRetries != 0
+        else { return false }
+        partRefusals += 1
+        let isSure = partRefusals > 1 || completed == 0
+        let delay = isSure ? .zero : context.settings.retry.delay(failures: 1, random: context.random.next())
+        tell(.retrying(failure, at: context.now + delay), &context)
+        seeksWhole = isSure
+        close(for: isSure ? .restart : .wait(.retry(at: context.now + delay)), [], over: over, &context)
+        return true
+    }
+}
+
+extension DownloadFailure.Reason {
+    /// Whether who answers so to a request for a part of a file may still send all of it.
+    fileprivate var maySpeakOfRanges: Bool {
+        switch self {
+        // Those speak of the file, or of who asks.
+        case .status(let code): !isWorthRetrying && ![401, 403, 404, 407, 410, 451].contains(code)
+        case .transport(let fault): fault == .malformedResponse
+        case .unusableResponse, .redirect, .link, .checksumMismatch, .disk, .store: false
+        }
     }
 }
 

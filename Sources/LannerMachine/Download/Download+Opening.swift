@@ -19,7 +19,7 @@ extension Download {
         if isOfOtherURL { tieToURL(&context) }
         if !context.settings.takesServerDigests { version = version?.withoutDigest }
         chooseSource(context.settings)
-        if !seeksAnother { forgetBytesThatCannotBeResumed(&context) }
+        if !seeksAnother, !seeksWhole { forgetBytesThatCannotBeResumed(&context) }
         wasResumed = !written.isEmpty
         if generation == 0 { generation = 1 }
         hasFile = true
@@ -35,7 +35,7 @@ extension Download {
         ladder = RungLadder()
         // Only a digest keeps what is held.
         highMark = hasDigest ? written.count : 0
-        seeksAnother = false
+        (seeksAnother, seeksWhole) = (false, false)
         mirrors.renewURL()
     }
 
@@ -114,7 +114,7 @@ extension Download {
         isUnproven = false
         isTiedByDigest = false
         isOfOtherURL = goesOnWithOldURL
-        seeksAnother = false
+        (seeksAnother, seeksWhole) = (false, false)
         if isLoss { tell(.progress(completed: 0, total: nil), &context) }
         record(.status, &context)
     }
@@ -187,7 +187,7 @@ extension Download {
     private func firstAsk(_ settings: Settings) -> Ask? {
         guard let gap = nextGap else { return nil }
         let delivery = delivery(settings)
-        if seeksAnother { return .whole.at(mirrors.main) }
+        if seeksAnother || seeksWhole { return .whole.at(mirrors.main) }
         if let data = carried.data, written.isEmpty { return .resumed(data, held: version).at(mirrors.main) }
         if written.isEmpty, isPlain || delivery == .whole { return .whole.at(mirrors.main) }
         if isPlain { return nil }

@@ -126,6 +126,7 @@ extension Download {
             asksOneByOne = true
             return dropAhead(exchange, over: true, &context)
         }
+        if seekWhole(after: failure, exchange, over: number, &context) { return }
         exchangeOver(failure, at: exchange.ask.source, over: number, &context)
     }
 

@@ -48,7 +48,7 @@ extension Download {
         forgetFailures()
         ladder = RungLadder()
         highMark = completed
-        seeksAnother = false
+        (seeksAnother, seeksWhole) = (false, false)
         mirrors = Mirrors(count: mirrors.count, ofVersion: mirrors.ofVersion)
     }
 
@@ -58,6 +58,7 @@ extension Download {
         mismatches = 0
         changes = 0
         pieceFailures = [:]
+        partRefusals = 0
         isPlain = false
         (asksOneByOne, alwaysAsksOneByOne) = (false, false)
     }

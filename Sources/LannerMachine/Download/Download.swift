@@ -66,6 +66,11 @@ package struct Download: Sendable {
     /// Whether the next attempt, or the present one, asks a mirror for its whole file, whatever version that is: what
     /// is held is given up when it comes, and not before.
     var seeksAnother = false
+    /// Whether the next attempt, or the present one, asks for the file as a whole, a part of it having been refused: what is
+    /// held is given up when it comes, and not before.
+    var seeksWhole = false
+    /// How often in a row the first request of an attempt was refused as one for a part.
+    var partRefusals = 0
     /// What the transport holds of the file itself, when it hands it over in the end.
     var carried = Carried()
     /// Failures since bytes last advanced.

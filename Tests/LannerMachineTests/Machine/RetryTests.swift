@@ -31,6 +31,67 @@ import Testing
         #expect(bench.feed(.exchange(bench.id, 1, .failed(malformed))).retry == nil)
     }
 
+    private static let malformed = DownloadFailure(.transport(.malformedResponse), "")
+
+    private static func refused(_ status: Int) -> DownloadFailure {
+        DownloadFailure(.status(status), "The server answered with status \(status).")
+    }
+
+    /// Answers to a request for a part, by a server that would send all of the file.
+    @Test(
+        arguments: [
+            .head(ResponseHead(status: 400)), .head(ResponseHead(status: 501)), .failed(Self.malformed),
+        ] as [ExchangeEvent])
+    func whatRefusesAPartIsAskedForTheWhole(_ refusal: ExchangeEvent) {
+        var bench = Bench.requesting(saved: .holding(0..<500))
+        let actions = bench.feed(.exchange(bench.id, 1, refusal))
+        #expect(actions.restarts.isEmpty && actions.retry?.time ?? .zero > .zero)
+        // Once more, for what is held.
+        bench.closed(1, 0..<500)
+        bench.pass(.seconds(100))
+        #expect(bench.opened(2, 0..<500).asks.map(\.range) == [500..<1000])
+        #expect(bench.feed(.exchange(bench.id, 2, refusal)).restarts.isEmpty)
+        #expect(bench.closed(2, 0..<500).phases == [.running])
+        #expect(bench.opened(3, 0..<500).asks == [.whole])
+        // What is held is given up when that comes, and no part asked for any more.
+        #expect(bench.feed(.exchange(bench.id, 3, .head(.file()))).restarts == [.rangesNotServed])
+        bench.feed(.exchange(bench.id, 3, .failed(lost)))
+        bench.closed(4)
+        bench.pass(.seconds(100))
+        #expect(bench.opened(5).asks == [.whole])
+    }
+
+    /// As of a transport that takes slices, from a server that knows none.
+    @Test func theFirstPartIsNotAskedForTwice() {
+        var bench = Bench.requesting(.sliced(100...200))
+        bench.feed(.exchange(bench.id, 1, .head(ResponseHead(status: 400))))
+        bench.closed()
+        #expect(bench.opened(2).asks == [.whole])
+    }
+
+    /// Nothing is lost where that is refused as well, and the next start asks for a part again.
+    @Test func whatRefusesTheWholeAsWellFails() {
+        var bench = Bench.requesting(saved: .holding(0..<500))
+        let refusal = ResponseHead(status: 400)
+        for attempt in 1..<3 as Range<Attempt> {
+            bench.feed(.exchange(bench.id, ExchangeNumber(attempt), .head(refusal)))
+            bench.closed(attempt, 0..<500)
+            bench.pass(.seconds(100))
+            bench.opened(attempt + 1, 0..<500)
+        }
+        #expect(bench.feed(.exchange(bench.id, 3, .head(refusal))).retry == nil)
+        #expect(bench.closed(3, 0..<500).phases == [.failed(Self.refused(400))])
+        bench.verb(.start)
+        #expect(bench.opened(4, 0..<500).asks.map(\.range) == [500..<1000])
+    }
+
+    /// What speaks of the file, or of who asks, is no matter of ranges.
+    @Test(arguments: [401, 403, 404, 410]) func otherRefusalsAreFinal(_ status: Int) {
+        var bench = Bench.requesting(saved: .holding(0..<500))
+        #expect(bench.feed(.exchange(bench.id, 1, .head(ResponseHead(status: status)))).retry == nil)
+        #expect(bench.closed(1, 0..<500).phases == [.failed(Self.refused(status))])
+    }
+
     @Test(arguments: [(403, true), (413, true), (404, false), (410, false)])
     func someRefusalsMayPassWhereTheySayWhen(_ status: Int, _ mayPass: Bool) {
         var bench = Bench.requesting()
