@@ -209,7 +209,7 @@ func report(
                 .restarted(.wrongDigest), Standing(),
                 "x: gives up what it has: the bytes do not have the expected checksum"
             ),
-            (.retrying(trouble, after: .zero), Standing(), "x: goes on elsewhere at once: no answer"),
+            (.retrying(trouble, after: .zero), Standing(), "x: goes on in another way at once: no answer"),
             (.retrying(trouble, after: .milliseconds(1960)), Standing(), "x: tries again in 2.0 s: no answer"),
             (.retrying(trouble, after: .seconds(61)), Standing(), "x: tries again in 61 s: no answer"),
             (.suspended, Standing(bytes: 7), "x: stopped at 7 B"),

@@ -16,7 +16,7 @@ enum Wording {
         // What comes of it is not known yet: it may begin again, or fail.
         case .restarted(let reason): return "\(name): gives up what it has: \(words(reason))"
         // To another try of the same place there is always some time.
-        case .retrying(let trouble, .zero): return "\(name): goes on elsewhere at once: \(trouble.reason)"
+        case .retrying(let trouble, .zero): return "\(name): goes on in another way at once: \(trouble.reason)"
         case .retrying(let trouble, let delay):
             return "\(name): tries again in \(seconds(delay)): \(trouble.reason)"
         case .suspended: return standing.bytes > 0 ? "\(name): \(stop(standing))" : nil
