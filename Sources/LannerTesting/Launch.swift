@@ -242,34 +242,31 @@ private final class LaunchStore: Store {
 /// Links from a provider of a user's, which has threads of its own. Its answers come on a lane.
 private final class AwaitedLinks: LinkSource {
     private let links: ProvidedLinks
-    private let calls = Locked(0)
+    /// Those that are to be answered, by number, and how many there were.
+    private let calls = Locked((awaited: Set<Int>(), count: 0))
 
     init(_ provider: @escaping DownloadLink.Provider, on lane: any Lane) {
         links = ProvidedLinks(provider, on: lane)
     }
 
     /// How many answers are to come.
-    var asked: Int { calls.withLock { $0 } }
+    var asked: Int { calls.withLock { $0.awaited.count } }
 
     func ask(
         _ request: DownloadLink.Request, _ answer: @escaping @Sendable (Result<DownloadLink?, any Error>) -> Void
     ) -> @Sendable () -> Void {
-        let awaited = Locked(1)
-        // Who is canceled may never answer, and nobody waits for that.
-        let end: @Sendable () -> Void = { [calls] in
-            let count = awaited.withLock { awaited in
-                defer { awaited = 0 }
-                return awaited
-            }
-            calls.withLock { $0 -= count }
+        let number = calls.withLock { calls in
+            calls.count += 1
+            calls.awaited.insert(calls.count)
+            return calls.count
         }
-        calls.withLock { $0 += 1 }
-        let cancel = links.ask(request) { result in
-            end()
+        let cancel = links.ask(request) { [calls] result in
+            calls.withLock { _ = $0.awaited.remove(number) }
             answer(result)
         }
-        return {
-            end()
+        return { [calls] in
+            // Who is canceled may never answer, and nobody waits for that.
+            calls.withLock { _ = $0.awaited.remove(number) }
             cancel()
         }
     }

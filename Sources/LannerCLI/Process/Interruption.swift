@@ -24,10 +24,12 @@ final class Interruption: Sendable {
     ///
     /// A hang-up that was to be ignored (nohup) stays ignored.
     init(by numbers: [Int32] = [SIGINT, SIGTERM, SIGHUP]) {
-        // A reader of ours that goes away is noticed by the write that fails.
-        if !numbers.isEmpty { signal(SIGPIPE, SIG_IGN) }
-        // Where the runtime takes it for a crash, the program would be looked at, and go on.
-        if !numbers.isEmpty, !Self.isIgnored(SIGQUIT) { signal(SIGQUIT, SIG_DFL) }
+        if !numbers.isEmpty {
+            // A reader of ours that goes away is noticed by the write that fails.
+            signal(SIGPIPE, SIG_IGN)
+            // Where the runtime takes it for a crash, the program would be looked at, and go on.
+            if !Self.isIgnored(SIGQUIT) { signal(SIGQUIT, SIG_DFL) }
+        }
         let queue = DispatchQueue(label: "lanner.signals")
         let registrations = DispatchGroup()
         for number in numbers where !(number == SIGHUP && Self.isIgnored(number)) {

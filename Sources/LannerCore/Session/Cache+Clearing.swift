@@ -45,7 +45,7 @@ extension Cache {
         let tokens = lock == nil ? [] : forgetRecords()
         let ownTmp = Self.defaultTmpPath(in: downloadPath)
         // Not that of a manager's store, which may be about to take it.
-        let locks = [lock, lock == nil ? nil : try? disk.lock(downloadPath + "/" + StoreFileName.lock)]
+        let locks = [lock, lock.flatMap { _ in try? disk.lock(downloadPath + "/" + StoreFileName.lock) }]
         defer { locks.forEach { $0?.release() } }
         var doomed = filesInside(downloadFilePath) { !FileName.isOwn($0) }
         if locks.allSatisfy({ $0 != nil }) {

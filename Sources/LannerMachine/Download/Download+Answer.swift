@@ -44,10 +44,8 @@ extension Download {
         switch verdict {
         case .whole(let version):
             // What follows is not to be asked for in parts again.
-            if seeksWhole { isPlain = true }
-            let reason =
-                seeksAnother
-                ? .contentChanged : seeksWhole ? .rangesNotServed : forgetOtherVersion(than: version, exchange)
+            if seeksWhole == .rangesNotServed { isPlain = true }
+            let reason = seeksWhole ?? forgetOtherVersion(than: version, exchange)
             acceptWhole(exchange, head, version, restarted: reason, &context)
         case .resumed(let version, let joint):
             carried.join(at: joint)
@@ -92,7 +90,7 @@ extension Download {
 
     /// Whether a mirror says itself that its file is not the one whose digest the URL has told.
     private func isOtherThanURLs(_ verdict: Verdict, _ exchange: Exchange, _ settings: Settings) -> Bool {
-        guard isToldByURL(for: exchange), !hasDigest, !seeksAnother, settings.takesServerDigests,
+        guard isToldByURL(for: exchange), !hasDigest, seeksWhole == nil, settings.takesServerDigests,
             let digest = version?.digest, let theirs = verdict.version?.digest
         else { return false }
         return digest.isContradicted(by: theirs)
@@ -345,7 +343,7 @@ extension Download {
         let isSure = partRefusals > 1 || completed == 0
         let delay = isSure ? .zero : context.settings.retry.delay(failures: 1, random: context.random.next())
         tell(.retrying(failure, at: context.now + delay), &context)
-        seeksWhole = isSure
+        if isSure { seeksWhole = .rangesNotServed }
         close(for: isSure ? .restart : .wait(.retry(at: context.now + delay)), [], over: over, &context)
         return true
     }

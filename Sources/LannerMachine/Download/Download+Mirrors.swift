@@ -5,7 +5,7 @@
 extension Download {
     /// Whether a place may be asked for what is missing, or for its whole file.
     private func mayAsk(_ source: Source, _ settings: Settings) -> Bool {
-        if seeksAnother || source == mirrors.ofVersion { return true }
+        if seeksWhole != nil || source == mirrors.ofVersion { return true }
         if carried.data != nil { return false }
         guard !written.isEmpty, let gap = nextGap else { return true }
         // Where nobody goes on with what is held, nothing is lost.
@@ -28,7 +28,7 @@ extension Download {
     mutating func renewMirrors(_ context: inout Context) {
         guard let count = renewedMirrors else { return }
         isOfOtherURL = isOfOtherURL || isOfMirror
-        seeksAnother = false
+        seeksWhole = nil
         mirrors = Mirrors(count: count)
         renewedMirrors = nil
         perform(.remirror, &context)
@@ -97,7 +97,7 @@ extension Download {
             return false
         }
         mirrors.beginAnew(at: next)
-        seeksAnother = others.contains(next) || !mayGoOn(at: next, settings)
+        seeksWhole = others.contains(next) || !mayGoOn(at: next, settings) ? .contentChanged : nil
         // What was tried was tried at another server.
         isPlain = false
         ladder = RungLadder()
@@ -152,7 +152,7 @@ extension Download {
         guard let next = mirrors.usable.first(where: { mayAsk($0, settings) }) else { return false }
         if next != mirrors.main {
             // A server without ranges would have sent all of it again: this one may as well, if it answers.
-            if isPlain, completed > 0, !mayGoOn(at: next, settings) { seeksAnother = true }
+            if isPlain, completed > 0, !mayGoOn(at: next, settings) { seeksWhole = .contentChanged }
             // As after a wrong file.
             isPlain = false
         }

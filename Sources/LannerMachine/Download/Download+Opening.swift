@@ -19,7 +19,7 @@ extension Download {
         if isOfOtherURL { tieToURL(&context) }
         if !context.settings.takesServerDigests { version = version?.withoutDigest }
         chooseSource(context.settings)
-        if !seeksAnother, !seeksWhole { forgetBytesThatCannotBeResumed(&context) }
+        if seeksWhole == nil { forgetBytesThatCannotBeResumed(&context) }
         wasResumed = !written.isEmpty
         if generation == 0 { generation = 1 }
         hasFile = true
@@ -35,7 +35,7 @@ extension Download {
         ladder = RungLadder()
         // Only a digest keeps what is held.
         highMark = hasDigest ? written.count : 0
-        (seeksAnother, seeksWhole) = (false, false)
+        seeksWhole = nil
         mirrors.renewURL()
     }
 
@@ -61,7 +61,7 @@ extension Download {
 
     /// Whether the next attempt goes on with what is held, as far as can be told before it: false when nothing is. The
     /// server may still refuse, and a source that is chosen anew may not do.
-    package func canResume(_ settings: Settings) -> Bool {
+    func canResume(_ settings: Settings) -> Bool {
         if carried.data != nil, !settings.takesResumeData { return false }
         if written.isEmpty { return carried.data != nil }
         if isComplete, isDecidedByDigest(settings) || !isTiedByDigest { return true }
@@ -114,7 +114,7 @@ extension Download {
         isUnproven = false
         isTiedByDigest = false
         isOfOtherURL = goesOnWithOldURL
-        (seeksAnother, seeksWhole) = (false, false)
+        seeksWhole = nil
         if isLoss { tell(.progress(completed: 0, total: nil), &context) }
         record(.status, &context)
     }
@@ -187,7 +187,7 @@ extension Download {
     private func firstAsk(_ settings: Settings) -> Ask? {
         guard let gap = nextGap else { return nil }
         let delivery = delivery(settings)
-        if seeksAnother || seeksWhole { return .whole.at(mirrors.main) }
+        if seeksWhole != nil { return .whole.at(mirrors.main) }
         if let data = carried.data, written.isEmpty { return .resumed(data, held: version).at(mirrors.main) }
         if written.isEmpty, isPlain || delivery == .whole { return .whole.at(mirrors.main) }
         if isPlain { return nil }

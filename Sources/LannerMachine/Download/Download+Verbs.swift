@@ -48,7 +48,7 @@ extension Download {
         forgetFailures()
         ladder = RungLadder()
         highMark = completed
-        (seeksAnother, seeksWhole) = (false, false)
+        seeksWhole = nil
         mirrors = Mirrors(count: mirrors.count, ofVersion: mirrors.ofVersion)
     }
 

@@ -63,12 +63,9 @@ package struct Download: Sendable {
     /// Where the file may be asked for, and how many mirrors there are from the next attempt on when that was changed.
     package internal(set) var mirrors: Mirrors
     var renewedMirrors: Int?
-    /// Whether the next attempt, or the present one, asks a mirror for its whole file, whatever version that is: what
-    /// is held is given up when it comes, and not before.
-    var seeksAnother = false
-    /// Whether the next attempt, or the present one, asks for the file as a whole, a part of it having been refused: what is
-    /// held is given up when it comes, and not before.
-    var seeksWhole = false
+    /// Why the next attempt, or the present one, asks for the whole file: a mirror has another one, or a part of this one
+    /// was refused. What is held is given up when it comes, and not before. Nil when it goes on with that.
+    var seeksWhole: RestartReason?
     /// How often in a row the first request of an attempt was refused as one for a part.
     var partRefusals = 0
     /// What the transport holds of the file itself, when it hands it over in the end.

@@ -19,15 +19,14 @@ package struct Version: Sendable, Hashable {
     package init(_ head: ResponseHead) {
         let fields = head.fields
         let isRanged = head.status == 206 || head.status == 416
-        // What a proxy has changed (RFC 9110, 15.3.4) may keep the validators of what it was.
-        let isChanged = head.status == 203
         self.init(
-            entityTag: isChanged ? nil : EntityTag(fields: fields),
-            lastModified: isChanged ? nil : fields.onlyValue(of: "Last-Modified"),
+            entityTag: EntityTag(fields: fields), lastModified: fields.onlyValue(of: "Last-Modified"),
             isLastModifiedStrong: false,
             total: isRanged ? ContentRange(fields: fields)?.total : ContentLength(fields: fields).value,
             isEncoded: fields.isContentCoded, digest: ServerDigest(head))
         isLastModifiedStrong = isModified(before: fields["Date"])
+        // What a proxy has changed (RFC 9110, 15.3.4) may keep the validators of what it was.
+        if head.status == 203 { self = withoutValidators }
     }
 
     /// A version from a record. What makes no sense is left out.
@@ -67,8 +66,8 @@ package struct Version: Sendable, Hashable {
 
     /// The same with the size of one that has the same strong tag.
     func knowing(sizeOf other: Version?) -> Version {
-        guard let other, let tag = entityTag, !tag.isWeak, tag == other.entityTag else { return self }
-        return knowing(total: other.total)
+        guard let mine = entityTag, let theirs = other?.entityTag, mine.isSameBytes(as: theirs) else { return self }
+        return knowing(total: other?.total)
     }
 
     /// The same version, of which no digest is to be compared.

@@ -292,6 +292,7 @@ import Testing
             await #expect(throws: CancellationError.self) { _ = try await file.value }
         }
         bench.settle()
+        #expect(task.status == .running)
         bench.transport.release()
         bench.settle()
         #expect(try await files[2].value.path == task.filePath)

@@ -23,15 +23,14 @@ import Testing
 
     /// As where a server dies amid a body in chunks, and says so in its place; a head that is none is final.
     @Test func aBodyWhoseFramingBreaksOffIsGoneOnWith() {
-        let malformed = DownloadFailure(.transport(.malformedResponse), "a chunk")
         var bench = Bench.transferring()
         let lost = DownloadFailure(.transport(.connectionLost), "a chunk")
-        #expect(bench.feed(.exchange(bench.id, 1, .failed(malformed))).retry?.failure == lost)
+        #expect(bench.feed(.exchange(bench.id, 1, .failed(Self.malformed))).retry?.failure == lost)
         bench = .requesting()
-        #expect(bench.feed(.exchange(bench.id, 1, .failed(malformed))).retry == nil)
+        #expect(bench.feed(.exchange(bench.id, 1, .failed(Self.malformed))).retry == nil)
     }
 
-    private static let malformed = DownloadFailure(.transport(.malformedResponse), "")
+    private static let malformed = DownloadFailure(.transport(.malformedResponse), "a chunk")
 
     private static func refused(_ status: Int) -> DownloadFailure {
         DownloadFailure(.status(status), "The server answered with status \(status).")
