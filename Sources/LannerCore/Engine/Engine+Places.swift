@@ -64,6 +64,10 @@ extension Engine {
         var moved: [MovedFile] = []
         var events: [Event] = []
         for move in waiting {
+            if state.withLock({ $0.machine[move.job.id]?.isUnwanted == true }) {
+                events.append(.file(move.job.id, move.attempt, .failed(DownloadFailure(TransportFailure.canceled))))
+                continue
+            }
             do throws(FileError) {
                 if let file = try moveToPlace(move, policy) {
                     moved.append(file)

@@ -97,18 +97,27 @@ extension Download {
 
     private mutating func recorded(_ publishing: Publishing, _ context: inout Context) {
         var publishing = publishing
-        switch publishing.step {
-        case .announcing, .readdressing:
+        switch (publishing.step, publishing.unwanted) {
+        case (.announcing, let intent?):
+            close(for: intent, publishing.tickets, &context)
+        case (.readdressing, let intent?):
+            forget(for: intent, publishing.tickets, &context)
+        case (.announcing, nil), (.readdressing, nil):
             publishing.step = .moving
             state = .publishing(publishing)
             perform(.publish, &context)
-        case .recording:
+        case (.recording, _):
             succeed(publishing, &context)
-        case .disowning:
+        case (.disowning, _):
             disown(publishing, &context)
-        case .moving, .waitingToRecord:
+        case (.moving, _), (.waitingToRecord, _):
             ignore(.late("recorded"), &context)
         }
+    }
+
+    /// Whether its file is not to be moved to its place any more. What is there stays: it would have no successor.
+    package var isUnwanted: Bool {
+        if case .publishing(let publishing) = state { publishing.unwanted != nil } else { false }
     }
 
     mutating func published(_ context: inout Context) {
@@ -335,5 +344,15 @@ extension Download {
     func diskWait(_ failure: DownloadFailure, _ context: Context) -> Duration? {
         guard failure.reason == .disk(.noSpace), context.settings.waitsForDiskSpace else { return nil }
         return context.now + Pace.diskWait
+    }
+}
+
+extension Publishing {
+    /// What was asked meanwhile, if that leaves no file.
+    fileprivate var unwanted: Pausing.Intent? {
+        switch afterwards {
+        case .cancel?, .remove(finished: true)?: afterwards
+        case .remove(finished: false)?, .suspend?, .restart?, .wait?, .fail?, nil: nil
+        }
     }
 }

@@ -273,6 +273,36 @@ import Testing
         #expect(bench.disk.contents(of: Self.folder + "a.txt") == Self.old)
     }
 
+    enum Farewell: CaseIterable {
+        case cancel, cancelKeepingBytes, remove
+    }
+
+    /// Up to the moment in which the old file is replaced.
+    @Test(arguments: [false, true], Farewell.allCases) func whatIsNotWantedAnyMoreReplacesNothing(
+        onAnotherDevice: Bool, _ farewell: Farewell
+    ) throws {
+        var (steps, isReplaced) = (0, false)
+        while !isReplaced {
+            let bench = Self.bench(.replace, taken: ["a.txt"])
+            if onAnotherDevice { bench.disk.mounts = ["/downloads/File"] }
+            bench.manager.configuration.keepsPartialFileOnCancel = farewell == .cancelKeepingBytes
+            let one = try download("one", on: bench)
+            for _ in 0..<steps { try #require(bench.lanes.runNext()) }
+            isReplaced = bench.disk.contents(of: Self.folder + "a.txt") != Self.old
+            if farewell == .remove {
+                bench.manager.remove(one, completely: true)
+            } else {
+                bench.manager.cancel(one)
+            }
+            bench.settle()
+            #expect(bench.manager.tasks.isEmpty)
+            #expect(names(bench) == (isReplaced ? [] : ["a.txt"]), "after \(steps) steps")
+            if !isReplaced { #expect(bench.disk.contents(of: Self.folder + "a.txt") == Self.old) }
+            steps += 1
+        }
+        #expect(steps > 5)
+    }
+
     // MARK: Keep both
 
     @Test func bothAreKept() throws {

@@ -265,6 +265,29 @@ import Testing
         #expect(bench.machine.running.isEmpty)
     }
 
+    @Test(arguments: [Verb.cancel, .remove(completely: true)], [false, true])
+    func whatIsNotWantedAnyMoreIsNotMoved(_ verb: Verb, keepsBytes: Bool) {
+        let settings = Settings().with { $0.cancelKeepsBytes = keepsBytes }
+        let isKept = keepsBytes && verb == .cancel
+        var bench = Bench.announcing(settings)
+        bench.verb(verb, 7)
+        #expect(bench.feed(.store(bench.id, 1, .recorded)).first == .file(bench.id, 1, .close(sync: isKept)))
+
+        bench = Bench.moving(settings)
+        bench.feed(.file(bench.id, 1, .placeTaken))
+        bench.verb(verb, 7)
+        let actions = bench.feed(.store(bench.id, 1, .recorded))
+        #expect(actions.contains(.file(bench.id, 1, .publish)) == false)
+        #expect(actions.contains(.store(bench.id, 1, .unrecord)) == !isKept)
+    }
+
+    /// Who removes only the task wants its file.
+    @Test func whatIsOnlyNoTaskAnyMoreIsMoved() {
+        var bench = Bench.announcing()
+        bench.verb(.remove(completely: false))
+        #expect(bench.feed(.store(bench.id, 1, .recorded)).contains(.file(bench.id, 1, .publish)))
+    }
+
     @Test func aTicketIsAnsweredWhenTheIntentToPublishIsNotRecorded() {
         var bench = Bench.announcing()
         bench.verb(.suspend, 3)
