@@ -314,7 +314,8 @@ extension Download {
         // The place that a redirect led to may have expired: a new attempt begins at the first URL. Not without a gain.
         var mayHaveExpired = false
         if case .transferring(let transfer) = state {
-            mayHaveExpired = transfer.received > 0 && Self.expired.contains(status)
+            // Who says when to ask again has not forgotten it.
+            mayHaveExpired = transfer.received > 0 && Self.expired.contains(status) && retryAfter == nil
         }
         // Who was led there at once has not asked where the link leads: nothing is known against that.
         let isOfLink = exchange.ask.source == 0 && !goesOnWithOldURL && !(mayHaveExpired && exchange.wasLed)

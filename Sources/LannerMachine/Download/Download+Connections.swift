@@ -29,6 +29,7 @@ extension Download {
     /// Begins further exchanges, up to the number that is worth it.
     mutating func connect(_ context: inout Context) {
         stopOvertaken(&context)
+        mirrors.forgetRests(endedBy: context.now - Pace.endTime)
         while let ask = furtherAsk(context), case .transferring(var transfer) = state {
             begin(ask, beside: &transfer, &context)
             state = .transferring(transfer)
@@ -70,7 +71,7 @@ extension Download {
         case .redirect(let location) where exchange.redirects < Pace.redirects:
             redirect(exchange, location, &context)
         case .refused(let status, let retryAfter):
-            if askFromBeginning(exchange, after: status, &context) { return }
+            if retryAfter == nil, askFromBeginning(exchange, after: status, &context) { return }
             refuse(exchange, after: .refused(status), retryAfter: retryAfter, &context)
         case .whole, .resumed, .restart, .fromZero, .complete, .unusable, .redirect:
             refuse(exchange, isOther: true, &context)
@@ -136,7 +137,8 @@ extension Download {
         leave(exchange.number, &transfer, &context)
         if let rest { mirrors.crowd(source, until: rest) }
         if !blameMirror(exchange, isOther: isOther, after: failure, until: rest, &transfer) {
-            transfer.limit(source)
+            // What it has brought before says nothing of the next: others come first.
+            if !transfer.limit(source), rest == nil { transfer.pastSpeeds[source] = 0 }
             let others = transfer.exchanges.count { $0.ask.source != source }
             transfer.connections.wasRefused(at: context.now, left: min(transfer.exchanges.count, others + 1))
             dropUnwanted(of: source, &transfer, &context)
@@ -226,9 +228,10 @@ extension Download {
 
     // MARK: Time
 
-    /// Whether more has come than the disk keeps up with.
+    /// Whether more has come than the disk keeps up with, besides what is gathered of each exchange.
     func isHeldUp(_ transfer: Transfer) -> Bool {
-        transfer.base.addingClamped(transfer.received) - written.count > Pace.backlog
+        let most = max(Pace.backlog, Int64(transfer.running) * Pace.gathered)
+        return transfer.base.addingClamped(transfer.received) - written.count > most
     }
 
     /// A mirror that leaves a request without an answer for so long is left: what it was asked for may be all that is

@@ -121,6 +121,8 @@ package enum Pace {
     package static let smallFile: Int64 = 256 << 10
     /// More bytes than this wait for the disk only when it is the disk that is slow.
     package static let backlog: Int64 = 4 << 20
+    /// So many bytes of an exchange may wait in memory until they are written together.
+    package static let gathered: Int64 = 1 << 20
     /// How long a download counts as held back after it was.
     package static let holdMemory: Duration = .seconds(1)
     /// How long a full disk is left alone.

@@ -103,6 +103,16 @@ package struct Mirrors: Sendable, Hashable {
         if areOutdated { (different, areOutdated) = (0, false) }
     }
 
+    /// Places that wanted to be left alone, and not for longer than until then, may be tried again.
+    package mutating func forgetRests(endedBy time: Duration) {
+        guard !rests.isEmpty else { return }
+        for source in failing where rests[source].map({ $0 <= time }) ?? false {
+            failed &= ~source.bit
+            rests[source] = nil
+        }
+        if failing.isEmpty { passing = nil }
+    }
+
     /// All that failed may be tried again but those that want to be left alone for longer.
     package mutating func forgetFailures(restingUpTo time: Duration) {
         for source in failing where rest(of: source) <= time {

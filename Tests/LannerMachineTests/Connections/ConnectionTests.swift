@@ -221,6 +221,23 @@ import Testing
         #expect(asks.count == 1 && bench.now >= .seconds(100) && bench.now <= .seconds(101))
     }
 
+    /// Though what it refuses so may have been led to, or wanted, too long ago.
+    @Test func aServerThatAsksForPatienceGetsItWhateverItRefusesWith() throws {
+        var line = Line()
+        let second = line.toSecond()
+        line.answer()
+        line.bench.feed(.exchange(line.bench.id, second, .failed(DownloadFailure(.transport(.connectionLost), ""))))
+        line.bench.feed(.file(line.bench.id, 1, .wrote(0..<51 * megabyte)))
+        line.bench.feed(.exchange(line.bench.id, 1, .ended(received: 51 * megabyte)))
+        let last = try #require(line.exchanges.last?.number)
+        let head = ResponseHead(status: 403, fields: ["Retry-After": "60"])
+        let retry = line.bench.feed(.exchange(line.bench.id, last, .head(head))).retry
+        #expect(retry?.time == line.bench.now + .seconds(60))
+
+        var (bench, _) = led(2)
+        #expect(bench.feed(.exchange(bench.id, 3, .head(head))) == [.transport(bench.id, .stop(3, keepBytes: true))])
+    }
+
     @Test func aRefusalBringsItBackToOneWithoutLosingBytes() throws {
         var line = Line()
         for _ in 0..<4 {
@@ -323,6 +340,29 @@ import Testing
         #expect(line.exchanges.map(\.number) == [1])
         #expect(line.bench.phase == .running)
         #expect(actions.contains(.transport(line.bench.id, .stop(second, keepBytes: true))))
+    }
+
+    /// Of each connection up to a mebibyte waits in memory until it is written together.
+    @Test func whatIsGatheredOfManyIsNoSlowDisk() throws {
+        let total: Int64 = 1 << 30
+        let settings = Settings().with { ($0.connections, $0.firstConnections) = (16, 16) }
+        var bench = Bench.transferring(settings, head: .large(total))
+        while let exchange = bench.transfer?.exchanges.first(where: { !$0.isAccepted }) {
+            let range = try #require(exchange.ask.range)
+            bench.feed(.exchange(bench.id, exchange.number, .head(.part(range, of: total))))
+        }
+        #expect(bench.transfer?.exchanges.map(\.number).sorted() == Array(1...16))
+        for count in 1...Int64(280) {
+            for exchange in bench.transfer?.exchanges ?? [] where exchange.number != 16 {
+                guard let body = exchange.body else { continue }
+                let received = megabyte + count << 16
+                bench.feed(.file(bench.id, 1, .wrote(body.lowerBound..<body.lowerBound + received - megabyte / 2)))
+                bench.feed(.exchange(bench.id, exchange.number, .received(received)))
+            }
+            bench.pass(.milliseconds(250))
+        }
+        #expect(bench.transfer?.exchanges.contains { $0.number == 16 } == false)
+        #expect(bench.phase == .running)
     }
 
     /// The first connection ends where that one was to begin.

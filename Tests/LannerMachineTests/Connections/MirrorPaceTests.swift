@@ -11,9 +11,10 @@ import Testing
         var bench: Bench
         var speeds: [Int64]
         var received: [ExchangeNumber: Int64] = [:]
-        /// Places that do not answer, and places that refuse a connection beside another one.
+        /// Places that do not answer, places that refuse a connection beside another one, and what others answer to all.
         var dead: Set<Source> = []
         var narrow: Set<Source> = []
+        var useless: [Source: ResponseHead] = [:]
 
         init(_ speeds: [Int64], connections: Int = 4, first: Int = 1) {
             self.speeds = speeds
@@ -43,7 +44,7 @@ import Testing
         private func answer(to ask: Ask) -> ResponseHead {
             let isBusy = exchanges.contains { $0.isAccepted && $0.ask.source == ask.source }
             if isBusy, narrow.contains(ask.source) { return ResponseHead(status: 503) }
-            return .part(ask.range ?? 0..<1, of: MirrorPaceTests.total)
+            return useless[ask.source] ?? .part(ask.range ?? 0..<1, of: MirrorPaceTests.total)
         }
 
         mutating func run(_ seconds: Int) { for _ in 0..<seconds * 4 { tick() } }
@@ -98,6 +99,23 @@ import Testing
             mirrors += line.connections(to: 1) > 0 ? 1 : 0
         }
         #expect(mirrors == 80)
+    }
+
+    /// The URL has brought more over one connection than the mirror does, and brings nothing more.
+    @Test(arguments: [
+        ResponseHead(status: 503), ResponseHead(status: 429), ResponseHead(status: 404),
+        .large(MirrorPaceTests.total, tag: "\"b\""),
+    ])
+    func aURLThatIsGoneDoesNotKeepAMirrorToOneConnection(head: ResponseHead) {
+        var line = Line([2 << 20, 512 << 10])
+        line.run(5)
+        line.useless = [0: head]
+        for _ in 0..<2000 where line.connections(to: 0) > 0 { line.tick() }
+        #expect(line.connections(to: 0) == 0 && line.connections(to: 1) > 0)
+        var asks: [Ask] = []
+        for _ in 0..<240 { asks += line.tick().asks }
+        #expect(line.connections(to: 1) > 1)
+        #expect(asks.count { $0.source == 0 } <= 2)
     }
 
     /// One that stands still says nothing of the next.
@@ -390,6 +408,41 @@ import Testing
         #expect(url.asks.map(\.source) == [0])
         let part = ResponseHead.part(1 << 20..<100 << 20, of: 100 << 20)
         #expect(bench.feed(.exchange(bench.id, 4, .head(part))).asks.map(\.source) == [0])
+    }
+
+    /// The URL takes one connection. What a mirror is asked for beside that it refuses for two seconds.
+    @Test func oneThatWantedToBeLeftAloneIsAskedAgainAfterwards() {
+        let settings = Settings().with { ($0.connections, $0.firstConnections) = (2, 2) }
+        var bench = Bench.requesting(settings, mirrors: 1)
+        bench.feed(.exchange(bench.id, 1, .head(.large())))
+        bench.feed(.exchange(bench.id, 2, refusal(503, 2)))
+        bench.feed(.exchange(bench.id, 3, refusal(503, nil)))
+        var asks: [(source: Source, time: Duration)] = []
+        for count in 1...Int64(240) {
+            bench.feed(.file(bench.id, 1, .wrote(0..<count << 16)))
+            bench.feed(.exchange(bench.id, 1, .received(count << 16)))
+            asks += bench.pass(.milliseconds(250)).asks.map { ($0.source, bench.now) }
+        }
+        let first = asks.first { $0.source == 1 }
+        #expect(first.map { $0.time >= .seconds(12) && $0.time <= .seconds(30) } == true)
+    }
+
+    /// However soon it says that it may be asked, it does not bring it each time.
+    @Test func oneThatRefusesForNoTimeAtAllIsNotAskedWithoutAPause() {
+        let settings = Settings().with { ($0.connections, $0.firstConnections) = (2, 2) }
+        var bench = Bench.requesting(settings, mirrors: 1)
+        bench.feed(.exchange(bench.id, 1, .head(.large())))
+        var refusals = 0
+        for count in 1...Int64(240) {
+            for exchange in bench.transfer?.exchanges ?? [] where !exchange.isAccepted {
+                refusals += exchange.ask.source == 1 ? 1 : 0
+                bench.feed(.exchange(bench.id, exchange.number, refusal(503, 0)))
+            }
+            bench.feed(.file(bench.id, 1, .wrote(0..<count << 16)))
+            bench.feed(.exchange(bench.id, 1, .received(count << 16)))
+            bench.pass(.milliseconds(250))
+        }
+        #expect(refusals > 1 && refusals <= 7)
     }
 }
 
