@@ -79,6 +79,18 @@ struct FaultTableTests {
         #expect(TransportFailure(NSError(domain: "elsewhere", code: 1), for: nil).fault == .other)
     }
 
+    /// Tasks end with errors of the system as well.
+    @Test(
+        arguments: [
+            (ENOSPC, .diskFull), (EDQUOT, .diskFull), (ECONNABORTED, .connectionLost), (EBADF, .connectionLost),
+            (ETIMEDOUT, .timedOut), (ECONNREFUSED, .cannotConnect), (ENETDOWN, .notConnected), (EACCES, .other),
+        ] as [(Int32, TransportFault)])
+    func theSystemsErrorsHaveTheirFaults(code: Int32, fault: TransportFault) {
+        let error = NSError(domain: NSPOSIXErrorDomain, code: Int(code))
+        #expect(TransportFailure(error, for: nil).fault == fault)
+        #expect(TransportFailure(error, for: nil, resumes: true).fault == fault)
+    }
+
     private static let full = NSError(domain: NSPOSIXErrorDomain, code: Int(ENOSPC))
     private static let refused = NSError(domain: NSPOSIXErrorDomain, code: Int(EACCES))
 

@@ -398,7 +398,7 @@ package final class PooledLane: Lane {
 }
 
 /// On Apple platforms work may leave objects behind that go with their pool.
-private func pooled(_ work: () -> Void) {
+package func pooled<Result>(_ work: () -> Result) -> Result {
     #if canImport(ObjectiveC)
     autoreleasepool(invoking: work)
     #else

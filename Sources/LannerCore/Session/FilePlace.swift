@@ -95,7 +95,8 @@ extension Cache {
 
 extension String {
     /// The same path in the container that another path is in, when both begin as those of containers do:
-    /// `…/Containers/Data/Application/UUID/…`, or `…/Containers/Shared/AppGroup/UUID/…`.
+    /// `…/Containers/Data/Application/UUID/…`, `…/Containers/Data/PluginKitPlugin/UUID/…` of an extension, or
+    /// `…/Containers/Shared/AppGroup/UUID/…`.
     fileprivate func path(inContainerOf other: String) -> String? {
         var own = components
         let others = other.components
@@ -108,11 +109,15 @@ extension String {
 }
 
 extension [String] {
+    private static let containers = [
+        ["Containers", "Data", "Application"], ["Containers", "Data", "PluginKitPlugin"],
+        ["Containers", "Shared", "AppGroup"],
+    ]
+
     /// Where the name of a container is among the components of a path.
     fileprivate var containerIndex: Int? {
         indices.dropFirst(3).first { index in
-            [["Containers", "Data", "Application"], ["Containers", "Shared", "AppGroup"]]
-                .contains(Array(self[(index - 3)..<index])) && UUID(uuidString: self[index]) != nil
+            Self.containers.contains(Array(self[(index - 3)..<index])) && UUID(uuidString: self[index]) != nil
         }
     }
 }

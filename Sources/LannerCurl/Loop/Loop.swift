@@ -149,8 +149,10 @@ final class Loop: @unchecked Sendable {
     /// Until the loop is over, or libcurl cannot go on, which the result says.
     private func runRounds(_ multi: OpaquePointer) -> Int32 {
         while let calls = takeCalls() {
-            for call in calls { answer(call, multi) }
-            let result = step(multi)
+            let result = pooled {
+                for call in calls { answer(call, multi) }
+                return step(multi)
+            }
             if result != 0 { return result }
         }
         return 0

@@ -64,7 +64,8 @@ final class BackgroundExchange: TaskFollower {
         state.withLock { state in
             guard state.task === task || state.task?.taskIdentifier == task.taskIdentifier else { return }
             if let response, !response.isRedirect { state.report(response) }
-            if count > 0 { state.report(count) }
+            // Where the answer goes on with earlier data is told with it, and not before.
+            if count > 0, state.head != nil { state.report(count) }
         }
     }
 

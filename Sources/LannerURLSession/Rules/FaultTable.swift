@@ -139,6 +139,19 @@ enum FaultTable {
         NSURLErrorDownloadDecodingFailedToComplete: .malformedResponse,
     ]
 
+    /// What the system's own errors mean, with which tasks end as well: an app that was suspended finds its connections
+    /// gone, or their descriptors.
+    static func fault(posix code: Int32) -> TransportFault {
+        switch code {
+        case ENOSPC, EDQUOT: .diskFull
+        case ECONNABORTED, ECONNRESET, ENETRESET, ENOTCONN, EPIPE, ESHUTDOWN, EBADF: .connectionLost
+        case ETIMEDOUT: .timedOut
+        case ECONNREFUSED, EHOSTUNREACH, EHOSTDOWN: .cannotConnect
+        case ENETDOWN, ENETUNREACH: .notConnected
+        default: .other
+        }
+    }
+
     /// Whether an error, or what led to it, is that a disk or a quota is full.
     static func isOutOfSpace(_ error: NSError) -> Bool {
         switch error.domain {
@@ -197,7 +210,7 @@ extension TransportFailure {
             #else
             return FaultTable.fault(code: error.code, text: text)
             #endif
-        case NSPOSIXErrorDomain where error.code == Int(ENOSPC): return .diskFull
+        case NSPOSIXErrorDomain: return FaultTable.fault(posix: Int32(truncatingIfNeeded: error.code))
         default: return .other
         }
     }
