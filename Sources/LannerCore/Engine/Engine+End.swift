@@ -134,11 +134,18 @@ extension Engine {
 
     /// A partial file is closed; nothing more comes from it.
     func fileClosed(_ id: DownloadID, _ closed: Ending.Closed) {
+        endFile { state in
+            if closed.attempt >= state.ending?.closed[id]?.attempt ?? 0 { state.ending?.closed[id] = closed }
+        }
+    }
+
+    /// One less to wait for in the end, which notes something of it.
+    func endFile(_ note: (inout EngineState) -> Void = { _ in }) {
         // Else the lock of the state, for which many wait, is not needed.
         guard openFiles.withLock({ $0.close() }) else { return }
         advanceEnd { state in
             openFiles.withLock { $0.count -= 1 }
-            if closed.attempt >= state.ending?.closed[id]?.attempt ?? 0 { state.ending?.closed[id] = closed }
+            note(&state)
         }
     }
 

@@ -50,18 +50,29 @@ extension Engine {
 
     /// Drops what the last download of a key in the present context has left, if it has left anything.
     func dropLeftover(ofKey key: String) {
-        let identity = state.withLock { Identity(context: $0.context, key: key) }
-        inOrder { [self] in
-            if !isOverHere, let leftover = state.withLock({ $0.takeLeftover(of: identity) }) { drop([leftover]) }
+        dropLeftovers { state in
+            let identity = Identity(context: state.context, key: key)
+            return { $0.takeLeftover(of: identity).map { [$0] } ?? [] }
         }
     }
 
     /// Drops all leftovers of the present context.
     func dropLeftovers() {
-        // It may be another by the time of the rest.
-        let context = state.withLock { $0.context }
+        dropLeftovers { state in
+            let context = state.context
+            return { $0.takeLeftovers(of: context) }
+        }
+    }
+
+    /// Whose they are is asked now: another context may be shown by the time of the rest. What is there now is nobody's
+    /// from now on; what is on its way comes in order.
+    private func dropLeftovers(_ choose: (EngineState) -> @Sendable (inout EngineState) -> [Leftover]) {
+        let (take, taken) = state.withLock { state in
+            let take = choose(state)
+            return (take, state.isInvalidated ? [] : take(&state))
+        }
         inOrder { [self] in
-            if !isOverHere { drop(state.withLock { $0.takeLeftovers(of: context) }) }
+            if !isOverHere { drop(taken + state.withLock { take(&$0) }) }
         }
     }
 }

@@ -52,7 +52,10 @@ extension Engine {
         guard let generation else { return }
         let path = partialPath(job, generation)
         let number = trims.withLock { $0.add(job.id) }
+        // The end waits for it as for an open file: afterwards the directory may be another's.
+        openFiles.withLock { $0.count += 1 }
         fileLane.run { [self] in
+            defer { endFile() }
             guard trims.withLock({ $0.begin(job.id, number) }) else { return }
             // Only to save space: what cannot be done is left.
             try? environment.fileSystem.trim(path)

@@ -124,6 +124,8 @@ extension Engine {
         switch (isWanted, progress) {
         case (nil, _), (false?, .ended): break
         case (true?, .running) where !isShelved, (true?, .ended) where !isShelved: adopt(job, progress)
+        // It is taken up once its context is shown.
+        case (true?, .ended): goOn([job])
         case (_, .ended): break
         case (let isWanted, .running), (let isWanted, .interrupted):
             salvage(job) { [weak self] in if isWanted == true { self?.goOn([job]) } }
@@ -246,7 +248,10 @@ extension EngineState {
             }
         }
         // What was never started has no exchange, and others are not meant.
-        guard keepsExchanges, verb != .startAdded, let isWanted = verb.wantsToRun else { return [] }
+        guard keepsExchanges, verb != .startAdded else { return [] }
+        // Who is not shown any more stays wanted, or not.
+        if verb == .shelve { return ids.compactMap { jobs[$0] }.filter { $0.state.withLock { $0.isLeftRunning } } }
+        guard let isWanted = verb.wantsToRun else { return [] }
         return ids.compactMap { jobs[$0] }.filter { $0.state.withLock { $0.want(isWanted) } }
     }
 

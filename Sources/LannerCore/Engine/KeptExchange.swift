@@ -114,11 +114,13 @@ extension JobState {
 
     /// The user wants the download to run or not; returns whether an exchange that nobody has taken up has to be stopped.
     mutating func want(_ isWanted: Bool) -> Bool {
-        guard let exchange else { return false }
-        self.exchange?.isWanted = isWanted
-        self.exchange?.isAdopted = false
-        return !isWanted && exchange.phase == .left && exchange.progress == .running
+        exchange?.isWanted = isWanted
+        exchange?.isAdopted = false
+        return !isWanted && isLeftRunning
     }
+
+    /// Whether an exchange runs that nobody has taken up.
+    var isLeftRunning: Bool { exchange?.phase == .left && exchange?.progress == .running }
 
     /// Nobody takes it up any more: the download has another URL.
     mutating func leaveExchange() {

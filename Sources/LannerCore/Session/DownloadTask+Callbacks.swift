@@ -6,6 +6,8 @@ extension DownloadTask {
     /// Replaces an earlier closure of this kind. - Returns: The task.
     @discardableResult
     public func progress(onMainQueue: Bool, handler: @escaping Handler) -> Self {
+        // Nobody would let go of it any more.
+        guard let engine, !engine.isOver else { return self }
         let callback = Callback(onMainQueue: onMainQueue, handler: handler)
         // The old one is given out of the lock; see `Locked.replace`.
         _ = state.withLock { state -> Callback<DownloadTask>? in
@@ -54,10 +56,11 @@ extension DownloadTask {
         guard let engine else { return self }
         // In order with the news of the task, so that an end is told by exactly one of the two: this, or the news.
         engine.listen { [self] in
+            let isOver = engine.isOverHere
             // The old one is given out of the lock; see `Locked.replace`.
             let (isDueNow, rounds, _) = state.withLock { state -> (Bool, UInt32, Callback<DownloadTask>?) in
                 let old = state.callbacks[keyPath: kind]
-                if !state.status.isGone { state.callbacks[keyPath: kind] = callback }
+                if !state.status.isGone, !isOver { state.callbacks[keyPath: kind] = callback }
                 let isReplaced = state.callbacks.completion != nil && kind != \.completion
                 return (isDue(state.status) && !isReplaced, state.rounds, old)
             }

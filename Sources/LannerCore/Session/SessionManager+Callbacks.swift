@@ -9,6 +9,7 @@ extension SessionManager {
     /// Replaces an earlier closure of this kind. - Returns: The manager.
     @discardableResult
     public func progress(onMainQueue: Bool, handler: @escaping Handler) -> Self {
+        if engine.isOver { return self }
         let callback = Callback(onMainQueue: onMainQueue, handler: handler)
         // The old one is given out of the lock; see `Locked.replace`.
         _ = state.withLock { state -> Callback<SessionManager>? in
@@ -24,8 +25,7 @@ extension SessionManager {
     /// closure of this kind. - Returns: The manager.
     @discardableResult
     public func success(onMainQueue: Bool, handler: @escaping Handler) -> Self {
-        state.replace(\.callbacks.success, by: Callback(onMainQueue: onMainQueue, handler: handler))
-        return self
+        set(Callback(onMainQueue: onMainQueue, handler: handler), at: \.callbacks.success)
     }
 
     /// Calls `handler` each time nothing runs or waits any more and ``status`` is not succeeded, from the next end on;
@@ -33,8 +33,7 @@ extension SessionManager {
     /// an earlier closure of this kind. - Returns: The manager.
     @discardableResult
     public func failure(onMainQueue: Bool, handler: @escaping Handler) -> Self {
-        state.replace(\.callbacks.failure, by: Callback(onMainQueue: onMainQueue, handler: handler))
-        return self
+        set(Callback(onMainQueue: onMainQueue, handler: handler), at: \.callbacks.failure)
     }
 
     /// Calls `handler` each time nothing runs or waits any more, from the next end on; not because finished tasks are
@@ -43,7 +42,14 @@ extension SessionManager {
     /// - Returns: The manager.
     @discardableResult
     public func completion(onMainQueue: Bool, handler: @escaping Handler) -> Self {
-        state.replace(\.callbacks.completion, by: Callback(onMainQueue: onMainQueue, handler: handler))
+        set(Callback(onMainQueue: onMainQueue, handler: handler), at: \.callbacks.completion)
+    }
+
+    /// Once the manager has ended nobody would let go of it any more.
+    private func set(
+        _ callback: Callback<SessionManager>, at place: WritableKeyPath<ManagerState, Callback<SessionManager>?>
+    ) -> Self {
+        if !engine.isOver { state.replace(place, by: callback) }
         return self
     }
 

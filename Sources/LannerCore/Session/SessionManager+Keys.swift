@@ -169,9 +169,9 @@ extension SessionManager {
     ///     there are none.
     public func startWaiting(list: String? = nil, onMainQueue: Bool, handler: Handler? = nil) {
         let suspended = { (state: EngineState) -> [DownloadID] in
-            let suspended = (list.map { state.scope.roll(of: $0) } ?? state.scope.roll).ids([.suspended])
-            // Some may have been started, and nobody was told yet.
-            return suspended.filter { state.machine[$0]?.state == .suspended }.sorted()
+            let ids = (list.map { state.scope.roll(of: $0) } ?? state.scope.roll).ids([.suspended, .succeeded])
+            // Some may have been started, or added again, and nobody was told yet.
+            return ids.filter { state.machine[$0]?.state == .suspended }.sorted()
         }
         perform(.startAdded, suspended, true, onMainQueue, handler, self)
     }

@@ -157,6 +157,29 @@ import Testing
     }
 
     /// Wherever it was: all is closed at once, and the next manager ends with the right file.
+    /// Nobody would let go of them.
+    @Test func closuresThatAreSetAfterTheEndAreNotKept() throws {
+        final class Held: Sendable {}
+        weak var held: Held?
+        let bench = TestBench.serving(large)
+        let task = try bench.download()
+        bench.settle()
+        bench.manager.invalidate()
+        do {
+            let object = Held()
+            held = object
+            let (ofTask, ofAll): (DownloadTask.Handler, SessionManager.Handler) = (
+                { _ in withExtendedLifetime(object) {} }, { _ in withExtendedLifetime(object) {} }
+            )
+            task.progress(onMainQueue: false, handler: ofTask).success(onMainQueue: false, handler: ofTask)
+                .failure(onMainQueue: false, handler: ofTask).completion(onMainQueue: false, handler: ofTask)
+            bench.manager.progress(onMainQueue: false, handler: ofAll).success(onMainQueue: false, handler: ofAll)
+                .failure(onMainQueue: false, handler: ofAll).completion(onMainQueue: false, handler: ofAll)
+        }
+        bench.settle()
+        #expect(held == nil)
+    }
+
     @Test(arguments: [false, true]) func mayEndAtEveryStep(cancels: Bool) throws {
         let bytes = Sample.bytes(1000)
         for steps in 0... {

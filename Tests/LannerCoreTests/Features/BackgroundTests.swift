@@ -73,6 +73,40 @@ import Testing
         #expect(first.status == .succeeded && other.status == .succeeded)
     }
 
+    /// It waits for its context, and is taken in then.
+    @Test func whatEndedMeanwhileIsNotForgottenForItsContext() throws {
+        var configuration = SessionConfiguration()
+        configuration.resumesAtLaunch = true
+        let bench = bench(configuration)
+        bench.manager.context = "ann"
+        _ = try bench.download(.stall(afterBytes: 1 << 20))
+        bench.settle()
+        bench.relaunch { bench.transport.release() }
+        bench.settle()
+        #expect(bench.manager.tasks.isEmpty)
+        bench.manager.context = "ann"
+        try expectWhole(bench)
+    }
+
+    /// As if it had never been hidden.
+    @Test func aContextThatIsShownAgainKeepsWhatHasSurvived() throws {
+        var configuration = SessionConfiguration()
+        configuration.contextAtLaunch = "ann"
+        let bench = bench(configuration)
+        _ = try bench.download(.stall(afterBytes: 1 << 20))
+        bench.settle()
+        bench.transport.holdsRecovery = true
+        bench.relaunch()
+        bench.manager.context = "bob"
+        bench.manager.context = "ann"
+        bench.settle()
+        bench.transport.holdsRecovery = false
+        bench.settle()
+        #expect(try restored(bench).status == .running && bench.transport.requests.count == 1)
+        bench.transport.release()
+        try expectWhole(bench)
+    }
+
     /// What a user wants of a task that waits for the survivors counts, and what says nothing of it does not.
     @Test(arguments: [false, true]) func whatWasInterruptedGoesOnUnlessItsUserSaysElse(isSuspended: Bool) throws {
         var configuration = SessionConfiguration()

@@ -115,6 +115,21 @@ import Testing
         }
     }
 
+    /// Though the manager is busy when both are asked for.
+    @Test(arguments: [false, true]) func whatIsToGoIsNotTakenOver(removesAll: Bool) throws {
+        let (bench, _) = try canceled()
+        bench.transport.serve(.init([1]), at: "/other")
+        bench.manager.logger = LogThatCalls { [bench] in
+            if removesAll { bench.manager.totalRemove() } else { bench.manager.remove(address) }
+            bench.manager.download(address)
+        }
+        bench.manager.download("https://example.com/other")
+        bench.settle()
+        let next = try #require(bench.manager.fetchTask(address))
+        #expect(next.status == .succeeded && bench.ranges.allSatisfy { $0 == "whole" })
+        #expect(parts(bench).isEmpty)
+    }
+
     @Test func theDefaultDeletes() throws {
         let bench = TestBench.serving(large)
         let task = try bench.download(.stall(afterBytes: 1 << 20))

@@ -139,6 +139,23 @@ struct ListBench {
         #expect(lists.names(.suspended) == "b" && lists.names(.running) == "a c" && calls.all == ["started"])
     }
 
+    /// Of what was added again nobody was told yet.
+    @Test func startsWhatWasAddedAgainThisMoment() throws {
+        let bench = TestBench()
+        bench.transport.serveElsewhere(.init([1]))
+        let again = DownloadRequest("https://a.example/1", startsImmediately: false)
+        let task = try #require(bench.manager.download("https://a.example/1"))
+        bench.settle()
+        try bench.disk.remove(task.filePath)
+        bench.manager.logger = LogThatCalls { [bench] in
+            bench.manager.download(again)
+            bench.manager.startWaiting()
+        }
+        bench.manager.download("https://a.example/2")
+        bench.settle()
+        #expect(task.status == .succeeded && bench.transport.requests.count == 3)
+    }
+
     @Test func eachCallDecides() {
         let bench = TestBench()
         bench.transport.serveElsewhere(.init([1]))
