@@ -42,6 +42,8 @@ extension ScriptedTransport {
     struct Standing {
         var step: Step
         var isTaken = false
+        /// Whether any request has gone otherwise than without it.
+        var hasMattered = false
     }
 
     /// What becomes of a request.
@@ -49,8 +51,9 @@ extension ScriptedTransport {
         var number: Int
         var places: [String]
         var step: Step
-        /// The place by whose script it goes.
+        /// The place by whose script it goes, or by what always holds there.
         var script: String?
+        var standing: String?
     }
 
     /// How often each part of each URL was requested while the clock stood still.
@@ -156,7 +159,7 @@ extension ScriptedTransport.State {
         for place in plan.places {
             guard let step = standing[place]?.step else { continue }
             standing[place]?.isTaken = true
-            plan.step = step
+            (plan.step, plan.standing) = (step, place)
             return
         }
     }
@@ -165,6 +168,18 @@ extension ScriptedTransport.State {
     var unused: [String: [ScriptedTransport.Step]] {
         let rests = scripts.mapValues { Array($0) }.filter { !$0.value.isEmpty }
         return rests.merging(standing.filter { !$0.value.isTaken }.mapValues { [$0.step] }, uniquingKeysWith: +)
+    }
+
+    /// Those of scripts that have changed nothing, and what always holds where it has for no request.
+    var withoutEffect: [String: [ScriptedTransport.Step]] {
+        let idlers = standing.filter { $0.value.isTaken && !$0.value.hasMattered }
+        return idle.merging(idlers.mapValues { [$0.step] }, uniquingKeysWith: +)
+    }
+
+    /// Says whether a request went otherwise than it would have without its step.
+    private mutating func note(_ plan: ScriptedTransport.Plan, hasEffect: Bool) {
+        if let place = plan.standing, hasEffect { standing[place]?.hasMattered = true }
+        if let place = plan.script, !hasEffect { idle[place, default: []].append(plan.step) }
     }
 
     mutating func exchange(
@@ -183,18 +198,19 @@ extension ScriptedTransport.State {
     private mutating func answer(
         _ request: TransportRequest, _ plan: ScriptedTransport.Plan, _ date: Date
     ) -> (ResponseHead, any ScriptedBody) {
-        if case .exactly(let head, let body) = plan.step { return (head, body) }
+        if case .exactly(let head, let body) = plan.step {
+            note(plan, hasEffect: true)
+            return (head, body)
+        }
         if case .changeTo(let resource) = plan.step {
             reception.serve(resource, at: plan.places.first(where: reception.has) ?? plan.places.last ?? "/")
         }
         var fields = LoopbackServer.Fields()
         for field in request.fields.fields { fields.append(field.name, field.value) }
         let reply = reception.reply(at: plan.places, fields, plan.step.answer, now: date)
-        if let script = plan.script {
-            let hasEffect = plan.step.matters(
-                to: reply, insteadOf: reception.reply(at: plan.places, fields, .pass, now: date))
-            if !hasEffect { idle[script, default: []].append(plan.step) }
-        }
+        let hasEffect = plan.step.matters(
+            to: reply, insteadOf: reception.reply(at: plan.places, fields, .pass, now: date))
+        note(plan, hasEffect: hasEffect)
         let lines = reply.fields.lines.map { HeaderFields.Field(name: $0.name, value: $0.value) }
         return (ResponseHead(status: reply.status, fields: HeaderFields(lines)), reply)
     }

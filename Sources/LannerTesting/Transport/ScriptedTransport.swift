@@ -94,10 +94,11 @@ public final class ScriptedTransport: Transport {
     /// has not held for any request. A test that is at its end has none left, unless it means another place.
     public var unusedSteps: [String: [Step]] { state.withLock { $0.unused } }
 
-    /// Steps of scripts that requests have taken and that have changed nothing, by place: a
+    /// Steps that requests have taken and that have changed nothing, by place, one for ``always(_:_:)`` where it has
+    /// changed nothing for any of them: a
     /// ``Step/cut(afterBytes:with:)`` or ``Step/stall(afterBytes:)`` behind the end of the body, a ``Step/corrupt(at:)``
     /// of a byte that is not sent, those for ranges where no part was asked for or is served.
-    public var stepsWithoutEffect: [String: [Step]] { state.withLock { $0.idle } }
+    public var stepsWithoutEffect: [String: [Step]] { state.withLock { $0.withoutEffect } }
 
     /// What every exchange fails with, as when there is no network (`TransportFault.notConnected`): those under way at
     /// once, and those that begin, whatever the script, which waits; nil for none.

@@ -1,8 +1,8 @@
 import Foundation
-import LannerTesting
 import Testing
 
 @testable import LannerCore
+@testable import LannerTesting
 
 /// Asynchronous code over a bench.
 @Suite(.timeLimit(.minutes(5))) struct BenchRunTests {
@@ -45,6 +45,15 @@ import Testing
 
     @Test @MainActor func closuresOfTheMainActorRunThereToo() async throws {
         #expect(try await calls(in: .serving(large)) == Self.all)
+    }
+
+    /// Also when it ends before the bench has looked.
+    @Test @MainActor func whatItHasAskedForLastHappens() async throws {
+        let bench = TestBench.serving([1, 2, 3])
+        bench.manager.download(address)
+        #expect(await bench.letThingsHappen(until: Locked(true), within: .seconds(60)))
+        bench.relaunch()
+        #expect(bench.manager.fetchTask(address) != nil)
     }
 
     @Test func itsErrorIsThrown() async throws {

@@ -101,6 +101,22 @@ import Testing
         #expect(transport.stepsWithoutEffect["/f", default: []].count == (hasEffect ? 0 : 1))
     }
 
+    /// Of what always holds it is told where it has changed nothing for any request.
+    @Test(
+        arguments: [
+            (.cut(afterBytes: 4), 0), (.corrupt(at: 3), 0), (.ignoreRange, 1), (.corrupt(at: 2), 1), (.hold, 1),
+            (.exactly(ResponseHead(status: 204)), 1),
+        ] as [(ScriptedTransport.Step, Int)])
+    func whatNeverChangesAnythingIsTold(step: ScriptedTransport.Step, effects: Int) throws {
+        transport.serve(.init([1, 2, 3]), at: "/f")
+        transport.always("/f", step)
+        #expect(transport.stepsWithoutEffect.isEmpty)
+        _ = try begin("https://a.example/f")
+        let url = try #require(URL(string: "https://a.example/f"))
+        _ = transport.begin(TransportRequest(url: url, fields: ["Range": "bytes=1-1"])) { _ in }
+        #expect(transport.stepsWithoutEffect["/f", default: []].count == 1 - effects)
+    }
+
     /// Counts are of what is sent, but for the position of the byte that is turned over.
     @Test(
         arguments: [
