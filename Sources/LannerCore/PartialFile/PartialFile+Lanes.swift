@@ -71,8 +71,10 @@ extension PartialFile {
             try write(next.chunks, at: next.offset, directly: next.isDirect)
         } catch {
             // What there is room for is not lost with the rest.
-            if next.chunks.count > 1 { return writeOneByOne(next.chunks, at: next.offset) }
-            giveUp(next.chunks[0], error)
+            if next.chunks.count > 1, state.withLock({ !$0.hasFailed }) {
+                return writeOneByOne(next.chunks, at: next.offset)
+            }
+            for chunk in next.chunks { giveUp(chunk, error) }
         }
     }
 
@@ -118,8 +120,11 @@ extension PartialFile {
     /// what was there.
     private func check(_ size: Int64, for operation: String) throws(FileError) {
         let isCut = state.withLock { state in
-            defer { if size < state.written.end { state.wasCut(to: size) } }
-            return size < state.written.end
+            guard size < state.written.end else { return false }
+            state.wasCut(to: size)
+            // At once: behind the cut there is nothing that tells of it any more.
+            state.fail(contradiction(operation))
+            return true
         }
         if isCut { throw contradiction(operation) }
     }
@@ -321,8 +326,16 @@ extension PartialFile {
 
     private func closeNow(sync isWanted: Bool) {
         if isWanted, let (file, ranges) = state.withLock({ $0.beginLastSync() }) { _ = sync(file, ranges) }
+        cutDistrusted()
         state.withLock { $0.file }?.close()
         update { $0.didClose() }
+    }
+
+    /// What the device could not keep is still read from the cache, and a later process that trusts its record syncs it
+    /// without an error: nothing is left of it.
+    private func cutDistrusted() {
+        guard let (file, size) = state.withLock({ $0.giveUpDistrusted() }) else { return }
+        try? file.truncate(to: size)
     }
 
     /// Once: without it another file could have the name after the death of the machine, one that was removed before.

@@ -50,7 +50,7 @@ struct PartialFileState {
     var isInGroup = false
     /// Whether it held nothing when it was opened.
     private let isNew: Bool
-    private var hasFailed = false
+    private(set) var hasFailed = false
     /// Whether the file's name is on the device, as it is when any of its bytes are.
     var isNameSynced: Bool
     /// Where reading back failed; nothing from there on is claimed.
@@ -325,6 +325,13 @@ extension PartialFileState {
         distrustsSync = true
         written = synced
         fail(error)
+    }
+
+    /// The file, and where it is to end, when it could not be synced; what is on the device behind that is given up, too.
+    mutating func giveUpDistrusted() -> (file: any OpenFile, size: Int64)? {
+        guard distrustsSync, let file else { return nil }
+        clip(to: synced.prefix)
+        return (file, synced.prefix)
     }
 
     /// Written bytes could not be read back: none from there on counts, so that they are fetched again.

@@ -86,6 +86,8 @@ import Testing
         bench.file.close(sync: true)
         #expect(bench.events() == [.closed(written: [0..<100], synced: [0..<100])])
         #expect(bench.disk.counters[.sync] == 2, "a later sync that succeeds would prove nothing")
+        // To a later process neither: what it read would be what the device has not.
+        #expect(bench.disk.contents(of: PartialFileBench.path)?.count == 100)
     }
 
     @Test func failedSyncAtClose() {
@@ -166,6 +168,23 @@ import Testing
         #expect(bench.events() == [failure(.other, "write")])
         bench.file.close(sync: false)
         #expect(bench.events() == [.closed(written: [100..<150], synced: [])])
+    }
+
+    /// What waits is written together.
+    @Test func fileThatWasCutUnderWhatWaits() throws {
+        let (disk, chunk) = (MemoryDisk(), Int64(1 << 20))
+        let bench = PartialFileBench(disk: disk, over: TruthfulDisk(disk), hasher: nil)
+        bench.file.open(total: nil)
+        bench.write(0..<chunk)
+        _ = bench.events()
+        let other = try disk.open(PartialFileBench.path, .readWrite)
+        try other.truncate(to: 150)
+        other.close()
+        for number in 1...Int64(6) { bench.write(number * chunk..<(number + 1) * chunk) }
+        #expect(bench.events() == [failure(.other, "write")])
+        #expect(bench.file.outstanding == 0)
+        bench.file.close(sync: false)
+        #expect(bench.events() == [.closed(written: [0..<150], synced: [])])
     }
 
     @Test func fileThatWasCutBeforeItsEndIsToldOf() throws {
