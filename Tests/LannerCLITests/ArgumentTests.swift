@@ -80,6 +80,9 @@ import Testing
             (["fetch"], "“fetch” is no command; see lanner --help"),
             (["http://me:secret@a/b"], "“http://a/b” is no command; see lanner --help"),
             (["help", "fetch"], "“fetch” is no command; see lanner --help"),
+            (["help", "http://me:secret@a/b"], "“http://a/b” is no command; see lanner --help"),
+            (["demo", "http://me:secret@a/b"], "demo takes no argument, but there is “http://a/b”"),
+            (["--version", "http://me:secret@a/b"], "--version takes no argument, but there is “http://a/b”"),
             (["help", "get", "hash"], "help is of one command, but there is also “hash”"),
             (["help", "--fast"], "there is no option “--fast”; see lanner --help"),
             (["--help", "get", "-x"], "there is no option “-x”; see lanner --help"),
@@ -140,7 +143,11 @@ import Testing
                 "there is no priority “urgent”; there are very-low, low, normal, high, very-high"
             ),
             (["get", url, "--limit-rate"], "--limit-rate needs BYTES[k|m|g]"),
-            (["get", url, "--header", "nonsense"], "“nonsense” is no header field; write 'NAME: VALUE'"),
+            (["get", url, "--header", "secret"], "the header field has no colon; write 'NAME: VALUE'"),
+            (
+                ["get", url, "--header", "Authorization Bearer secret"],
+                "the header field “Authorization” has no colon; write 'NAME: VALUE'"
+            ),
             (
                 ["get", url, "--header", "A: b\nC: d"],
                 "The value of the header field A has a line break or another character that is not visible ASCII"

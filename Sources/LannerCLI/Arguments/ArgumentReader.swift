@@ -49,7 +49,8 @@ struct ArgumentReader {
         let text = try value(placeholder, of: name)
         guard let number = Int(text), bounds.contains(number), text.utf8.first != UInt8(ascii: "+") else {
             throw UsageError(
-                "\(option) needs a whole number from \(bounds.lowerBound) to \(bounds.upperBound), not \(text.quoted)")
+                "\(option) needs a whole number from \(bounds.lowerBound) to \(bounds.upperBound), not \(text.quotedArgument)"
+            )
         }
         return number
     }

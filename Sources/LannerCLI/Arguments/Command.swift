@@ -22,7 +22,7 @@ enum Command: Sendable, Equatable {
         case "help", "--help", "-h": self = try Self.help(&reader)
         case "--version": self = try Self.version(&reader)
         case _ where name.hasPrefix("-"): throw .unknown(option: name, see: .lanner)
-        case _: throw UsageError("\(Destination.redacted(name).quoted) is no command; see lanner --help")
+        case _: throw UsageError("\(name.quotedArgument) is no command; see lanner --help")
         }
     }
 
@@ -31,7 +31,7 @@ enum Command: Sendable, Equatable {
             switch word {
             case .option("--help"), .option("-h"): return .help(.demo)
             case .option(let name): throw .unknown(option: name, see: .demo)
-            case .operand(let text): throw UsageError("demo takes no argument, but there is \(text.quoted)")
+            case .operand(let text): throw UsageError("demo takes no argument, but there is \(text.quotedArgument)")
             }
         }
         return .demo
@@ -44,7 +44,7 @@ enum Command: Sendable, Equatable {
             case .option("--help"), .option("-h"): return .help(.lanner)
             case .option(let name): throw .unknown(option: name, see: .lanner)
             case .operand(let text) where topic != nil:
-                throw UsageError("help is of one command, but there is also \(text.quoted)")
+                throw UsageError("help is of one command, but there is also \(text.quotedArgument)")
             case .operand(let name): topic = try command(name)
             }
         }
@@ -53,7 +53,7 @@ enum Command: Sendable, Equatable {
 
     private static func command(_ name: String) throws(UsageError) -> Help {
         guard let topic = Help(rawValue: name) else {
-            throw UsageError("\(name.quoted) is no command; see lanner --help")
+            throw UsageError("\(name.quotedArgument) is no command; see lanner --help")
         }
         return topic
     }
@@ -62,7 +62,7 @@ enum Command: Sendable, Equatable {
         switch try reader.next() {
         case nil: return .version
         case .option(let text), .operand(let text):
-            throw UsageError("--version takes no argument, but there is \(text.quoted)")
+            throw UsageError("--version takes no argument, but there is \(text.quotedArgument)")
         }
     }
 }

@@ -78,7 +78,9 @@ extension GetOptions {
 
     private mutating func addHeader(_ text: String) throws(UsageError) {
         guard let colon = text.utf8.firstIndex(of: UInt8(ascii: ":")) else {
-            throw UsageError("\(text.quoted) is no header field; write 'NAME: VALUE'")
+            // What follows the first word may be a secret, as that alone may be.
+            let name = text.firstIndex(of: " ").map { " " + String(text[..<$0]).quoted } ?? ""
+            throw UsageError("the header field\(name) has no colon; write 'NAME: VALUE'")
         }
         let name = String(text[..<colon])
         let value = text[text.utf8.index(after: colon)...].trimmingCharacters(in: CharacterSet(charactersIn: " \t"))

@@ -90,6 +90,6 @@ enum Help: String, Sendable, CaseIterable {
 extension UsageError {
     static func unknown(option: String, see topic: Help) -> UsageError {
         let command = topic == .lanner ? "lanner" : "lanner \(topic.rawValue)"
-        return UsageError("there is no option \(option.quoted); see \(command) --help")
+        return UsageError("there is no option \(option.quotedArgument); see \(command) --help")
     }
 }

@@ -5,8 +5,11 @@ import LannerLoopback
 /// `lanner demo`: what the library does, shown over a server in this process.
 enum DemoCommand {
     static func run() async -> ExitCode {
-        guard let directory = makeDirectory() else {
-            Console.error("the demonstration could not begin: \(String(cString: strerror(errno)))")
+        let directory: String
+        do throws(FileError) {
+            directory = try makeDirectory()
+        } catch {
+            Console.error("the demonstration could not begin: \(error); set TMPDIR to a directory you may write in")
             return .failure
         }
         // No proxy gets to a server in this process.
@@ -29,9 +32,12 @@ enum DemoCommand {
     }
 
     /// A new directory, of nobody else.
-    private static func makeDirectory() -> String? {
-        var path = Array((FileManager.default.temporaryDirectory.path + "/lanner-demo-XXXXXX").utf8CString)
-        guard mkdtemp(&path) != nil else { return nil }
+    private static func makeDirectory() throws(FileError) -> String {
+        let place = FileManager.default.temporaryDirectory.path
+        var path = Array((place + "/lanner-demo-XXXXXX").utf8CString)
+        guard mkdtemp(&path) != nil else {
+            throw FileError(operation: "make a directory in", path: place, code: errno)
+        }
         return String(decoding: path.dropLast().map(UInt8.init(bitPattern:)), as: UTF8.self)
     }
 }

@@ -62,7 +62,10 @@ extension Trouble {
             case .disk(let fault): ("disk." + fault.rawValue, .disk)
             case .closed: ("store.closed", .failure)
             }
-        self.init(code: code, reason: error.message.oneLine, exitCode: exitCode)
+        let isRefused = error.reason == .disk(.notPermitted)
+        self.init(
+            code: code, reason: error.message.oneLine,
+            advice: isRefused ? "change its permissions, or remove it to begin anew" : nil, exitCode: exitCode)
     }
 }
 
