@@ -18,6 +18,7 @@ import LannerCore
 /// - All URLSession traffic of a process, this transport's and others', shares one queue. While a host name is being
 ///   looked up, canceling or timing out that request stops all of it until the resolver answers. A cancellation is
 ///   reported at once nonetheless.
+/// - While a request waits for the server, for its answer or for more of the body, one processor is busy.
 /// - A content coding is always undone, even one that was not asked for; the head keeps its `Content-Encoding`, and
 ///   the length of such a body is not checked. A short gzip stream is not noticed.
 /// - Of response header lines whose names differ only in case, one is kept at random; lines of one name are joined by
