@@ -29,7 +29,7 @@ struct Ending {
     var closed: [DownloadID: Closed] = [:]
 }
 
-/// Partial files that were opened and have not said that they are closed.
+/// Partial files that were opened and have not said that they are closed, or whose space is being given back.
 struct OpenFiles {
     var count = 0
     /// Whether the end waits for them.

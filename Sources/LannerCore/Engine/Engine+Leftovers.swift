@@ -50,29 +50,24 @@ extension Engine {
 
     /// Drops what the last download of a key in the present context has left, if it has left anything.
     func dropLeftover(ofKey key: String) {
-        dropLeftovers { state in
-            let identity = Identity(context: state.context, key: key)
-            return { $0.takeLeftover(of: identity).map { [$0] } ?? [] }
+        dropLeftovers { state, context in
+            state.takeLeftover(of: Identity(context: context, key: key)).map { [$0] } ?? []
         }
     }
 
     /// Drops all leftovers of the present context.
     func dropLeftovers() {
-        dropLeftovers { state in
-            let context = state.context
-            return { $0.takeLeftovers(of: context) }
-        }
+        dropLeftovers { $0.takeLeftovers(of: $1) }
     }
 
-    /// Whose they are is asked now: another context may be shown by the time of the rest. What is there now is nobody's
-    /// from now on; what is on its way comes in order.
-    private func dropLeftovers(_ choose: (EngineState) -> @Sendable (inout EngineState) -> [Leftover]) {
-        let (take, taken) = state.withLock { state in
-            let take = choose(state)
-            return (take, state.isInvalidated ? [] : take(&state))
+    /// What is there now is nobody's from now on; what is on its way comes in order, when another context may be shown.
+    private func dropLeftovers(_ take: @escaping @Sendable (inout EngineState, _ context: String?) -> [Leftover]) {
+        let (context, taken) = state.withLock { state in
+            let context = state.context
+            return (context, state.isInvalidated ? [] : take(&state, context))
         }
         inOrder { [self] in
-            if !isOverHere { drop(taken + state.withLock { take(&$0) }) }
+            if !isOverHere { drop(taken + state.withLock { take(&$0, context) }) }
         }
     }
 }

@@ -126,7 +126,6 @@ extension Engine {
         case (true?, .running) where !isShelved, (true?, .ended) where !isShelved: adopt(job, progress)
         // It is taken up once its context is shown.
         case (true?, .ended): goOn([job])
-        case (_, .ended): break
         case (let isWanted, .running), (let isWanted, .interrupted):
             salvage(job) { [weak self] in if isWanted == true { self?.goOn([job]) } }
         }
@@ -248,11 +247,11 @@ extension EngineState {
             }
         }
         // What was never started has no exchange, and others are not meant.
-        guard keepsExchanges, verb != .startAdded else { return [] }
-        // Who is not shown any more stays wanted, or not.
-        if verb == .shelve { return ids.compactMap { jobs[$0] }.filter { $0.state.withLock { $0.isLeftRunning } } }
-        guard let isWanted = verb.wantsToRun else { return [] }
-        return ids.compactMap { jobs[$0] }.filter { $0.state.withLock { $0.want(isWanted) } }
+        guard keepsExchanges, verb != .startAdded, let isWanted = verb.wantsToRun else { return [] }
+        return ids.compactMap { jobs[$0] }.filter { job in
+            // Who is not shown any more stays wanted, or not.
+            job.state.withLock { verb == .shelve ? $0.isLeftRunning : $0.want(isWanted) }
+        }
     }
 
     /// Those of which the bytes that an earlier verb was to keep are not waited for any more.

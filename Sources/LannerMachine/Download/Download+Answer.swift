@@ -305,8 +305,11 @@ extension Download {
         }
     }
 
-    /// How servers answer for a place that was led to and whose time is over: as for a link, or as if it had never been.
-    static let expired = refusals.union([404])
+    /// Whether servers answer so for a place that was led to and whose time is over: as for a link, or as if it had never
+    /// been. Who says when to ask again has not forgotten it.
+    static func mayHaveExpired(_ status: Int, _ retryAfter: Duration?) -> Bool {
+        retryAfter == nil && (refusals.contains(status) || status == 404)
+    }
 
     private mutating func refused(
         _ exchange: Exchange, _ status: Int, _ retryAfter: Duration?, _ context: inout Context
@@ -314,8 +317,7 @@ extension Download {
         // The place that a redirect led to may have expired: a new attempt begins at the first URL. Not without a gain.
         var mayHaveExpired = false
         if case .transferring(let transfer) = state {
-            // Who says when to ask again has not forgotten it.
-            mayHaveExpired = transfer.received > 0 && Self.expired.contains(status) && retryAfter == nil
+            mayHaveExpired = transfer.received > 0 && Self.mayHaveExpired(status, retryAfter)
         }
         // Who was led there at once has not asked where the link leads: nothing is known against that.
         let isOfLink = exchange.ask.source == 0 && !goesOnWithOldURL && !(mayHaveExpired && exchange.wasLed)

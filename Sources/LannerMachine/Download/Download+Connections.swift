@@ -71,7 +71,7 @@ extension Download {
         case .redirect(let location) where exchange.redirects < Pace.redirects:
             redirect(exchange, location, &context)
         case .refused(let status, let retryAfter):
-            if retryAfter == nil, askFromBeginning(exchange, after: status, &context) { return }
+            if askFromBeginning(exchange, after: status, retryAfter: retryAfter, &context) { return }
             refuse(exchange, after: .refused(status), retryAfter: retryAfter, &context)
         case .whole, .resumed, .restart, .fromZero, .complete, .unusable, .redirect:
             refuse(exchange, isOther: true, &context)
@@ -81,9 +81,9 @@ extension Download {
     /// Where a redirect led to may have expired since: then the way is gone once more, by all that had gone there at
     /// once; says whether it is.
     private mutating func askFromBeginning(
-        _ exchange: Exchange, after status: Int, _ context: inout Context
+        _ exchange: Exchange, after status: Int, retryAfter: Duration?, _ context: inout Context
     ) -> Bool {
-        guard Self.expired.contains(status), exchange.redirects == 0, exchange.wasLed,
+        guard Self.mayHaveExpired(status, retryAfter), exchange.redirects == 0, exchange.wasLed,
             case .transferring(var transfer) = state
         else { return false }
         leave(exchange.number, &transfer, &context)

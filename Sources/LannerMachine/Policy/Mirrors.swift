@@ -106,19 +106,21 @@ package struct Mirrors: Sendable, Hashable {
     /// Places that wanted to be left alone, and not for longer than until then, may be tried again.
     package mutating func forgetRests(endedBy time: Duration) {
         guard !rests.isEmpty else { return }
-        for source in failing where rests[source].map({ $0 <= time }) ?? false {
+        forgetFailures { $0.map { $0 <= time } ?? false }
+        if failing.isEmpty { passing = nil }
+    }
+
+    /// The same of places that have failed, by until when they want to be left alone.
+    private mutating func forgetFailures(where isOver: (Duration?) -> Bool) {
+        for source in failing where isOver(rests[source]) {
             failed &= ~source.bit
             rests[source] = nil
         }
-        if failing.isEmpty { passing = nil }
     }
 
     /// All that failed may be tried again but those that want to be left alone for longer.
     package mutating func forgetFailures(restingUpTo time: Duration) {
-        for source in failing where rest(of: source) <= time {
-            failed &= ~source.bit
-            rests[source] = nil
-        }
+        forgetFailures { $0 ?? .zero <= time }
         if failing.isEmpty { forgetFailures() } else { forgetOutdated() }
     }
 }

@@ -141,8 +141,8 @@ enum FaultTable {
 
     /// What the system's own errors mean, with which tasks end as well: an app that was suspended finds its connections
     /// gone, or their descriptors.
-    static func fault(posix code: Int32) -> TransportFault {
-        switch code {
+    static func fault(posix code: Int) -> TransportFault {
+        switch Int32(truncatingIfNeeded: code) {
         case ENOSPC, EDQUOT: .diskFull
         case ECONNABORTED, ECONNRESET, ENETRESET, ENOTCONN, EPIPE, ESHUTDOWN, EBADF: .connectionLost
         case ETIMEDOUT: .timedOut
@@ -155,7 +155,7 @@ enum FaultTable {
     /// Whether an error, or what led to it, is that a disk or a quota is full.
     static func isOutOfSpace(_ error: NSError) -> Bool {
         switch error.domain {
-        case NSPOSIXErrorDomain where [Int(ENOSPC), Int(EDQUOT)].contains(error.code): return true
+        case NSPOSIXErrorDomain where fault(posix: error.code) == .diskFull: return true
         case NSCocoaErrorDomain where error.code == CocoaError.fileWriteOutOfSpace.rawValue: return true
         default:
             guard let cause = error.userInfo[NSUnderlyingErrorKey] as? NSError else { return false }
@@ -210,7 +210,7 @@ extension TransportFailure {
             #else
             return FaultTable.fault(code: error.code, text: text)
             #endif
-        case NSPOSIXErrorDomain: return FaultTable.fault(posix: Int32(truncatingIfNeeded: error.code))
+        case NSPOSIXErrorDomain: return FaultTable.fault(posix: error.code)
         default: return .other
         }
     }
