@@ -146,7 +146,7 @@ private final class Stopped: SessionExchange {
     func took(offset: Int64, response: HTTPURLResponse?) {}
     func took(written: Int64, response: HTTPURLResponse) {}
     func took(file: URL, response: HTTPURLResponse?) {}
-    func challenged(by response: HTTPURLResponse?) {}
+    func answered(by response: HTTPURLResponse?) {}
     func abandon(_ failure: TransportFailure) {}
 }
 
@@ -169,7 +169,7 @@ private final class Blocker: SessionExchange {
     func took(offset: Int64, response: HTTPURLResponse?) {}
     func took(written: Int64, response: HTTPURLResponse) {}
     func took(file: URL, response: HTTPURLResponse?) {}
-    func challenged(by response: HTTPURLResponse?) {}
+    func answered(by response: HTTPURLResponse?) {}
     func ended(_ error: (any Error)?, response: HTTPURLResponse?) {}
     func abandon(_ failure: TransportFailure) {}
 }

@@ -160,7 +160,7 @@ final class BackgroundExchange: TaskFollower {
         }
     }
 
-    func challenged(by response: HTTPURLResponse?) {
+    func answered(by response: HTTPURLResponse?) {
         complete(response)
     }
 

@@ -75,7 +75,7 @@ final class DataExchange: TransportExchange, SessionExchange {
     func took(written: Int64, response: HTTPURLResponse) {}
     func took(file: URL, response: HTTPURLResponse?) {}
 
-    func challenged(by response: HTTPURLResponse?) {
+    func answered(by response: HTTPURLResponse?) {
         finish(with: response.map(ResponseHead.init))
         control.stop(self)
     }

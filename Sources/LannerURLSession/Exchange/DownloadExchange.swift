@@ -131,7 +131,7 @@ final class DownloadExchange: TransportExchange, SessionExchange {
         mailbox.finish(.failure(failure))
     }
 
-    func challenged(by response: HTTPURLResponse?) {
+    func answered(by response: HTTPURLResponse?) {
         finish(with: response)
         control.stop(self)
     }

@@ -98,9 +98,10 @@ final class SessionControl: @unchecked Sendable {
 
     private func halt(_ exchange: any SessionExchange) {
         let task = running[ObjectIdentifier(exchange)]?.task
-        forget(exchange)
         if let task, !exchange.isToldToTheEnd { relay.disconnect(task) }
         exchange.stop(task)
+        // Behind that: whoever has its place is not to be one connection too many.
+        forget(exchange)
     }
 
     private func forget(_ exchange: any SessionExchange) {

@@ -20,7 +20,7 @@ protocol TaskFollower: AnyObject, Sendable {
     /// The file is gone when this returns.
     func took(file: URL, response: HTTPURLResponse?)
     /// The response is complete, and the task will not end by itself.
-    func challenged(by response: HTTPURLResponse?)
+    func answered(by response: HTTPURLResponse?)
     func ended(_ error: (any Error)?, response: HTTPURLResponse?)
 }
 

@@ -40,14 +40,15 @@ extension SessionRelay: URLSessionTaskDelegate {
         _ session: URLSession, task: URLSessionTask, willPerformHTTPRedirection response: HTTPURLResponse,
         newRequest request: URLRequest, completionHandler: @escaping @Sendable (URLRequest?) -> Void
     ) {
-        // nil makes the 3xx the response. The proposed request is not used: on Linux its relative locations are
-        // resolved wrongly, everywhere it carries all header fields to any host.
+        // The proposed request is not used: on Linux its relative locations are resolved wrongly, everywhere it carries
+        // all header fields to any host.
         #if canImport(Darwin)
+        // nil makes the 3xx the response.
         completionHandler(nil)
         #else
-        // An answer after a cancellation or a timeout kills the process; before one it cannot be overtaken, because
-        // both need the queue this runs on.
-        if task.state == .running { completionHandler(nil) }
+        // An answer that a cancellation or a timeout overtakes kills the process, so there is none. But nothing is asked
+        // before the last byte of the response: take that as the end, and have the task stopped from elsewhere.
+        exchange(of: task)?.answered(by: response)
         #endif
     }
 
@@ -58,9 +59,9 @@ extension SessionRelay: URLSessionTaskDelegate {
         _ session: URLSession, task: URLSessionTask, didReceive challenge: URLAuthenticationChallenge,
         completionHandler: @escaping @Sendable (URLSession.AuthChallengeDisposition, URLCredential?) -> Void
     ) {
-        // The default handling never ends, and canceling from here deadlocks. But a challenge comes behind the last
-        // byte of its response: take that as the end, and have the task stopped from elsewhere.
-        exchange(of: task)?.challenged(by: challenge.failureResponse as? HTTPURLResponse)
+        // The default handling never ends, and canceling from here deadlocks. As with a redirect, the response is
+        // complete.
+        exchange(of: task)?.answered(by: challenge.failureResponse as? HTTPURLResponse)
     }
     #endif
 
