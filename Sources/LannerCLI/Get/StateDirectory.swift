@@ -78,6 +78,6 @@ struct StateDirectory {
 
     /// Files of a store that has no records; damaged ones that were set aside are none.
     private static func isEmptyStore(_ name: String) -> Bool {
-        name == "lock" || name.hasPrefix("journal-") || name.hasPrefix("snapshot-")
+        name == StoreFileName.lock || StoreFileName.isOfRecords(name) && StoreFileName.corruptNumber(of: name) == nil
     }
 }

@@ -15,7 +15,7 @@ extension Engine {
             return [.user(.shelve, before, nil), .user(.unshelve, state.scope.ids.sorted(), nil)]
         }
         salvage(unwanted)
-        inOrder { [self] in tellAll(isMoved: true) }
+        inOrder { [self] in tellAll() }
     }
 
     /// Stops what is shown, without changing what is. `done` is called exactly once, when all has stopped.

@@ -46,7 +46,7 @@ extension Engine {
     /// See ``SessionManager/invalidate()``.
     func invalidate() {
         let (latch, isDrainer, isInside) = state.withLock { state in
-            let isInside = state.isDrained(by: .current)
+            let isInside = state.isDrainedHere
             if state.isInvalidated { return (state.ending?.latch, false, isInside) }
             takeInbox(&state)
             let latch = state.beginEnd(of: self)
@@ -64,7 +64,7 @@ extension Engine {
 
     /// The manager is gone, which may be a mistake where downloads ran that cannot go on without it.
     func managerIsGone() {
-        let isMissed = state.withLock { !$0.isInvalidated && !$0.isShutDown && !$0.scope.totals.isAtRest }
+        let isMissed = state.withLock { !$0.isInvalidated && !$0.isShutDown && !$0.totals.isAtRest }
         if isMissed, !traits.outlivesProcess {
             log {
                 .error(
@@ -238,7 +238,7 @@ extension EngineState {
 
     /// All jobs, for the first drainer that finds everything done after the end has begun.
     fileprivate mutating func beginTearDown() -> [Job]? {
-        guard ending?.isTornDown == false, isDrained(by: .current) else { return nil }
+        guard ending?.isTornDown == false, isDrainedHere else { return nil }
         ending?.isTornDown = true
         return jobs.values.sorted { $0.id < $1.id }
     }

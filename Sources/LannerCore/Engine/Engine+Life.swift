@@ -76,7 +76,7 @@ extension Engine {
             state.reserve(jobs.count)
             replaced += jobs.compactMap { state.keep($0) }
             for record in records where record.saved.isLeftover { state.keepLeftover(record, boot: boot) }
-            state.toldStatus = state.scope.totals.status
+            state.toldStatus = state.totals.status
             // What was found is told once it is on record: another death might take it back.
             return [.add(new)] + new.lazy.filter(\.isMoving).map { .file($0.id, $0.lastAttempt, .published) }
         }

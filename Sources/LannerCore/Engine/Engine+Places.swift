@@ -90,9 +90,8 @@ extension Engine {
             moved.compactMap { file -> Job? in
                 // Its place may have been its own before the move, or be again that of whom it has replaced.
                 guard let id = file.other, id != file.move.job.id, state.places.owner(of: file.place) != id,
-                    let other = state.livingJob(id)
+                    let other = state.livingJob(id), other.noteReplaced()
                 else { return nil }
-                guard other.noteReplaced() else { return nil }
                 file.move.job.state.withLock { $0.hasReplaced.append(other) }
                 return other
             }

@@ -34,7 +34,7 @@ extension Engine {
         let shown = tasks.filter { $0.context == context }
         if shown.isEmpty { return }
         for observer in observers { shown.forEach { observer.receive(.added($0)) } }
-        tellAll(isMoved: true)
+        tellAll()
     }
 
     /// The progress of a task is another; `isTold`: it was told, if only of another speed, which is in that of all.
@@ -66,11 +66,11 @@ extension Engine {
         if let end = change.end { change.manager?.tellEnd(end) }
     }
 
-    /// Tells what there is to tell of all tasks; `isMoved`: their progress is another.
-    func tellAll(isMoved: Bool) {
+    /// Tells what there is to tell of all tasks.
+    func tellAll() {
         let now = environment.clock.now
         let (news, manager) = state.withLock { state in
-            (state.isInvalidated ? nil : state.wholeNews(at: now, isMoved: isMoved), state.manager)
+            (state.isInvalidated ? nil : state.wholeNews(at: now), state.manager)
         }
         if let news { tell(news, isRunning: false, manager) }
     }
@@ -128,7 +128,7 @@ extension EngineState {
         isActivityTold = active > 0
         return WholeChange(
             manager: manager, activity: activity,
-            news: task.context == context ? wholeNews(at: now, isMoved: true) : nil,
+            news: task.context == context ? wholeNews(at: now) : nil,
             isRunning: totals.status == .running && isNews,
             gone: after.status.isGone && before.status != after.status ? task : nil, end: end)
     }
@@ -140,13 +140,11 @@ extension EngineState {
     }
 
     /// What is to be told of the tasks of the present context. Before their end all is told.
-    fileprivate mutating func wholeNews(at now: Duration, isMoved: Bool) -> WholeNews {
+    fileprivate mutating func wholeNews(at now: Duration) -> WholeNews {
         let totals = totals
         var news = WholeNews(observers: observers.all, wasWithheld: pace.isWithheld)
-        if isMoved {
-            news.take(pace.note(at: now, every: progressInterval, isLast: totals.isAtRest), totals)
-            if isProgressShown { news.shown = manager }
-        }
+        news.take(pace.note(at: now, every: progressInterval, isLast: totals.isAtRest), totals)
+        if isProgressShown { news.shown = manager }
         if totals.status != toldStatus {
             toldStatus = totals.status
             news.status = toldStatus

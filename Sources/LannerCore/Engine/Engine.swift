@@ -483,12 +483,12 @@ struct EngineState {
     }
 
     /// Whether the end has begun, and the calling thread is not who carries out what was asked for before.
-    var isOverHere: Bool { isInvalidated && !isDrained(by: .current) }
+    var isOverHere: Bool { isInvalidated && !isDrainedHere }
 
-    /// Whether a thread is the drainer.
-    func isDrained(by thread: ThreadNumber) -> Bool {
+    /// Whether the calling thread is the drainer.
+    var isDrainedHere: Bool {
         guard case .thread(let drainer) = drainer else { return false }
-        return drainer == thread
+        return drainer == .current
     }
 
     mutating func makeID() -> DownloadID {

@@ -28,10 +28,6 @@ struct Scope {
         var status: Status
     }
 
-    mutating func reserve(_ count: Int) {
-        whereabouts.reserveCapacity(whereabouts.count + count)
-    }
-
     /// Every download.
     var ids: [DownloadID] { whereabouts.keys }
 

@@ -35,7 +35,7 @@ extension Engine: EventSource {
 
     func add(_ makeObserver: (SessionEvent) -> Observer<SessionEvent>) {
         let (observer, isAdded) = state.withLock { state in
-            let observer = makeObserver(.status(state.scope.totals.status))
+            let observer = makeObserver(.status(state.totals.status))
             return (observer, !state.isInvalidated && state.observers.add(observer))
         }
         if !isAdded { observer.end() }

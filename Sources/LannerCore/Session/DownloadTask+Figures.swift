@@ -29,8 +29,8 @@ package enum Figures {
     /// Bytes in decimal units, for example "1.5 MB".
     package static func bytes(_ count: Int64) -> String {
         var value = Double(count)
-        for unit in ["B", "kB", "MB", "GB", "TB"] {
-            if abs(value) < 1000 || unit == "TB" { return text(value, unit) }
+        for unit in ["B", "kB", "MB", "GB"] {
+            if abs(value) < 1000 { return text(value, unit) }
             value /= 1000
         }
         return text(value, "TB")

@@ -121,7 +121,7 @@ public final class SessionManager: Sendable {
     /// Where the tasks stand as a whole: running while any runs, waits, or is being suspended, canceled or removed; else
     /// suspended, failed or succeeded, the first that any task is; canceled or removed when the last task went that way;
     /// waiting before the first.
-    public var status: Status { engine.state.withLock { $0.scope.totals.status } }
+    public var status: Status { engine.state.withLock { $0.totals.status } }
 
     /// Every task of the present context, in order. O(n log n).
     public var tasks: [DownloadTask] { engine.tasks { $0.scope.ids } }
@@ -139,7 +139,7 @@ public final class SessionManager: Sendable {
         repeat {
             let totals = engine.state.withLock { state in
                 state.isProgressShown = true
-                return state.scope.totals
+                return state.totals
             }
             progress.set(completed: totals.completedOfTotal, total: totals.total)
         } while state.withLock { $0.isProgressOld() }
@@ -151,7 +151,7 @@ public final class SessionManager: Sendable {
 
     /// Seconds until all tasks whose sizes are known are done at the present speed; 0 when that cannot be told.
     public var timeRemaining: Int64 {
-        let totals = engine.state.withLock { $0.scope.totals }
+        let totals = engine.state.withLock { $0.totals }
         let speed = speed
         // Sizes are what servers say: their sum may be too much.
         let (rest, isTooMuch) = totals.total.subtractingReportingOverflow(totals.completedOfTotal)

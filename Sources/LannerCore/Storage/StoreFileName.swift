@@ -1,6 +1,6 @@
 /// The names in the directory of a ``FileStore``.
-enum StoreFileName {
-    static let lock = "lock"
+package enum StoreFileName {
+    package static let lock = "lock"
 
     /// A snapshot or journal of one generation.
     static func name(_ kind: StoreFileKind, _ generation: UInt64) -> String {
@@ -27,7 +27,7 @@ enum StoreFileName {
         number(in: name, kind.rawValue + "-", "")
     }
 
-    static func corruptNumber(of name: String) -> UInt64? {
+    package static func corruptNumber(of name: String) -> UInt64? {
         number(in: name, corruptPrefix, corruptSuffix)
     }
 
@@ -41,7 +41,7 @@ enum StoreFileName {
     }
 
     /// Whether records are in a file of this name, or were.
-    static func isOfRecords(_ name: String) -> Bool {
+    package static func isOfRecords(_ name: String) -> Bool {
         generation(of: name, .snapshot) != nil || generation(of: name, .journal) != nil || isUnfinished(name)
             || corruptNumber(of: name) != nil
     }

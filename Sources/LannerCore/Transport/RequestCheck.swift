@@ -20,7 +20,7 @@ package enum RequestCheck {
             return "The value of the header field \(field.name) has a line break or another character that is not "
                 + "visible ASCII."
         }
-        return reserved.first { HeaderFields.same($0.name, field.name) }.map {
+        return (connectionFields + downloadFields).first { HeaderFields.same($0.name, field.name) }.map {
             "The header field \(field.name) cannot be set: \($0.reason)."
         }
     }
@@ -30,7 +30,8 @@ package enum RequestCheck {
         "“" + name.unicodeScalars.prefix(64).map { $0.escaped(asASCII: true) }.joined() + "”"
     }
 
-    private static let reserved: [(name: String, reason: String)] = [
+    /// Those that no transport sends for a caller.
+    static let connectionFields: [(name: String, reason: String)] = [
         ("Host", "it is made from the URL"),
         ("Content-Length", "a download has no request body"),
         ("Transfer-Encoding", "a download has no request body"),
@@ -41,6 +42,10 @@ package enum RequestCheck {
         ("Upgrade", "connections belong to the transport"),
         ("TE", "trailers and transfer codings belong to the transport"),
         ("Trailer", "trailers and transfer codings belong to the transport"),
+    ]
+
+    /// Those that a download sends itself, or has no use for.
+    private static let downloadFields: [(name: String, reason: String)] = [
         ("Range", "ranges are asked for as the download needs them"),
         ("If-Range", "ranges are asked for as the download needs them"),
         ("Accept-Encoding", "only bytes without a content coding can be resumed and verified"),

@@ -5,10 +5,7 @@ import LannerMachine
 package enum TransportRules {
     /// Fields that belong to the connection and not to the caller: a request that contradicts its own framing is how
     /// requests are smuggled, and `TE` would invite trailers.
-    package static let refusedFields = [
-        "Connection", "Content-Length", "Expect", "Host", "Keep-Alive", "Proxy-Connection", "TE", "Trailer",
-        "Transfer-Encoding", "Upgrade",
-    ]
+    package static let refusedFields = RequestCheck.connectionFields.map(\.name)
 
     /// The URL with its scheme in small letters, a host that every parser reads as the same one, and no fragment.
     package static func address(of asked: URL) throws(TransportFailure) -> WebAddress {

@@ -212,7 +212,8 @@ extension Download {
         let connections = min(context.settings.firstConnections, context.connections)
         return Transfer(
             exchanges: [], claimed: written, base: written.count, since: context.now, lastAdvance: context.now,
-            speedMark: (context.now, 0), lastMark: (context.now, written.count), lastSync: context.now,
+            speedMark: Mark(time: context.now, bytes: 0), lastMark: Mark(time: context.now, bytes: written.count),
+            lastSync: context.now,
             latency: .zero, asksForMore: false, connections: ConnectionRule(wanted: connections))
     }
 
@@ -261,7 +262,7 @@ extension Download {
         // Of a mirror nothing follows for the others.
         let isBeside = exchange.ask.source != mirrors.main
         if isBeside { mirrors.drop(exchange.ask.source) }
-        startOver(.unusableAnswer, plain: !isBeside, &context)
+        startOver(.unusableAnswer, plain: !isBeside, over: number, &context)
         guard exchange.ask.isPlain else { return }
         let failure = DownloadFailure(.unusableResponse, "The server sent more bytes than it had announced.")
         retryOrFail(failure, retryAfter: nil, &context)

@@ -266,7 +266,7 @@ extension Transfer {
     /// brought nothing: else a place that never gives one would be asked again and again, instead of others.
     mutating func remember(_ exchange: Exchange, isLost: Bool = false, at now: Duration) {
         if exchange.ask.isElsewhere, let body = exchange.body, let rest = exchange.rest {
-            brought.append((body.lowerBound..<rest.lowerBound, exchange.ask.source))
+            brought.append(Share(body: body.lowerBound..<rest.lowerBound, source: exchange.ask.source))
         }
         let time = max(now - exchange.begun, isLost ? .seconds(1) : .zero)
         guard time >= .seconds(1) else { return }

@@ -18,7 +18,7 @@ extension Download {
             written.insert(range)
             transfer.lastAdvance = context.now
             noteGain(written.count)
-            if written.count - transfer.lastMark.written >= Pace.markBytes { mark(&transfer, &context) }
+            if written.count - transfer.lastMark.bytes >= Pace.markBytes { mark(&transfer, &context) }
             state = .transferring(transfer)
             askForMore(&context)
             verifyIfComplete(&context)
@@ -48,7 +48,7 @@ extension Download {
     }
 
     private mutating func mark(_ transfer: inout Transfer, _ context: inout Context) {
-        transfer.lastMark = (context.now, written.count)
+        transfer.lastMark = Mark(time: context.now, bytes: written.count)
         record(.marks, &context)
     }
 
@@ -119,7 +119,7 @@ extension Download {
         guard let exchange = exchange(number) else { return ignore(.unknownExchange(number), &context) }
         let failure = exchange.isAccepted ? failure.amidBody : failure
         if exchange.ask.resumeData != nil, !exchange.isAccepted, failure.reason.maySpeakOfResumeData {
-            return startOver(.cannotResume, plain: true, &context)
+            return startOver(.cannotResume, plain: true, over: number, &context)
         }
         if isBesideOthers(number, context), !failure.reason.isOfDisk { return lose(number, &context) }
         if isAhead(exchange, context), !failure.reason.isOfDisk, !failure.reason.isWantOfNetwork {
@@ -257,7 +257,7 @@ extension Download {
         if isHeldUp { transfer.heldUntil = max(transfer.heldUntil, context.now) }
         perform(.flush, &context)
         tell(.progress(completed: completed, total: total), &context)
-        if context.now - transfer.lastMark.time >= Pace.markTime, written.count != transfer.lastMark.written {
+        if context.now - transfer.lastMark.time >= Pace.markTime, written.count != transfer.lastMark.bytes {
             mark(&transfer, &context)
         }
         let isSyncDue =
@@ -269,7 +269,7 @@ extension Download {
         }
         if context.now - transfer.speedMark.time >= context.settings.watchdog.speedWindow || isHeldUp {
             // It may lie ahead, where a limit on bandwidth keeps bytes away until then.
-            transfer.speedMark = (max(transfer.speedMark.time, context.now), transfer.arrived)
+            transfer.speedMark = Mark(time: max(transfer.speedMark.time, context.now), bytes: transfer.arrived)
         }
         state = .transferring(transfer)
         adapt(&context)
@@ -311,7 +311,7 @@ extension Download {
         // With nothing asked for, it is the disk that is slow.
         guard window >= watchdog.speedWindow, watchdog.minimumSpeed > 0, !transfer.exchanges.isEmpty else { return nil }
         let seconds = max(1, window.components.seconds)
-        let speed = (transfer.arrived - transfer.speedMark.received) / seconds
+        let speed = (transfer.arrived - transfer.speedMark.bytes) / seconds
         guard speed < watchdog.minimumSpeed else { return nil }
         return DownloadFailure(
             .transport(.timedOut), "Only \(speed) bytes a second arrived; at least \(watchdog.minimumSpeed) are asked.")

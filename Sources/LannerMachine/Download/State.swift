@@ -155,6 +155,18 @@ struct RecentSpeed: Sendable, Equatable {
     }
 }
 
+/// So many bytes at a time.
+package struct Mark: Sendable, Equatable {
+    package var time: Duration
+    package var bytes: Int64
+}
+
+/// What came from a place.
+struct Share: Sendable, Equatable {
+    var body: Range<Int64>
+    var source: Source
+}
+
 /// What `transferring` knows.
 package struct Transfer: Sendable, Equatable {
     /// The requests that are out, oldest first; few.
@@ -176,9 +188,9 @@ package struct Transfer: Sendable, Equatable {
     /// Bytes that arrived in this attempt, here or at the transport.
     package var arrived: Int64 { max(received, held) }
     /// Where the window of the minimum speed begins: a time and what had been received by then.
-    package var speedMark: (time: Duration, received: Int64)
+    package var speedMark: Mark
     /// When and at how many bytes the written mark was last recorded.
-    package var lastMark: (time: Duration, written: Int64)
+    package var lastMark: Mark
     /// When the last sync was asked for, and whether it is still under way.
     package var lastSync: Duration
     package var isSyncing = false
@@ -197,15 +209,9 @@ package struct Transfer: Sendable, Equatable {
     /// How many exchanges at once a place takes that has refused another.
     var limits: [Source: Int] = [:]
     /// What exchanges that are over have brought from elsewhere than where the version was told, and whence.
-    var brought: [(body: Range<Int64>, source: Source)] = []
+    var brought: [Share] = []
     /// Places whose requests go where a redirect has led.
     var led: Set<Source> = []
-
-    package static func == (left: Transfer, right: Transfer) -> Bool {
-        left.exchanges == right.exchanges && left.claimed == right.claimed && left.received == right.received
-            && left.since == right.since && left.isSyncing == right.isSyncing && left.asksForMore == right.asksForMore
-            && left.isSettled == right.isSettled
-    }
 
     /// Whether all bytes of a file of that size have come, written or not.
     func hasReceived(all total: Int64?) -> Bool {

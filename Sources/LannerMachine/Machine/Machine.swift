@@ -29,9 +29,6 @@ package struct Machine: Sendable {
     /// A download, nil when it is not, or no longer, here.
     package subscript(id: DownloadID) -> Download? { roster[id] }
 
-    /// Every download, in no particular order, but the same one every time.
-    package var ids: [DownloadID] { roster.ids }
-
     /// How many downloads hold a whole slot.
     package var heldSlots: Int { holders.count }
 

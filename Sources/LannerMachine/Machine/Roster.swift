@@ -7,9 +7,6 @@ struct Roster: Sendable {
 
     var count: Int { places.count }
 
-    /// Every download, in the order of the places.
-    var ids: [DownloadID] { downloads.compactMap { $0?.id } }
-
     subscript(id: DownloadID) -> Download? {
         places[id].flatMap { downloads[$0] }
     }

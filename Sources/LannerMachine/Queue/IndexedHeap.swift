@@ -15,9 +15,6 @@
     /// The keys, in no particular order.
     @inlinable package var keys: [Int] { entries.map(\.key) }
 
-    /// The priorities, in no particular order.
-    @inlinable package var priorities: [Priority] { entries.map(\.priority) }
-
     /// The entry of least priority.
     @inlinable package var first: (key: Int, priority: Priority)? { entries.isEmpty ? nil : entries[0] }
 
