@@ -21,7 +21,9 @@ struct Leftover: Sendable {
         var saved = saved
         saved.isLeftover = false
         saved.isUnstarted = isUnstarted
-        saved.isOfOtherURL = saved.isOfOtherURL || url != self.url
+        // The one that takes it over brings mirrors of its own.
+        saved.isOfOtherURL = saved.isOfOtherURL || url != self.url || saved.source > 0
+        saved.source = 0
         return saved
     }
 }

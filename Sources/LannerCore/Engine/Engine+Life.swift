@@ -190,7 +190,7 @@ extension Engine {
     private func leftExchange(_ record: DownloadRecord) -> KeptExchange? {
         guard traits.outlivesProcess, let mark = record.exchange,
             mark.generation == record.saved.firstGeneration,
-            !record.saved.isOfOtherURL
+            !record.saved.isOfOtherURL, record.mirrorOfVersion == nil
         else { return nil }
         let isWanted = record.saved.status == .active
         return KeptExchange(mark: mark, phase: .left, isWanted: isWanted, isInherited: true)
@@ -231,7 +231,7 @@ extension JobState {
     fileprivate init(_ record: DownloadRecord, url: URL, digest: Checksum.Digest?, isFound: Bool) {
         self.init(
             address: Address(url: url, fields: record.fields), digest: digest, rank: record.rank, saved: record.saved)
-        (askedMirrors, mirrors) = (record.mirrors, record.mirrors)
+        (mirrors, mirrorOfVersion) = (record.mirrors, record.mirrorOfVersion)
         (link, linkExpirationDate) = (record.link, record.linkExpirationDate)
         pieces = record.pieces
         let isThere = isFound || saved.status == .succeeded

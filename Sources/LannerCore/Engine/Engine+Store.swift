@@ -45,6 +45,7 @@ extension Engine {
         let policy = saved.status == .publishing ? state.withLock { $0.conflictPolicy } : nil
         let (obsolete, replaced) = job.state.withLock { state -> (UInt32?, [Job]) in
             (state.saved, state.lastAttempt) = (saved, attempt)
+            state.mirrorOfVersion = saved.source > 0 ? state.mirrors[saved.source - 1] : nil
             state.movePolicy = policy.map { state.conflictPolicy ?? $0 }
             state.dropExchange(recording: saved)
             // Nothing is asked for any more.
@@ -117,6 +118,7 @@ extension Engine {
                 conflictPolicy: state.conflictPolicy, movePolicy: state.movePolicy, saved: saved,
                 link: isLeftover ? nil : state.link,
                 linkExpirationDate: state.linkExpirationDate, mirrors: isLeftover ? [] : state.askedMirrors,
+                mirrorOfVersion: state.mirrorOfVersion,
                 exchange: state.exchange?.mark, lastSerial: state.lastSerial)
         }
     }
@@ -231,6 +233,11 @@ extension DownloadFailure {
 }
 
 extension Saved {
+    /// Has its version told by one of several mirrors, or, when that is none of them, by another URL.
+    mutating func come(from mirror: URL, _ mirrors: [URL]) {
+        if let place = mirrors.firstIndex(of: mirror) { source = place + 1 } else { isOfOtherURL = true }
+    }
+
     /// Whether the file may be in its place.
     var mayBeInPlace: Bool { isPublished || status == .publishing || status == .succeeded }
 }

@@ -23,7 +23,11 @@ extension Engine {
         case .flush: for sink in job.state.withLock({ $0.sinks.values }) { sink.flush() }
         // While others begin in its place: what it owes under a limit is theirs to wait for.
         case .takesNoMore: leaveThrottle(job)
-        case .remirror: job.state.withLock { $0.mirrors = $0.askedMirrors }
+        case .remirror(let steps):
+            job.state.withLock { state in
+                state.mirrors = state.comingMirrors[steps - 1]
+                state.comingMirrors.removeFirst(steps)
+            }
         }
     }
 

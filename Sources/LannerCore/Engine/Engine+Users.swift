@@ -221,8 +221,7 @@ extension Engine {
             saved: saved)
         state.pieces = request.pieces
         if let leftover { (state.lastAttempt, state.lastSerial) = (leftover.attempt, leftover.lastSerial) }
-        state.askedMirrors = request.mirrors ?? []
-        state.mirrors = state.askedMirrors
+        state.mirrors = request.mirrors ?? []
         (state.conflictPolicy, state.hasDestination) = (request.conflictPolicy, request.destination != nil)
         return state
     }
@@ -443,11 +442,12 @@ extension Job {
 }
 
 extension JobState {
-    /// Takes other mirrors over; says how many they are, nil when it has them already.
-    fileprivate mutating func renewedMirrors(by request: CheckedRequest) -> Int? {
+    /// Takes other mirrors over; says what they change, nil when it has them already.
+    fileprivate mutating func renewedMirrors(by request: CheckedRequest) -> MirrorChange? {
         guard let mirrors = request.mirrors, mirrors != askedMirrors else { return nil }
-        askedMirrors = mirrors
-        return mirrors.count
+        defer { comingMirrors.append(mirrors) }
+        return MirrorChange(
+            count: mirrors.count, places: askedMirrors.map { old in mirrors.firstIndex(of: old).map { $0 + 1 } })
     }
 
     /// Header fields count at once, unless there is a new URL: then they go there only.

@@ -64,10 +64,13 @@ struct JobState {
     @Apart var linkCall: LinkCall?
     /// Where the next request goes; made anew for each attempt, and gone when the download has ended.
     @Apart var destination: Destination?
-    /// The mirrors that were asked for, those of the present attempt, and where requests to these go.
-    var askedMirrors: [URL] = []
+    /// The mirrors that the machine knows of, which of them has told the version on record, and where requests to them go.
     var mirrors: [URL] = []
+    @Apart var mirrorOfVersion: URL?
     var mirrorDestinations: [Source: Destination] = [:]
+    /// Those that were asked for in their place, the last ones at the end.
+    var comingMirrors: [[URL]] = []
+    var askedMirrors: [URL] { comingMirrors.last ?? mirrors }
     var file: PartialFile?
     /// The attempt that it was made for.
     var fileAttempt: Attempt = 0

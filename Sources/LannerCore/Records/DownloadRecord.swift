@@ -46,8 +46,9 @@ struct DownloadRecord: Sendable, Equatable {
     /// The link that was given last, and when its time is over.
     var link: KeptLink?
     var linkExpirationDate: Date?
-    /// Other places that have the file.
+    /// Other places that have the file, and which of them has told its version, if one has.
     var mirrors: [URL] = []
+    var mirrorOfVersion: URL?
     /// The exchange that the transport keeps for it, and the number of the last one it had.
     var exchange: ExchangeMark?
     var lastSerial: UInt64 = 0
@@ -117,6 +118,7 @@ extension DownloadRecord {
         static let linkFieldValue: UInt8 = 67
         static let linkExpirationDate: UInt8 = 68
         static let mirror: UInt8 = 69
+        static let mirrorOfVersion: UInt8 = 70
         static let lastSerial: UInt8 = 72
         static let exchangeGeneration: UInt8 = 73
         static let isExchangeResumed: UInt8 = 74
@@ -156,6 +158,7 @@ extension DownloadRecord {
 
     private func encodeLink(into writer: inout RecordWriter) {
         for mirror in mirrors { writer.put(Tag.mirror, mirror.absoluteString) }
+        writer.put(Tag.mirrorOfVersion, mirrorOfVersion?.absoluteString)
         if let date = linkExpirationDate {
             writer.put(Tag.linkExpirationDate, Int64(bitPattern: date.timeIntervalSince1970.bitPattern))
         }
@@ -265,6 +268,8 @@ extension DownloadRecord {
         boot = reader.text(Tag.boot)
         link = Self.link(reader)
         mirrors = reader.texts(Tag.mirror).compactMap { URL(string: $0) }
+        mirrorOfVersion = reader.text(Tag.mirrorOfVersion).flatMap { URL(string: $0) }
+        if let mirrorOfVersion { self.saved.come(from: mirrorOfVersion, mirrors) }
         linkExpirationDate = reader.number(Tag.linkExpirationDate).map { Date(timeIntervalSince1970: Self.date($0)) }
         let serial = reader.number(Tag.lastSerial) ?? 0
         lastSerial = Self.numbers.contains(serial) ? UInt64(serial) : 0

@@ -24,18 +24,25 @@ extension Download {
         if !mayAsk(mirrors.main, settings) { mirrors.begin(at: mirrors.ofVersion) }
     }
 
-    /// Others were given in the place of the mirrors there were. Bytes that one of those began come from another URL.
+    /// Others were given in the place of the mirrors there were. Bytes that one began which is not among them come from
+    /// another URL.
     mutating func renewMirrors(_ context: inout Context) {
-        guard let count = renewedMirrors else { return }
-        isOfOtherURL = isOfOtherURL || isOfMirror
+        guard let change = renewedMirrors else { return }
+        isOfOtherURL = isOfOtherURL || losesMirror
         seeksWhole = nil
-        mirrors = Mirrors(count: count)
+        mirrors = Mirrors(count: change.count, ofVersion: isOfMirror ? change.place(of: mirrors.ofVersion) ?? 0 : 0)
         renewedMirrors = nil
-        perform(.remirror, &context)
+        perform(.remirror(steps: change.steps), &context)
     }
 
     /// Whether the version in hand is that of a mirror.
     var isOfMirror: Bool { mirrors.ofVersion != 0 && completed > 0 }
+
+    /// Whether that will be none of its mirrors in the next attempt.
+    var losesMirror: Bool {
+        guard let renewedMirrors, isOfMirror else { return false }
+        return renewedMirrors.place(of: mirrors.ofVersion) == nil
+    }
 
     /// Goes to another place after a failure, one that has not failed since the last failure that counted: that is no
     /// retry. A place beside the one where the attempt began is only left. Else returns what counts: where one of the

@@ -69,8 +69,8 @@ extension Download {
         return ask(for: gap, settings.delivery) != nil
     }
 
-    /// The same of the first attempt of a later process, which does not know what URL bytes are from that are not of its
-    /// own: only a digest keeps them.
+    /// The same of the first attempt of a later process, which does not know what URL bytes are from that are neither of
+    /// its own nor of a mirror: only a digest keeps them.
     package func canResumeLater(_ settings: Settings) -> Bool {
         (hasDigest || !saved.isOfOtherURL) && canResume(settings)
     }

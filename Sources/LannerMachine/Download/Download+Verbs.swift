@@ -79,9 +79,9 @@ extension Download {
     }
 
     /// The user has changed what the download is to be.
-    mutating func expectDigest(_ hasDigest: Bool, mirrors: Int?, _ context: inout Context) {
+    mutating func expectDigest(_ hasDigest: Bool, mirrors: MirrorChange?, _ context: inout Context) {
         self.hasDigest = hasDigest
-        renewedMirrors = mirrors ?? renewedMirrors
+        if let mirrors { renewedMirrors = renewedMirrors?.then(mirrors) ?? mirrors }
         recordChange(&context)
     }
 

@@ -42,7 +42,7 @@ package struct Download: Sendable {
     package var isUnproven = false
     /// Whether nothing but the digest ties some of the bytes to the others.
     package internal(set) var isTiedByDigest = false
-    /// Whether bytes in hand may come from another URL than the one it has now.
+    /// Whether bytes in hand may come from another URL than the one it has now, and from none of its mirrors.
     package internal(set) var isOfOtherURL: Bool
     /// Whether it was given another URL during this attempt, whose bytes are all of the one it began with.
     var goesOnWithOldURL = false
@@ -60,9 +60,9 @@ package struct Download: Sendable {
     /// Whether other pieces were given since the file was verified.
     var hasOtherPieces = false
     var link: HeldLink
-    /// Where the file may be asked for, and how many mirrors there are from the next attempt on when that was changed.
+    /// Where the file may be asked for, and what mirrors there are from the next attempt on when that was changed.
     package internal(set) var mirrors: Mirrors
-    var renewedMirrors: Int?
+    var renewedMirrors: MirrorChange?
     /// Why the next attempt, or the present one, asks for the whole file: a mirror has another one, or a part of this one
     /// was refused. What is held is given up when it comes, and not before. Nil when it goes on with that.
     var seeksWhole: RestartReason?
@@ -91,11 +91,11 @@ package struct Download: Sendable {
         isShelved = new.isShelved
         isUnstarted = new.saved.isUnstarted && new.saved.status == .suspended
         attempt = new.lastAttempt
-        isOfOtherURL = new.saved.isOfOtherURL
+        mirrors = Mirrors(count: new.mirrors, ofVersion: new.saved.source)
+        isOfOtherURL = new.saved.isOfOtherURL || mirrors.ofVersion != new.saved.source
         hasDigest = new.hasDigest
         sizes = new.sizes
         link = HeldLink(expires: new.linkExpires)
-        mirrors = Mirrors(count: new.mirrors)
         // A record comes from outside: what makes no sense in it is left out.
         let total = new.saved.total.flatMap { $0 < 0 ? nil : $0 }
         self.total = total
@@ -217,8 +217,8 @@ extension Download {
             written: isUnproven ? ByteRanges() : written, synced: isUnproven ? ByteRanges() : synced, total: total,
             resumeData: carried.data, isUnstarted: isUnstarted)
         saved.$version = $version
-        // Nobody remembers which mirror it was.
-        saved.isOfOtherURL = isOfOtherURL || isOfMirror
+        saved.isOfOtherURL = isOfOtherURL || losesMirror
+        saved.source = isOfMirror && !losesMirror ? mirrors.ofVersion : 0
         saved.isLeftover = isBeingKept
         saved.isPublished = isPublishedAsAsked && saved.status != .succeeded
         return saved

@@ -68,7 +68,7 @@ package enum TransportAction: Sendable, Equatable {
     /// All of the file has come: the download takes nothing more for now, and leaves its part of limits to others.
     case takesNoMore
     /// The mirrors that were asked for last are those of what follows.
-    case remirror
+    case remirror(steps: Int)
 }
 
 /// What is to be done about the link of a download.

@@ -21,7 +21,7 @@ package enum Event: Sendable, Equatable {
     case expectPieces(DownloadID, sizes: ClosedRange<Int64>)
     /// Another expected digest, or none; other mirrors, so many, from the next attempt on; and whatever else the user
     /// changed is to be recorded.
-    case expectDigest(DownloadID, Bool, mirrors: Int? = nil)
+    case expectDigest(DownloadID, Bool, mirrors: MirrorChange? = nil)
     /// When the link's time is over, in seconds since 1970; nil when that is not known.
     case expectLink(DownloadID, expires: Int64?)
     /// Other settings; they hold from the next decision on. Apart, since they are large and every event is copied.
@@ -215,8 +215,10 @@ package struct Saved: Sendable, Hashable {
     package var resumeData: ResumeData?
     /// Whether the download was added without being started, and nothing was asked of it since.
     package var isUnstarted: Bool
-    /// Whether bytes may come from another URL than the one it has now.
+    /// Whether bytes may come from another URL than the one it has now, and from none of its mirrors.
     package var isOfOtherURL = false
+    /// Where the version was told, when that is a mirror.
+    package var source: Source = 0
     /// Whether the download was canceled, and only its bytes are kept, for the next one of the same.
     package var isLeftover = false
     /// Whether the file was moved to its place and that has yet to be told: who finds this looks for it there.

@@ -25,11 +25,10 @@ package struct Mirrors: Sendable, Hashable {
     private var rests: [Source: Duration] = [:]
     private var crowds: [Source: Duration] = [:]
 
-    /// So many mirrors, of which nothing is known.
+    /// So many mirrors, of which nothing is known but which of them told the version in hand.
     package init(count: Int = 0, ofVersion: Source = 0) {
         self.count = min(max(0, count), Self.most)
-        self.ofVersion = ofVersion
-        main = ofVersion
+        if ofVersion <= self.count { (main, self.ofVersion) = (ofVersion, ofVersion) }
     }
 
     /// The places of which nothing bad is known, the own URL first.
@@ -122,6 +121,33 @@ package struct Mirrors: Sendable, Hashable {
     package mutating func forgetFailures(restingUpTo time: Duration) {
         forgetFailures { $0 ?? .zero <= time }
         if failing.isEmpty { forgetFailures() } else { forgetOutdated() }
+    }
+}
+
+/// Other mirrors in the place of those there were.
+package struct MirrorChange: Sendable, Hashable {
+    /// As how many changes it was asked for, one after the other.
+    package private(set) var steps = 1
+    /// How many they are.
+    package var count: Int
+    /// What each of the old ones is among them, in the order of the old ones; nil for one that is not.
+    package var places: [Source?]
+
+    package init(count: Int, places: [Source?] = []) {
+        (self.count, self.places) = (count, places)
+    }
+
+    /// What a place is after the change.
+    func place(of source: Source) -> Source? {
+        if source == 0 { return 0 }
+        return places.indices.contains(source - 1) ? places[source - 1] : nil
+    }
+
+    /// Both changes, one after the other.
+    func then(_ next: MirrorChange) -> MirrorChange {
+        var both = MirrorChange(count: next.count, places: places.map { $0.flatMap(next.place) })
+        both.steps = steps + next.steps
+        return both
     }
 }
 

@@ -21,6 +21,7 @@ import Testing
             total: 100, digest: ServerDigest(.sha1, (0..<20).map { $0 }))
         saved.resumeData = ResumeData([0, 255], held: 7)
         (saved.isUnstarted, saved.isOfOtherURL, saved.isPublished) = (true, true, true)
+        saved.source = 2
         return DownloadRecord(
             id: DownloadID(1 << 62), token: .max, url: "https://example.com/ä?q",
             fields: ["A": "b", "A": "", "C": "d"],
@@ -30,8 +31,10 @@ import Testing
             endDate: 2.5, validation: .incorrect, boot: "boot", key: "kéy", list: "a list", priority: .veryLow,
             maximumBytesPerSecond: -7, context: "",
             metadata: ["": "x", "b": "", "c": "é"], conflictPolicy: .keepBoth, saved: saved, link: link,
-            linkExpirationDate: Date(timeIntervalSince1970: 3.5))
+            linkExpirationDate: Date(timeIntervalSince1970: 3.5), mirrors: mirrors, mirrorOfVersion: mirrors.last)
     }
+
+    static let mirrors = ["https://a.example/f", "https://b.example/f"].compactMap(URL.init(string:))
 
     static let link = URL(string: "https://cdn.example/f?key").map { KeptLink(url: $0, fields: ["E": "f", "E": ""]) }
 
@@ -60,6 +63,16 @@ import Testing
             let read = DownloadRecord(record.encoded + Data(writer.bytes))
             #expect(read == record)
         }
+    }
+
+    /// Bytes of a mirror that is none any more are of another URL.
+    @Test func aVersionOfAMirrorThatIsGoneIsOfAnotherURL() {
+        var record = Self.record(.active)
+        record.saved.isOfOtherURL = false
+        record.mirrors.removeLast()
+        let read = DownloadRecord(record.encoded)
+        #expect(read?.saved.source == 0)
+        #expect(read?.saved.isOfOtherURL == true)
     }
 
     @Test func comesBackWithoutAnythingOptional() {

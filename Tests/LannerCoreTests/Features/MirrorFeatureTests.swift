@@ -47,8 +47,8 @@ import Testing
         #expect(last.fields["User-Agent"] == "Test")
     }
 
-    /// The next process does not know which mirror it was.
-    @Test(arguments: [false, true]) func whatIsOfAMirrorGoesOnLaterByADigest(hasDigest: Bool) throws {
+    /// The next process knows which mirror it was.
+    @Test(arguments: [false, true]) func whatIsOfAMirrorGoesOnLater(hasDigest: Bool) throws {
         let bench = bench()
         bench.transport.always(place, .status(404))
         bench.transport.script(Self.mirror, .stall(afterBytes: 100_000))
@@ -57,12 +57,37 @@ import Testing
         bench.manager.suspend(task)
         bench.settle()
         #expect(task.completedBytes == 100_000)
-        #expect(task.canResume == hasDigest)
+        #expect(task.canResume)
         let later = try #require(bench.relaunch().fetchTask(address))
         bench.manager.start(later)
         bench.settle()
         #expect(bench.holds(Self.bytes, in: later) == true)
-        #expect(bench.ranges.last == (hasDigest ? "bytes=100000-" : "whole"))
+        #expect(bench.ranges.last == "bytes=100000-")
+        #expect(hosts(bench).last == "mirror.example")
+    }
+
+    /// A mirror goes on with what it began while it is one of those that are asked for, in this process and the next.
+    @Test(arguments: [true, false], [true, false])
+    func whatIsOfAMirrorGoesOnAmongOthers(isStill: Bool, isLater: Bool) throws {
+        let bench = bench()
+        bench.transport.always(place, .status(404))
+        bench.transport.always("https://other.example/file", .status(404))
+        bench.transport.script(Self.mirror, .stall(afterBytes: 100_000))
+        let task = try download(bench)
+        bench.settle()
+        let mirrors = ["https://other.example/file"] + (isStill ? [Self.mirror] : [])
+        bench.manager.download(DownloadRequest(address, mirrors: mirrors))
+        bench.manager.suspend(task)
+        bench.settle()
+        let next = isLater ? try #require(bench.relaunch().fetchTask(address)) : task
+        bench.manager.start(next)
+        bench.settle()
+        if isStill {
+            #expect(bench.holds(Self.bytes, in: next) == true)
+            #expect(bench.ranges.last == "bytes=100000-")
+        } else {
+            #expect(bench.ranges.dropFirst(2).allSatisfy { $0 == "whole" })
+        }
     }
 
     @Test func partsComeFromBoth() throws {

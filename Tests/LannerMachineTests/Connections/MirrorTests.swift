@@ -496,17 +496,38 @@ import Testing
         return bench
     }
 
-    /// Bytes that a mirror began are remembered as those of another URL: nobody knows later which mirror it was.
-    @Test func whatAMirrorBeganIsRememberedSo() {
+    /// Bytes that a mirror began go on there, also in a later process.
+    @Test func whatAMirrorBeganIsRememberedSo() throws {
         var bench = begunByAMirror()
         bench.verb(.suspend)
-        let records = bench.closed(2, 0..<400).records
-        #expect(records.map(\.isOfOtherURL) == [true])
-        // In this process it goes on where it was.
+        let saved = try #require(bench.closed(2, 0..<400).records.last)
+        #expect(saved.source == 1)
+        #expect(!saved.isOfOtherURL)
         bench.verb(.start)
         let asks = bench.opened(3, 0..<400).asks
         #expect(asks.map(\.source) == [1])
         #expect(asks.first?.isElsewhere == false)
+        var later = Bench.opening(mirrors: 1, saved: saved)
+        #expect(later.opened(1, 0..<400).asks == asks)
+        // A record that speaks of no mirror there is: then nobody knows where they are from.
+        var other = Bench.resting(saved: saved)
+        #expect(other.verb(.start).restarts == [.otherURL])
+    }
+
+    /// Other mirrors, twice: the one that began is the second of those now, or none of them.
+    @Test(arguments: [2, nil]) func whatAMirrorBeganGoesOnAmongOthers(place: Int?) {
+        var bench = begunByAMirror()
+        bench.feed(.expectDigest(bench.id, false, mirrors: MirrorChange(count: 3, places: [3])))
+        bench.feed(.expectDigest(bench.id, false, mirrors: MirrorChange(count: 2, places: [nil, 1, place])))
+        bench.verb(.suspend)
+        // The record is of the mirrors there were, until they are no more.
+        let saved = bench.closed(2, 0..<400).records.last
+        #expect(saved?.source == (place == nil ? 0 : 1))
+        #expect(saved?.isOfOtherURL == (place == nil))
+        let actions = bench.verb(.start)
+        #expect(actions.contains(.transport(bench.id, .remirror(steps: 2))))
+        #expect(actions.restarts == (place == nil ? [.otherURL] : []))
+        #expect(bench.opened(3, place == nil ? 0..<0 : 0..<400).asks.map(\.source) == [place ?? 0])
     }
 
     @Test func theURLIsElsewhereForWhatAMirrorBegan() {
@@ -763,10 +784,11 @@ import Testing
 
     @Test func otherMirrorsCountFromTheNextAttemptOn() {
         var bench = Bench.transferring(mirrors: 0)
-        #expect(!bench.feed(.expectDigest(bench.id, false, mirrors: 1)).contains(.transport(bench.id, .remirror)))
+        let actions = bench.feed(.expectDigest(bench.id, false, mirrors: MirrorChange(count: 1)))
+        #expect(!actions.contains(.transport(bench.id, .remirror(steps: 1))))
         bench.verb(.suspend)
         bench.closed(1)
-        #expect(bench.verb(.start).contains(.transport(bench.id, .remirror)))
+        #expect(bench.verb(.start).contains(.transport(bench.id, .remirror(steps: 1))))
         bench.opened(2)
         bench.feed(.exchange(bench.id, 2, .failed(lost)))
         #expect(bench.reopened(3).map(\.source) == [1])

@@ -83,7 +83,7 @@ extension World {
         case 6: if faults.outside > 0 { tamper(index) }
         case 7:
             places[index].hasDigest.toggle()
-            let mirrors = random.chance(30) ? self.mirrors : nil
+            let mirrors = random.chance(30) ? MirrorChange(count: self.mirrors, places: [1, nil]) : nil
             try feed(.expectDigest(places[index].id, places[index].hasDigest, mirrors: mirrors))
         case 8: places[index].isLinkDead = true
         case 9:
