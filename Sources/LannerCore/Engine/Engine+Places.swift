@@ -64,15 +64,13 @@ extension Engine {
         var moved: [MovedFile] = []
         var events: [Event] = []
         for move in waiting {
-            if state.withLock({ $0.machine[move.job.id]?.isUnwanted == true }) {
-                events.append(.file(move.job.id, move.attempt, .failed(DownloadFailure(TransportFailure.canceled))))
-                continue
-            }
             do throws(FileError) {
-                if let file = try moveToPlace(move, policy) {
+                if isWanted(move.job), let file = try moveToPlace(move, policy) {
                     moved.append(file)
                 } else {
-                    events.append(.file(move.job.id, move.attempt, .placeTaken))
+                    let isTaken = isWanted(move.job)
+                    let failure = DownloadFailure(TransportFailure.canceled)
+                    events.append(.file(move.job.id, move.attempt, isTaken ? .placeTaken : .failed(failure)))
                 }
             } catch {
                 events.append(.file(move.job.id, move.attempt, .failed(failure(error, of: move))))
@@ -82,6 +80,9 @@ extension Engine {
         noteReplaced(moved)
         handle(events)
     }
+
+    /// Whether nobody has canceled or removed the download meanwhile.
+    private func isWanted(_ job: Job) -> Bool { state.withLock { $0.machine[job.id]?.isUnwanted != true } }
 
     /// Those whose files were in the place have none any more, whatever the device says to the new names. That is on record
     /// with the successes at the latest: after a launch it would be told by the dates, and the clock may have been set back.
@@ -130,7 +131,8 @@ extension Engine {
         }
     }
 
-    /// Nil when its place was taken, and it has another now. The policy is that of who has none of its own.
+    /// Nil when its place was taken, and it has another now, or when the file is not wanted any more. The policy is that of
+    /// who has none of its own.
     private func moveToPlace(_ move: FileMove, _ policy: FileConflictPolicy) throws(FileError) -> MovedFile? {
         let (job, source, place) = (move.job, move.source, move.job.task.place)
         if try isMoved(move, to: place) { return MovedFile(move: move, place: place, other: nil) }
@@ -222,10 +224,12 @@ extension Engine {
         let other = state.withLock { $0.places.take(place, for: move.job.id) }
         var file = MovedFile(move: move, place: place, other: other)
         do throws(FileError) {
+            var publisher = environment.publisher
+            publisher.isWanted = { [self] in isWanted(move.job) }
             let way = try makingDirectory { () throws(FileError) in
                 try makeDirectory(of: place)
             } for: { () throws(FileError) in
-                try work(environment.publisher)
+                try work(publisher)
             }
             file.isCopied = way == .copied
             settle(file, isMade: way != nil)

@@ -4,6 +4,8 @@ import LannerMachine
 struct Publisher {
     var fileSystem: any FileSystem
     var makeHasher: Checksum.HasherProvider = { $0.makeHasher() }
+    /// Asked while a file is copied, which may take long, and before the copy takes its place.
+    var isWanted: () -> Bool = { true }
 
     /// How a file came to its place.
     enum Move {
@@ -13,20 +15,20 @@ struct Publisher {
         case copied
     }
 
-    /// Renames; across file systems copies beside the target, syncs, and renames there. The name is with the device
-    /// once the directory is confirmed.
-    func move(_ source: String, to target: String) throws(FileError) -> Move {
+    /// Renames; across file systems copies beside the target, syncs, and renames there; nil, and nothing done, when that
+    /// is not wanted any more. The name is with the device once the directory is confirmed.
+    func move(_ source: String, to target: String) throws(FileError) -> Move? {
         do throws(FileError) {
             try fileSystem.rename(source, to: target)
             return .renamed
         } catch {
             guard error.isAcrossDevices else { throw error }
         }
-        try moveCopy(of: source, to: target) { copy throws(FileError) in
+        let isMoved = try moveCopy(of: source, to: target) { copy throws(FileError) in
             try fileSystem.rename(copy, to: target)
             return true
         }
-        return .copied
+        return isMoved ? .copied : nil
     }
 
     /// The same, unless something has the target's name: then does nothing and says nil.
@@ -99,14 +101,14 @@ struct Publisher {
         }
     }
 
-    /// Copies, and moves the copy by a rename, which may refuse: then the copy is removed.
-    @discardableResult
+    /// Copies, and moves the copy by a rename, which may refuse: then the copy is removed, as when it is not wanted.
     private func moveCopy(
         of source: String, to target: String, _ rename: (String) throws(FileError) -> Bool
     ) throws(FileError) -> Bool {
-        let copy = try copy(source, beside: target)
+        let copy = Self.copyPath(of: source, beside: target)
         var isMoved = false
         defer { if !isMoved { try? fileSystem.remove(copy) } }
+        guard try self.copy(source, to: copy), isWanted() else { return false }
         isMoved = try rename(copy)
         return isMoved
     }
@@ -118,24 +120,21 @@ struct Publisher {
         target.directory + "/" + source.lastComponent + PartialName.copySuffix
     }
 
-    /// Returns the copy's path.
-    private func copy(_ source: String, beside target: String) throws(FileError) -> String {
-        let beside = Self.copyPath(of: source, beside: target)
+    /// Whether that was to the end.
+    private func copy(_ source: String, to copy: String) throws(FileError) -> Bool {
         let from = try fileSystem.open(source, .read)
         defer { from.close() }
         let size = try from.size()
-        do throws(FileError) {
-            let to = try fileSystem.open(beside, .create)
-            defer { to.close() }
-            try to.allocate(size)
-            try from.readPieces { (piece, position) throws(FileError) in try to.write(piece, at: position) }
-            try to.sync()
-            try to.checkWhole()
-            guard try to.size() == size else { throw FileError(fault: .other, operation: "copy", path: source) }
-        } catch {
-            try? fileSystem.remove(beside)
-            throw error
+        let to = try fileSystem.open(copy, .create)
+        defer { to.close() }
+        try to.allocate(size)
+        let isWhole = try from.readPieces(while: isWanted) { (piece, position) throws(FileError) in
+            try to.write(piece, at: position)
         }
-        return beside
+        guard isWhole else { return false }
+        try to.sync()
+        try to.checkWhole()
+        guard try to.size() == size else { throw FileError(fault: .other, operation: "copy", path: source) }
+        return true
     }
 }

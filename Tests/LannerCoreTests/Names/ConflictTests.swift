@@ -303,6 +303,30 @@ import Testing
         #expect(steps > 5)
     }
 
+    /// While the file is copied to another device: what it would replace stays.
+    @Test(arguments: FileConflictPolicy.allCases, Farewell.allCases) func whatIsNotWantedAnyMoreIsNotCopiedOn(
+        _ policy: FileConflictPolicy, _ farewell: Farewell
+    ) throws {
+        let bench = Self.bench(policy, taken: policy == .replace ? ["a.txt"] : [])
+        bench.disk.mounts = ["/downloads/File"]
+        bench.manager.configuration.keepsPartialFileOnCancel = farewell == .cancelKeepingBytes
+        let one = try download("one", on: bench)
+        try bench.step { bench.records.last?.saved.status == .publishing }
+        let hold = Locked<MemoryDisk.Hold?>(nil)
+        let manager = bench.manager
+        let held = bench.disk.hold(.write) {
+            if farewell == .remove { manager.remove(one, completely: true) } else { manager.cancel(one) }
+            hold.withLock { $0 }?.release()
+        }
+        hold.withLock { $0 = held }
+        bench.settle()
+        #expect(bench.manager.tasks.isEmpty)
+        #expect(bench.disk.contents(of: Self.folder + "a.txt") == (policy == .replace ? Self.old : nil))
+        #expect(names(bench) == (policy == .replace ? ["a.txt"] : []))
+        let isKept = farewell == .cancelKeepingBytes
+        #expect(bench.disk.paths.contains { $0.hasSuffix(".part") } == isKept)
+    }
+
     // MARK: Keep both
 
     @Test func bothAreKept() throws {
