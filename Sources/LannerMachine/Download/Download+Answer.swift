@@ -20,6 +20,7 @@ extension Download {
             acceptPart(exchange, head, version, body, &context)
         case .whole, .resumed, .restart, .fromZero, .complete, .unusable:
             if exchange.ask.isElsewhere { return leaveMirror(exchange, &context) }
+            if let oddity = verdict.oddity, isAskedOnceMore(exchange, after: oddity, &context) { return }
             answerAlone(exchange, head, verdict, &context)
         case .redirect(let location):
             redirect(exchange, location, &context)
@@ -32,6 +33,19 @@ extension Download {
             }
             refused(exchange, status, retryAfter, &context)
         }
+    }
+
+    /// Whether an answer for a part makes no sense where others of the attempt did: one of several servers may be odd, and
+    /// is asked once more, alone or in another attempt, before anything is given up.
+    private mutating func isAskedOnceMore(
+        _ exchange: Exchange, after oddity: String, _ context: inout Context
+    ) -> Bool {
+        guard isAhead(exchange, context) else {
+            return tryAgain(after: DownloadFailure(.unusableResponse, oddity), exchange, over: nil, &context)
+        }
+        asksOneByOne = true
+        dropAhead(exchange, &context)
+        return true
     }
 
     /// An answer that is not the part of the file that it was asked for.
@@ -162,6 +176,7 @@ extension Download {
     private mutating func beginNewFile(
         _ reason: RestartReason, keeping exchange: Exchange, total: Int64?, _ context: inout Context
     ) {
+        if let range = exchange.ask.range, pieceFailures.keys.contains(where: range.overlaps) { wholeRepairs += 1 }
         giveUpBytes(reason, &context)
         attempt += 1
         perform(.startOver(generation: generation, total: total), &context)
@@ -340,15 +355,29 @@ extension Download {
     mutating func seekWhole(
         after failure: DownloadFailure, _ exchange: Exchange, over: ExchangeNumber? = nil, _ context: inout Context
     ) -> Bool {
-        guard case .opening = state, exchange.ask.range != nil, mirrors.count == 0, !goesOnWithOldURL,
+        guard exchange.ask.range != nil, mirrors.isLast(exchange.ask.source), !goesOnWithOldURL,
             failure.reason.maySpeakOfRanges, context.settings.retry.maximumRetries != 0
         else { return false }
+        guard case .opening = state else { return tryAgain(after: failure, exchange, over: over, &context) }
         partRefusals += 1
         let isSure = partRefusals > 1 || completed == 0
         let delay = isSure ? .zero : context.settings.retry.delay(failures: 1, random: context.random.next())
         tell(.retrying(failure, at: context.now + delay), &context)
         if isSure { seeksWhole = .rangesNotServed }
         close(for: isSure ? .restart : .wait(.retry(at: context.now + delay)), [], over: over, &context)
+        return true
+    }
+}
+
+extension Download {
+    /// Who has sent parts in this attempt is asked again in another, whose first request shows whether that is over. Not
+    /// without a gain.
+    private mutating func tryAgain(
+        after failure: DownloadFailure, _ exchange: Exchange, over: ExchangeNumber?, _ context: inout Context
+    ) -> Bool {
+        guard case .transferring(let transfer) = state, transfer.received > 0, !exchange.isAccepted else { return false }
+        tell(.retrying(failure, at: context.now), &context)
+        close(for: .restart, [], over: over, &context)
         return true
     }
 }

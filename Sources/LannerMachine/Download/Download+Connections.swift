@@ -29,7 +29,7 @@ extension Download {
     /// Begins further exchanges, up to the number that is worth it.
     mutating func connect(_ context: inout Context) {
         stopOvertaken(&context)
-        mirrors.forgetRests(endedBy: context.now - Pace.endTime)
+        mirrors.forgetRests(at: context.now)
         while let ask = furtherAsk(context), case .transferring(var transfer) = state {
             begin(ask, beside: &transfer, &context)
             state = .transferring(transfer)
@@ -136,7 +136,9 @@ extension Download {
         let (source, rest) = (exchange.ask.source, restEnd(after: retryAfter, context))
         leave(exchange.number, &transfer, &context)
         if let rest { mirrors.crowd(source, until: rest) }
-        if !blameMirror(exchange, isOther: isOther, after: failure, until: rest, &transfer) {
+        let mayPass = failure?.reason.isWorthRetrying(retryAfter: rest) == true
+        let now = mayPass ? context.now : nil
+        if !blameMirror(exchange, isOther: isOther, after: failure, until: rest, at: now, &transfer) {
             // What it has brought before says nothing of the next: others come first.
             if !transfer.limit(source), rest == nil { transfer.pastSpeeds[source] = 0 }
             let others = transfer.exchanges.count { $0.ask.source != source }
@@ -163,7 +165,7 @@ extension Download {
         guard case .transferring(var transfer) = state, let exchange = exchange(number) else { return }
         transfer.remember(exchange, isLost: true, at: context.now)
         transfer.give(back: number)
-        let isMirror = blameMirror(exchange, isOther: false, &transfer)
+        let isMirror = blameMirror(exchange, isOther: false, at: context.now, &transfer)
         if !isMirror { transfer.connections.wasLost(at: context.now, left: transfer.exchanges.count) }
         state = .transferring(transfer)
         askForMore(&context)

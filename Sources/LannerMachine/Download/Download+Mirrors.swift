@@ -53,7 +53,7 @@ extension Download {
     ) -> (failure: DownloadFailure, retryAfter: Duration?)? {
         guard mayGoElsewhere(context.settings), failure.reason.isOfPlace else { return (failure, retryAfter) }
         if failure.reason.isWorthRetrying(retryAfter: retryAfter) {
-            mirrors.fail(source, failure, until: restEnd(after: retryAfter, context))
+            mirrors.fail(source, failure, until: restEnd(after: retryAfter, context), at: context.now)
         } else {
             mirrors.drop(source)
         }
@@ -239,18 +239,18 @@ extension Download {
     }
 
     /// Whether an exchange that came to nothing is the fault of a mirror. Then that is left, unless it only has enough
-    /// with what it brings over others. One that wants to be left alone until then is, though it be all there is.
+    /// with what it brings over others. One that wants to be left alone until then is, though it be all there is; `now` for
+    /// what may pass.
     mutating func blameMirror(
         _ exchange: Exchange, isOther: Bool, after failure: DownloadFailure? = nil, until rest: Duration? = nil,
-        _ transfer: inout Transfer
+        at now: Duration?, _ transfer: inout Transfer
     ) -> Bool {
         let source = exchange.ask.source
         guard source != mirrors.main, exchange.received == 0 else { return false }
         if isOther {
             mirrors.differ(source)
         } else if !transfer.limit(source) {
-            let isToWait = rest != nil && failure?.reason.isWorthRetrying(retryAfter: rest) == true
-            mirrors.fail(source, isToWait ? failure : nil, until: rest)
+            mirrors.fail(source, rest != nil && now != nil ? failure : nil, until: rest, at: now)
         }
         return true
     }

@@ -45,7 +45,7 @@ extension Download {
         let detail =
             "The bytes from \(piece.lowerBound) to \(piece.upperBound - 1) do not have the checksum of their piece; check "
             + "the checksums, or download again."
-        guard tries <= context.settings.retry.maximumPieceRetries else {
+        guard max(tries, wholeRepairs) <= context.settings.retry.maximumPieceRetries else {
             return retryOrFail(DownloadFailure(.checksumMismatch, detail), retryAfter: nil, &context)
         }
         guard case .transferring(var transfer) = state else { return }
@@ -60,6 +60,7 @@ extension Download {
     /// No part is to be had: all of it is fetched again, of another URL where one was given meanwhile, or of a mirror.
     private mutating func fetchAllAgain(_ detail: String, _ context: inout Context) {
         if goesOnWithOldURL { return mismatched(detail, &context) }
+        wholeRepairs += 1
         if leaveWrongFile(context.settings) { return startOver(.wrongPiece, &context) }
         startOver(lack, plain: true, &context)
     }
@@ -67,7 +68,7 @@ extension Download {
     /// The user has given other digests of pieces: they count from the next time the file is opened.
     mutating func expectPieces(ofFilesOf sizes: ClosedRange<Int64>, _ context: inout Context) {
         self.sizes = sizes
-        pieceFailures = [:]
+        (pieceFailures, wholeRepairs) = ([:], 0)
         isOlderThanPieces = isOlderThanPieces || !written.isEmpty
         switch state {
         case .opening, .transferring, .verifying: close(for: .restart, [], &context)

@@ -57,7 +57,7 @@ extension Download {
         failures = 0
         mismatches = 0
         changes = 0
-        pieceFailures = [:]
+        (pieceFailures, wholeRepairs) = ([:], 0)
         partRefusals = 0
         isPlain = false
         (asksOneByOne, alwaysAsksOneByOne) = (false, false)

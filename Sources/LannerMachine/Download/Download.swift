@@ -55,6 +55,8 @@ package struct Download: Sendable {
     var changes = 0
     /// How often each piece was wrong.
     var pieceFailures: [Range<Int64>: Int] = [:]
+    /// How often all of the file was fetched again for a piece: another may be wrong each time.
+    var wholeRepairs = 0
     /// Whether bytes in hand were on record before the pieces they are compared with were.
     var isOlderThanPieces = false
     /// Whether other pieces were given since the file was verified.

@@ -22,10 +22,12 @@ package struct EntityTag: Sendable, Hashable {
         self.isWeak = isWeak
     }
 
-    /// The tag of a response; nil when it has none, or lines that contradict each other.
+    /// The tag of a response; nil when it has none, lines that contradict each other, or one without a character, which
+    /// is the same for every version.
     package init?(fields: HeaderFields) {
         guard let line = fields.onlyValue(of: "ETag") else { return nil }
         self.init(line)
+        if opaque.utf8.count == 2 { return nil }
     }
 
     /// Strong comparison: the same bytes.

@@ -116,6 +116,8 @@ package enum Pace {
     package static let recentTime: Duration = .seconds(5)
     package static let endTime: Duration = .seconds(10)
     package static let answerTime: Duration = .seconds(4)
+    /// How long a place that has failed is left alone while others bring the file, where it says nothing of that.
+    package static let placeWait: Duration = .seconds(60)
     /// A file of no more bytes makes room for the next when they have come, others when they are written as well: what
     /// waits for the disk is memory.
     package static let smallFile: Int64 = 256 << 10

@@ -21,8 +21,8 @@ package struct Mirrors: Sendable, Hashable {
     private var areOutdated = false
     /// The last failure of those.
     @Apart package private(set) var passing: DownloadFailure?
-    /// Until when places that have failed want to be left alone, and until when places want no further connections.
-    private var rests: [Source: Duration] = [:]
+    /// Which of these may be tried again by and by, and until when places want no further connections.
+    private var rests: [Source: Rest] = [:]
     private var crowds: [Source: Duration] = [:]
 
     /// So many mirrors, of which nothing is known but which of them told the version in hand.
@@ -41,13 +41,16 @@ package struct Mirrors: Sendable, Hashable {
     package var failing: [Source] { (0...count).filter { failed & ~dropped & $0.bit != 0 } }
 
     /// Until when a place wants to be left alone.
-    package func rest(of source: Source) -> Duration { rests[source] ?? .zero }
+    package func rest(of source: Source) -> Duration { rests[source]?.end ?? .zero }
 
     /// The place does not have the file that is wanted.
     package mutating func drop(_ source: Source) { dropped |= source.bit }
 
     /// Whether the place was found not to have the file that is wanted.
     package func isDropped(_ source: Source) -> Bool { dropped & source.bit != 0 }
+
+    /// Whether no other place is of any use.
+    package func isLast(_ source: Source) -> Bool { (0...count).allSatisfy { $0 == source || isDropped($0) } }
 
     /// The place has another version than the one in hand.
     package mutating func differ(_ source: Source) { different |= source.bit }
@@ -56,10 +59,14 @@ package struct Mirrors: Sendable, Hashable {
     /// that: a server that has a new version each time would be left and asked for ever.
     package mutating func giveUpVersion() { areOutdated = different != 0 }
 
-    /// Nothing comes from there now, nor is to be asked for until then.
-    package mutating func fail(_ source: Source, _ failure: DownloadFailure? = nil, until rest: Duration? = nil) {
+    /// Nothing comes from there now, nor is to be asked for until then; `now` for what may pass.
+    package mutating func fail(
+        _ source: Source, _ failure: DownloadFailure? = nil, until end: Duration? = nil, at now: Duration? = nil
+    ) {
         failed |= source.bit
-        if let rest { rests[source] = max(rests[source] ?? .zero, rest) }
+        let known = rests[source]?.end
+        let rest = Rest(end: end.map { max(known ?? .zero, $0) } ?? known, failed: now)
+        rests[source] = rest.end == nil && now == nil ? nil : rest
         passing = failure ?? passing
     }
 
@@ -102,15 +109,15 @@ package struct Mirrors: Sendable, Hashable {
         if areOutdated { (different, areOutdated) = (0, false) }
     }
 
-    /// Places that wanted to be left alone, and not for longer than until then, may be tried again.
-    package mutating func forgetRests(endedBy time: Duration) {
+    /// Places that have been left alone for a while, and for as long as they wanted, may be tried again.
+    package mutating func forgetRests(at now: Duration) {
         guard !rests.isEmpty else { return }
-        forgetFailures { $0.map { $0 <= time } ?? false }
+        forgetFailures { $0?.isOver(at: now) ?? false }
         if failing.isEmpty { passing = nil }
     }
 
-    /// The same of places that have failed, by until when they want to be left alone.
-    private mutating func forgetFailures(where isOver: (Duration?) -> Bool) {
+    /// The same of places that have failed.
+    private mutating func forgetFailures(where isOver: (Rest?) -> Bool) {
         for source in failing where isOver(rests[source]) {
             failed &= ~source.bit
             rests[source] = nil
@@ -119,8 +126,21 @@ package struct Mirrors: Sendable, Hashable {
 
     /// All that failed may be tried again but those that want to be left alone for longer.
     package mutating func forgetFailures(restingUpTo time: Duration) {
-        forgetFailures { $0 ?? .zero <= time }
+        forgetFailures { $0?.end ?? .zero <= time }
         if failing.isEmpty { forgetFailures() } else { forgetOutdated() }
+    }
+}
+
+/// For how long a place is left alone.
+private struct Rest: Sendable, Hashable {
+    /// Until when it wants to be.
+    var end: Duration?
+    /// When it failed, where that may pass.
+    var failed: Duration?
+
+    func isOver(at now: Duration) -> Bool {
+        if let end { return end + Pace.endTime <= now }
+        return failed.map { $0 + Pace.placeWait <= now } ?? false
     }
 }
 

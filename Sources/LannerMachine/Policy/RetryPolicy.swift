@@ -139,6 +139,7 @@ extension DownloadFailure.Reason {
     /// Statuses that speak of the moment, not of the file.
     private static let passingStatuses: Set<Int> = [
         408,  // Request Timeout: the server gave up on this connection (RFC 9110, 15.5.9).
+        421,  // Misdirected Request: over a connection that was another host's (RFC 9110, 15.5.20).
         425,  // Too Early: it does not answer early data (RFC 8470, 5.2).
         429,  // Too Many Requests: wait (RFC 6585, 4).
         500,  // Internal Server Error: mostly one instance, or one bad moment.

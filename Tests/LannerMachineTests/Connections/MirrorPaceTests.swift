@@ -427,6 +427,25 @@ import Testing
         #expect(first.map { $0.time >= .seconds(12) && $0.time <= .seconds(30) } == true)
     }
 
+    /// It was down for a moment, and says nothing of when it is back: not left for as long as another one trickles.
+    @Test func aPlaceThatHasFailedIsAskedAgainLater() {
+        let settings = Settings().with { ($0.connections, $0.firstConnections) = (2, 2) }
+        var bench = Bench.requesting(settings, mirrors: 1)
+        bench.feed(.exchange(bench.id, 1, .failed(DownloadFailure(.transport(.cannotConnect), ""))))
+        bench.closed(1)
+        bench.opened(2)
+        bench.feed(.exchange(bench.id, 2, .head(.large())))
+        bench.feed(.exchange(bench.id, 3, refusal(404, nil)))
+        var asks: [(source: Source, time: Duration)] = []
+        for count in 1...Int64(400) {
+            bench.feed(.file(bench.id, 2, .wrote(0..<count << 16)))
+            bench.feed(.exchange(bench.id, 2, .received(count << 16)))
+            asks += bench.pass(.milliseconds(250)).asks.map { ($0.source, bench.now) }
+        }
+        let first = asks.first { $0.source == 0 }
+        #expect(first.map { $0.time >= .seconds(60) && $0.time <= .seconds(90) } == true)
+    }
+
     /// However soon it says that it may be asked, it does not bring it each time.
     @Test func oneThatRefusesForNoTimeAtAllIsNotAskedWithoutAPause() {
         let settings = Settings().with { ($0.connections, $0.firstConnections) = (2, 2) }

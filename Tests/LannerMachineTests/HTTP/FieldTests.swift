@@ -31,6 +31,11 @@ import Testing
         #expect(left.isEquivalent(to: right) == weak)
     }
 
+    /// It is the same for every version.
+    @Test(arguments: ["\"\"", "W/\"\""]) func aTagWithoutACharacterIsNoValidator(_ text: String) {
+        #expect(EntityTag(fields: ["ETag": text]) == nil)
+    }
+
     @Test func contradictingLinesAreNoTag() {
         #expect(EntityTag(fields: ["ETag": "\"a\"", "etag": "\"a\""])?.text == "\"a\"")
         #expect(EntityTag(fields: ["ETag": "\"a\"", "etag": "\"b\""]) == nil)

@@ -340,10 +340,42 @@ import Testing
         #expect(ask?.range == 100..<200)
     }
 
-    @Test func aLaterUnusableAnswerIsFollowedByAPlainRequest() {
+    /// Answers to a request for 100..<200 that make no sense.
+    private static let oddities = [
+        .part(150..<200, of: 1000), ResponseHead(status: 206), ResponseHead(status: 416),
+        ResponseHead(status: 416, fields: ["Content-Range": "bytes */1000"]),
+    ]
+
+    /// One of several servers may be odd: nothing is given up before it is asked once more.
+    @Test(arguments: oddities) func aLaterUnusableAnswerIsFollowedByAnotherTry(_ oddity: ResponseHead) {
         var bench = slicing
-        #expect(bench.feed(.exchange(bench.id, 2, .head(.part(150..<200, of: 1000)))).restarts == [.unusableAnswer])
-        #expect(bench.feed(.file(bench.id, 2, .opened(held: ByteRanges()))).asks == [.whole])
+        let actions = bench.feed(.exchange(bench.id, 2, .head(oddity)))
+        #expect(actions.restarts.isEmpty && actions.retry?.time == .zero)
+        #expect(bench.closed(1, 0..<100).phases == [.running])
+        #expect(bench.opened(2, 0..<100).asks.map(\.range) == [100..<200])
+        // The first answer of an attempt is what servers do.
+        #expect(bench.feed(.exchange(bench.id, 3, .head(oddity))).restarts.count == 1)
+        #expect(bench.opened(3).asks == [.whole])
+    }
+
+    @Test(arguments: oddities) func aSliceOfNoSenseBesideAnotherIsAskedForAlone(_ oddity: ResponseHead) {
+        var bench = askingAhead()
+        let actions = bench.feed(.exchange(bench.id, 2, .head(oddity)))
+        #expect(actions.restarts.isEmpty && actions.retry == nil && actions.asks.isEmpty)
+        #expect(actions.contains(.transport(bench.id, .stop(2, keepBytes: false))))
+        expectOneByOne(&bench)
+    }
+
+    /// What would be tried again as the first answer of an attempt does not end one that has brought something.
+    @Test(arguments: [202, 405, 406, 501]) func aLaterStrangeRefusalIsFollowedByAnotherTry(status: Int) {
+        var bench = slicing
+        let actions = bench.feed(.exchange(bench.id, 2, .head(ResponseHead(status: status))))
+        #expect(actions.retry?.time == .zero)
+        #expect(bench.closed(1, 0..<100).phases == [.running])
+        #expect(bench.opened(2, 0..<100).asks.map(\.range) == [100..<200])
+        // And that is tried once more, after a while.
+        let next = bench.feed(.exchange(bench.id, 3, .head(ResponseHead(status: status))))
+        #expect(next.retry?.time ?? .zero > .zero)
     }
 
     /// What was asked for as a whole says nothing of how to go on with a part.

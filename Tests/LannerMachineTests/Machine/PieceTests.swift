@@ -146,6 +146,23 @@ import Testing
         #expect(bench.closed(4, 0..<200).phases.count == 1)
     }
 
+    /// Another piece is wrong each time.
+    @Test func theWholeIsFetchedSoOftenForAllPieces() {
+        let settings = Settings().with { $0.retry.maximumPieceRetries = 2 }
+        var bench = Bench.verifying(settings, hasDigest: true)
+        for number in 1..<4 as Range<Attempt> {
+            let piece = Int64(number) * 100..<Int64(number + 1) * 100
+            #expect(damaged(&bench, number, piece).asks.map(\.range) == [piece])
+            // All of it comes instead.
+            let exchange = ExchangeNumber(number + 1)
+            #expect(bench.feed(.exchange(bench.id, exchange, .head(.file()))).restarts == [.rangesNotServed])
+            bench.feed(.file(bench.id, number + 1, .wrote(0..<1000)))
+            bench.feed(.exchange(bench.id, exchange, .ended(received: 1000)))
+        }
+        let actions = damaged(&bench, 4, 0..<100)
+        #expect(actions.asks.isEmpty && actions.contains(.file(bench.id, 4, .close(sync: true))))
+    }
+
     @Test func anotherURLIsTurnedToInsteadOfTheWhole() {
         var bench = Bench.requesting(hasDigest: true, saved: .holding(0..<500))
         bench.feed(.exchange(bench.id, 1, .head(ResponseHead(status: 206, fields: [:]))))

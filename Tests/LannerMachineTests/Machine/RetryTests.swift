@@ -60,6 +60,21 @@ import Testing
         #expect(bench.opened(5).asks == [.whole])
     }
 
+    /// The last place that is left is asked for the whole, as one that has no mirror is.
+    @Test func whenAllPlacesRefusePartsTheLastIsAskedForTheWhole() {
+        var bench = Bench.requesting(mirrors: 1, saved: .holding(0..<500))
+        let refusal = ResponseHead(status: 400)
+        var asks: [Ask] = []
+        for attempt in 1..<4 as Range<Attempt> {
+            bench.feed(.exchange(bench.id, ExchangeNumber(attempt), .head(refusal)))
+            bench.closed(attempt, 0..<500)
+            bench.pass(.seconds(100))
+            asks += bench.opened(attempt + 1, 0..<500).asks
+        }
+        #expect(asks.map(\.range) == [500..<1000, 500..<1000, nil])
+        #expect(asks.map(\.source) == [1, 1, 1])
+    }
+
     /// As of a transport that takes slices, from a server that knows none.
     @Test func theFirstPartIsNotAskedForTwice() {
         var bench = Bench.requesting(.sliced(100...200))
