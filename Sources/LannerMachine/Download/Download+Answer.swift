@@ -375,7 +375,9 @@ extension Download {
     private mutating func tryAgain(
         after failure: DownloadFailure, _ exchange: Exchange, over: ExchangeNumber?, _ context: inout Context
     ) -> Bool {
-        guard case .transferring(let transfer) = state, transfer.received > 0, !exchange.isAccepted else { return false }
+        guard case .transferring(let transfer) = state, transfer.received > 0, !exchange.isAccepted else {
+            return false
+        }
         tell(.retrying(failure, at: context.now), &context)
         close(for: .restart, [], over: over, &context)
         return true
