@@ -14,12 +14,14 @@ extension Engine {
         case .readdress:
             job.state.withLock { state in
                 if !state.coming.isEmpty { state.address = state.coming.removeFirst() }
-                // It led to the old one.
-                state.link = nil
+                // They led to the old one.
+                (state.link, state.oldWay) = (nil, nil)
                 // The machine may not record it before the end of the attempt, and somebody else may record the URL.
                 if state.saved.status != .succeeded { state.saved.isOfOtherURL = true }
             }
         case .leadBack: job.state.withLock { $0.leadBack() }
+        case .keepWay(let number): job.state.withLock { $0.oldWay = $0.sinks[number]?.way }
+        case .takeOldWay: if let way = job.state.withLock({ $0.oldWay }) { lead(job, way.source, to: way.destination) }
         case .flush: for sink in job.state.withLock({ $0.sinks.values }) { sink.flush() }
         // While others begin in its place: what it owes under a limit is theirs to wait for.
         case .takesNoMore: leaveThrottle(job)

@@ -455,6 +455,8 @@ extension JobState {
         let fields = request.hasFields ? request.fields : nil
         let asked = asked
         if old == request.url {
+            // Where redirects led the old ones were sent.
+            if fields != nil { oldWay = nil }
             let fields = fields ?? asked.fields
             if address.url == asked.url { address.fields = fields }
             if !coming.isEmpty { coming[coming.count - 1].fields = fields }

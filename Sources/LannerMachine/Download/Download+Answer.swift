@@ -9,9 +9,11 @@ extension Download {
         let verdict = judge(head, for: exchange.ask, held: written.prefix, wallSeconds: context.wallSeconds)
         if isOtherThanURLs(verdict, exchange, context.settings) { return leaveMirror(exchange, &context) }
         if isBesideOthers(number, context) { return answerBeside(exchange, head, verdict, &context) }
+        if exchange.takesOldWay, !verdict.isOfUse { return leaveOldWay(exchange, &context) }
         if isLeftToDigest(verdict, head, exchange), ladder.leaveToDigest() {
             return close(for: .restart, [], &context)
         }
+        if isLedAstray(verdict, exchange) { return takeOldWay(insteadOf: exchange, &context) }
         switch verdict {
         case .part(let version, let body):
             if exchange.ask.held == nil, let reason = forgetOtherVersion(than: version, exchange) {
@@ -216,7 +218,8 @@ extension Download {
         transfer.latency = transfer.latency == .zero ? latency : (transfer.latency * 3 + latency) / 4
         if exchange.offersRanges { transfer.takesRanges = true }
         transfer.asksForMore = exchange.ask.range != nil && !isPlain
-        if exchange.redirects > 0 { transfer.led.insert(exchange.ask.source) }
+        if exchange.redirects > 0 || exchange.takesOldWay { transfer.led.insert(exchange.ask.source) }
+        keepWay(of: exchange, &context)
         perform(.accept(exchange.number, body), &context)
         go(to: .transferring(transfer), &context)
         askForMore(&context)
@@ -307,7 +310,7 @@ extension Download {
         perform(.begin(next.number, next.ask), &context)
     }
 
-    private mutating func replace(_ number: ExchangeNumber, with exchange: Exchange) {
+    mutating func replace(_ number: ExchangeNumber, with exchange: Exchange) {
         switch state {
         case .opening(var opening):
             opening.step = .request(exchange)

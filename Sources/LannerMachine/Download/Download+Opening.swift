@@ -36,6 +36,7 @@ extension Download {
         // Only a digest keeps what is held.
         highMark = hasDigest ? written.count : 0
         seeksWhole = nil
+        oldWay = .none
         mirrors.renewURL()
     }
 
@@ -108,6 +109,7 @@ extension Download {
         synced = ByteRanges()
         carried.drop()
         version = nil
+        oldWay = .none
         mirrors.giveUpVersion()
         total = nil
         wasResumed = false

@@ -121,6 +121,9 @@ extension Download {
         if exchange.ask.resumeData != nil, !exchange.isAccepted, failure.reason.maySpeakOfResumeData {
             return startOver(.cannotResume, plain: true, over: number, &context)
         }
+        if exchange.takesOldWay, !exchange.isAccepted, !failure.reason.isOfDisk, !failure.reason.isWantOfNetwork {
+            return leaveOldWay(exchange, isOver: true, &context)
+        }
         if isBesideOthers(number, context), !failure.reason.isOfDisk { return lose(number, &context) }
         if isAhead(exchange, context), !failure.reason.isOfDisk, !failure.reason.isWantOfNetwork {
             asksOneByOne = true
@@ -236,7 +239,9 @@ extension Download {
             if context.now - asked >= silence { retryOrFail(.noLink(silence), retryAfter: nil, &context) }
         case .request(let exchange):
             if context.settings.watchdog.leavesExchanges { return }
-            if context.now - exchange.begun >= silence { retryOrFail(.silent(silence), retryAfter: nil, &context) }
+            guard context.now - exchange.begun >= silence else { return }
+            if exchange.takesOldWay { return leaveOldWay(exchange, &context) }
+            retryOrFail(.silent(silence), retryAfter: nil, &context)
         }
     }
 

@@ -49,6 +49,7 @@ extension Download {
         ladder = RungLadder()
         highMark = completed
         seeksWhole = nil
+        if oldWay == .tried { oldWay = .known }
         mirrors = Mirrors(count: mirrors.count, ofVersion: mirrors.ofVersion)
     }
 

@@ -65,6 +65,8 @@ package struct Download: Sendable {
     /// Where the file may be asked for, and what mirrors there are from the next attempt on when that was changed.
     package internal(set) var mirrors: Mirrors
     var renewedMirrors: MirrorChange?
+    /// Where the URL, or the mirror that told the version in hand, led to when that began.
+    var oldWay = OldWay.none
     /// Why the next attempt, or the present one, asks for the whole file: a mirror has another one, or a part of this one
     /// was refused. What is held is given up when it comes, and not before. Nil when it goes on with that.
     var seeksWhole: RestartReason?

@@ -113,8 +113,8 @@ package struct Exchange: Sendable, Equatable {
     package var offersRanges = false
     /// What came lately.
     var recent: RecentSpeed
-    /// Whether it went at once where a redirect had led another one.
-    var wasLed = false
+    /// Whether it went at once where a redirect had led another one: of this attempt, or of an earlier one.
+    var (wasLed, takesOldWay) = (false, false)
 
     init(number: ExchangeNumber, ask: Ask, begun: Duration) {
         (self.number, self.ask, self.begun, lastAdvance) = (number, ask, begun, begun)

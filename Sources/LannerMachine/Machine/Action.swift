@@ -63,6 +63,10 @@ package enum TransportAction: Sendable, Equatable {
     case readdress
     /// Requests begin at the first URL of their place again: where redirects led to has expired.
     case leadBack
+    /// Remember where the exchange went.
+    case keepWay(ExchangeNumber)
+    /// Requests go where that was.
+    case takeOldWay
     /// Hand over what the exchanges have received, however little. → received, wrote
     case flush
     /// All of the file has come: the download takes nothing more for now, and leaves its part of limits to others.

@@ -75,6 +75,75 @@ import Testing
         #expect(asks.map(\.source) == [1, 1, 1])
     }
 
+    // MARK: Redirects to one of several servers
+
+    /// The URL led to a server that has brought 400 bytes; when that is asked for the rest, this is what it comes to.
+    private func ledElsewhere(_ verdict: ResponseHead, _ settings: Settings = Settings()) -> (Bench, [Action]) {
+        var bench = Bench.requesting(settings)
+        let redirect = ResponseHead(status: 302, fields: ["Location": "/a"])
+        bench.feed(.exchange(bench.id, 1, .head(redirect)))
+        bench.feed(.exchange(bench.id, 1, .redirected))
+        #expect(bench.feed(.exchange(bench.id, 2, .head(.file()))).contains(.transport(bench.id, .keepWay(2))))
+        bench.feed(.file(bench.id, 1, .wrote(0..<400)))
+        bench.feed(.exchange(bench.id, 2, .failed(lost)))
+        bench.closed(1, 0..<400)
+        bench.pass(.seconds(100))
+        bench.opened(2, 0..<400)
+        bench.feed(.exchange(bench.id, 3, .head(redirect)))
+        bench.feed(.exchange(bench.id, 3, .redirected))
+        let actions = bench.feed(.exchange(bench.id, 4, .head(verdict)))
+        return (bench, actions)
+    }
+
+    /// What servers that have another version, or no ranges, answer to a request for the rest.
+    private static let others = [
+        .file(tag: "\"b\""), .file(), .part(400..<1000, of: 1000, tag: "\"b\""), ResponseHead(status: 416),
+    ]
+
+    @Test(arguments: others) func whatOneServerBeganGoesOnThereWhenTheURLLeadsToAnother(_ other: ResponseHead) {
+        var (bench, actions) = ledElsewhere(other)
+        #expect(actions.restarts.isEmpty && actions.retry == nil)
+        #expect(actions.contains(.transport(bench.id, .stop(4, keepBytes: false))))
+        #expect(actions.contains(.transport(bench.id, .takeOldWay)) && actions.asks.map(\.range) == [400..<1000])
+        bench.feed(.exchange(bench.id, 5, .head(.part(400..<1000, of: 1000))))
+        bench.feed(.file(bench.id, 2, .wrote(400..<1000)))
+        let end = bench.feed(.exchange(bench.id, 5, .ended(received: 600)))
+        #expect(end.contains(.file(bench.id, 2, .verify(total: 1000))), "\(end)")
+    }
+
+    /// What the first one comes to when it is asked once more.
+    private static let ends: [ExchangeEvent] = [
+        .head(ResponseHead(status: 404)), .head(.file(tag: "\"c\"")),
+        .head(ResponseHead(status: 302, fields: ["Location": "/login"])),
+        .failed(DownloadFailure(.transport(.cannotFindHost), "")),
+    ]
+
+    /// Then what the URL leads to counts, and that is not asked again without a gain.
+    @Test(arguments: ends) func aServerThatIsGoneIsLeft(_ end: ExchangeEvent) {
+        var (bench, _) = ledElsewhere(.file(tag: "\"b\""))
+        let actions = bench.feed(.exchange(bench.id, 5, end))
+        #expect(actions.contains(.transport(bench.id, .leadBack)) && actions.asks.map(\.range) == [400..<1000])
+        bench.feed(.exchange(bench.id, 6, .head(ResponseHead(status: 302, fields: ["Location": "/b"]))))
+        bench.feed(.exchange(bench.id, 6, .redirected))
+        #expect(bench.feed(.exchange(bench.id, 7, .head(.file(tag: "\"b\"")))).restarts == [.contentChanged])
+    }
+
+    @Test func aServerThatIsSilentIsLeft() {
+        var (bench, _) = ledElsewhere(.file(tag: "\"b\""))
+        #expect(bench.pass(.seconds(60)).contains(.transport(bench.id, .leadBack)))
+    }
+
+    /// A file that has changed where no redirect leads is another one.
+    @Test func aURLThatLeadsNowhereElseCounts() {
+        var bench = Bench.transferring()
+        bench.feed(.file(bench.id, 1, .wrote(0..<400)))
+        bench.feed(.exchange(bench.id, 1, .failed(lost)))
+        bench.closed(1, 0..<400)
+        bench.pass(.seconds(100))
+        bench.opened(2, 0..<400)
+        #expect(bench.feed(.exchange(bench.id, 2, .head(.file(tag: "\"b\"")))).restarts == [.contentChanged])
+    }
+
     /// As of a transport that takes slices, from a server that knows none.
     @Test func theFirstPartIsNotAskedForTwice() {
         var bench = Bench.requesting(.sliced(100...200))

@@ -50,7 +50,7 @@ extension World {
         case .flush: try flush(index)
         case .takesNoMore:
             if !places[index].hasAll { throw Nonsense("a file is left to the disk that is still to come") }
-        case .remirror, .leadBack: break
+        case .remirror, .leadBack, .keepWay, .takeOldWay: break
         case .readdress: break
         }
     }
