@@ -326,6 +326,7 @@ extension PartialFile {
 
     private func closeNow(sync isWanted: Bool) {
         if isWanted, let (file, ranges) = state.withLock({ $0.beginLastSync() }) { _ = sync(file, ranges) }
+        // And what was still being written then.
         cutDistrusted()
         state.withLock { $0.file }?.close()
         update { $0.didClose() }
@@ -359,6 +360,8 @@ extension PartialFile {
             try syncBytes()
         } catch {
             update { $0.failSync(error) }
+            // At once: the process may not come to close it.
+            cutDistrusted()
             return false
         }
         do throws(FileError) {

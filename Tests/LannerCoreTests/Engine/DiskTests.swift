@@ -409,11 +409,12 @@ import Testing
     }
 
     /// The old file stays until the other has come, whatever the size of that.
-    @Test func aFileThatIsFetchedAgainGoesWithTheTask() throws {
+    @Test(arguments: [false, true]) func aFileThatIsFetchedAgainGoesWithTheTask(relaunches: Bool) throws {
         let (old, new) = (Sample.bytes(1000), Sample.bytes(2 << 20))
         let bench = TestBench.serving(old)
-        let task = try bench.download()
+        var task = try bench.download()
         bench.settle()
+        if relaunches { task = try #require(bench.relaunch().fetchTask(address)) }
         bench.transport.serve(.init(new), at: place)
         bench.transport.script(place, .stall(afterBytes: 1 << 20))
         bench.manager.download(DownloadRequest(address, checksum: try digest(of: new)))
