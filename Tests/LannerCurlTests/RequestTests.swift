@@ -89,6 +89,28 @@ struct RequestTests {
         #expect(server.requests.last?.fields["User-Agent"] == "Podcasts/7")
     }
 
+    /// Whatever their hosts; the others wait in one line.
+    @Test func noMoreConnectionsThanAllowedInAll() async throws {
+        let servers = [server, try LoopbackServer()]
+        servers[1].put("/file", LoopbackServer.Resource([1]))
+        for server in servers { server.always("/file", .hold) }
+        let transport = try CurlTransport(configuration: .init(connections: 3))
+        let recorders = (0..<8).map { _ in Recorder() }
+        let exchanges = recorders.enumerated().map { transport.start(servers[$0 % 2].url("/file"), $1) }
+        try await servers[0].waitForStalls(2)
+        try await servers[1].waitForStalls(1)
+        // One that waits for its turn gives it up.
+        exchanges[7].cancel()
+        #expect(await recorders[7].end().failure?.fault == .canceled)
+        #expect(servers.map { $0.activity.connections } == [2, 1])
+        for server in servers {
+            server.clearScript("/file")
+            try server.release()
+        }
+        for recorder in recorders.dropLast() { #expect(await recorder.end().isComplete) }
+        #expect(servers.map { $0.requests.count } == [4, 3])
+    }
+
     @Test func aProxyIsAskedAndLoggedInto() async throws {
         server.always("/elsewhere", .status(200, [:], body: [7]))
         let url = "http://127.0.0.1:\(server.port)"

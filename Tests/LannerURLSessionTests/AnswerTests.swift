@@ -157,6 +157,12 @@ struct AnswerTests {
         #expect(server.requests("/file").last?.fields.values(of: "User-Agent") == ["mine"])
     }
 
+    @Test func anAgentOfOnesOwn() async {
+        let transport = URLSessionTransport(configuration: .init(userAgent: "Podcasts/7"))
+        #expect(await transport.fetch(server.url("/file")).isComplete)
+        #expect(server.requests("/file").last?.fields.values(of: "User-Agent") == ["Podcasts/7"])
+    }
+
     @Test func aCodedBodyIsDecodedAndItsLengthNotCompared() async {
         let text = Array(repeating: UInt8(ascii: "a"), count: 1000)
         let resource = LoopbackServer.Resource(gzip(text), fields: ["Content-Encoding": "gzip"])

@@ -56,7 +56,7 @@ extension PosixFileSystem {
         return members.map { $0.outcome() }
     }
 
-    private static func syncNow(_ directory: Descriptor, _ path: String) throws(FileError) {
+    static func syncNow(_ directory: Descriptor, _ path: String) throws(FileError) {
         do throws(FileError) {
             #if canImport(Darwin)
             try directory.syncFully("sync directory", path)

@@ -154,6 +154,14 @@ import Testing
         #expect(server.requests.first?.fields["X-Key"] == "a b")
     }
 
+    @Test func givesUpAServerThatIsSilentForAsLongAsItIsTold() async throws {
+        server.always("small.bin", .hold)
+        let words = ["get", "-q", "--timeout", "1", "--retries", "0", url("small.bin")]
+        let get = try await Program.run(words, in: place)
+        #expect(get.code == 1)
+        #expect(get.errors.last?.contains(" sent nothing for 1 second") == true)
+    }
+
     /// What was fast a moment ago is not shown to be so for ever.
     @Test func tellsOfAStall() async throws {
         server.put("large.bin", .init(.generated(seed: 2, length: 40 * Self.mebibyte)))

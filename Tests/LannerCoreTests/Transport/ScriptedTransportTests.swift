@@ -143,6 +143,35 @@ import Testing
         #expect(transport.release() == 0)
     }
 
+    @Test(.timeLimit(.minutes(10))) func requestsThatHaveComeAreToldOneByOne() async throws {
+        _ = try begin("https://a.example/1")
+        _ = try begin("https://a.example/2")
+        #expect(try await transport.nextRequest().url.path == "/1")
+        #expect(try await transport.nextRequest().url.path == "/2")
+    }
+
+    /// From before it waits to well within its wait: so many turns for others.
+    @Test(.timeLimit(.minutes(10)), arguments: 0..<20)
+    func whoWaitsForARequestIsToldOfTheNext(_ turns: Int) async throws {
+        _ = try begin("https://a.example/1")
+        #expect(try await transport.nextRequest().url.path == "/1")
+        let waiting = Task { [transport] in try await transport.nextRequest() }
+        for _ in 0..<(5 * turns) { await Task.yield() }
+        _ = try begin("https://a.example/2")
+        #expect(try await waiting.value.url.path == "/2")
+    }
+
+    /// It has taken no request then.
+    @Test(.timeLimit(.minutes(10)), arguments: 0..<20)
+    func whoWaitsForARequestMayBeCanceled(_ turns: Int) async throws {
+        let waiting = Task { [transport] in try await transport.nextRequest() }
+        for _ in 0..<(5 * turns) { await Task.yield() }
+        waiting.cancel()
+        await #expect(throws: CancellationError.self) { try await waiting.value }
+        _ = try begin("https://a.example/1")
+        #expect(try await transport.nextRequest().url.path == "/1")
+    }
+
     #if compiler(>=6.2)
     /// In processes of their own, which end.
     @Test func whatIsRequestedForEverEndsTheProcess() async throws {
