@@ -41,7 +41,10 @@ import LannerCore
 public final class URLSessionTransport: Transport {
     /// What may be chosen.
     public struct Options: Sendable, Hashable {
-        /// How many exchanges may run at once with one host and port; more wait for their turn. At least 1.
+        /// How many exchanges may run at once with one host and port; more wait for their turn. At least 1. The manager
+        /// takes those that wait for silent: they may fail by ``SessionConfiguration/timeoutIntervalForRequest`` though
+        /// their server was never asked. To have fewer at once, set ``SessionConfiguration/maxConcurrentTasksPerHost``
+        /// instead.
         public var connectionsPerHost: Int
         /// Sent as `User-Agent` by requests that have none.
         public var userAgent: String

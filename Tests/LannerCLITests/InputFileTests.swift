@@ -20,6 +20,7 @@ import Testing
             https://b/2?x=y
             http://c/3
              out=a=b
+             priority=very-high
             """
         let entries = try InputFile.parse(text, file: "list")
         #expect(
@@ -29,7 +30,7 @@ import Testing
                     checksum: Checksum.Digest(parsing: "md5:" + hex),
                     mirrors: ["http://d/1", "http://e/1?f=g"].compactMap { URL(string: $0) }),
                 .init(url: "https://b/2?x=y", place: "list:10"),
-                .init(url: "http://c/3", place: "list:11", name: "a=b"),
+                .init(url: "http://c/3", place: "list:11", name: "a=b", priority: .veryHigh),
             ])
     }
 
@@ -54,11 +55,11 @@ import Testing
     @Test(arguments: [
         ("  out=x", "f:1: an indented line belongs below a URL"),
         ("http://a/1 http://b/2", "f:1: one URL a line; write a space in a URL as %20"),
-        ("\nhttp://a/1\n  dir=x", "f:3: “dir=x” is none of out=NAME, checksum=ALGO:HEX and mirror=URL"),
-        ("http://a/1\n  out", "f:2: “out” is none of out=NAME, checksum=ALGO:HEX and mirror=URL"),
+        ("\nhttp://a/1\n  dir=x", "f:3: “dir=x” is none of out=NAME, checksum=ALGO:HEX, mirror=URL and priority=P"),
+        ("http://a/1\n  out", "f:2: “out” is none of out=NAME, checksum=ALGO:HEX, mirror=URL and priority=P"),
         (
             "http://a/1\n  http://me:secret@b/2",
-            "f:2: “http://b/2” is none of out=NAME, checksum=ALGO:HEX and mirror=URL"
+            "f:2: “http://b/2” is none of out=NAME, checksum=ALGO:HEX, mirror=URL and priority=P"
         ),
         ("http://a/1\n  out=", "f:2: “” is no file name; choose another"),
         ("http://a/1\n  out=a/b", "f:2: “a/b” is no file name; give one without a directory"),
@@ -69,6 +70,8 @@ import Testing
             "f:3: the URL “nope” has no scheme; begin it with https:// or http://"
         ),
         ("http://a/1\n  out=a\n  out=b", "f:3: out= is given twice"),
+        ("http://a/1\n  priority=low\n  priority=low", "f:3: priority= is given twice"),
+        ("http://a/1\n  priority=", "f:2: there is no priority “”; there are very-low, low, normal, high, very-high"),
         (
             "http://a/1\n  checksum=md5:\(String(repeating: "0", count: 32))\n"
                 + " checksum=md5:\(String(repeating: "0", count: 32))", "f:3: checksum= is given twice"

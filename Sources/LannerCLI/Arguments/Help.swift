@@ -37,8 +37,8 @@ enum Help: String, Sendable, CaseIterable {
         the server has others; else files are replaced, unless they match the checksum.
           -o FILE              save as FILE (one URL only), in DIR unless absolute
           -d DIR               save in DIR, made when missing; default: here
-          -i FILE|-            read URLs, one a line; below each, indented, may follow
-                               out=NAME, checksum=ALGO:HEX, mirror=URL; # is a comment
+          -i FILE|-            read URLs, one a line (# comments); indented below may be
+                               out=NAME, checksum=ALGO:HEX, mirror=URL, priority=P
           --checksum ALGO:HEX  md5, sha1, sha256 or sha512 of the file (one URL only)
           --no-server-digests  ignore digests that servers give
           --mirror URL         another place that has it (one URL only); may be repeated

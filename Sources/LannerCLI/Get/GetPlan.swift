@@ -14,6 +14,8 @@ struct GetPlan: Sendable, Equatable {
         var checksum: Checksum.Digest?
         /// Other places of the same file.
         var mirrors: [URL] = []
+        /// Its own, where a list gives it one.
+        var priority: DownloadPriority?
     }
 
     var directory = "."
@@ -33,6 +35,7 @@ struct GetPlan: Sendable, Equatable {
         for entry in list {
             do throws(UsageError) {
                 try add(entry.url, entry.name, entry.checksum, entry.mirrors, options.headers)
+                items[items.count - 1].priority = entry.priority
             } catch {
                 throw UsageError("\(entry.place): \(error.message)")
             }

@@ -142,13 +142,23 @@ struct GetSession: Sendable {
         _ missing: [Missing], _ following: Following
     ) async -> (refused: [Int], unstarted: ArraySlice<Missing>) {
         var refused: [Int] = []
-        var rest = missing[...]
+        var rest = inOrder(missing)[...]
         // The first are on their way while the others are added.
         while !rest.isEmpty, interruption.received == nil {
             refused += await start(rest.prefix(Self.startedAtOnce), following)
             rest = rest.dropFirst(Self.startedAtOnce)
         }
         return (refused, rest)
+    }
+
+    /// As they are to be started: in the order of the list, but for those that it gives other priorities.
+    private func inOrder(_ missing: [Missing]) -> [Missing] {
+        if plan.items.allSatisfy({ $0.priority == nil }) { return missing }
+        func rank(_ file: Missing) -> (Int, Int) {
+            let priority = plan.items[file.index].priority ?? priority ?? .normal
+            return (-Int(priority.rawValue), file.index)
+        }
+        return missing.sorted { rank($0) < rank($1) }
     }
 
     /// Returns when the tasks have been started; before, they may still stand where an earlier call left them.
@@ -180,7 +190,7 @@ struct GetSession: Sendable {
     private func request(for item: GetPlan.Item) -> DownloadRequest {
         var request = DownloadRequest(
             item.url, headers: headers, fileName: item.name, checksum: item.checksum, mirrors: item.mirrors,
-            priority: priority)
+            priority: item.priority ?? priority)
         // That of an earlier call may have been wrong.
         request.dropsChecksum = item.checksum == nil
         return request

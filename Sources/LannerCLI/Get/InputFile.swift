@@ -11,6 +11,7 @@ enum InputFile {
         var name: String?
         var checksum: Checksum.Digest?
         var mirrors: [URL] = []
+        var priority: DownloadPriority?
     }
 
     /// Reads a list: a URL on each line, its options indented below it, blank lines, comments. Errors name the file.
@@ -67,9 +68,13 @@ enum InputFile {
             guard entries[last].checksum == nil else { throw UsageError("checksum= is given twice") }
             entries[last].checksum = try .argument(value, of: "checksum=")
         case "mirror" where parts.count > 1: entries[last].mirrors.append(try GetPlan.mirror(url(value)))
+        case "priority" where parts.count > 1:
+            guard entries[last].priority == nil else { throw UsageError("priority= is given twice") }
+            entries[last].priority = try .argument(value)
         case _:
             throw UsageError(
-                "\(Destination.redacted(option).quoted) is none of out=NAME, checksum=ALGO:HEX and mirror=URL")
+                "\(Destination.redacted(option).quoted) is none of out=NAME, checksum=ALGO:HEX, mirror=URL and priority=P"
+            )
         }
     }
 }

@@ -47,7 +47,8 @@ public struct SessionConfiguration: Sendable, Hashable {
     /// There are fewer where so many tasks run that half of the files that the process may have open are theirs.
     ///
     /// Where there is a ``maxConcurrentTasksPerHost``, all connections count for it: the tasks of a host that run share
-    /// what is left, and when another begins, within half a second. Those to mirrors count for the host of the task as
+    /// what is left, and when another begins, within half a second. With transports that ask for slices, as
+    /// `URLSessionTransport` on Linux, they do where it is 1; else each task may have a second one at times. Those to mirrors count for the host of the task as
     /// well, and not for their own. Where the transport limits the connections to a host, leave room: those of one task
     /// may hold up another.
     public var maxConnectionsPerDownload = 4
@@ -143,11 +144,11 @@ extension SessionConfiguration {
         settings.listLimits.standard = max(1, standardListLimit)
         settings.listLimits.named = listLimits
         settings.hostLimit = maxConcurrentTasksPerHost.map { max(1, $0) }
+        let isOneAtATime = maxConnectionsPerDownload <= 1 || settings.hostLimit == 1
         settings.delivery =
             switch traits.delivery {
             case .pausable, .file: .whole
-            case .sliced(let lengths, let inFlight):
-                .sliced(lengths, inFlight: maxConnectionsPerDownload > 1 ? max(1, inFlight) : 1)
+            case .sliced(let lengths, let inFlight): .sliced(lengths, inFlight: isOneAtATime ? 1 : max(1, inFlight))
             }
         settings.rateLimit = maximumBytesPerSecond.map { max(1, $0) }
         settings.connections = traits.delivery == .pausable ? min(max(1, maxConnectionsPerDownload), 16) : 1

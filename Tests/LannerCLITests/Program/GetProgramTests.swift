@@ -148,6 +148,15 @@ import Testing
         #expect(place.names == ["f", "i", "list.txt"])
     }
 
+    @Test func aListGivesPriorities() async throws {
+        let names = ["a", "b", "c"]
+        for name in names { server.put(name, LoopbackServer.Resource([1])) }
+        let list = "\(url("a"))\n priority=low\n\(url("b"))\n\(url("c"))\n priority=high\n"
+        let get = try await Program.run(["get", "-q", "-j1", "-i", "-"], in: place, input: list)
+        #expect(get.code == 0)
+        #expect(server.requests.map(\.path) == ["/c", "/b", "/a"])
+    }
+
     @Test func sendsHeaderFields() async throws {
         let get = try await Program.run(["get", "-q", "--header", "X-Key: a b", url("small.bin")], in: place)
         #expect(get.code == 0)

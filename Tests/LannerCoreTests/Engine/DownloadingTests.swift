@@ -35,6 +35,18 @@ import Testing
         #expect(bench.transport.requests.dropFirst().allSatisfy { $0.fields["If-Range"] != nil })
     }
 
+    /// A host that is to have one connection has one.
+    @Test(arguments: [1, 2]) func asksForOneSliceAtATimeWhereAHostTakesOne(perHost: Int) throws {
+        let traits = TransportTraits(delivery: .sliced(100_000...300_000, inFlight: 2))
+        var configuration = SessionConfiguration()
+        configuration.maxConcurrentTasksPerHost = perHost
+        let bench = TestBench.serving(Sample.bytes(1_000_000), configuration: configuration, traits: traits)
+        bench.transport.always(place, .stall(afterBytes: 99_000))
+        _ = try bench.download()
+        bench.settle()
+        #expect(bench.transport.requests.count == perHost)
+    }
+
     @Test(arguments: [0, 1, 100_000, 100_001] as [Int64]) func downloadsAnySizeInSlices(size: Int64) throws {
         let traits = TransportTraits(delivery: .sliced(100_000...300_000, inFlight: 2))
         let bench = TestBench.serving(Sample.bytes(size), traits: traits)

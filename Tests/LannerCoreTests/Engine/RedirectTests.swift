@@ -81,6 +81,26 @@ import Testing
         #expect(bench.ranges == ["whole", "whole", "bytes=1048576-", "bytes=1048576-"])
     }
 
+    /// One URL leads to servers in turn that tell tags of their own: what one has begun goes on there. Where that is gone,
+    /// what the URL leads to counts.
+    @Test(arguments: [false, true]) func goesOnWhereItBegan(isGone: Bool) throws {
+        let (bench, start) = (TestBench.serving(large), "https://example.com/start")
+        let (one, two) = ("https://one.example/file", "https://two.example/file")
+        bench.transport.serve(.init(large, entityTag: .strong("one")), at: one)
+        bench.transport.serve(.init(large, entityTag: .strong("two")), at: two)
+        bench.transport.always("/start", .redirect(to: two))
+        bench.transport.script("/start", .redirect(to: one))
+        bench.transport.script(one, .cut(afterBytes: 1 << 20))
+        if isGone { bench.transport.script(one, .status(404)) }
+        let task = try #require(bench.manager.download(start, headers: ["Authorization": "x"]))
+        bench.runToRest()
+        #expect(bench.holds(large, in: task) == true)
+        let hosts = bench.transport.requests.map { $0.url.host?.dropLast(8) }
+        #expect(hosts == ["exa", "one", "exa", "two", "one"] + (isGone ? ["exa", "two"] : []))
+        #expect(bench.ranges.dropFirst(2).allSatisfy { $0 == "bytes=1048576-" })
+        #expect(bench.transport.requests.allSatisfy { ($0.fields["Authorization"] == nil) == ($0.url.path == "/file") })
+    }
+
     @Test func givesUpAfterTwentyRedirects() throws {
         let bench = TestBench()
         bench.transport.always(place, .redirect(to: "?again"))
