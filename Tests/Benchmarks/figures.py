@@ -112,7 +112,9 @@ def columns(series):
 
 
 def profile_table(shares):
-    return table(["Where", "of the processor's time"], [[where, f"{share:.0f} %"] for where, share in shares.items()])
+    memory, disk = shares["memory"], shares["disk"]
+    return table(["Whose code", "into memory", "to the disk"],
+                 [[owner, *(f"{place.get(owner, 0):.0f} %" for place in [memory, disk])] for owner in memory])
 
 
 def bound_table(cases, name):

@@ -142,14 +142,16 @@ def many(bench):
 
 
 def profile(bench):
-    with bench.server() as (server, memory), tempfile.TemporaryDirectory(dir="/dev/shm") as out:
-        names = small.files(server.root, bench.scaled(5000), 10 << 10)
-        command = small.commands(bench.lanner[0], small.lists(server, names, memory))["lanner"]
-        small.fetched(lambda command, place: bench.perf("record", "-q", "-F", "5000", *command, place=place), command,
-                      names, server.root, out)
-    shares = small.shares(bench.perf("report", "--sort", "dso", "--stdio"))
-    for where, share in shares.items():
-        print(f"     {share:4.1f} % {where}")
+    shares = {}
+    for where, place in [("memory", "/dev/shm"), ("disk", bench.options.disk)]:
+        with bench.server() as (server, memory), tempfile.TemporaryDirectory(dir=place) as out:
+            names = small.files(server.root, bench.scaled(5000), 10 << 10)
+            command = small.commands(bench.lanner[0], small.lists(server, names, memory))["lanner"]
+            small.fetched(lambda command, place: bench.perf("record", "-q", "-F", "5000", *command, place=place),
+                          command, names, server.root, out)
+        shares[where] = small.shares(bench.perf("report", "--sort", "dso", "--stdio"))
+        for owner, share in shares[where].items():
+            print(f"     {where}: {share:4.1f} % {owner}")
     bench.keep("profile", {"shares": shares})
 
 

@@ -130,6 +130,11 @@ extension MemoryDisk {
         }
     }
 
+    /// Whether a sync of this process could not write some of a file's bytes, which no later one will.
+    package func hasLost(bytesOf path: String) -> Bool {
+        state.withLock { $0.file(at: MemoryDiskState.normal(path))?.forgotten.isEmpty == false }
+    }
+
     /// A change of a file's bytes that the death of the machine may lose.
     enum Edit {
         case write(Range<Int64>)

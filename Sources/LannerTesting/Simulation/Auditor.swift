@@ -50,7 +50,7 @@ struct Auditor {
 
     /// A death follows: the next manager has to know what this one was given by the last, and what it has told to have
     /// succeeded.
-    mutating func noteKnown(of manager: SessionManager, _ disk: MemoryDisk) {
+    mutating func noteKnown(of manager: SessionManager, _ disk: MemoryDisk, reboots: Bool) {
         partials = [:]
         let inspections = manager.inspections
         for claim in inspections {
@@ -60,10 +60,14 @@ struct Auditor {
         let lost = doomed.withLock { $0.identities }
             .union(inspections.filter(\.isLeaving).map(\.task.identity))
         known.removeAll { lost.contains($0) }
+        // What a dead process had left to the kernel was read, but the device took neither that nor all of it anew.
+        if reboots, disk.paths.contains(where: { Self.isOfRecords($0) && disk.hasLost(bytesOf: $0) }) { known = [] }
         // One that does not have what is asked for now is fetched again.
         succeeded = inspections.filter { $0.task.status == .succeeded && $0.isCompared }.map(\.task.identity)
         succeeded.removeAll { lost.contains($0) }
     }
+
+    private static func isOfRecords(_ path: String) -> Bool { StoreFileName.isOfRecords(path.lastComponent) }
 
     /// S2: no death takes bytes that are claimed. Those of a record which could not be kept up to date may have been gone
     /// before; or, where there are pieces, which are compared when the file is opened, been fetched again and not synced.

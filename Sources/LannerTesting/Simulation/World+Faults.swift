@@ -149,7 +149,7 @@ extension World {
         chronicle.note("death", reboots ? 1 : 0)
         auditor.compareTotals(of: manager)
         auditor.compareDurableClaims(of: manager, disk)
-        auditor.noteKnown(of: manager, disk)
+        auditor.noteKnown(of: manager, disk, reboots: reboots)
         keepCoverage()
         let places = Dictionary(manager.allTasks.map { ($0.filePath, [$0]) }, uniquingKeysWith: +)
         launch.die()
