@@ -115,7 +115,7 @@ import TransportSupport
         let shelf = OutcomeShelf(directory: directory)
         defer { try? FileManager.default.removeItem(at: directory) }
         let head = ResponseHead(status: 200, fields: ["ETag": "\"a\"", "Set-Cookie": "b"], url: "https://a.example/b")
-        let whole = OutcomeShelf.Outcome(head: head, received: 3)
+        let whole = OutcomeShelf.Outcome(head: head, received: 3, size: 3)
         let failure = TransportFailure(.canceled, "By hand.", resumeData: Data([1, 2]))
         let broken = OutcomeShelf.Outcome(head: nil, received: 0, failure: .init(failure))
         shelf.keep(whole, "a-1-1")
@@ -173,13 +173,18 @@ import TransportSupport
         return request
     }
 
-    /// As the system deletes caches while nobody runs.
-    @Test(arguments: [200, 203]) func aFileThatIsGoneIsNoEmptyFile(status: Int) async throws {
+    /// As the system deletes caches while nobody runs, or the death of the machine leaves a file that nobody has synced.
+    @Test(arguments: [200, 203], [false, true]) func aFileThatIsGoneIsNoOtherFile(status: Int, isCut: Bool) async throws
+    {
         let identifier = UUID().uuidString
         defer { try? FileManager.default.removeItem(at: directory) }
         let request = await finished(try LoopbackServer(), identifier, "a-1-1", status: status)
         let shelf = OutcomeShelf(directory: directory.appendingPathComponent(identifier))
-        try FileManager.default.removeItem(at: shelf.file("a-1-1"))
+        if isCut {
+            try Data([1, 2]).write(to: shelf.file("a-1-1"))
+        } else {
+            try FileManager.default.removeItem(at: shelf.file("a-1-1"))
+        }
         let next = transport(identifier)
         let log = await log(of: request, over: next)
         #expect(log.failure?.fault == .other && log.file == nil && !log.isComplete)

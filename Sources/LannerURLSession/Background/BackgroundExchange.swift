@@ -13,6 +13,8 @@ final class BackgroundExchange: TaskFollower {
         var outcome: OutcomeShelf.Outcome?
         var head: ResponseHead?
         var received: Int64 = 0
+        /// How long its file is.
+        var size: Int64?
         /// What the resume data stand for.
         var offset: Int64 = 0
         /// Whether it was given resume data, by this process.
@@ -79,7 +81,7 @@ final class BackgroundExchange: TaskFollower {
             state.attendance?.mailbox.abandon(.invalidated)
             state.attendance = attendance
             // Only now: the file of one that was still running a moment ago may just have come.
-            if let outcome = state.outcome { return state.tell(outcome, shelf.hasFile(name) ? shelf.file(name) : nil) }
+            if let outcome = state.outcome { return state.tell(outcome, shelf.file(name, of: outcome)) }
             if let head = state.head { attendance.mailbox.post(.head(head)) }
             if state.received > 0, state.head != nil { attendance.mailbox.post(.progress(state.received)) }
         }
@@ -154,6 +156,7 @@ final class BackgroundExchange: TaskFollower {
             state.withLock { state in
                 state.report(head)
                 state.received = max(state.received, size ?? 0)
+                state.size = size ?? state.size
             }
         } catch {
             finish(TransportFailure(keeping: error))
@@ -186,13 +189,14 @@ final class BackgroundExchange: TaskFollower {
         let outcome = state.withLock { state -> OutcomeShelf.Outcome? in
             guard state.outcome == nil, !state.isDiscarded else { return nil }
             let outcome = OutcomeShelf.Outcome(
-                head: state.head, received: state.received, failure: failure.map(OutcomeShelf.Outcome.Failure.init))
+                head: state.head, received: state.received, size: state.size,
+                failure: failure.map(OutcomeShelf.Outcome.Failure.init))
             state.outcome = outcome
             return outcome
         }
         guard let outcome else { return }
         shelf.keep(outcome, name)
-        let file = shelf.hasFile(name) ? shelf.file(name) : nil
+        let file = shelf.file(name, of: outcome)
         state.withLock { $0.tellEnd(outcome, file) }
     }
 

@@ -16,6 +16,8 @@ struct OutcomeShelf: Sendable {
         var head: ResponseHead?
         /// How many bytes there were.
         var received: Int64 = 0
+        /// How long the file with the body was, if there is one, and it was known.
+        var size: Int64?
         /// Nil when the body is complete.
         var failure: Failure?
 
@@ -36,6 +38,15 @@ struct OutcomeShelf: Sendable {
 
     /// Where the body of an exchange is, if there is one.
     func file(_ name: String) -> URL { directory.appendingPathComponent(name + ".body") }
+
+    /// The same of one that has ended so, if all of it is there: the system may have deleted it, or the death of the
+    /// machine taken some of it.
+    func file(_ name: String, of outcome: Outcome) -> URL? {
+        guard let size = (try? file(name).resourceValues(forKeys: [.fileSizeKey]))?.fileSize,
+            outcome.size.map({ $0 == Int64(size) }) ?? true
+        else { return nil }
+        return file(name)
+    }
 
     private func note(_ name: String) -> URL { directory.appendingPathComponent(name + ".outcome") }
 
@@ -106,20 +117,22 @@ private struct Note: Codable {
     /// Nil in what earlier versions have written.
     var url: String?
     var received: Int64
+    /// Like the URL.
+    var size: Int64?
     var failure: OutcomeShelf.Outcome.Failure?
 
     init(_ outcome: OutcomeShelf.Outcome) {
         status = outcome.head?.status
         fields = outcome.head?.fields.fields.map { [$0.name, $0.value] } ?? []
         url = outcome.head?.url
-        received = outcome.received
+        (received, size) = (outcome.received, outcome.size)
         failure = outcome.failure
     }
 
     var outcome: OutcomeShelf.Outcome {
         let lines = fields.filter { $0.count == 2 }.map { HeaderFields.Field(name: $0[0], value: $0[1]) }
         let head = status.map { ResponseHead(status: $0, fields: HeaderFields(lines), url: url) }
-        return OutcomeShelf.Outcome(head: head, received: max(0, received), failure: failure)
+        return OutcomeShelf.Outcome(head: head, received: max(0, received), size: size, failure: failure)
     }
 }
 
