@@ -68,12 +68,20 @@ struct StateDirectory {
         guard let lock = try? files.lock(path + "/" + Cache.lockName), let names = try? files.list(path) else { return }
         defer { lock.release() }
         guard let partials = try? files.list(temporary), partials.allSatisfy({ PartialName($0) != nil }) else { return }
-        // Of calls that were killed before their first records were there.
+        // Of calls that were killed before their first records were there; or of one that has come and gone meanwhile.
+        guard partials.isEmpty || hasNoDownload else { return }
         for name in partials { try? files.remove(temporary + "/" + name) }
         for name in names where Self.isEmptyStore(name) { try? files.remove(path + "/" + name) }
         rmdir(temporary)
         try? files.remove(path + "/" + Cache.lockName)
         rmdir(path)
+    }
+
+    private var hasNoDownload: Bool {
+        let store = FileStore(directory: URL(fileURLWithPath: path, isDirectory: true))
+        defer { store.close() }
+        guard let contents = try? store.load() else { return false }
+        return contents.problems.isEmpty && contents.values.keys.allSatisfy { $0 == StoreIdentity.key }
     }
 
     /// Files of a store that has no records; damaged ones that were set aside are none.

@@ -49,7 +49,8 @@ extension Engine {
             state.movePolicy = policy.map { state.conflictPolicy ?? $0 }
             state.dropExchange(recording: saved)
             // Nothing is asked for any more.
-            if saved.status.isEnd { (state.destination, state.mirrorDestinations, state.oldWay) = (nil, [:], nil) }
+            if saved.status.isEnd { (state.destination, state.mirrorDestinations) = (nil, [:]) }
+            if saved.status == .succeeded { state.oldWay = nil }
             return (state.fileGeneration.flatMap { $0 < saved.generation ? $0 : nil }, state.hasReplaced)
         }
         if saved.status.isEnd {

@@ -20,8 +20,9 @@ extension Engine {
                 if state.saved.status != .succeeded { state.saved.isOfOtherURL = true }
             }
         case .leadBack: job.state.withLock { $0.leadBack() }
-        case .keepWay(let number): job.state.withLock { $0.oldWay = $0.sinks[number]?.way }
-        case .takeOldWay: if let way = job.state.withLock({ $0.oldWay }) { lead(job, way.source, to: way.destination) }
+        case .keepWay(let number): job.state.withLock { $0.oldWay = $0.sinks[number]?.way.destination }
+        case .takeOldWay(let source):
+            if let destination = job.state.withLock({ $0.oldWay }) { lead(job, source, to: destination) }
         case .flush: for sink in job.state.withLock({ $0.sinks.values }) { sink.flush() }
         // While others begin in its place: what it owes under a limit is theirs to wait for.
         case .takesNoMore: leaveThrottle(job)

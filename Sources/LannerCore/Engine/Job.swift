@@ -65,7 +65,7 @@ struct JobState {
     /// Where the next request goes; made anew for each attempt, and gone when the download has ended.
     @Apart var destination: Destination?
     /// Where redirects led to the bytes in hand, in an earlier attempt perhaps.
-    @Apart var oldWay: Sink.Way?
+    @Apart var oldWay: Destination?
     /// The mirrors that the machine knows of, which of them has told the version on record, and where requests to them go.
     var mirrors: [URL] = []
     @Apart var mirrorOfVersion: URL?

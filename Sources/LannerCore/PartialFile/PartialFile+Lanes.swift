@@ -147,7 +147,7 @@ extension PartialFile {
     }
 
     private func beginSync(of range: Range<Int64>, in file: any OpenFile) {
-        do throws(FileError) { try file.beginSync(of: range) } catch { update { $0.failSync(error) } }
+        do throws(FileError) { try file.beginSync(of: range) } catch { failSync(error) }
     }
 
     func queueSync() {
@@ -326,10 +326,15 @@ extension PartialFile {
 
     private func closeNow(sync isWanted: Bool) {
         if isWanted, let (file, ranges) = state.withLock({ $0.beginLastSync() }) { _ = sync(file, ranges) }
-        // And what was still being written then.
         cutDistrusted()
         state.withLock { $0.file }?.close()
         update { $0.didClose() }
+    }
+
+    /// The file is cut before it is closed, since the process may not come to that; where nothing is being written.
+    private func failSync(_ error: FileError) {
+        update { $0.failSync(error) }
+        lanes.write.run { self.cutDistrusted() }
     }
 
     /// What the device could not keep is still read from the cache, and a later process that trusts its record syncs it
@@ -359,9 +364,7 @@ extension PartialFile {
         do throws(FileError) {
             try syncBytes()
         } catch {
-            update { $0.failSync(error) }
-            // At once: the process may not come to close it.
-            cutDistrusted()
+            failSync(error)
             return false
         }
         do throws(FileError) {

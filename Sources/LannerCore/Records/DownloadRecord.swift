@@ -267,13 +267,17 @@ extension DownloadRecord {
         validation = reader.text(Tag.validation).flatMap(Validation.init) ?? .unknown
         boot = reader.text(Tag.boot)
         link = Self.link(reader)
-        mirrors = reader.texts(Tag.mirror).compactMap { URL(string: $0) }
-        mirrorOfVersion = reader.text(Tag.mirrorOfVersion).flatMap { URL(string: $0) }
-        if let mirrorOfVersion { self.saved.come(from: mirrorOfVersion, mirrors) }
         linkExpirationDate = reader.number(Tag.linkExpirationDate).map { Date(timeIntervalSince1970: Self.date($0)) }
         let serial = reader.number(Tag.lastSerial) ?? 0
         lastSerial = Self.numbers.contains(serial) ? UInt64(serial) : 0
         exchange = Self.exchange(reader, lastSerial)
+        readMirrors(reader)
+    }
+
+    private mutating func readMirrors(_ reader: RecordReader) {
+        mirrors = reader.texts(Tag.mirror).compactMap { URL(string: $0) }
+        mirrorOfVersion = reader.text(Tag.mirrorOfVersion).flatMap { URL(string: $0) }
+        if let mirrorOfVersion { saved.come(from: mirrorOfVersion, mirrors) }
     }
 
     private static func exchange(_ reader: RecordReader, _ serial: UInt64) -> ExchangeMark? {

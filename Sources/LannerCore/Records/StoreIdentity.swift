@@ -4,9 +4,9 @@ import LannerMachine
 /// What tells the partial files of one store from those of another in the same directory.
 ///
 /// Every record has the token as well, so that the loss of this one value costs no bytes.
-struct StoreIdentity: Sendable, Equatable {
+package struct StoreIdentity: Sendable, Equatable {
     /// The key in the store; those of downloads are numbers.
-    static let key = "identity"
+    package static let key = "identity"
 
     /// Random, made once, and part of the name of every partial file.
     let token: UInt64

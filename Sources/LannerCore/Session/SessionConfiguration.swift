@@ -48,9 +48,9 @@ public struct SessionConfiguration: Sendable, Hashable {
     ///
     /// Where there is a ``maxConcurrentTasksPerHost``, all connections count for it: the tasks of a host that run share
     /// what is left, and when another begins, within half a second. With transports that ask for slices, as
-    /// `URLSessionTransport` on Linux, they do where it is 1; else each task may have a second one at times. Those to mirrors count for the host of the task as
-    /// well, and not for their own. Where the transport limits the connections to a host, leave room: those of one task
-    /// may hold up another.
+    /// `URLSessionTransport` on Linux, they do where it is 1; else each task may have a second one at times. Those to
+    /// mirrors count for the host of the task as well, and not for their own. Where the transport limits the connections
+    /// to a host, leave room: those of one task may hold up another.
     public var maxConnectionsPerDownload = 4
     /// With how many of them a file begins, and the least that one is begun for: a test need not wait for either.
     package var firstConnections = 1

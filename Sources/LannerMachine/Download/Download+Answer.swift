@@ -230,7 +230,8 @@ extension Download {
         let connections = min(context.settings.firstConnections, context.connections)
         return Transfer(
             exchanges: [], claimed: written, base: written.count, since: context.now, lastAdvance: context.now,
-            speedMark: Mark(time: context.now, bytes: 0), lastMark: Mark(time: context.now, bytes: written.count),
+            speedMark: ByteMark(time: context.now, bytes: 0),
+            lastMark: ByteMark(time: context.now, bytes: written.count),
             lastSync: context.now,
             latency: .zero, asksForMore: false, connections: ConnectionRule(wanted: connections))
     }

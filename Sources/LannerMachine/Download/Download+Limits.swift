@@ -20,7 +20,7 @@ extension Download {
             if !transfer.exchanges[index].isAccepted { transfer.exchanges[index].begun = time }
             transfer.heldUntil = time
             // What comes in the meantime says nothing of the server.
-            transfer.speedMark = Mark(time: time, bytes: transfer.arrived)
+            transfer.speedMark = ByteMark(time: time, bytes: transfer.arrived)
             state = .transferring(transfer)
         case .waiting, .pausing, .verifying, .publishing, .suspended, .failed, .succeeded:
             ignore(.late("heldBack"), &context)

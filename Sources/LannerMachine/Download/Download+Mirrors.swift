@@ -28,7 +28,7 @@ extension Download {
     /// another URL.
     mutating func renewMirrors(_ context: inout Context) {
         guard let change = renewedMirrors else { return }
-        isOfOtherURL = isOfOtherURL || losesMirror
+        if losesMirror { (isOfOtherURL, oldWay) = (true, .none) }
         seeksWhole = nil
         mirrors = Mirrors(count: change.count, ofVersion: isOfMirror ? change.place(of: mirrors.ofVersion) ?? 0 : 0)
         renewedMirrors = nil
@@ -231,7 +231,7 @@ extension Download {
     private func furtherAsks(for piece: Range<Int64>, _ transfer: Transfer, _ context: Context) -> [Ask] {
         let isOfOne = mirrors.count == 0 || pieceFailures.keys.contains { $0.overlaps(piece) }
         // Where bytes come from now counts whatever it has failed at before.
-        let places = [mirrors.main] + (isOfOne ? [] : mirrors.usable.filter { $0 != mirrors.main })
+        let places = [mirrors.main] + (isOfOne ? [] : mirrors.usableBeside.filter { $0 != mirrors.main })
         let asks = places.filter { !mirrors.isCrowded($0, at: context.now) }
             .compactMap { ask(for: piece, context.settings.delivery, at: $0) }
         let free = asks.filter { !transfer.isFull($0.source) }

@@ -7,7 +7,7 @@ enum OldWay: Sendable, Equatable {
     case none
     /// From where a redirect led.
     case known
-    /// The same, and it was asked for the rest since it brought some.
+    /// The same, and nothing came of asking it for the rest.
     case tried
 }
 
@@ -34,14 +34,14 @@ extension Download {
 
     /// Asks the same where the bytes in hand came from.
     mutating func takeOldWay(insteadOf exchange: Exchange, _ context: inout Context) {
-        oldWay = .tried
         perform(.stop(exchange.number, keepBytes: false), &context)
-        perform(.takeOldWay, &context)
+        perform(.takeOldWay(exchange.ask.source), &context)
         beginAgain(exchange, takesOldWay: true, &context)
     }
 
     /// Nothing is to be had there any more: what the URL leads to counts.
     mutating func leaveOldWay(_ exchange: Exchange, isOver: Bool = false, _ context: inout Context) {
+        oldWay = .tried
         if !isOver { perform(.stop(exchange.number, keepBytes: false), &context) }
         perform(.leadBack, &context)
         beginAgain(exchange, takesOldWay: false, &context)

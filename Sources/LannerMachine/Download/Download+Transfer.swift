@@ -48,7 +48,7 @@ extension Download {
     }
 
     private mutating func mark(_ transfer: inout Transfer, _ context: inout Context) {
-        transfer.lastMark = Mark(time: context.now, bytes: written.count)
+        transfer.lastMark = ByteMark(time: context.now, bytes: written.count)
         record(.marks, &context)
     }
 
@@ -274,7 +274,7 @@ extension Download {
         }
         if context.now - transfer.speedMark.time >= context.settings.watchdog.speedWindow || isHeldUp {
             // It may lie ahead, where a limit on bandwidth keeps bytes away until then.
-            transfer.speedMark = Mark(time: max(transfer.speedMark.time, context.now), bytes: transfer.arrived)
+            transfer.speedMark = ByteMark(time: max(transfer.speedMark.time, context.now), bytes: transfer.arrived)
         }
         state = .transferring(transfer)
         adapt(&context)

@@ -95,7 +95,7 @@ package struct Download: Sendable {
         isShelved = new.isShelved
         isUnstarted = new.saved.isUnstarted && new.saved.status == .suspended
         attempt = new.lastAttempt
-        mirrors = Mirrors(count: new.mirrors, ofVersion: new.saved.source)
+        mirrors = Mirrors(count: new.mirrors, ofVersion: new.saved.isOfOtherURL ? 0 : new.saved.source)
         isOfOtherURL = new.saved.isOfOtherURL || mirrors.ofVersion != new.saved.source
         hasDigest = new.hasDigest
         sizes = new.sizes
@@ -222,7 +222,7 @@ extension Download {
             resumeData: carried.data, isUnstarted: isUnstarted)
         saved.$version = $version
         saved.isOfOtherURL = isOfOtherURL || losesMirror
-        saved.source = isOfMirror && !losesMirror ? mirrors.ofVersion : 0
+        saved.source = isOfMirror && !saved.isOfOtherURL ? mirrors.ofVersion : 0
         saved.isLeftover = isBeingKept
         saved.isPublished = isPublishedAsAsked && saved.status != .succeeded
         return saved

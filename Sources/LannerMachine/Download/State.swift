@@ -156,7 +156,7 @@ struct RecentSpeed: Sendable, Equatable {
 }
 
 /// So many bytes at a time.
-package struct Mark: Sendable, Equatable {
+package struct ByteMark: Sendable, Equatable {
     package var time: Duration
     package var bytes: Int64
 }
@@ -188,9 +188,9 @@ package struct Transfer: Sendable, Equatable {
     /// Bytes that arrived in this attempt, here or at the transport.
     package var arrived: Int64 { max(received, held) }
     /// Where the window of the minimum speed begins: a time and what had been received by then.
-    package var speedMark: Mark
+    package var speedMark: ByteMark
     /// When and at how many bytes the written mark was last recorded.
-    package var lastMark: Mark
+    package var lastMark: ByteMark
     /// When the last sync was asked for, and whether it is still under way.
     package var lastSync: Duration
     package var isSyncing = false

@@ -65,8 +65,8 @@ package enum TransportAction: Sendable, Equatable {
     case leadBack
     /// Remember where the exchange went.
     case keepWay(ExchangeNumber)
-    /// Requests go where that was.
-    case takeOldWay
+    /// Requests to a place go where that was.
+    case takeOldWay(Source)
     /// Hand over what the exchanges have received, however little. → received, wrote
     case flush
     /// All of the file has come: the download takes nothing more for now, and leaves its part of limits to others.

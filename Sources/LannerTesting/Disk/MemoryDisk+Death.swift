@@ -130,9 +130,12 @@ extension MemoryDisk {
         }
     }
 
-    /// Whether a sync of this process could not write some of a file's bytes, which no later one will.
-    package func hasLost(bytesOf path: String) -> Bool {
-        state.withLock { $0.file(at: MemoryDiskState.normal(path))?.forgotten.isEmpty == false }
+    /// Whether a sync of this process could not write what a dead one had left of a file, which no later one will.
+    package func hasLostInheritance(at path: String) -> Bool {
+        state.withLock { state in
+            guard let file = state.file(at: MemoryDiskState.normal(path)) else { return false }
+            return !file.forgotten.intersection(file.inherited).isEmpty
+        }
     }
 
     /// A change of a file's bytes that the death of the machine may lose.
@@ -176,7 +179,7 @@ extension [String: MemoryDiskState.DurableName] {
 
 extension MemoryDiskState.File {
     /// What was written and is not on the device.
-    fileprivate var missing: ByteRanges {
+    var missing: ByteRanges {
         unsynced.reduce(into: forgotten) { if case .write(let range) = $1 { $0.insert(range) } }
     }
 

@@ -31,6 +31,8 @@ struct MemoryDiskState {
         var unsynced: [MemoryDisk.Edit] = []
         /// What a sync of this process has failed to write: readers see it, and no later sync writes it.
         var forgotten = ByteRanges()
+        /// What a dead process has left to be synced.
+        var inherited = ByteRanges()
         /// Why a sync of all files could not write this one, until a sync of its own, or a look, has told that.
         var untold: DiskFault?
 
@@ -39,6 +41,7 @@ struct MemoryDiskState {
         func remember() {
             unsynced += forgotten.ranges.map { .write($0) }
             (forgotten, untold) = (ByteRanges(), nil)
+            inherited = missing
         }
 
         /// Why bytes could not be written, if that was not told yet.
@@ -51,10 +54,12 @@ struct MemoryDiskState {
         func noteTruncate(to size: Int64) {
             unsynced.append(.truncate(to: size))
             forgotten = forgotten.clipped(to: size)
+            inherited = inherited.clipped(to: size)
         }
 
         func noteWrite(_ range: Range<Int64>) {
             unsynced.append(.write(range))
+            if !inherited.isEmpty { inherited.remove(range) }
             guard !forgotten.isEmpty else { return }
             forgotten = ByteRanges(
                 forgotten.ranges.flatMap {

@@ -24,9 +24,24 @@ import Testing
 
     /// Left by a call that was killed before its first records were there.
     @Test func goesWithPartialFilesNobodyKnows() throws {
+        for name in ["journal-3", "snapshot-3"] { try FileManager.default.removeItem(atPath: state.path + "/" + name) }
         try place.write([1], to: ".lanner/Tmp/88d220d4ea684842-1-1.part")
         state.remove()
         #expect(place.names.isEmpty)
+    }
+
+    /// Another call has come and gone since this one was through with everything.
+    @Test func staysWithADownloadOfAnother() async throws {
+        for name in ["journal-3", "snapshot-3"] { try FileManager.default.removeItem(atPath: state.path + "/" + name) }
+        try place.write([1], to: ".lanner/Tmp/88d220d4ea684842-1-1.part")
+        let store = FileStore(directory: URL(fileURLWithPath: state.path))
+        _ = try store.load()
+        await withCheckedContinuation { continuation in
+            store.commit([.put(key: "1", value: Data([1]))], durability: .process) { _ in continuation.resume() }
+        }
+        store.close()
+        state.remove()
+        #expect(place.bytes(".lanner/Tmp/88d220d4ea684842-1-1.part") == [1])
     }
 
     @Test(arguments: ["notes", "corrupt-1.bin", "Tmp/1-1.part"]) func staysWithAnythingElse(_ name: String) throws {

@@ -446,6 +446,20 @@ import Testing
         #expect(first.map { $0.time >= .seconds(60) && $0.time <= .seconds(90) } == true)
     }
 
+    /// Each of two sends a head and then nothing, for longer than places are left alone: that counts all the same.
+    @Test func placesThatFailInTurnAreNotAskedForEver() {
+        let settings = Settings().with { $0.watchdog.silence = .seconds(90) }
+        var bench = Bench.requesting(settings, mirrors: 1)
+        for attempt in 1..<40 as Range<Attempt> {
+            bench.feed(.exchange(bench.id, ExchangeNumber(attempt), .head(.large())))
+            for _ in 0..<100 { bench.pass(.seconds(1)) }
+            if case .failed = bench.closed(attempt).phases.last { return }
+            bench.pass(.seconds(300))
+            bench.opened(attempt + 1)
+        }
+        Issue.record("it is never given up")
+    }
+
     /// However soon it says that it may be asked, it does not bring it each time.
     @Test func oneThatRefusesForNoTimeAtAllIsNotAskedWithoutAPause() {
         let settings = Settings().with { ($0.connections, $0.firstConnections) = (2, 2) }

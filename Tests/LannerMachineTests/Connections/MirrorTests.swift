@@ -514,6 +514,23 @@ import Testing
         #expect(other.verb(.start).restarts == [.otherURL])
     }
 
+    /// The new URL is asked then, also in a later process.
+    @Test func whatAMirrorBeganIsOfAnotherURLWhenThereIsOne() throws {
+        var bench = begunByAMirror()
+        bench.feed(.readdress(bench.id, .unknown))
+        bench.verb(.suspend)
+        let saved = try #require(bench.closed(2, 0..<400).records.last)
+        #expect(saved.isOfOtherURL && saved.source == 0)
+        // Somebody else may have recorded the URL before.
+        var mixed = saved
+        mixed.source = 1
+        for record in [saved, mixed] {
+            var later = Bench.resting(mirrors: 1, saved: record)
+            #expect(later.verb(.start).restarts == [.otherURL])
+            #expect(later.opened(1).asks.map(\.source) == [0])
+        }
+    }
+
     /// Other mirrors, twice: the one that began is the second of those now, or none of them.
     @Test(arguments: [2, nil]) func whatAMirrorBeganGoesOnAmongOthers(place: Int?) {
         var bench = begunByAMirror()

@@ -104,7 +104,7 @@ import Testing
         var (bench, actions) = ledElsewhere(other)
         #expect(actions.restarts.isEmpty && actions.retry == nil)
         #expect(actions.contains(.transport(bench.id, .stop(4, keepBytes: false))))
-        #expect(actions.contains(.transport(bench.id, .takeOldWay)) && actions.asks.map(\.range) == [400..<1000])
+        #expect(actions.contains(.transport(bench.id, .takeOldWay(0))) && actions.asks.map(\.range) == [400..<1000])
         bench.feed(.exchange(bench.id, 5, .head(.part(400..<1000, of: 1000))))
         bench.feed(.file(bench.id, 2, .wrote(400..<1000)))
         let end = bench.feed(.exchange(bench.id, 5, .ended(received: 600)))
@@ -126,6 +126,19 @@ import Testing
         bench.feed(.exchange(bench.id, 6, .head(ResponseHead(status: 302, fields: ["Location": "/b"]))))
         bench.feed(.exchange(bench.id, 6, .redirected))
         #expect(bench.feed(.exchange(bench.id, 7, .head(.file(tag: "\"b\"")))).restarts == [.contentChanged])
+    }
+
+    /// That the network goes says nothing of it.
+    @Test func aServerThatCouldNotBeAskedIsAskedLater() {
+        var (bench, _) = ledElsewhere(.file(tag: "\"b\""))
+        bench.feed(.exchange(bench.id, 5, .failed(DownloadFailure(.transport(.notConnected), ""))))
+        bench.closed(2, 0..<400)
+        bench.pass(.seconds(100))
+        bench.opened(3, 0..<400)
+        bench.feed(.exchange(bench.id, 6, .head(ResponseHead(status: 302, fields: ["Location": "/b"]))))
+        bench.feed(.exchange(bench.id, 6, .redirected))
+        let actions = bench.feed(.exchange(bench.id, 7, .head(.file(tag: "\"b\""))))
+        #expect(actions.restarts.isEmpty && actions.contains(.transport(bench.id, .takeOldWay(0))))
     }
 
     @Test func aServerThatIsSilentIsLeft() {
