@@ -322,8 +322,8 @@ extension World {
     private func deleteFile() {
         if random.chance(1, in: 4) { return clearCache() }
         guard let task = manager.succeededTasks.first else { return }
-        // Another may just have put its own there.
-        if isPlaceShared(by: task) { return }
+        // Another may just have put its own there, or had it there already, where the task was just given another name.
+        if isPlaceShared(by: task) || foreignPaths.contains(task.filePath) { return }
         chronicle.note("delete", text: task.url.path)
         auditor.noteLoss(of: task)
         try? disk.remove(task.filePath)
