@@ -6,6 +6,7 @@ extension Download {
             return ignore(.unknownExchange(number), &context)
         }
         exchange.offersRanges = head.offersRanges
+        exchange.tellsLength = ContentLength(fields: head.fields).value != nil
         let verdict = judge(head, for: exchange.ask, held: written.prefix, wallSeconds: context.wallSeconds)
         if isOtherThanURLs(verdict, exchange, context.settings) { return leaveMirror(exchange, &context) }
         if isBesideOthers(number, context) { return answerBeside(exchange, head, verdict, &context) }

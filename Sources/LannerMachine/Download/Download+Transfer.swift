@@ -73,20 +73,22 @@ extension Download {
         }
         transfer.exchanges.removeAll { $0.number == number }
         state = .transferring(transfer)
-        bodyEnded(body, received, exchange.ask, &context)
+        bodyEnded(body, received, exchange, &context)
     }
 
     private mutating func bodyEnded(
-        _ body: Range<Int64>, _ received: Int64, _ ask: Ask, _ context: inout Context
+        _ body: Range<Int64>, _ received: Int64, _ exchange: Exchange, _ context: inout Context
     ) {
         if total == nil { learnEnd(body.lowerBound.addingClamped(received), &context) }
         let missing = min(total ?? .max, body.upperBound) - body.lowerBound - received
         if missing > 0 {
             // Where the transport has put two answers together that do not meet, what follows is out of place.
-            if ask.resumeData != nil { return startOver(.cannotResume, plain: true, &context) }
+            if exchange.ask.resumeData != nil { return startOver(.cannotResume, plain: true, &context) }
+            // What announces more than it brings has told no size that another answer could be measured by.
+            if exchange.tellsLength, body.lowerBound == 0 { (version, total) = (version?.withoutSize, nil) }
             return exchangeOver(
                 DownloadFailure(.transport(.lengthMismatch), "The answer ended \(missing) bytes early."),
-                at: ask.source, &context)
+                at: exchange.ask.source, &context)
         }
         isUnproven = false
         stopNeedless(&context)

@@ -109,8 +109,8 @@ package struct Exchange: Sendable, Equatable {
     package var received: Int64 = 0
     /// Bytes that the transport holds, when it hands the body over in the end.
     package var held: Int64 = 0
-    /// Whether the server has said that it sends parts.
-    package var offersRanges = false
+    /// Whether the server has said that it sends parts, and whether the answer tells how long it is.
+    package var (offersRanges, tellsLength) = (false, false)
     /// What came lately.
     var recent: RecentSpeed
     /// Whether it went at once where a redirect had led another one: of this attempt, or of an earlier one.

@@ -70,6 +70,13 @@ package struct Version: Sendable, Hashable {
         return knowing(total: other?.total)
     }
 
+    /// The same version, whose size nobody knows.
+    package var withoutSize: Version {
+        var version = self
+        version.total = nil
+        return version
+    }
+
     /// The same version, of which no digest is to be compared.
     package var withoutDigest: Version {
         var version = self

@@ -75,6 +75,21 @@ import Testing
         #expect(asks.map(\.source) == [1, 1, 1])
     }
 
+    /// An answer that announces more than it brings measures no other one of the same version.
+    @Test func aSizeThatDidNotComeIsNotExpectedAgain() {
+        var bench = Bench.transferring()
+        bench.feed(.file(bench.id, 1, .wrote(0..<400)))
+        #expect(bench.feed(.exchange(bench.id, 1, .ended(received: 400))).retry != nil)
+        bench.closed(1, 0..<400)
+        bench.pass(.seconds(100))
+        #expect(bench.opened(2, 0..<400).asks.map(\.range) == [400..<Int64.max])
+        // In chunks, and without ranges.
+        #expect(bench.feed(.exchange(bench.id, 2, .head(.file(nil)))).restarts == [.rangesNotServed])
+        bench.feed(.file(bench.id, 3, .wrote(0..<400)))
+        let end = bench.feed(.exchange(bench.id, 2, .ended(received: 400)))
+        #expect(end.contains(.file(bench.id, 3, .verify(total: 400))), "\(end)")
+    }
+
     // MARK: Redirects to one of several servers
 
     /// The URL led to a server that has brought 400 bytes; when that is asked for the rest, this is what it comes to.
