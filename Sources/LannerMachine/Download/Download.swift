@@ -46,6 +46,8 @@ package struct Download: Sendable {
     package internal(set) var isOfOtherURL: Bool
     /// Whether it was given another URL during this attempt, whose bytes are all of the one it began with.
     var goesOnWithOldURL = false
+    /// Where the URL, or the mirror that told the version in hand, led to when that began.
+    var oldWay = OldWay.none
     /// Whether a slice was refused or lost that was asked for beside another: for the rest of the attempt the one is waited
     /// for; or until failures are forgotten, where the attempt has ended by that.
     var (asksOneByOne, alwaysAsksOneByOne) = (false, false)
@@ -64,9 +66,7 @@ package struct Download: Sendable {
     var link: HeldLink
     /// Where the file may be asked for, and what mirrors there are from the next attempt on when that was changed.
     package internal(set) var mirrors: Mirrors
-    var renewedMirrors: MirrorChange?
-    /// Where the URL, or the mirror that told the version in hand, led to when that began.
-    var oldWay = OldWay.none
+    @Apart var renewedMirrors: MirrorChange?
     /// Why the next attempt, or the present one, asks for the whole file: a mirror has another one, or a part of this one
     /// was refused. What is held is given up when it comes, and not before. Nil when it goes on with that.
     var seeksWhole: RestartReason?

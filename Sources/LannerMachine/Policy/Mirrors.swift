@@ -15,9 +15,6 @@ package struct Mirrors: Sendable, Hashable {
     /// Places that are of no use, and places that have failed since the last failure that counted, but may do better.
     private var dropped: UInt64 = 0
     private var failed: UInt64 = 0
-    /// Which of the latter have been left alone for a while: more may be asked for there, beside what others bring. That no
-    /// attempt begins there before a failure counts keeps two that fail in turn from going on for ever.
-    private var rested: UInt64 = 0
     /// Places that have another version than the one in hand.
     private var different: UInt64 = 0
     /// Whether some of these have another version than an earlier one, which may be the one in hand.
@@ -37,9 +34,12 @@ package struct Mirrors: Sendable, Hashable {
     /// The places of which nothing bad is known, the own URL first.
     package var usable: [Source] { (0...count).filter { (dropped | failed | different) & $0.bit == 0 } }
 
-    /// The same, and those that have failed some time ago.
+    /// The same, and those that have failed some time ago: more may be asked for there, beside what others bring. That no
+    /// attempt begins there before a failure counts keeps two that fail in turn from going on for ever.
     package var usableBeside: [Source] {
-        (0...count).filter { (dropped | failed & ~rested | different) & $0.bit == 0 }
+        (0...count).filter { source in
+            (dropped | different) & source.bit == 0 && (failed & source.bit == 0 || rests[source]?.hasPassed == true)
+        }
     }
 
     /// The places that have another version, and are of use otherwise.
@@ -72,7 +72,6 @@ package struct Mirrors: Sendable, Hashable {
         _ source: Source, _ failure: DownloadFailure? = nil, until end: Duration? = nil, at now: Duration? = nil
     ) {
         failed |= source.bit
-        rested &= ~source.bit
         let known = rests[source]?.end
         let rest = Rest(end: end.map { max(known ?? .zero, $0) } ?? known, failed: now)
         rests[source] = rest.end == nil && now == nil ? nil : rest
@@ -100,7 +99,6 @@ package struct Mirrors: Sendable, Hashable {
     package mutating func renewURL() {
         let others = ~Source(0).bit
         (dropped, failed, different, areOutdated) = (dropped & others, failed & others, 0, false)
-        rested &= others
         if failed == 0 { passing = nil }
         (rests[0], crowds[0]) = (nil, nil)
         (main, ofVersion) = (0, 0)
@@ -111,7 +109,7 @@ package struct Mirrors: Sendable, Hashable {
 
     /// All that failed may be tried again.
     package mutating func forgetFailures() {
-        (failed, rested, passing, rests) = (0, 0, nil, [:])
+        (failed, passing, rests) = (0, nil, [:])
         forgetOutdated()
     }
 
@@ -123,7 +121,7 @@ package struct Mirrors: Sendable, Hashable {
     /// those that have only failed, when that was a while ago.
     package mutating func forgetRests(at now: Duration) {
         guard !rests.isEmpty else { return }
-        for (source, rest) in rests where rest.hasPassed(at: now) { rested |= source.bit }
+        for (source, rest) in rests where rest.isPassing(at: now) { rests[source]?.hasPassed = true }
         forgetFailures { $0?.isOver(at: now) ?? false }
         if failing.isEmpty { passing = nil }
     }
@@ -132,7 +130,6 @@ package struct Mirrors: Sendable, Hashable {
     private mutating func forgetFailures(where isOver: (Rest?) -> Bool) {
         for source in failing where isOver(rests[source]) {
             failed &= ~source.bit
-            rested &= ~source.bit
             rests[source] = nil
         }
     }
@@ -150,10 +147,12 @@ private struct Rest: Sendable, Hashable {
     var end: Duration?
     /// When it failed, where that may pass.
     var failed: Duration?
+    /// Whether that was a while ago.
+    var hasPassed = false
 
     func isOver(at now: Duration) -> Bool { end.map { $0 + Pace.endTime <= now } ?? false }
 
-    func hasPassed(at now: Duration) -> Bool { end == nil && failed.map { $0 + Pace.placeWait <= now } ?? false }
+    func isPassing(at now: Duration) -> Bool { end == nil && failed.map { $0 + Pace.placeWait <= now } ?? false }
 }
 
 /// Other mirrors in the place of those there were.
