@@ -34,8 +34,7 @@ struct GetPlan: Sendable, Equatable {
         items.reserveCapacity(items.count + list.count)
         for entry in list {
             do throws(UsageError) {
-                try add(entry.url, entry.name, entry.checksum, entry.mirrors, options.headers)
-                items[items.count - 1].priority = entry.priority
+                try add(entry.url, entry.name, entry.checksum, entry.mirrors, options.headers, entry.priority)
             } catch {
                 throw UsageError("\(entry.place): \(error.message)")
             }
@@ -45,7 +44,8 @@ struct GetPlan: Sendable, Equatable {
     }
 
     private mutating func add(
-        _ text: String, _ name: String?, _ checksum: Checksum.Digest?, _ mirrors: [URL], _ headers: HeaderFields
+        _ text: String, _ name: String?, _ checksum: Checksum.Digest?, _ mirrors: [URL], _ headers: HeaderFields,
+        _ priority: DownloadPriority? = nil
     ) throws(UsageError) {
         let (url, address) = try Self.url(text)
         let shown = address.text
@@ -56,7 +56,10 @@ struct GetPlan: Sendable, Equatable {
         if items.isEmpty || shown != url.absoluteString { try Self.check(address, url, headers) }
         let name = name ?? TargetName.suggested(by: url)
         let path = TargetName.path(name, in: directory)
-        items.append(Item(url: url, shownURL: shown, name: name, path: path, checksum: checksum, mirrors: mirrors))
+        items.append(
+            Item(
+                url: url, shownURL: shown, name: name, path: path, checksum: checksum, mirrors: mirrors,
+                priority: priority))
     }
 
     /// Reads the URL of another place, and looks for what the library would refuse.

@@ -86,6 +86,6 @@ struct StateDirectory {
 
     /// Files of a store that has no records; damaged ones that were set aside are none.
     private static func isEmptyStore(_ name: String) -> Bool {
-        name == StoreFileName.lock || StoreFileName.isOfRecords(name) && StoreFileName.corruptNumber(of: name) == nil
+        name == StoreFileName.lock || StoreFileName.hasRecords(name)
     }
 }

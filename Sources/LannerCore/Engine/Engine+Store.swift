@@ -234,11 +234,6 @@ extension DownloadFailure {
 }
 
 extension Saved {
-    /// Has its version told by one of several mirrors, or, when that is none of them, by another URL.
-    mutating func come(from mirror: URL, _ mirrors: [URL]) {
-        if let place = mirrors.firstIndex(of: mirror) { source = place + 1 } else { isOfOtherURL = true }
-    }
-
     /// Whether the file may be in its place.
     var mayBeInPlace: Bool { isPublished || status == .publishing || status == .succeeded }
 }

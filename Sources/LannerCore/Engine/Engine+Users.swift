@@ -446,8 +446,7 @@ extension JobState {
     fileprivate mutating func renewedMirrors(by request: CheckedRequest) -> MirrorChange? {
         guard let mirrors = request.mirrors, mirrors != askedMirrors else { return nil }
         defer { comingMirrors.append(mirrors) }
-        return MirrorChange(
-            count: mirrors.count, places: askedMirrors.map { old in mirrors.firstIndex(of: old).map { $0 + 1 } })
+        return MirrorChange(count: mirrors.count, places: askedMirrors.map(mirrors.source))
     }
 
     /// Header fields count at once, unless there is a new URL: then they go there only.

@@ -277,7 +277,8 @@ extension DownloadRecord {
     private mutating func readMirrors(_ reader: RecordReader) {
         mirrors = reader.texts(Tag.mirror).compactMap { URL(string: $0) }
         mirrorOfVersion = reader.text(Tag.mirrorOfVersion).flatMap { URL(string: $0) }
-        if let mirrorOfVersion { saved.come(from: mirrorOfVersion, mirrors) }
+        guard let mirrorOfVersion else { return }
+        if let source = mirrors.source(of: mirrorOfVersion) { saved.source = source } else { saved.isOfOtherURL = true }
     }
 
     private static func exchange(_ reader: RecordReader, _ serial: UInt64) -> ExchangeMark? {
@@ -394,4 +395,9 @@ extension DownloadFailure.Reason {
         case (_, _): return nil
         }
     }
+}
+
+extension [URL] {
+    /// What a URL is among these mirrors; nil when it is none of them.
+    func source(of mirror: URL) -> Source? { firstIndex(of: mirror).map { $0 + 1 } }
 }

@@ -27,7 +27,7 @@ package enum StoreFileName {
         number(in: name, kind.rawValue + "-", "")
     }
 
-    package static func corruptNumber(of name: String) -> UInt64? {
+    static func corruptNumber(of name: String) -> UInt64? {
         number(in: name, corruptPrefix, corruptSuffix)
     }
 
@@ -40,11 +40,13 @@ package enum StoreFileName {
         return next
     }
 
-    /// Whether records are in a file of this name, or were.
-    package static func isOfRecords(_ name: String) -> Bool {
+    /// Whether records are in a file of this name.
+    package static func hasRecords(_ name: String) -> Bool {
         generation(of: name, .snapshot) != nil || generation(of: name, .journal) != nil || isUnfinished(name)
-            || corruptNumber(of: name) != nil
     }
+
+    /// The same, or they were.
+    static func isOfRecords(_ name: String) -> Bool { hasRecords(name) || corruptNumber(of: name) != nil }
 
     private static let unfinishedSuffix = ".new"
     private static let corruptPrefix = "corrupt-"

@@ -20,7 +20,7 @@ package enum RequestCheck {
             return "The value of the header field \(field.name) has a line break or another character that is not "
                 + "visible ASCII."
         }
-        return (connectionFields + downloadFields).first { HeaderFields.same($0.name, field.name) }.map {
+        return reserved.first { HeaderFields.same($0.name, field.name) }.map {
             "The header field \(field.name) cannot be set: \($0.reason)."
         }
     }
@@ -29,6 +29,8 @@ package enum RequestCheck {
     private static func printable(_ name: String) -> String {
         "“" + name.unicodeScalars.prefix(64).map { $0.escaped(asASCII: true) }.joined() + "”"
     }
+
+    private static let reserved = connectionFields + downloadFields
 
     /// Those that no transport sends for a caller.
     static let connectionFields: [(name: String, reason: String)] = [

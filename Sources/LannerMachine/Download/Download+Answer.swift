@@ -372,9 +372,7 @@ extension Download {
         close(for: isSure ? .restart : .wait(.retry(at: context.now + delay)), [], over: over, &context)
         return true
     }
-}
 
-extension Download {
     /// Who has sent parts in this attempt is asked again in another, whose first request shows whether that is over. Not
     /// without a gain.
     private mutating func tryAgain(

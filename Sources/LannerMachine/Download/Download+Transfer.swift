@@ -123,11 +123,12 @@ extension Download {
         if exchange.ask.resumeData != nil, !exchange.isAccepted, failure.reason.maySpeakOfResumeData {
             return startOver(.cannotResume, plain: true, over: number, &context)
         }
-        if exchange.takesOldWay, !exchange.isAccepted, !failure.reason.isOfDisk, !failure.reason.isWantOfNetwork {
+        let isOfServer = !failure.reason.isOfDisk && !failure.reason.isWantOfNetwork
+        if exchange.takesOldWay, !exchange.isAccepted, isOfServer {
             return leaveOldWay(exchange, isOver: true, &context)
         }
         if isBesideOthers(number, context), !failure.reason.isOfDisk { return lose(number, &context) }
-        if isAhead(exchange, context), !failure.reason.isOfDisk, !failure.reason.isWantOfNetwork {
+        if isAhead(exchange, context), isOfServer {
             asksOneByOne = true
             return dropAhead(exchange, over: true, &context)
         }

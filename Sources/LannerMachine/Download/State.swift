@@ -155,12 +155,6 @@ struct RecentSpeed: Sendable, Equatable {
     }
 }
 
-/// So many bytes at a time.
-package struct ByteMark: Sendable, Equatable {
-    package var time: Duration
-    package var bytes: Int64
-}
-
 /// What came from a place.
 struct Share: Sendable, Equatable {
     var body: Range<Int64>

@@ -29,7 +29,7 @@ package struct ConnectionRule: Sendable, Equatable {
     /// How many there should be.
     package private(set) var wanted: Int
     /// Where the window begins that is measured; nil until it does.
-    private var mark: Mark?
+    private var mark: ByteMark?
     private var trial: Trial?
     /// What had come at the last look.
     private var last: Int64 = 0
@@ -47,11 +47,6 @@ package struct ConnectionRule: Sendable, Equatable {
         var until: Duration
         /// How long that was.
         var pause: Duration
-    }
-
-    private struct Mark: Equatable {
-        var time: Duration
-        var received: Int64
     }
 
     private struct Trial: Equatable {
@@ -83,7 +78,7 @@ package struct ConnectionRule: Sendable, Equatable {
         last = look.received
         if wanted > max(1, look.most) { settle(at: max(1, look.most)) }
         guard let mark else {
-            if isReady(look) { self.mark = Mark(time: look.now, received: look.received) }
+            if isReady(look) { self.mark = ByteMark(time: look.now, bytes: look.received) }
             return
         }
         let time = look.now - mark.time
@@ -91,7 +86,7 @@ package struct ConnectionRule: Sendable, Equatable {
         // A silence may have other reasons than the connections, and some servers send in bursts: the next one ends the
         // window.
         if trial == nil, isSilent { return }
-        let speed = max(0, look.received - mark.received).perSecond(over: time)
+        let speed = max(0, look.received - mark.bytes).perSecond(over: time)
         if let trial { judge(trial, speed, over: time, look) } else { consider(speed, look) }
     }
 
@@ -130,7 +125,7 @@ package struct ConnectionRule: Sendable, Equatable {
     }
 
     private mutating func consider(_ speed: Int64, _ look: Look, times factor: Int = 2) {
-        mark = Mark(time: look.now, received: look.received)
+        mark = ByteMark(time: look.now, bytes: look.received)
         let most = most(look)
         guard look.now >= rest, wanted < most, isWorthATry(look, speed) else { return }
         trial = Trial(before: wanted, speed: speed, begun: look.now)
@@ -167,7 +162,7 @@ package struct ConnectionRule: Sendable, Equatable {
         let (whole, left) = speed.quotientAndRemainder(dividingBy: max(1, each))
         let enough = Int(min(left > 0 ? whole + 1 : whole, Int64(wanted)))
         if enough == wanted { return consider(speed, look) }
-        (wanted, mark) = (enough, Mark(time: look.now, received: look.received))
+        (wanted, mark) = (enough, ByteMark(time: look.now, bytes: look.received))
         waitLonger(at: look.now)
     }
 

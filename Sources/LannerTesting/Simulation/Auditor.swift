@@ -61,16 +61,11 @@ struct Auditor {
             .union(inspections.filter(\.isLeaving).map(\.task.identity))
         known.removeAll { lost.contains($0) }
         // What a dead process had left to the kernel was read, but the device took neither that nor all of it anew.
-        let files = disk.paths.filter(Self.isOfRecords)
+        let files = disk.paths.filter { StoreFileName.hasRecords($0.lastComponent) }
         if reboots, files.contains(where: disk.hasLostInheritance) { known = [] }
         // One that does not have what is asked for now is fetched again.
         succeeded = inspections.filter { $0.task.status == .succeeded && $0.isCompared }.map(\.task.identity)
         succeeded.removeAll { lost.contains($0) }
-    }
-
-    private static func isOfRecords(_ path: String) -> Bool {
-        let name = path.lastComponent
-        return StoreFileName.isOfRecords(name) && StoreFileName.corruptNumber(of: name) == nil
     }
 
     /// S2: no death takes bytes that are claimed. Those of a record which could not be kept up to date may have been gone

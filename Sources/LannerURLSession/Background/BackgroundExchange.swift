@@ -146,7 +146,7 @@ final class BackgroundExchange: TaskFollower {
 
     func took(file: URL, response: HTTPURLResponse?) {
         guard let response, case let head = ResponseHead.ofDownload(response), !head.isRedirect else { return }
-        let size = ((try? file.resourceValues(forKeys: [.fileSizeKey]))?.fileSize).map(Int64.init)
+        let size = file.fileSize
         // One that was resumed is longer than the answer that completed it.
         if head.status != 206, case .announced(let length) = BodyLength(of: head), let size, size != length {
             return finish(.length(announced: length, received: size))

@@ -42,10 +42,9 @@ struct OutcomeShelf: Sendable {
     /// The same of one that has ended so, if all of it is there: the system may have deleted it, or the death of the
     /// machine taken some of it.
     func file(_ name: String, of outcome: Outcome) -> URL? {
-        guard let size = (try? file(name).resourceValues(forKeys: [.fileSizeKey]))?.fileSize,
-            outcome.size.map({ $0 == Int64(size) }) ?? true
-        else { return nil }
-        return file(name)
+        let file = file(name)
+        guard let size = file.fileSize, size == outcome.size ?? size else { return nil }
+        return file
     }
 
     private func note(_ name: String) -> URL { directory.appendingPathComponent(name + ".outcome") }

@@ -184,9 +184,8 @@ final class DownloadExchange: TransportExchange, SessionExchange {
     /// A resumed file is longer than the response that completed it.
     private func lengthFault(of file: URL, under head: ResponseHead) -> TransportFailure? {
         guard resumeData == nil, case .announced(let length) = BodyLength(of: head) else { return nil }
-        let size = (try? file.resourceValues(forKeys: [.fileSizeKey]))?.fileSize
-        guard let size, Int64(size) != length else { return nil }
-        return .length(announced: length, received: Int64(size))
+        guard let size = file.fileSize, size != length else { return nil }
+        return .length(announced: length, received: size)
     }
 }
 
@@ -215,6 +214,11 @@ private final class FileKeeper: Sendable {
         }
         if let kept { try? FileManager.default.removeItem(at: kept) }
     }
+}
+
+extension URL {
+    /// How long the file there is, as far as that can be told.
+    var fileSize: Int64? { (try? resourceValues(forKeys: [.fileSizeKey]))?.fileSize.map(Int64.init) }
 }
 
 #if canImport(Darwin)

@@ -30,14 +30,7 @@ import Testing
         return String(decoding: bytes[..<count], as: UTF8.self)
     }
 
-    private func fault(_ body: () throws -> Void) -> DiskFault? {
-        do {
-            try body()
-            return nil
-        } catch {
-            return (error as? FileError)?.fault
-        }
-    }
+    private func fault(_ body: () throws -> Void) -> DiskFault? { fileError(body)?.fault }
 
     @Test func readsBackWhatWasWritten() throws {
         let file = try disk.open(place("a"), .create)

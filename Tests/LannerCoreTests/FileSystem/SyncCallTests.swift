@@ -22,14 +22,7 @@ import Testing
         return try Descriptor(opening: place("file"), O_RDONLY | Self.pathOnly)
     }
 
-    private func code(_ body: () throws -> Void) -> Int32? {
-        do {
-            try body()
-            return nil
-        } catch {
-            return (error as? FileError)?.code
-        }
-    }
+    private func code(_ body: () throws -> Void) -> Int32? { fileError(body)?.code }
 
     @Test func aFileIsSyncedByTheSystem() throws {
         let descriptor = try openPath()

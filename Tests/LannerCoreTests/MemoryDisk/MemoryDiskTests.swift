@@ -16,14 +16,7 @@ import Testing
         try bytes.withUnsafeBytes { try file.write($0, at: offset) }
     }
 
-    private func fault(_ body: () throws -> Void) -> DiskFault? {
-        do {
-            try body()
-            return nil
-        } catch {
-            return (error as? FileError)?.fault
-        }
-    }
+    private func fault(_ body: () throws -> Void) -> DiskFault? { fileError(body)?.fault }
 
     @Test func keepsBytesHolesAndSizes() throws {
         let disk = try disk()

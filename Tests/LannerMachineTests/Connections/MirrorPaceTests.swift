@@ -417,14 +417,8 @@ import Testing
         bench.feed(.exchange(bench.id, 1, .head(.large())))
         bench.feed(.exchange(bench.id, 2, refusal(503, 2)))
         bench.feed(.exchange(bench.id, 3, refusal(503, nil)))
-        var asks: [(source: Source, time: Duration)] = []
-        for count in 1...Int64(240) {
-            bench.feed(.file(bench.id, 1, .wrote(0..<count << 16)))
-            bench.feed(.exchange(bench.id, 1, .received(count << 16)))
-            asks += bench.pass(.milliseconds(250)).asks.map { ($0.source, bench.now) }
-        }
-        let first = asks.first { $0.source == 1 }
-        #expect(first.map { $0.time >= .seconds(12) && $0.time <= .seconds(30) } == true)
+        let asked = bench.trickle(over: 1, 240, until: 1)
+        #expect(asked.map { $0 >= .seconds(12) && $0 <= .seconds(30) } == true)
     }
 
     /// It was down for a moment, and says nothing of when it is back: not left for as long as another one trickles.
@@ -436,14 +430,8 @@ import Testing
         bench.opened(2)
         bench.feed(.exchange(bench.id, 2, .head(.large())))
         bench.feed(.exchange(bench.id, 3, refusal(404, nil)))
-        var asks: [(source: Source, time: Duration)] = []
-        for count in 1...Int64(400) {
-            bench.feed(.file(bench.id, 2, .wrote(0..<count << 16)))
-            bench.feed(.exchange(bench.id, 2, .received(count << 16)))
-            asks += bench.pass(.milliseconds(250)).asks.map { ($0.source, bench.now) }
-        }
-        let first = asks.first { $0.source == 0 }
-        #expect(first.map { $0.time >= .seconds(60) && $0.time <= .seconds(90) } == true)
+        let asked = bench.trickle(over: 2, 400, until: 0)
+        #expect(asked.map { $0 >= .seconds(60) && $0 <= .seconds(90) } == true)
     }
 
     /// Each of two sends a head and then nothing, for longer than places are left alone: that counts all the same.
@@ -480,6 +468,19 @@ import Testing
 }
 
 extension Bench {
+    /// The exchange and attempt of a number bring 64 KiB, so often and a quarter of a second apart; says when a place is
+    /// asked for the first time meanwhile.
+    fileprivate mutating func trickle(over number: UInt64, _ times: Int64, until source: Source) -> Duration? {
+        var asked: Duration?
+        for count in 1...times {
+            feed(.file(id, Attempt(number), .wrote(0..<count << 16)))
+            feed(.exchange(id, ExchangeNumber(number), .received(count << 16)))
+            let asks = pass(.milliseconds(250)).asks
+            if asked == nil, asks.contains(where: { $0.source == source }) { asked = now }
+        }
+        return asked
+    }
+
     /// The file of the last attempt is closed and opened for the next; what is asked for then.
     fileprivate mutating func reopened(
         _ attempt: Attempt, _ ranges: Range<Int64>...

@@ -93,8 +93,8 @@ import Testing
     // MARK: Redirects to one of several servers
 
     /// The URL led to a server that has brought 400 bytes; when that is asked for the rest, this is what it comes to.
-    private func ledElsewhere(_ verdict: ResponseHead, _ settings: Settings = Settings()) -> (Bench, [Action]) {
-        var bench = Bench.requesting(settings)
+    private func ledElsewhere(_ verdict: ResponseHead) -> (Bench, [Action]) {
+        var bench = Bench.requesting()
         let redirect = ResponseHead(status: 302, fields: ["Location": "/a"])
         bench.feed(.exchange(bench.id, 1, .head(redirect)))
         bench.feed(.exchange(bench.id, 1, .redirected))
@@ -159,17 +159,6 @@ import Testing
     @Test func aServerThatIsSilentIsLeft() {
         var (bench, _) = ledElsewhere(.file(tag: "\"b\""))
         #expect(bench.pass(.seconds(60)).contains(.transport(bench.id, .leadBack)))
-    }
-
-    /// A file that has changed where no redirect leads is another one.
-    @Test func aURLThatLeadsNowhereElseCounts() {
-        var bench = Bench.transferring()
-        bench.feed(.file(bench.id, 1, .wrote(0..<400)))
-        bench.feed(.exchange(bench.id, 1, .failed(lost)))
-        bench.closed(1, 0..<400)
-        bench.pass(.seconds(100))
-        bench.opened(2, 0..<400)
-        #expect(bench.feed(.exchange(bench.id, 2, .head(.file(tag: "\"b\"")))).restarts == [.contentChanged])
     }
 
     /// As of a transport that takes slices, from a server that knows none.
