@@ -68,8 +68,9 @@ struct SecureTests {
             })
         for recorder in recorders { expectFile(await recorder.end()) }
         withExtendedLifetime(exchanges) {}
-        // One takes over the connection of the first.
-        #expect(try Set(server.accessLog(atLeast: 5).map(\.connection)).count == 4)
+        // One may take over the connection of the first, unless that has been idle for too long meanwhile.
+        let requests = try server.accessLog(atLeast: 5)
+        #expect(requests.count == 5 && Set(requests.dropFirst().map(\.connection)).count == 4, "\(requests)")
     }
 
     /// Twenty connections that do not come about hold up no others.
