@@ -94,7 +94,7 @@ extension Engine {
         transport.invalidate()
         waitNoLonger(for: jobs)
         // Behind every move and removal.
-        fileLane.run { [self] in advanceEnd { $0.ending?.areMovesDone = true } }
+        afterFileWork { [self] in advanceEnd { $0.ending?.areMovesDone = true } }
         state.withLock { $0.drainer = nil }
     }
 

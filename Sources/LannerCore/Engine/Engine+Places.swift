@@ -1,8 +1,8 @@
 import Foundation
 import LannerMachine
 
-// How finished files are named, where they go, and whose they are. What is looked at and done in the directory is on the
-// file lane, one thing at a time.
+// How finished files are named, where they go, and whose they are. What is looked at and done in a directory is on the
+// file lane, or on another where that is on another device, one thing at a time.
 
 extension Engine {
     /// An answer is good: a name that was left to the server is decided now. `place` is where it came from, if the
@@ -20,8 +20,9 @@ extension Engine {
     }
 }
 
-// Files are moved to their places on the file lane, all that wait for it at once: their directories are synced once for all
-// of them, and the machine is told of all together, so that one commit records them.
+// Files are moved to their places all that wait for that at once: their directories are synced once for all of them, and
+// the machine is told of all together, so that one commit records them. Those that have to be copied, which may take long,
+// hold up no others.
 
 /// A finished file on its way to its place.
 struct FileMove: Sendable {
@@ -60,6 +61,33 @@ extension Engine {
             defer { moves = [] }
             return moves
         }
+        var (near, far, isFar): ([FileMove], [FileMove], [String?: Bool]) = ([], [], [:])
+        for move in waiting {
+            let place = move.job.task.place
+            let isApart = isFar[place.directory] ?? isApart(place)
+            isFar[place.directory] = isApart
+            if isApart { far.append(move) } else { near.append(move) }
+        }
+        if !far.isEmpty { copyLane.run { [self, far] in publish(far) } }
+        if !near.isEmpty { publish(near) }
+    }
+
+    /// Whether a place is on another device than the partial files.
+    private func isApart(_ place: FilePlace) -> Bool {
+        environment.fileSystem.areApart(cache.downloadTmpPath, cache.directory(of: place))
+    }
+
+    /// Does something in the directory of a place behind all that is to be done there.
+    private func run(at place: FilePlace, _ work: @escaping @Sendable () -> Void) {
+        fileLane.run { [self] in if isApart(place) { copyLane.run(work) } else { work() } }
+    }
+
+    /// Calls back when all that is to be done in directories is done.
+    func afterFileWork(_ done: @escaping @Sendable () -> Void) {
+        fileLane.run { [self] in copyLane.run(done) }
+    }
+
+    private func publish(_ waiting: [FileMove]) {
         let policy = state.withLock { $0.conflictPolicy }
         var moved: [MovedFile] = []
         var events: [Event] = []
@@ -83,6 +111,9 @@ extension Engine {
 
     /// Whether nobody has canceled or removed the download meanwhile.
     private func isWanted(_ job: Job) -> Bool { state.withLock { $0.machine[job.id]?.isUnwanted != true } }
+
+    /// Whether a copy of its file is to go on: the end does not wait for that, and the next launch makes it anew.
+    private func mayCopy(_ job: Job) -> Bool { isWanted(job) && !isOver }
 
     /// Those whose files were in the place have none any more, whatever the device says to the new names. That is on record
     /// with the successes at the latest: after a launch it would be told by the dates, and the clock may have been set back.
@@ -144,10 +175,11 @@ extension Engine {
             }
         case .keepBoth:
             if let file = try moveIfFree(move, to: place) { return file }
-            try giveFreeName(to: job)
+            if mayCopy(job) { try giveFreeName(to: job) }
             return nil
         case .fail:
             if let file = try moveIfFree(move, to: place) { return file }
+            if !mayCopy(job) { return nil }
             throw FileError(fault: .inTheWay, operation: "move a file to", path: cache.path(of: place))
         }
     }
@@ -225,7 +257,7 @@ extension Engine {
         var file = MovedFile(move: move, place: place, other: other)
         do throws(FileError) {
             var publisher = environment.publisher
-            publisher.isWanted = { [self] in isWanted(move.job) }
+            publisher.isWanted = { [self] in mayCopy(move.job) }
             let way = try makingDirectory { () throws(FileError) in
                 try makeDirectory(of: place)
             } for: { () throws(FileError) in
@@ -283,7 +315,7 @@ extension Engine {
     /// Removes the partial file and, if asked, the finished one; not one that is somebody else's.
     func discard(_ job: Job, _ attempt: Attempt, finished: Bool) {
         let (id, files) = (job.id, job.files)
-        fileLane.run { [self, weak job] in
+        run(at: files.place) { [self, weak job] in
             // Not held any more when it may be forgotten: with it may go the last to hold the manager, whose end would wait
             // for this lane.
             if let job { remove(files, of: job, finished: finished) }
@@ -312,7 +344,7 @@ extension Engine {
             return state.places.owner(of: place) == job.id
         }
         guard isInPlace, isOwner else { return }
-        fileLane.run { [self] in
+        run(at: place) { [self] in
             guard state.withLock({ $0.places.owner(of: place) }) == nil, isReachable(place) else { return }
             removeFinished(cache.path(of: place), ofSize: size)
         }

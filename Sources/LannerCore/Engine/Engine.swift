@@ -19,6 +19,8 @@ final class Engine: Sendable {
     let operationLane: any Lane
     /// Renames, removals and directory syncs.
     let fileLane: any Lane
+    /// The same on other devices than that of the partial files, and the copies that take a file there.
+    let copyLane: any Lane
     /// Runs the actions that a caller does not.
     let drainLane: any Lane
     /// Files that wait to be moved.
@@ -52,6 +54,7 @@ final class Engine: Sendable {
         self.cache = cache
         self.operationLane = operationLane
         fileLane = environment.lanes.makeGatheringLane("files")
+        copyLane = environment.lanes.makeLane("copies")
         drainLane = environment.lanes.makeGatheringLane("drain")
         syncs = SyncGroup(of: environment.fileSystem, lane: environment.lanes.makeLane("file.sync"))
         boot = environment.fileSystem.bootIdentifier()

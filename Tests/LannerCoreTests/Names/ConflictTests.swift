@@ -327,6 +327,53 @@ import Testing
         #expect(bench.disk.paths.contains { $0.hasSuffix(".part") } == isKept)
     }
 
+    /// A copy may take as long as the download has.
+    @Test func aCopyToAnotherDeviceHoldsUpNoOtherFile() throws {
+        let bench = TestBench(allowedDirectories: ["/media"])
+        bench.disk.mounts = ["/media"]
+        bench.transport.serve(.init(Self.one), at: "/one")
+        bench.transport.serve(.init(Self.two), at: "/two")
+        let copied = DownloadRequest("https://example.com/one", destination: "/media/films/a")
+        let one = try #require(bench.manager.download(copied))
+        let two = try download("two", on: bench)
+        try bench.step { bench.records.filter { $0.saved.status == .publishing }.count == 2 }
+        let (statuses, hold) = (Locked<[Status]>([]), Locked<MemoryDisk.Hold?>(nil))
+        let lanes = bench.lanes
+        let held = bench.disk.hold(.write) {
+            // All others have their turns.
+            lanes.wait(for: Latch())
+            statuses.withLock { $0 = [one.status, two.status] }
+            hold.withLock { $0 }?.release()
+        }
+        hold.withLock { $0 = held }
+        bench.settle()
+        #expect(statuses.withLock { $0 } == [.running, .succeeded])
+        #expect(one.status == .succeeded && bench.contents(of: one) == Self.one && bench.contents(of: two) == Self.two)
+    }
+
+    /// It is made anew by the next launch, from what is there.
+    @Test(arguments: FileConflictPolicy.allCases) func theEndDoesNotWaitForACopy(_ policy: FileConflictPolicy) throws {
+        let bench = Self.bench(policy)
+        bench.disk.mounts = ["/downloads/File"]
+        _ = try download("one", on: bench)
+        try bench.step { bench.records.last?.saved.status == .publishing }
+        let hold = Locked<MemoryDisk.Hold?>(nil)
+        let manager = bench.manager
+        let held = bench.disk.hold(.write) {
+            manager.invalidate()
+            hold.withLock { $0 }?.release()
+        }
+        hold.withLock { $0 = held }
+        bench.settle()
+        #expect(names(bench) == [] && bench.files.filter { $0.hasSuffix(".part") }.count == 1)
+        bench.relaunch()
+        let one = try #require(bench.manager.fetchTask("https://example.com/one"))
+        bench.manager.start(one)
+        #expect(bench.runToRest())
+        #expect(one.status == .succeeded && one.fileName == "a.txt" && bench.contents(of: one) == Self.one)
+        #expect(names(bench) == ["a.txt"] && bench.transport.requests.count == 1)
+    }
+
     // MARK: Keep both
 
     @Test func bothAreKept() throws {
