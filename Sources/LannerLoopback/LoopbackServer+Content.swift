@@ -34,6 +34,8 @@ extension LoopbackServer {
     }
 
     /// Lets all answers go on that a `stall` or `hold` step holds back now. Later stalls wait for the next call.
+    ///
+    /// - Throws: ``Failure/system(call:code:)`` when no file descriptor is left; then nothing goes on.
     public func release() throws(Failure) {
         let next = try Gate()
         let opened = host.state.withLock { state in

@@ -42,6 +42,8 @@ extension LoopbackServer {
     }
 
     /// Returns as soon as `count` requests have arrived, of one path or in all.
+    ///
+    /// - Throws: As ``wait(until:)``, and so do the others.
     @discardableResult
     public func waitForRequests(_ count: Int, path: String? = nil) async throws -> [Request] {
         let path = path.map(Site.normalized)

@@ -14,7 +14,7 @@ import FoundationNetworking
 /// ### What the system does differently
 /// - **It follows redirects by itself**, and sends a request's header fields wherever they lead. So requests with fields
 ///   of the caller's run in a session of the foreground, which ends with the process, unless the transport was made with
-///   `trustsRedirects`.
+///   `trustsRedirects`, or everybody may see the fields: `Accept`, `Accept-Encoding`, `Accept-Language`, `User-Agent`.
 /// - It waits for a network by itself, and goes on after a connection was lost: the manager keeps no timers of its own and
 ///   stops nothing for want of a network. What tasks may use is fixed when their request goes out.
 /// - A user who closes the app by hand ends all: tasks come back suspended, with their bytes.
@@ -47,8 +47,8 @@ public final class URLSessionBackgroundTransport: Transport {
     ///     `application(_:handleEventsForBackgroundURLSession:completionHandler:)`. One manager has it at a time: until
     ///     it is invalidated the requests of another fail with ``TransportFault/unavailable``.
     ///   - directory: Where outcomes are kept, its own; on the volume of the app's temporary files if possible.
-    ///   - trustsRedirects: Whether requests with header fields of the caller's go into the background, too. True only
-    ///     where servers redirect to nobody who must not see them.
+    ///   - trustsRedirects: Whether requests with header fields of the caller's go into the background, too, that not
+    ///     everybody may see. True only where servers redirect to nobody who must not see them.
     ///   - configuration: What may be chosen.
     public convenience init(
         identifier: String, directory: URL, trustsRedirects: Bool = false,

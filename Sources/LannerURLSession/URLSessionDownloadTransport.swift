@@ -1,7 +1,7 @@
 import Foundation
 import LannerCore
 
-/// Carries out exchanges with URLSession's download tasks. The default on Apple platforms.
+/// Carries out exchanges with URLSession's download tasks. The default on macOS.
 ///
 /// The body is handed over as a file, with progress on the way, and a canceled or broken exchange leaves resume data,
 /// where the server allows it, that a later ``TransportRequest/resumeData`` takes. A canceled one ends once the system

@@ -85,7 +85,7 @@ extension DownloadFailure.Reason {
         case .status(404), .status(410): "check the URL"
         case .status(407):
             "give the proxy's user name and password, or other ones, in its URL: http_proxy=http://USER:PASSWORD@HOST"
-        case .status(408), .status(425), .status(429), .status(500...599): "try again later"
+        case .status(408), .status(421), .status(425), .status(429), .status(500...599): "try again later"
         case .status: "check the URL and the header fields"
         case .transport(let fault): fault.advice(goesOn)
         case .unusableResponse: "ask whoever runs the server"

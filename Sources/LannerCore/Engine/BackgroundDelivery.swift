@@ -70,8 +70,9 @@ extension SessionManager {
     ///
     /// Called once, on the main queue, when all that has happened while the app was suspended or dead has been taken in:
     /// finished files are in their places, or have failed, and the next tasks have begun. At the latest 20 seconds after
-    /// it was set; at once when there is nothing to wait for, as with a transport that does not outlive the process, or
-    /// when the manager is invalidated. It is nil again by then. One that is replaced is not called.
+    /// it was set; at once when there is nothing to wait for, or when the manager is invalidated. A transport that does
+    /// not outlive the process has only files waited for that are on their way to their places. It is nil again by then.
+    /// One that is replaced is not called.
     public var completionHandler: (() -> Void)? {
         get { engine.state.withLock { $0.delivery.handler }?.call }
         set { engine.deliver(to: newValue.map(CompletionHandler.init)) }

@@ -140,7 +140,7 @@ public final class DownloadTask: Sendable {
     /// launch. Those to ``DownloadRequest/mirrors`` do not count.
     public var currentURL: URL { state.withLock { $0.currentURL } ?? url }
 
-    /// The head of the last answer that was used; nil before the first.
+    /// The head of the last answer that was used; nil before the first of this launch.
     public var response: ResponseHead? { state.withLock { $0.response } }
 
     /// Whether the file was found to be what it should be.

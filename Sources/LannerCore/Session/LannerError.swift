@@ -13,7 +13,7 @@ public enum LannerError: Error, Sendable {
     case duplicateKey(String)
     /// No task has this key.
     case noTask(key: String)
-    /// No task has this URL.
+    /// No task has this URL as its key: one that was given another key is found by that.
     case fetchDownloadTaskFailed(url: any URLConvertible)
     /// A batch with another number of headers than of URLs; nothing was added.
     case headersMatchFailed

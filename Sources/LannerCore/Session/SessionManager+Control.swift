@@ -8,11 +8,11 @@ extension SessionManager {
     /// Starts a task, or starts it again; what is there of the file is kept.
     ///
     /// - Parameters:
-    ///   - url: The URL of the task.
+    ///   - url: The URL of the task, which was given no other key.
     ///   - onMainQueue: Whether `handler` is called on the main queue, else on ``operationQueue``.
     ///   - handler: Called exactly once, never inside this call, with the task when it has been started, which
     ///     may be before it runs; soon when it runs, waits or has succeeded already.
-    ///     When there is no task for the URL, it is called soon with one that belongs to no manager, whose
+    ///     When there is no such task, it is called soon with one that belongs to no manager, whose
     ///     ``DownloadTask/status`` is ``Status/removed`` and whose ``DownloadTask/error`` is
     ///     ``LannerError/fetchDownloadTaskFailed(url:)``.
     public func start(
@@ -37,7 +37,7 @@ extension SessionManager {
     /// Stops a task that runs or waits, and keeps what is there of the file.
     ///
     /// - Parameters:
-    ///   - url: The URL of the task.
+    ///   - url: The URL of the task, which was given no other key.
     ///   - startsNext: Whether the task's place among those that run is given to another; else it stays empty until
     ///     something is started.
     ///   - onMainQueue: Whether `handler` is called on the main queue, else on ``operationQueue``.
@@ -74,13 +74,13 @@ extension SessionManager {
     /// ``SessionConfiguration/keepsPartialFileOnCancel`` is set. A task that has succeeded is left alone.
     ///
     /// - Parameters:
-    ///   - url: The URL of the task.
+    ///   - url: The URL of the task, which was given no other key.
     ///   - startsNext: Whether the task's place among those that run is given to another; else it stays empty until
     ///     something is started.
     ///   - onMainQueue: Whether `handler` is called on the main queue, else on ``operationQueue``.
     ///   - handler: Called exactly once, never inside this call, with the task when it is gone, and its
     ///     file deleted or recorded as left; soon when it has succeeded.
-    ///     When there is no task for the URL, it is called soon with one that belongs to no manager, whose
+    ///     When there is no such task, it is called soon with one that belongs to no manager, whose
     ///     ``DownloadTask/status`` is ``Status/removed`` and whose ``DownloadTask/error`` is
     ///     ``LannerError/fetchDownloadTaskFailed(url:)``.
     public func cancel(
@@ -112,13 +112,13 @@ extension SessionManager {
     /// (``SessionConfiguration/keepsPartialFileOnCancel``).
     ///
     /// - Parameters:
-    ///   - url: The URL of the task.
+    ///   - url: The URL of the task, which was given no other key.
     ///   - completely: Whether a finished file is deleted, too.
     ///   - startsNext: Whether the task's place among those that run is given to another; else it stays empty until
     ///     something is started.
     ///   - onMainQueue: Whether `handler` is called on the main queue, else on ``operationQueue``.
     ///   - handler: Called exactly once, never inside this call, with the task when it and its files are gone.
-    ///     When there is no task for the URL, it is called soon with one that belongs to no manager, whose
+    ///     When there is no such task, it is called soon with one that belongs to no manager, whose
     ///     ``DownloadTask/status`` is ``Status/removed`` and whose ``DownloadTask/error`` is
     ///     ``LannerError/fetchDownloadTaskFailed(url:)``.
     public func remove(

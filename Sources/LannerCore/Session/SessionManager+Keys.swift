@@ -150,12 +150,14 @@ extension SessionManager {
         perform(.remove(completely: completely), { $0.ids(of: tasks) }, startsNext, onMainQueue, handler, self)
     }
 
-    /// The same for the tasks of some keys of the present context; those that have none are skipped, and logged.
+    /// The same for the tasks of some keys of the present context; those that have none are skipped, and logged, but what
+    /// canceled ones have left is forgotten.
     public func remove(
         keys: [String], completely: Bool = false, startsNext: Bool = true, onMainQueue: Bool,
         handler: Handler? = nil
     ) {
-        perform(.remove(completely: completely), whom(keys), startsNext, onMainQueue, handler, self)
+        let whom = whom(keys) { key in engine.dropLeftover(ofKey: key) }
+        perform(.remove(completely: completely), whom, startsNext, onMainQueue, handler, self)
     }
 
     /// Starts the tasks that were added without being started and of which nothing was asked since: as many as may run at
@@ -186,10 +188,15 @@ extension SessionManager {
         performNothing(key, .noTask(key: key), onMainQueue, handler)
     }
 
-    private func whom(_ keys: [String]) -> (EngineState) -> [DownloadID] {
+    private func whom(
+        _ keys: [String], orElse noteMissing: (_ key: String) -> Void = { _ in }
+    ) -> (EngineState) -> [DownloadID] {
         let tasks = keys.compactMap { key in
             let task = fetchTask(key: key)
-            if task == nil { engine.log { .error("nothing to do", error: LannerError.noTask(key: key)) } }
+            if task == nil {
+                engine.log { .error("nothing to do", error: LannerError.noTask(key: key)) }
+                noteMissing(key)
+            }
             return task
         }
         return { $0.ids(of: tasks) }

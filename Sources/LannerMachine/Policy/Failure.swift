@@ -66,7 +66,7 @@ public struct DownloadFailure: Error, Sendable, Hashable {
         case unusableResponse
         /// More than 20 redirects in a row, or one to a place that is not http or https.
         case redirect
-        /// No other link was given for one that had expired or was refused.
+        /// No link was given where another was needed, or wanted before the start.
         case link
         /// The file's digest is not the expected one.
         case checksumMismatch

@@ -1,6 +1,6 @@
 /// When a download that failed is tried again.
 ///
-/// Tried again are answers with status 408, 425, 429, 500, 502, 503, 504, 509 or 511 to 599, and with 403 or 413 where
+/// Tried again are answers with status 408, 421, 425, 429, 500, 502, 503, 504, 509 or 511 to 599, and with 403 or 413 where
 /// they say when (`Retry-After`);
 /// ``TransportFault/timedOut``, ``TransportFault/connectionLost``, ``TransportFault/cannotConnect``,
 /// ``TransportFault/cannotFindHost``, ``TransportFault/notConnected``, ``TransportFault/lengthMismatch`` and
@@ -21,7 +21,7 @@ public struct RetryPolicy: Sendable, Hashable {
     public var baseDelay: Duration
     /// The longest delay, unless the server asks for more; 60 seconds by default.
     public var maximumDelay: Duration
-    /// The longest a server's `Retry-After` is waited for, never more than a day; zero ignores it. One hour by default. A
+    /// The longest a server's `Retry-After` is waited for, never more than a day; zero waits for none. One hour by default. A
     /// server that asks for less than the policy's own delay changes nothing.
     public var maximumRetryAfter: Duration
     /// How often a file that does not have the checksum it should is downloaded again, at once and from its first byte,
@@ -46,7 +46,8 @@ public struct RetryPolicy: Sendable, Hashable {
         self.maximumPieceRetries = maximumPieceRetries
     }
 
-    /// A policy under which the first failure is final.
+    /// A policy under which the first of the failures that would be tried again is final. What a server answers to one part
+    /// of a file, and what is found wrong of bytes that have come, is still asked for anew.
     public static let never = RetryPolicy(maximumRetries: 0)
 }
 

@@ -13,7 +13,8 @@ public enum RestartReason: String, Sendable, Hashable, CaseIterable {
     case bytesLost
     /// The bytes do not have the digest that was expected. The download fails where it is not to be tried again.
     case wrongDigest
-    /// A piece of the file does not have its digest: it is fetched again, the others stay.
+    /// A piece of the file does not have its digest. It is fetched again, and the others stay, unless all are to come from
+    /// one place, or the pieces were given later than the bytes came.
     case wrongPiece
     /// The download was given another URL, and no checksum decides at the end.
     case otherURL

@@ -1,6 +1,6 @@
 /// One thing that a contract asks for. The raw value is its name in a few words.
 public protocol ContractClause: RawRepresentable<String>, CaseIterable, Hashable, Sendable {
-    /// What the contract says, in the words of the protocol's documentation.
+    /// What the contract says, mostly in the words of the protocol's documentation.
     var text: String { get }
 }
 

@@ -14,7 +14,7 @@ public struct Simulation: Sendable {
     public struct Outcome: Sendable {
         /// Which run it was.
         public var seed: UInt64
-        /// How many steps it took; fewer than asked for when it broke a rule.
+        /// How many steps it took, those to its rest at the end included; with a rule that was broken, up to there.
         public var steps: Int
         /// How many more there were in the middle of those.
         public var innerSteps: Int

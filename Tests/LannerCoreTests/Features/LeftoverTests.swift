@@ -44,10 +44,18 @@ import Testing
         #expect(parts(bench).isEmpty && first.status == .canceled)
     }
 
-    @Test(arguments: [false, true]) func itIsRemovedByItsURLOrKey(byKey: Bool) throws {
+    enum Way: CaseIterable {
+        case url, key, keys
+    }
+
+    @Test(arguments: Way.allCases) func itIsRemovedByItsURLOrKey(by way: Way) throws {
         let (bench, _) = try canceled()
         #expect(parts(bench).count == 1)
-        if byKey { bench.manager.remove(key: address) } else { bench.manager.remove(address) }
+        switch way {
+        case .url: bench.manager.remove(address)
+        case .key: bench.manager.remove(key: address)
+        case .keys: bench.manager.remove(keys: [address])
+        }
         bench.settle()
         #expect(parts(bench).isEmpty)
         bench.relaunch()

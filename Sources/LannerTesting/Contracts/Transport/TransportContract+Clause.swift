@@ -145,13 +145,13 @@ extension TransportContract.Clause {
         case .cancelWhileBlocked: "All methods return at once"
         case .cancelAfterEnd: "may be called after the end, where they do nothing"
         case .invalidate: "Ends every exchange and gives all resources back. … Calling it twice does nothing."
-        case .beginAfterInvalidate: "Exchanges begun later fail with `unavailable`."
+        case .beginAfterInvalidate: "Those under way and those begun later fail with `unavailable`."
         case .pause: "Asks for no more bytes until `resume()`; what is on its way still comes."
         case .ignoredPause: "A transport whose `Delivery` is not `pausable` ignores it."
         case .progress:
             "How many bytes of the file the transport holds so far … as bytes arrive … Not less than before."
         case .file:
-            "The whole body in a file that the transport made; the receiver moves it away before it returns"
+            "The whole body in a file that the transport made; the receiver opens it or moves it away before it returns"
         case .resume:
             "goes on where that exchange stopped … A 206 is then the rest, up to the file's end, and the file that is "
                 + "handed over is whole, what was held included."
