@@ -4,9 +4,11 @@ import LannerCore
 /// Which transport a manager uses when it is given none.
 public enum DefaultTransport {
     /// For a manager of an identifier, whose unfinished files are in a directory: download tasks of a background session on
-    /// iOS, tvOS, watchOS and visionOS; else as ``make()``.
+    /// iOS, tvOS, watchOS and visionOS; else, and in app extensions, as ``make()``.
     public static func make(identifier: String, directory: String) -> any Transport {
         #if canImport(Darwin) && !os(macOS)
+        // Of an extension the system takes background sessions only that share a container with its app.
+        if Bundle.main.bundleURL.pathExtension == "appex" { return make() }
         let name =
             "Background-"
             + identifier.replacingOccurrences(of: "%", with: "%25")

@@ -10,8 +10,8 @@ struct BackgroundDelivery {
 
     private(set) var handler: CompletionHandler?
     private var number = 0
-    /// Whether all has been delivered since the last handler was called.
-    var isDelivered = false
+    /// When all was delivered last, since the last handler was called.
+    private var delivered: Duration?
     /// Whether it has waited long enough.
     private var isLate = false
     /// Downloads whose exchange has ended while the process was away, and was not looked at yet.
@@ -19,8 +19,12 @@ struct BackgroundDelivery {
     /// Requests that wait for their record.
     var beginnings = 0
 
-    /// Takes a handler in the place of the last one; returns its number.
-    mutating func set(_ handler: CompletionHandler?) -> Int {
+    mutating func noteDelivered(at now: Duration) { delivered = now }
+
+    /// Takes a handler in the place of the last one; returns its number. All may have been delivered shortly before: what
+    /// was long before was delivered for another, which was late, or for none.
+    mutating func set(_ handler: CompletionHandler?, at now: Duration) -> Int {
+        if let time = delivered, now - time > Self.patience { delivered = nil }
         self.handler = handler
         number += 1
         isLate = false
@@ -32,14 +36,15 @@ struct BackgroundDelivery {
     }
 
     mutating func takeHandler() -> CompletionHandler? {
-        defer { (handler, isDelivered, isLate) = (nil, false, false) }
+        defer { (handler, delivered, isLate) = (nil, nil, false) }
         return handler
     }
 
-    func isDue(_ machine: Machine, isDelivered: Bool) -> Bool {
+    /// `isAlone`: nothing goes on without the process, of which anything would be delivered.
+    func isDue(_ machine: Machine, isAlone: Bool) -> Bool {
         if handler == nil { return false }
         if isLate { return true }
-        guard isDelivered, beginnings == 0, !machine.isAtWork else { return false }
+        guard isAlone || delivered != nil, beginnings == 0, !machine.isAtWork else { return false }
         return !awaited.contains { machine[$0]?.isUnsettled == true }
     }
 }
@@ -84,15 +89,16 @@ extension Engine {
         var number: Int?
         // Let go of outside the lock.
         var last: CompletionHandler?
+        let now = environment.clock.now
         enter { state in
             last = state.delivery.handler
-            number = state.delivery.set(handler)
+            number = state.delivery.set(handler, at: now)
             return []
         }
         withExtendedLifetime(last) {}
         guard let number else { return call(handler) }
         if handler == nil { return }
-        environment.clock.schedule(at: environment.clock.now + BackgroundDelivery.patience) { [weak self] in
+        environment.clock.schedule(at: now + BackgroundDelivery.patience) { [weak self] in
             self?.enter { state in
                 state.delivery.expire(number)
                 return []
@@ -106,8 +112,7 @@ extension Engine {
 
     /// Calls the handler behind all that has happened so far, if that is due.
     func deliverIfDue(_ state: inout EngineState) -> Action? {
-        let isDelivered = state.delivery.isDelivered || !traits.outlivesProcess
-        guard state.delivery.isDue(state.machine, isDelivered: isDelivered) else { return nil }
+        guard state.delivery.isDue(state.machine, isAlone: !traits.outlivesProcess) else { return nil }
         let handler = state.delivery.takeHandler()
         return state.makeTicket { [weak self] in self?.call(handler) }.map { .answer($0) }
     }

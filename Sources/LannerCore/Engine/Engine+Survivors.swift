@@ -75,8 +75,9 @@ extension Engine {
             switch recovery {
             case .survivors(let survivors): take(survivors)
             case .delivered:
+                let now = environment.clock.now
                 enter { state in
-                    state.delivery.isDelivered = true
+                    state.delivery.noteDelivered(at: now)
                     return []
                 }
             }

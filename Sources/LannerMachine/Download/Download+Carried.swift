@@ -27,10 +27,13 @@ struct Carried: Sendable, Hashable {
         joint = data?.held == position ? nil : position
     }
 
-    /// It holds more. Before the first new byte it tells what the data stand for.
-    mutating func hold(_ count: Int64) {
+    /// It holds more. Before the first new byte it tells what the data stand for; says whether that is news.
+    mutating func hold(_ count: Int64) -> Bool {
         held = max(held, count)
-        if count == joint { joint = nil }
+        guard count == joint else { return false }
+        joint = nil
+        data?.held = count
+        return true
     }
 
     /// It has left data for what it holds.
@@ -66,15 +69,16 @@ extension Download {
             transfer.lastAdvance = context.now
             transfer.held = max(transfer.held, count)
             state = .transferring(transfer)
-            if number == carried.exchange { hold(count) }
-        case .pausing where number == carried.exchange: hold(count)
+            if number == carried.exchange { hold(count, &context) }
+        case .pausing where number == carried.exchange: hold(count, &context)
         case .pausing, .waiting, .opening, .verifying, .publishing, .suspended, .failed, .succeeded:
             ignore(.unknownExchange(number), &context)
         }
     }
 
-    private mutating func hold(_ count: Int64) {
-        carried.hold(min(count, total ?? .max))
+    private mutating func hold(_ count: Int64, _ context: inout Context) {
+        // A later process may take the exchange up, and is not told that again.
+        if carried.hold(min(count, total ?? .max)) { record(.status, &context) }
         noteGain(carried.held)
     }
 

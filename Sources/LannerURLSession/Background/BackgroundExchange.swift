@@ -83,6 +83,7 @@ final class BackgroundExchange: TaskFollower {
             // Only now: the file of one that was still running a moment ago may just have come.
             if let outcome = state.outcome { return state.tell(outcome, shelf.file(name, of: outcome)) }
             if let head = state.head { attendance.mailbox.post(.head(head)) }
+            if state.head?.status == 206, state.offset > 0 { attendance.mailbox.post(.progress(state.offset)) }
             if state.received > 0, state.head != nil { attendance.mailbox.post(.progress(state.received)) }
         }
     }
@@ -170,6 +171,11 @@ final class BackgroundExchange: TaskFollower {
     func ended(_ error: (any Error)?, response: HTTPURLResponse?) {
         guard let error else { return complete(response) }
         if let response { took(response: response) }
+        #if canImport(Darwin)
+        // Of one that has ended before it was listed nothing else may tell.
+        let task = state.withLock { $0.head == nil ? nil : $0.task }
+        if let count = task?.countOfBytesReceived { state.withLock { $0.report(count) } }
+        #endif
         let data = (error as NSError).userInfo[NSURLSessionDownloadTaskResumeData] as? Data
         let resumes = state.withLock { $0.isResumed && $0.head == nil }
         var failure = TransportFailure(error, for: response?.url, resumeData: data, resumes: resumes)

@@ -107,11 +107,11 @@ final class BackgroundSession: @unchecked Sendable {
                 attendance.mailbox.abandon(.leftNothing)
                 return
             }
-            let task =
-                resumeData.map { session.downloadTask(withResumeData: $0) } ?? session.downloadTask(with: request)
+            let resumed = resumeData.flatMap { session.resumedTask(with: $0, for: request) }
+            let task = resumed ?? session.downloadTask(with: request)
             task.taskDescription = name
             let exchange = BackgroundExchange(name, shelf)
-            exchange.adopt(task, isResumed: resumeData != nil)
+            exchange.adopt(task, isResumed: resumed != nil)
             exchange.take(attendance)
             state.withLock { state in
                 state.exchanges[name] = exchange
@@ -291,6 +291,34 @@ extension TransportFailure {
 // @unchecked Sendable: URLSession's tasks may be used on any thread; not every platform says so.
 private struct Tasks: @unchecked Sendable {
     let all: [URLSessionTask]
+}
+
+extension URLSession {
+    /// A task that goes on with resume data; nil where the request that these bring along may not stand for the one that is
+    /// made now.
+    fileprivate func resumedTask(with data: Data, for request: URLRequest) -> URLSessionDownloadTask? {
+        let task = downloadTask(withResumeData: data)
+        guard let original = task.originalRequest, !original.mayStand(for: request) else { return task }
+        // It was never resumed, and nobody knows it.
+        task.cancel()
+        return nil
+    }
+}
+
+extension URLRequest {
+    /// Whether it uses the same networks, and sends nothing that the other one does not: the system would wait for ever for
+    /// a network that it may not use, and sends everything wherever redirects lead.
+    fileprivate func mayStand(for other: URLRequest) -> Bool {
+        #if canImport(Darwin)
+        guard allowsCellularAccess == other.allowsCellularAccess,
+            allowsExpensiveNetworkAccess == other.allowsExpensiveNetworkAccess,
+            allowsConstrainedNetworkAccess == other.allowsConstrainedNetworkAccess
+        else { return false }
+        #endif
+        return (allHTTPHeaderFields ?? [:]).allSatisfy { name, value in
+            HeaderFields.isAnonymous(name) || other.value(forHTTPHeaderField: name) == value
+        }
+    }
 }
 
 /// Knows tasks by their description, which is all that is left of them in another process.

@@ -62,6 +62,20 @@ import Testing
         #expect(calls.all == ["first on main", "second on main"])
     }
 
+    @Test("T3-24: what was delivered long before, for none, does not count") func longBefore() throws {
+        let bench = bench()
+        let task = try bench.download(.stall(afterBytes: 1 << 20))
+        bench.settle()
+        bench.transport.tellDelivered()
+        bench.run(for: .seconds(21))
+        set("first", on: bench)
+        bench.settle()
+        #expect(calls.all == [] && task.status == .running)
+        bench.transport.tellDelivered()
+        bench.settle()
+        #expect(calls.all == ["first on main"])
+    }
+
     @Test("T3-24: nobody waits for long") func late() throws {
         let bench = try woken()
         set("first", on: bench)

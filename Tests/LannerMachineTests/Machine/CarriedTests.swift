@@ -41,6 +41,14 @@ import Testing
         #expect(Self.left(by: bench).data == ResumeData([2], held: 930))
     }
 
+    /// A later process takes the exchange up, and is not told again where its answer goes on.
+    @Test func whereItMeetsIsOnRecord() {
+        var bench = Self.resumed(at: 431)
+        let actions = bench.feed(.exchange(bench.id, 1, .holds(431)))
+        #expect(actions.records.map(\.resumeData) == [ResumeData([1], held: 431)])
+        #expect(bench.feed(.exchange(bench.id, 1, .holds(930))).records == [])
+    }
+
     /// It may have a gap where the answer goes on, which nobody would see in the end.
     @Test func whatIsLeftOfItMayNotMeet() {
         let left = Self.left(by: Self.resumed(at: 431))
