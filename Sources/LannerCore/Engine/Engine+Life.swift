@@ -237,6 +237,7 @@ extension JobState {
         let isThere = isFound || saved.status == .succeeded
         if isFound { followed = digest }
         isInPlace = (isThere && !record.isReplaced) || saved.isPublished
+        if isInPlace { generationInPlace = saved.generation }
         if isThere, isInPlace { sizeInPlace = saved.total }
         if isThere, isInPlace, !record.isUncompared {
             // Without a digest what was found has only the right size.

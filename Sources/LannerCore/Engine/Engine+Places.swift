@@ -1,8 +1,8 @@
 import Foundation
 import LannerMachine
 
-// How finished files are named, where they go, and whose they are. What is looked at and done in a directory is on the
-// file lane, or on another where that is on another device, one thing at a time.
+// How finished files are named, where they go, and whose they are. What is looked at and done in the directory is on the
+// file lane, one thing at a time.
 
 extension Engine {
     /// An answer is good: a name that was left to the server is decided now. `place` is where it came from, if the
@@ -20,15 +20,27 @@ extension Engine {
     }
 }
 
-// Files are moved to their places all that wait for that at once: their directories are synced once for all of them, and
-// the machine is told of all together, so that one commit records them. Those that have to be copied, which may take long,
-// hold up no others.
+// Files are moved to their places on the file lane, all that wait for it at once: their directories are synced once for all
+// of them, and the machine is told of all together, so that one commit records them. One that has to go to another device
+// leaves the lane to be copied, which may take long, and comes again with its copy.
 
 /// A finished file on its way to its place.
 struct FileMove: Sendable {
     let job: Job
     let attempt: Attempt
+    let generation: UInt32
     let source: String
+    /// Where it was copied to, being on another device than its place.
+    var copy: String?
+}
+
+/// What came of trying to move a file.
+private enum MoveOutcome {
+    case moved(MovedFile)
+    /// Its place was taken, and it has another now.
+    case taken
+    /// It has to be copied to its place first, which is on another device.
+    case apart(FilePlace)
 }
 
 /// One that is there, its name not with the device yet.
@@ -39,6 +51,8 @@ private struct MovedFile {
     let other: DownloadID?
     /// Whether its partial file is there as well, as ``Publisher/Move`` has it.
     var isCopied = false
+    /// What the move was refused with, though it was made.
+    var doubt: FileError?
 }
 
 extension Engine {
@@ -48,7 +62,11 @@ extension Engine {
             return state.saved.generation
         }
         closeFile(of: job, sync: false)
-        let move = FileMove(job: job, attempt: attempt, source: partialPath(job, generation))
+        publish(
+            FileMove(job: job, attempt: attempt, generation: generation, source: partialPath(job, generation)))
+    }
+
+    private func publish(_ move: FileMove) {
         let isFirst = moves.withLock { moves in
             moves.append(move)
             return moves.count == 1
@@ -61,59 +79,53 @@ extension Engine {
             defer { moves = [] }
             return moves
         }
-        var (near, far, isFar): ([FileMove], [FileMove], [String?: Bool]) = ([], [], [:])
-        for move in waiting {
-            let place = move.job.task.place
-            let isApart = isFar[place.directory] ?? isApart(place)
-            isFar[place.directory] = isApart
-            if isApart { far.append(move) } else { near.append(move) }
-        }
-        if !far.isEmpty { copyLane.run { [self, far] in publish(far) } }
-        if !near.isEmpty { publish(near) }
-    }
-
-    /// Whether a place is on another device than the partial files.
-    private func isApart(_ place: FilePlace) -> Bool {
-        environment.fileSystem.areApart(cache.downloadTmpPath, cache.directory(of: place))
-    }
-
-    /// Does something in the directory of a place behind all that is to be done there.
-    private func run(at place: FilePlace, _ work: @escaping @Sendable () -> Void) {
-        fileLane.run { [self] in if isApart(place) { copyLane.run(work) } else { work() } }
-    }
-
-    /// Calls back when all that is to be done in directories is done.
-    func afterFileWork(_ done: @escaping @Sendable () -> Void) {
-        fileLane.run { [self] in copyLane.run(done) }
-    }
-
-    private func publish(_ waiting: [FileMove]) {
         let policy = state.withLock { $0.conflictPolicy }
         var moved: [MovedFile] = []
         var events: [Event] = []
         for move in waiting {
             do throws(FileError) {
-                if isWanted(move.job), let file = try moveToPlace(move, policy) {
-                    moved.append(file)
-                } else {
-                    let isTaken = isWanted(move.job)
-                    let failure = DownloadFailure(TransportFailure.canceled)
-                    events.append(.file(move.job.id, move.attempt, isTaken ? .placeTaken : .failed(failure)))
+                switch isWanted(move.job) ? try moveToPlace(move, policy) : nil {
+                case .moved(let file)?: moved.append(file)
+                case .taken?: events.append(.file(move.job.id, move.attempt, .placeTaken))
+                case .apart(let place)?: copy(move, beside: place)
+                case nil: events.append(move.given(up: DownloadFailure(TransportFailure.canceled)))
                 }
             } catch {
-                events.append(.file(move.job.id, move.attempt, .failed(failure(error, of: move))))
+                events.append(move.given(up: failure(error, of: move)))
             }
+            // What has not become the file.
+            if let copy = move.copy { removeNow(copy) }
         }
         events += confirm(moved)
         noteReplaced(moved)
         handle(events)
     }
 
+    /// Copies a file to the device of its place, and brings it again. The end does not wait for that: the next launch does
+    /// it anew.
+    private func copy(_ move: FileMove, beside place: FilePlace) {
+        copyLane.run { [self] in
+            var move = move
+            do throws(FileError) {
+                move.copy = try environment.publisher.copy(move.source, beside: cache.path(of: place)) { [self] in
+                    isWanted(move.job) && !isOver
+                }
+            } catch {
+                return handle(move.given(up: failure(error, of: move)))
+            }
+            if move.copy != nil { return publish(move) }
+            handle(move.given(up: DownloadFailure(TransportFailure.canceled)))
+        }
+    }
+
+    /// Calls back when all that is to be done with files is done.
+    func afterFileWork(_ done: @escaping @Sendable () -> Void) {
+        // What is copied comes again.
+        fileLane.run { [self] in copyLane.run { [self] in fileLane.run(done) } }
+    }
+
     /// Whether nobody has canceled or removed the download meanwhile.
     private func isWanted(_ job: Job) -> Bool { state.withLock { $0.machine[job.id]?.isUnwanted != true } }
-
-    /// Whether a copy of its file is to go on: the end does not wait for that, and the next launch makes it anew.
-    private func mayCopy(_ job: Job) -> Bool { isWanted(job) && !isOver }
 
     /// Those whose files were in the place have none any more, whatever the device says to the new names. That is on record
     /// with the successes at the latest: after a launch it would be told by the dates, and the clock may have been set back.
@@ -140,7 +152,7 @@ extension Engine {
         }
         return zip(moved, directories).map { file, directory in
             let (job, attempt) = (file.move.job, file.move.attempt)
-            guard let error = errors[PathKey(directory)] else {
+            guard let error = file.doubt ?? errors[PathKey(directory)] else {
                 if file.isCopied { removeNow(file.move.source) }
                 return .file(job.id, attempt, .published)
             }
@@ -162,26 +174,28 @@ extension Engine {
         }
     }
 
-    /// Nil when its place was taken, and it has another now, or when the file is not wanted any more. The policy is that of
-    /// who has none of its own.
-    private func moveToPlace(_ move: FileMove, _ policy: FileConflictPolicy) throws(FileError) -> MovedFile? {
-        let (job, source, place) = (move.job, move.source, move.job.task.place)
-        if try isMoved(move, to: place) { return MovedFile(move: move, place: place, other: nil) }
+    /// The policy is that of who has none of its own.
+    private func moveToPlace(_ move: FileMove, _ policy: FileConflictPolicy) throws(FileError) -> MoveOutcome {
+        let (job, place) = (move.job, move.job.task.place)
+        if try isMoved(move, to: place) { return .moved(MovedFile(move: move, place: place, other: nil)) }
         if place.directory != nil { try makeDirectory(of: place) }
-        switch job.state.withLock({ $0.movePolicy ?? $0.conflictPolicy }) ?? policy {
-        case .replace:
-            return try make(move, to: place) { publisher throws(FileError) in
-                try publisher.move(source, to: cache.path(of: place))
-            }
-        case .keepBoth:
-            if let file = try moveIfFree(move, to: place) { return file }
-            if mayCopy(job) { try giveFreeName(to: job) }
-            return nil
-        case .fail:
-            if let file = try moveIfFree(move, to: place) { return file }
-            if !mayCopy(job) { return nil }
+        var policy = job.state.withLock { $0.movePolicy ?? $0.conflictPolicy } ?? policy
+        // It was fetched in the place of that.
+        if hasOlderFile(move, at: place) { policy = .replace }
+        let outcome = try make(move, to: place, onlyIfFree: policy != .replace)
+        guard case .taken = outcome else { return outcome }
+        if policy == .fail {
             throw FileError(fault: .inTheWay, operation: "move a file to", path: cache.path(of: place))
         }
+        try giveFreeName(to: job)
+        return .taken
+    }
+
+    /// Whether what is in the place is what the download has brought before.
+    private func hasOlderFile(_ move: FileMove, at place: FilePlace) -> Bool {
+        let (generation, size) = move.job.state.withLock { ($0.generationInPlace, $0.sizeInPlace) }
+        guard generation != move.generation, let size, hasItsFile(move.job) else { return false }
+        return (try? environment.fileSystem.size(of: cache.path(of: place))) == size
     }
 
     /// Why a file was not moved. A place that another download has is not free, though somebody has taken its file away.
@@ -205,7 +219,9 @@ extension Engine {
     /// Whether the file was moved before, is still there, and is what is asked for now. Reads it when there is a digest
     /// that it was not compared with.
     private func isMoved(_ move: FileMove, to place: FilePlace) throws(FileError) -> Bool {
-        guard hasItsFile(move.job) else { return false }
+        // Before it was fetched again, that was another one.
+        guard hasItsFile(move.job), move.job.state.withLock({ $0.generationInPlace }) == move.generation
+        else { return false }
         let (size, digest) = move.job.state.withLock { state in
             let digest = state.digest ?? (state.pieces == nil ? state.saved.serverDigest : nil)
             return (state.saved.total, digest == state.followed ? nil : digest)
@@ -238,55 +254,53 @@ extension Engine {
         return !environment.fileSystem.hasLink(in: cache.directory(of: place), below: base)
     }
 
-    private func moveIfFree(_ move: FileMove, to place: FilePlace) throws(FileError) -> MovedFile? {
-        guard state.withLock({ $0.places.isFree(place, for: move.job.id) }) else { return nil }
-        let path = cache.path(of: place)
-        return try make(move, to: place) { publisher throws(FileError) in
-            if let way = try publisher.moveIfFree(move.source, to: path) { return way }
-            // Or it is this very file that was put there before.
-            guard move.job.state.withLock({ $0.mayBeAt }) == place else { return nil }
-            return try publisher.isCopied(move.source, to: path) ? .copied : nil
-        }
-    }
-
-    /// Gives the place to the download for the move, and takes it back when that was not made: then nil.
+    /// Gives the place to the download for the move, and takes it back when that was not made.
     private func make(
-        _ move: FileMove, to place: FilePlace, _ work: (Publisher) throws(FileError) -> Publisher.Move?
-    ) throws(FileError) -> MovedFile? {
+        _ move: FileMove, to place: FilePlace, onlyIfFree: Bool
+    ) throws(FileError) -> MoveOutcome {
+        if onlyIfFree, !state.withLock({ $0.places.isFree(place, for: move.job.id) }) { return .taken }
         let other = state.withLock { $0.places.take(place, for: move.job.id) }
         var file = MovedFile(move: move, place: place, other: other)
         do throws(FileError) {
-            var publisher = environment.publisher
-            publisher.isWanted = { [self] in mayCopy(move.job) }
             let way = try makingDirectory { () throws(FileError) in
                 try makeDirectory(of: place)
             } for: { () throws(FileError) in
-                try work(publisher)
+                try rename(move, to: place, onlyIfFree: onlyIfFree)
             }
             file.isCopied = way == .copied
-            settle(file, isMade: way != nil)
-            return way == nil ? nil : file
+            let isMade = way == .renamed || way == .copied
+            settle(file, isMade: isMade)
+            if isMade { return .moved(file) }
+            return way == .apart ? .apart(place) : .taken
         } catch {
-            distrust(file, after: error)
+            // It may be there all the same, and only the device not know it yet.
+            move.job.state.withLock { $0.mayBeAt = place }
+            let isMade = error.fault != .notFound && isGone(move.copy ?? move.source)
+            (file.isCopied, file.doubt) = (move.copy != nil, error)
+            settle(file, isMade: isMade)
+            if isMade { return .moved(file) }
             throw error
         }
+    }
+
+    private func rename(
+        _ move: FileMove, to place: FilePlace, onlyIfFree: Bool
+    ) throws(FileError) -> Publisher.Move? {
+        let (publisher, path) = (environment.publisher, cache.path(of: place))
+        guard onlyIfFree else { return try publisher.move(move.source, to: path, copiedTo: move.copy) }
+        if let way = try publisher.moveIfFree(move.source, to: path, copiedTo: move.copy) { return way }
+        // Or it is this very file that was put there before.
+        guard move.job.state.withLock({ $0.mayBeAt }) == place else { return nil }
+        return try publisher.isCopied(move.source, to: path) ? .copied : nil
     }
 
     private func settle(_ file: MovedFile, isMade: Bool) {
         let job = file.move.job
         job.state.withLock { state in
             state.isInPlace = isMade
-            if isMade { state.sizeInPlace = state.saved.total }
+            if isMade { (state.sizeInPlace, state.generationInPlace) = (state.saved.total, file.move.generation) }
         }
         if !isMade { state.withLock { $0.giveBack(file.place, from: job.id, to: file.other) } }
-    }
-
-    /// The move failed, in part at least: the file may be there all the same, and only the device not know it yet.
-    private func distrust(_ file: MovedFile, after error: FileError) {
-        file.move.job.state.withLock { $0.mayBeAt = file.place }
-        let isMade = error.fault != .notFound && isGone(file.move.source)
-        settle(file, isMade: isMade)
-        if isMade { noteReplaced([file]) }
     }
 
     private func isGone(_ path: String) -> Bool {
@@ -315,7 +329,7 @@ extension Engine {
     /// Removes the partial file and, if asked, the finished one; not one that is somebody else's.
     func discard(_ job: Job, _ attempt: Attempt, finished: Bool) {
         let (id, files) = (job.id, job.files)
-        run(at: files.place) { [self, weak job] in
+        fileLane.run { [self, weak job] in
             // Not held any more when it may be forgotten: with it may go the last to hold the manager, whose end would wait
             // for this lane.
             if let job { remove(files, of: job, finished: finished) }
@@ -344,7 +358,7 @@ extension Engine {
             return state.places.owner(of: place) == job.id
         }
         guard isInPlace, isOwner else { return }
-        run(at: place) { [self] in
+        fileLane.run { [self] in
             guard state.withLock({ $0.places.owner(of: place) }) == nil, isReachable(place) else { return }
             removeFinished(cache.path(of: place), ofSize: size)
         }
@@ -369,6 +383,11 @@ extension Engine {
     private func hasItsFile(_ job: Job) -> Bool {
         state.withLock { $0.hasItsFile(job) } && isReachable(job.task.place)
     }
+}
+
+extension FileMove {
+    /// What the machine is told when it comes to nothing.
+    fileprivate func given(up failure: DownloadFailure) -> Event { .file(job.id, attempt, .failed(failure)) }
 }
 
 /// What a download may have on the disk.

@@ -184,7 +184,9 @@ extension Engine {
             switch event {
             case .head(let head): left.withLock { $0.begin(with: head, isResumed: mark.isResumed) }
             case .progress(let count): left.withLock { $0.hold(count) }
-            case .end: self?.leave(job, mark)
+            case .end:
+                self?.leave(job, mark)
+                done()
             case .failure(let failure) where failure.fault == .unavailable: break
             case .failure(let failure):
                 self?.inherit(job, mark, failure.resumeData, left.withLock { $0 })

@@ -19,7 +19,7 @@ final class Engine: Sendable {
     let operationLane: any Lane
     /// Renames, removals and directory syncs.
     let fileLane: any Lane
-    /// The same on other devices than that of the partial files, and the copies that take a file there.
+    /// Copies files to other devices.
     let copyLane: any Lane
     /// Runs the actions that a caller does not.
     let drainLane: any Lane

@@ -52,6 +52,8 @@ struct JobState {
 
     /// Whether the file of the task's name is this download's: it was moved there.
     var isInPlace = false
+    /// Which of its partial files that one was; 0 when that is not known.
+    var generationInPlace: UInt32 = 0
     /// The size of that file, if it was moved there in this launch.
     var sizeInPlace: Int64?
     /// The place in which the file may be though its partial file is there as well: a copy to another

@@ -4,45 +4,36 @@ import LannerMachine
 struct Publisher {
     var fileSystem: any FileSystem
     var makeHasher: Checksum.HasherProvider = { $0.makeHasher() }
-    /// Asked while a file is copied, which may take long, and before the copy takes its place.
-    var isWanted: () -> Bool = { true }
-
-    /// How a file came to its place.
+    /// How a file came to its place, or that it did not.
     enum Move {
         case renamed
         /// The source is there as well. It goes once the directory is confirmed: two devices keep no order, and the death
         /// of the machine must not take the new name and leave the removal.
         case copied
+        /// The place is on another device than the file, and than its copy if there is one: nothing was done.
+        case apart
     }
 
-    /// Renames; across file systems copies beside the target, syncs, and renames there; nil, and nothing done, when that
-    /// is not wanted any more. The name is with the device once the directory is confirmed.
-    func move(_ source: String, to target: String) throws(FileError) -> Move? {
+    /// Renames the file, or a copy that was made of it. The name is with the device once the directory is confirmed.
+    func move(_ source: String, to target: String, copiedTo copy: String? = nil) throws(FileError) -> Move {
         do throws(FileError) {
-            try fileSystem.rename(source, to: target)
-            return .renamed
+            try fileSystem.rename(copy ?? source, to: target)
+            return copy == nil ? .renamed : .copied
         } catch {
-            guard error.isAcrossDevices else { throw error }
+            guard error.isAcrossDevices, copy?.directory != target.directory else { throw error }
+            return .apart
         }
-        let isMoved = try moveCopy(of: source, to: target) { copy throws(FileError) in
-            try fileSystem.rename(copy, to: target)
-            return true
-        }
-        return isMoved ? .copied : nil
     }
 
     /// The same, unless something has the target's name: then does nothing and says nil.
-    func moveIfFree(_ source: String, to target: String) throws(FileError) -> Move? {
+    func moveIfFree(_ source: String, to target: String, copiedTo copy: String? = nil) throws(FileError) -> Move? {
         do throws(FileError) {
-            return try fileSystem.renameIfFree(source, to: target) ? .renamed : nil
+            guard try fileSystem.renameIfFree(copy ?? source, to: target) else { return nil }
+            return copy == nil ? .renamed : .copied
         } catch {
-            guard error.isAcrossDevices else { throw error }
+            guard error.isAcrossDevices, copy?.directory != target.directory else { throw error }
+            return try fileSystem.isTaken(target) ? nil : .apart
         }
-        guard try !fileSystem.isTaken(target) else { return nil }
-        let isMoved = try moveCopy(of: source, to: target) { copy throws(FileError) in
-            try fileSystem.renameIfFree(copy, to: target)
-        }
-        return isMoved ? .copied : nil
     }
 
     /// Has the names of all that were moved into a directory kept by the device.
@@ -101,16 +92,16 @@ struct Publisher {
         }
     }
 
-    /// Copies, and moves the copy by a rename, which may refuse: then the copy is removed, as when it is not wanted.
-    private func moveCopy(
-        of source: String, to target: String, _ rename: (String) throws(FileError) -> Bool
-    ) throws(FileError) -> Bool {
+    /// Copies a file, which may take long, to where it is renamed to the target from; says where that is. Nil, and nothing
+    /// left, when it is not wanted any more.
+    func copy(
+        _ source: String, beside target: String, while isWanted: () -> Bool = { true }
+    ) throws(FileError) -> String? {
         let copy = Self.copyPath(of: source, beside: target)
-        var isMoved = false
-        defer { if !isMoved { try? fileSystem.remove(copy) } }
-        guard try self.copy(source, to: copy), isWanted() else { return false }
-        isMoved = try rename(copy)
-        return isMoved
+        var isWhole = false
+        defer { if !isWhole { try? fileSystem.remove(copy) } }
+        isWhole = try self.copy(source, to: copy, while: isWanted)
+        return isWhole ? copy : nil
     }
 
     /// Where a copy is made on the way to the target: in its directory, under the source's own name, which is no other
@@ -121,7 +112,9 @@ struct Publisher {
     }
 
     /// Whether that was to the end.
-    private func copy(_ source: String, to copy: String) throws(FileError) -> Bool {
+    private func copy(
+        _ source: String, to copy: String, while isWanted: () -> Bool
+    ) throws(FileError) -> Bool {
         let from = try fileSystem.open(source, .read)
         defer { from.close() }
         let size = try from.size()

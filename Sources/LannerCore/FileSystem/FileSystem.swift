@@ -141,7 +141,7 @@ package protocol FileSystem: Sendable {
     func rename(_ path: String, to target: String) throws(FileError)
     /// The same, unless something has the name already, a symbolic link included: then does nothing and says false.
     func renameIfFree(_ path: String, to target: String) throws(FileError) -> Bool
-    /// Whether two directories, which need not be there yet, are on two file systems, between which no file is renamed.
+    /// Whether two directories are on two file systems, between which no file is renamed.
     func areApart(_ directory: String, _ other: String) -> Bool
     /// Whether a directory, or one of those between it and the one it is below, is a symbolic link, or cannot be looked
     /// at. What is not there is none.

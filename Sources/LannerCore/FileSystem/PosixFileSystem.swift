@@ -97,18 +97,8 @@ package struct PosixFileSystem: FileSystem {
     }
 
     package func areApart(_ directory: String, _ other: String) -> Bool {
-        guard let one = Self.device(of: directory), let two = Self.device(of: other) else { return false }
-        return one != two
-    }
-
-    /// Of a directory that is yet to be made that of the one it will be in.
-    private static func device(of directory: String) -> dev_t? {
-        var (path, status) = (directory, stat())
-        while stat(path, &status) != 0 {
-            guard errno == ENOENT, parent(of: path) != path else { return nil }
-            path = parent(of: path)
-        }
-        return status.st_dev
+        var (one, two) = (stat(), stat())
+        return stat(directory, &one) == 0 && stat(other, &two) == 0 && one.st_dev != two.st_dev
     }
 
     package func hasLink(in directory: String, below base: String) -> Bool {

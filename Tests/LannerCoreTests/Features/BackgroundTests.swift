@@ -88,6 +88,24 @@ import Testing
         try expectWhole(bench)
     }
 
+    /// It was to be stopped, its context being hidden, and was faster.
+    @Test func whatEndsWhileItIsStoppedIsNotForgottenForItsContext() throws {
+        var configuration = SessionConfiguration()
+        configuration.resumesAtLaunch = true
+        let ending = Locked<ScriptedTransport?>(nil)
+        let bench = TestBench(
+            configuration: configuration, traits: .background, transport: { EndingTransport(base: $0, ending: ending) })
+        bench.transport.serve(.init(large), at: place)
+        bench.manager.context = "ann"
+        _ = try bench.download(.stall(afterBytes: 1 << 20))
+        bench.settle()
+        ending.withLock { $0 = bench.transport }
+        bench.relaunch()
+        bench.settle()
+        bench.manager.context = "ann"
+        try expectWhole(bench)
+    }
+
     /// As if it had never been hidden.
     @Test func aContextThatIsShownAgainKeepsWhatHasSurvived() throws {
         var configuration = SessionConfiguration()
@@ -510,6 +528,38 @@ private struct ForegroundTransport: Transport {
         var request = request
         request.name = nil
         return Exchange(base.begin(request, receive: receive))
+    }
+
+    func invalidate() { base.invalidate() }
+    func recover(_ report: @escaping @Sendable (TransportRecovery) -> Void) { base.recover(report) }
+    func discard(_ name: String) { base.discard(name) }
+}
+
+/// A transport whose exchanges come to their end before they are canceled, as soon as it knows by what.
+private struct EndingTransport: Transport {
+    private final class Exchange: TransportExchange {
+        private let base: any TransportExchange
+        private let end: @Sendable () -> Void
+
+        init(_ base: any TransportExchange, _ end: @escaping @Sendable () -> Void) {
+            (self.base, self.end) = (base, end)
+        }
+
+        func cancel() { end() }
+        func pause() { base.pause() }
+        func resume() { base.resume() }
+    }
+
+    let base: any Transport
+    let ending: Locked<ScriptedTransport?>
+    var traits: TransportTraits { base.traits }
+
+    func begin(
+        _ request: TransportRequest, receive: @escaping @Sendable (TransportEvent) -> Void
+    ) -> any TransportExchange {
+        let exchange = base.begin(request, receive: receive)
+        guard let transport = ending.withLock({ $0 }) else { return exchange }
+        return Exchange(exchange) { transport.release() }
     }
 
     func invalidate() { base.invalidate() }

@@ -32,14 +32,6 @@ import Testing
 
     private func fault(_ body: () throws -> Void) -> DiskFault? { fileError(body)?.fault }
 
-    /// Also directories that are yet to be made.
-    @Test func twoDevicesAreApart() {
-        #expect(!disk.areApart(place(""), place("a/b")))
-        #if os(Linux)
-        #expect(disk.areApart(place(""), "/proc") && disk.areApart(place("a/b"), "/proc/none/at/all"))
-        #endif
-    }
-
     @Test func readsBackWhatWasWritten() throws {
         let file = try disk.open(place("a"), .create)
         try write("hello", to: file)

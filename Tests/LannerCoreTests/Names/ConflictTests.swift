@@ -245,6 +245,61 @@ import Testing
         #expect(one.status == .succeeded && one.hasFile && bench.contents(of: one) == Self.one)
     }
 
+    /// As over a network, where the answer of a server is lost.
+    @Test func aMoveThatWasMadeThoughItWasRefusedIsNoLoss() throws {
+        let bench = Self.bench(.replace)
+        let one = try download("one", on: bench)
+        try bench.step { bench.records.last?.saved.status == .publishing }
+        let (disk, hold) = (bench.disk, Locked<MemoryDisk.Hold?>(nil))
+        let part = try #require(bench.files.first { $0.hasSuffix(".part") })
+        let held = disk.hold(.rename) {
+            disk.put(Self.one, at: Self.folder + "a.txt")
+            disk.remove(at: part)
+            disk.fail(.rename, with: .inputOutput)
+            hold.withLock { $0 }?.release()
+        }
+        hold.withLock { $0 = held }
+        #expect(bench.runToRest())
+        #expect(one.status == .failed && one.reason == .disk(.inputOutput))
+        bench.manager.start(one)
+        #expect(bench.runToRest())
+        #expect(one.status == .succeeded && bench.contents(of: one) == Self.one)
+        #expect(bench.transport.requests.count == 1)
+    }
+
+    /// It was fetched because that one has another checksum.
+    @Test(arguments: FileConflictPolicy.allCases) func theOwnOlderFileIsNotInTheWay(_ policy: FileConflictPolicy) throws
+    {
+        let (bench, one) = try fetchedAgain(policy)
+        #expect(bench.runToRest())
+        #expect(one.status == .succeeded && one.fileName == "a.txt" && bench.contents(of: one) == Self.other)
+        #expect(names(bench) == ["a.txt"])
+    }
+
+    /// Nor is it taken for the new one, should that be gone.
+    @Test(arguments: FileConflictPolicy.allCases) func theOwnOlderFileIsNotTheNewOne(
+        _ policy: FileConflictPolicy
+    ) throws {
+        let (bench, one) = try fetchedAgain(policy)
+        try bench.step { bench.records.last?.saved.status == .publishing }
+        bench.disk.remove(at: try #require(bench.files.first { $0.hasSuffix(".part") }))
+        #expect(bench.runToRest())
+        #expect(one.status == .failed || bench.contents(of: one) == Self.other)
+    }
+
+    private static let other: [UInt8] = [1, 2]
+
+    /// A task that has its file, and is given the checksum of another one of the same size.
+    private func fetchedAgain(_ policy: FileConflictPolicy) throws -> (TestBench, DownloadTask) {
+        let bench = Self.bench(policy)
+        let one = try download("one", on: bench)
+        #expect(bench.runToRest())
+        bench.transport.serve(.init(Self.other), at: "/one")
+        let checksum = try digest(of: Self.other)
+        bench.manager.download(DownloadRequest("https://example.com/one", checksum: checksum))
+        return (bench, one)
+    }
+
     /// Nobody has touched the file: no byte is fetched again.
     @Test(arguments: FileConflictPolicy.allCases) func aTaskThatOnlyLacksItsRecordHasItsFile(
         _ policy: FileConflictPolicy
@@ -349,6 +404,42 @@ import Testing
         bench.settle()
         #expect(statuses.withLock { $0 } == [.running, .succeeded])
         #expect(one.status == .succeeded && bench.contents(of: one) == Self.one && bench.contents(of: two) == Self.two)
+    }
+
+    /// Of several each is told when it is there, and what is to go is gone.
+    @Test func aCopyToAnotherDeviceHoldsUpNeitherOtherCopiesNorVerbs() throws {
+        let bench = TestBench(allowedDirectories: ["/media"])
+        bench.disk.mounts = ["/media"]
+        bench.transport.serve(.init(Self.one), at: "/one")
+        bench.transport.serve(.init(Self.two), at: "/two")
+        bench.transport.serve(.init(Self.old), at: "/old")
+        bench.transport.script("/old", .stall(afterBytes: 1))
+        let tasks = try ["one", "two", "old"].map { name in
+            let request = DownloadRequest("https://example.com/" + name, destination: "/media/" + name)
+            return try #require(bench.manager.download(request))
+        }
+        try bench.step { bench.records.filter { $0.saved.status == .publishing }.count == 2 }
+        let (manager, lanes, disk) = (bench.manager, bench.lanes, bench.disk)
+        let (seen, holds) = (Locked<[[Status]]>([]), Locked<[MemoryDisk.Hold]>([]))
+        let look: @Sendable () -> Void = {
+            // All others have their turns.
+            lanes.wait(for: Latch())
+            seen.withLock { $0.append(tasks.map(\.status)) }
+        }
+        let first = disk.hold(.write) {
+            manager.cancel(tasks[2])
+            look()
+            let second = disk.hold(.write) {
+                look()
+                holds.withLock { $0 }[1].release()
+            }
+            holds.withLock { $0.append(second) }
+            holds.withLock { $0 }[0].release()
+        }
+        holds.withLock { $0.append(first) }
+        bench.settle()
+        #expect(seen.withLock { $0 } == [[.running, .running, .canceled], [.succeeded, .running, .canceled]])
+        #expect(tasks[1].status == .succeeded && bench.contents(of: tasks[1]) == Self.two)
     }
 
     /// It is made anew by the next launch, from what is there.

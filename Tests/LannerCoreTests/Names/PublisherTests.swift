@@ -32,6 +32,25 @@ import Testing
         return attributes[.type] as? FileAttributeType == .typeSymbolicLink
     }
 
+    /// Moves the only file, with a copy where it has to be one.
+    private func move(_ publisher: Publisher, to target: String) throws -> Publisher.Move {
+        let (source, target) = (directory("1-1-1.part"), directory(target))
+        let way = try publisher.move(source, to: target)
+        guard way == .apart else { return way }
+        let copy = try #require(try publisher.copy(source, beside: target))
+        defer { try? disk.remove(copy) }
+        return try publisher.move(source, to: target, copiedTo: copy)
+    }
+
+    private func moveIfFree(_ publisher: Publisher, to target: String) throws -> Publisher.Move? {
+        let (source, target) = (directory("1-1-1.part"), directory(target))
+        let way = try publisher.moveIfFree(source, to: target)
+        guard way == .apart else { return way }
+        let copy = try #require(try publisher.copy(source, beside: target))
+        defer { try? disk.remove(copy) }
+        return try publisher.moveIfFree(source, to: target, copiedTo: copy)
+    }
+
     private func names(_ name: String) throws -> [String] { try disk.list(directory(name)).sorted() }
 
     @Test(arguments: [false, true], [nil, "outside/file", "outside"])
@@ -39,7 +58,7 @@ import Testing
         try write("theirs", "outside/file")
         try link("File/a", to: target ?? "nowhere")
         let publisher = Publisher(fileSystem: acrossDevices ? TwoDevices(disk) : disk)
-        let move = try publisher.move(directory("1-1-1.part"), to: directory("File/a"))
+        let move = try move(publisher, to: "File/a")
         #expect(move == (acrossDevices ? .copied : .renamed))
         #expect(try !isLink("File/a") && read("File/a") == "new" && read("outside/file") == "theirs")
         #expect(try names("File") == ["a"] && names("outside") == ["file"])
@@ -51,9 +70,9 @@ import Testing
         try write("theirs", "outside/file")
         try link("File/a", to: target)
         let publisher = Publisher(fileSystem: acrossDevices ? TwoDevices(disk) : disk)
-        #expect(try publisher.moveIfFree(directory("1-1-1.part"), to: directory("File/a")) == nil)
+        #expect(try moveIfFree(publisher, to: "File/a") == nil)
         #expect(try isLink("File/a") && read("outside/file") == "theirs" && read("1-1-1.part") == "new")
-        let move = try publisher.moveIfFree(directory("1-1-1.part"), to: directory("File/b"))
+        let move = try moveIfFree(publisher, to: "File/b")
         #expect(move == (acrossDevices ? .copied : .renamed))
         #expect(read("File/b") == "new" && read("1-1-1.part") == (acrossDevices ? "new" : nil))
         #expect(try names("File") == ["a", "b"])
@@ -64,7 +83,7 @@ import Testing
         try disk.makeDirectory(directory("File/d"))
         let publisher = Publisher(fileSystem: acrossDevices ? TwoDevices(disk) : disk)
         for name in ["File/a", "File/d"] {
-            #expect(try publisher.moveIfFree(directory("1-1-1.part"), to: directory(name)) == nil)
+            #expect(try moveIfFree(publisher, to: name) == nil)
         }
         #expect(read("File/a") == "theirs" && read("1-1-1.part") == "new")
         #expect(try names("File") == ["a", "d"])
@@ -81,7 +100,7 @@ import Testing
         try write("old", "File/a")
         #expect(chmod(directory("File/a"), mode_t(modes.old)) == 0)
         let publisher = Publisher(fileSystem: acrossDevices ? TwoDevices(disk) : disk)
-        _ = try publisher.move(directory("1-1-1.part"), to: directory("File/a"))
+        _ = try move(publisher, to: "File/a")
         #expect(read("File/a") == "new")
         #expect(try permissions("File/a") == modes.new)
     }
@@ -91,7 +110,7 @@ import Testing
         try write("old", "File/a")
         #expect(chmod(directory("1-1-1.part"), 0o644) == 0 && chmod(directory("File/a"), mode_t(modes.old)) == 0)
         #expect(chown(directory("File/a"), 12345, 12345) == 0)
-        _ = try Publisher(fileSystem: disk).move(directory("1-1-1.part"), to: directory("File/a"))
+        _ = try move(Publisher(fileSystem: disk), to: "File/a")
         #expect(try permissions("File/a") == modes.new)
     }
 
@@ -99,7 +118,7 @@ import Testing
     @Test(.enabled(if: geteuid() == 0)) func nobodyGainsByAnotherGroup() throws {
         try write("old", "File/a")
         #expect(chmod(directory("File/a"), 0o604) == 0 && chown(directory("File/a"), geteuid(), 12345) == 0)
-        _ = try Publisher(fileSystem: disk).move(directory("1-1-1.part"), to: directory("File/a"))
+        _ = try move(Publisher(fileSystem: disk), to: "File/a")
         #expect(try permissions("File/a") == 0o600)
     }
 
@@ -109,9 +128,9 @@ import Testing
         try link("File/a", to: "outside")
         try disk.makeDirectory(directory("File/d"))
         let publisher = Publisher(fileSystem: disk)
-        #expect(throws: FileError.self) { try publisher.move(directory("1-1-1.part"), to: directory("File/d")) }
+        #expect(throws: FileError.self) { try move(publisher, to: "File/d") }
         #expect(try permissions("1-1-1.part") == usual)
-        _ = try publisher.move(directory("1-1-1.part"), to: directory("File/a"))
+        _ = try move(publisher, to: "File/a")
         #expect(try permissions("File/a") == usual)
     }
 
@@ -120,7 +139,7 @@ import Testing
         try link("Link", to: "outside")
         try disk.makeDirectory(directory("Link"))
         let publisher = Publisher(fileSystem: disk)
-        #expect(try publisher.moveIfFree(directory("1-1-1.part"), to: directory("Link/a")) == .renamed)
+        #expect(try moveIfFree(publisher, to: "Link/a") == .renamed)
         #expect(read("outside/a") == "new")
     }
 
@@ -160,9 +179,9 @@ import Testing
         try link("Again", to: "")
         let publisher = Publisher(fileSystem: TwoDevices(disk))
         if ifFree {
-            #expect(try publisher.moveIfFree(directory("1-1-1.part"), to: directory("Again/a")) == .copied)
+            #expect(try moveIfFree(publisher, to: "Again/a") == .copied)
         } else {
-            #expect(try publisher.move(directory("1-1-1.part"), to: directory("Again/a")) == .copied)
+            #expect(try move(publisher, to: "Again/a") == .copied)
         }
         #expect(read("a") == "new")
         #expect(try names("") == ["1-1-1.part", "Again", "File", "a", "outside"])
@@ -172,7 +191,7 @@ import Testing
     @Test func aCopyThatCannotBeMovedIsRemoved() throws {
         try disk.makeDirectory(directory("File/d/e"))
         let publisher = Publisher(fileSystem: TwoDevices(disk))
-        #expect(throws: FileError.self) { _ = try publisher.move(directory("1-1-1.part"), to: directory("File/d")) }
+        #expect(throws: FileError.self) { _ = try move(publisher, to: "File/d") }
         #expect(try names("File") == ["d"] && read("1-1-1.part") == "new")
     }
 
@@ -181,7 +200,7 @@ import Testing
     @Test(arguments: [String(repeating: "x", count: 255), "\u{301}a"])
     func anyNameGoesToAnotherDevice(_ name: String) throws {
         let publisher = Publisher(fileSystem: TwoDevices(disk))
-        #expect(try publisher.move(directory("1-1-1.part"), to: directory("File/" + name)) == .copied)
+        #expect(try move(publisher, to: "File/" + name) == .copied)
         #expect(read("File/" + name) == "new")
         #expect(try names("File") == [name] && names("") == ["1-1-1.part", "File", "outside"])
     }
