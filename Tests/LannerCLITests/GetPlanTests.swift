@@ -30,6 +30,14 @@ import Testing
         #expect(try TargetName.suggested(by: #require(URL(string: url))) == name)
     }
 
+    /// As of a list that was made elsewhere, or whose lines end with a zero: they would come to be parts of names.
+    @Test(arguments: ["http://a/x\r", "http://a/x\0http://a/y", "http://a/\u{7F}x"])
+    func refusesControlCharactersInURLs(_ url: String) {
+        let words = "has a control character in it; check the ends of lines"
+        let error = #expect(throws: UsageError.self) { try GetPlan(GetOptions(urls: [url])) }
+        #expect(error?.message.hasSuffix(words) == true)
+    }
+
     @Test func takesNoMoreMirrorsThanAreUsed() throws {
         let mirrors = (0..<63).map { "http://b/\($0)" }
         #expect(try GetPlan(GetOptions(urls: ["http://a/x"], mirrors: mirrors.dropLast())).items[0].mirrors.count == 62)

@@ -33,8 +33,8 @@ enum Help: String, Sendable, CaseIterable {
     private static let getText = """
         Usage: lanner get [options] URL…
         The same command again resumes, by .lanner beside the files, one call at a time;
-        delete it to begin anew. While it is there, files that are done stay, even where
-        the server has others; else files are replaced, unless they match the checksum.
+        delete it to begin anew. Till all of a call is done, what is done of it stays as
+        it is; else files and links are replaced, unless they match the checksum.
           -o FILE              save as FILE (one URL only), in DIR unless absolute
           -d DIR               save in DIR, made when missing; default: here
           -i FILE|-            read URLs, one a line (# comments); indented below may be

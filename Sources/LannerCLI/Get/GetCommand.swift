@@ -119,7 +119,9 @@ struct GetCommand {
         }
     }
 
+    /// Before anything was begun.
     private func fail(_ trouble: Trouble) -> ExitCode {
+        if options.isJSON { _ = Console.output(JSONLines.line(trouble)) }
         Console.error(trouble.detail)
         return trouble.exitCode
     }

@@ -79,6 +79,10 @@ struct GetPlan: Sendable, Equatable {
     }
 
     private static func url(_ text: String) throws(UsageError) -> (URL, WebAddress) {
+        guard text.unicodeScalars.allSatisfy({ $0.value >= 0x20 && $0.value != 0x7F }) else {
+            throw UsageError(
+                "the URL \(Destination.redacted(text).quoted) has a control character in it; check the ends of lines")
+        }
         guard let url = URL(string: WebAddress.escaped(text)) else {
             throw UsageError("\(Destination.redacted(text).quoted) is no URL; write one as https://example.com/file")
         }

@@ -92,15 +92,20 @@ struct GetSession: Sendable {
         if interruption.received != nil {
             return Dictionary(uniqueKeysWithValues: missing.map { ($0.index, leave($0)) })
         }
+        var (missing, ended) = (missing, [Int: DownloadOutcome]())
+        for index in protected(missing) {
+            missing.removeAll { $0.index == index }
+            ended[index] = refuse(index, .protected(plan.items[index].path))
+        }
         let following = Following()
         // Before the start, so that nothing is missed that comes behind it.
         let observation = observe { following.take($0, of: $1) }
         let (refused, unstarted) = await start(missing, following)
         // The signal may have come between a look and the start.
         if interruption.received != nil { manager.totalSuspend() }
-        var ended = await following.outcomes()
+        ended.merge(await following.outcomes()) { _, outcome in outcome }
         observation?.cancel()
-        for index in refused { ended[index] = refuse(index) }
+        for index in refused { ended[index] = refuse(index, .unacceptable) }
         for file in unstarted { ended[file.index] = leave(file) }
         return ended
     }
@@ -126,11 +131,20 @@ struct GetSession: Sendable {
         return .suspended
     }
 
-    /// The library did not take it, though the plan was looked over.
-    private func refuse(_ index: Int) -> DownloadOutcome {
-        let trouble = Trouble(
-            code: "transport.unacceptableRequest", reason: "this cannot be asked for",
-            advice: "check the URL and the header fields", exitCode: .failure)
+    /// Those in whose places are files that may not be written to.
+    private func protected(_ missing: [Missing]) -> [Int] {
+        // Mostly there is nothing but what is being fetched.
+        let names = try? PosixFileSystem().list(plan.directory, atMost: 2)
+        if let names, Set(names).isSubset(of: [TargetName.stateDirectory]) { return [] }
+        return missing.map(\.index).filter { index in
+            let path = plan.items[index].path
+            var status = stat()
+            return lstat(path, &status) == 0 && status.st_mode & S_IFMT == S_IFREG && access(path, W_OK) != 0
+        }
+    }
+
+    /// It is not begun.
+    private func refuse(_ index: Int, _ trouble: Trouble) -> DownloadOutcome {
         let event = DownloadReport.Event.failed(trouble)
         reporter.report(DownloadReport(index: index, item: plan.items[index], event: event, standing: Standing()))
         return .failed(trouble)
@@ -257,5 +271,19 @@ struct GetSession: Sendable {
         await withCheckedContinuation { continuation in
             manager.remove(tasks, onMainQueue: false) { _ in continuation.resume() }
         }
+    }
+}
+
+extension Trouble {
+    /// The library did not take it, though the plan was looked over.
+    fileprivate static let unacceptable = Trouble(
+        code: "transport.unacceptableRequest", reason: "this cannot be asked for",
+        advice: "check the URL and the header fields", exitCode: .failure)
+
+    /// To rename another file to its name would take no more than the directory's permission.
+    fileprivate static func protected(_ path: String) -> Trouble {
+        Trouble(
+            code: "disk.notPermitted", reason: "\(path.printable) may not be written to",
+            advice: "choose another name, or change its permissions", exitCode: .disk)
     }
 }

@@ -30,10 +30,17 @@ struct JSONLines: Reporter {
     }
 
     /// The line of an event.
-    static func line(_ report: DownloadReport) -> String {
+    static func line(_ report: DownloadReport) -> String { line(JSONEvent(report)) }
+
+    /// That of what is none of a file's own.
+    static func line(_ trouble: Trouble) -> String {
+        line(["event": "failed", "code": trouble.code, "detail": trouble.detail])
+    }
+
+    private static func line(_ event: some Encodable) -> String {
         let encoder = JSONEncoder()
         encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
-        guard let data = try? encoder.encode(JSONEvent(report)) else { return "{}" }
+        guard let data = try? encoder.encode(event) else { return "{}" }
         return String(decoding: data, as: UTF8.self)
     }
 }

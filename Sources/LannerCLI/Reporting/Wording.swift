@@ -55,7 +55,7 @@ enum Wording {
         switch reason {
         case .contentChanged: "the file on the server is another one now"
         case .rangesNotServed: "the server sends the file only as a whole, or no usable part"
-        case .cannotResume: "nothing identifies the version that was begun"
+        case .cannotResume: "nothing but a checksum could tell whether the rest is of the same file"
         case .unusableAnswer: "the server's answer made no sense"
         case .bytesLost: "the unfinished file on the disk holds less than was recorded"
         case .wrongDigest: "the bytes do not have the expected checksum"

@@ -644,11 +644,33 @@ import Testing
         let directory = try await Program.run(["get", url("small.bin")], in: place)
         #expect(directory.code == 4)
         #expect(directory.errors == ["lanner: small.bin is a directory; choose another name"])
+        let json = try await Program.run(["get", "--json", url("small.bin")], in: place)
+        let event =
+            #"{"code":"disk.inTheWay","detail":"small.bin is a directory; choose another name","event":"failed"}"#
+        #expect(json.code == 4 && json.output == [event] && json.errors == directory.errors)
         let list = (0..<100).map { url($0 == 70 ? "small.bin" : "\($0)") + "\n" }.joined()
         let ofMany = try await Program.run(["get", "-i", "-"], in: place, input: list)
         #expect(ofMany.code == 4 && ofMany.errors == directory.errors)
         #expect(server.requests.isEmpty)
         #expect(place.names == ["file", "small.bin"])
+    }
+
+    /// A rename would replace it all the same. What is there and right is not touched.
+    @Test func replacesNoFileThatMayNotBeWritten() async throws {
+        try place.write(Array("precious".utf8), to: "small.bin")
+        let protection = try Protection(of: place.url.appendingPathComponent("small.bin").path)
+        defer { protection.end() }
+        server.put("other.bin", small)
+        let get = try await Program.run(["get", "-q", url("small.bin"), url("other.bin")], in: place)
+        let advice = "choose another name, or change its permissions"
+        #expect(get.code == 4)
+        #expect(get.errors == ["lanner: \(url("small.bin")): small.bin may not be written to; \(advice)"])
+        #expect(place.bytes("small.bin") == Array("precious".utf8) && place.bytes("other.bin") == small.bytes)
+        #expect(server.requests.allSatisfy { $0.path == "/other.bin" })
+        let sum = try Checksum.digest(
+            ofFileAt: place.url.appendingPathComponent("small.bin").path, algorithm: .sha256)
+        let right = ["get", "-q", "--checksum", sum.description, url("small.bin")]
+        #expect(try await Program.run(right, in: place).code == 0)
     }
 
     @Test func replacesNoPipe() async throws {
@@ -765,4 +787,37 @@ private final class UnreadTerminal {
     deinit { close(reader) }
 }
 #endif
+/// A file that may not be written to; not by the superuser either, for whom permissions are none.
+private struct Protection {
+    private let path: String
+    private let isOfFlags: Bool
+
+    init(of path: String) throws {
+        (self.path, isOfFlags) = (path, geteuid() == 0)
+        if isOfFlags { try setFlags(Self.immutable) } else { chmod(path, 0o444) }
+    }
+
+    func end() {
+        if isOfFlags { try? setFlags(0) }
+    }
+
+    #if os(Linux)
+    /// `FS_IMMUTABLE_FL`, and `FS_IOC_SETFLAGS` with 64 bits.
+    private static let immutable: CInt = 0x10
+    private static let setting: UInt = 0x4008_6602
+
+    private func setFlags(_ flags: CInt) throws {
+        let file = open(path, O_RDONLY)
+        defer { close(file) }
+        var flags = flags
+        try #require(ioctl(file, Self.setting, &flags) == 0, "the file system knows no immutable files: \(errno)")
+    }
+    #else
+    private static let immutable = UInt32(UF_IMMUTABLE)
+
+    private func setFlags(_ flags: UInt32) throws {
+        try #require(chflags(path, flags) == 0)
+    }
+    #endif
+}
 #endif
