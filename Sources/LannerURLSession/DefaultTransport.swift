@@ -7,8 +7,11 @@ public enum DefaultTransport {
     /// iOS, tvOS, watchOS and visionOS; else, and in app extensions, as ``make()``.
     public static func make(identifier: String, directory: String) -> any Transport {
         #if canImport(Darwin) && !os(macOS)
-        // Of an extension the system takes background sessions only that share a container with its app.
+        #if !os(watchOS)
+        // Of an extension the system takes background sessions only that share a container with its app. On a watch the
+        // app may be one itself.
         if Bundle.main.bundleURL.pathExtension == "appex" { return make() }
+        #endif
         let name =
             "Background-"
             + identifier.replacingOccurrences(of: "%", with: "%25")

@@ -1,7 +1,7 @@
 import Foundation
 import LannerCore
 
-/// Carries out exchanges with URLSession's download tasks. The default on macOS.
+/// Carries out exchanges with URLSession's download tasks. The default on macOS and in app extensions.
 ///
 /// The body is handed over as a file, with progress on the way, and a canceled or broken exchange leaves resume data,
 /// where the server allows it, that a later ``TransportRequest/resumeData`` takes. A canceled one ends once the system

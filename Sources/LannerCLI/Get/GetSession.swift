@@ -93,10 +93,9 @@ struct GetSession: Sendable {
             return Dictionary(uniqueKeysWithValues: missing.map { ($0.index, leave($0)) })
         }
         var (missing, ended) = (missing, [Int: DownloadOutcome]())
-        for index in protected(missing) {
-            missing.removeAll { $0.index == index }
-            ended[index] = refuse(index, .protected(plan.items[index].path))
-        }
+        let protected = protected(missing)
+        if !protected.isEmpty { missing.removeAll { protected.contains($0.index) } }
+        for index in protected.sorted() { ended[index] = refuse(index, .protected(plan.items[index].path)) }
         let following = Following()
         // Before the start, so that nothing is missed that comes behind it.
         let observation = observe { following.take($0, of: $1) }
@@ -132,15 +131,16 @@ struct GetSession: Sendable {
     }
 
     /// Those in whose places are files that may not be written to.
-    private func protected(_ missing: [Missing]) -> [Int] {
+    private func protected(_ missing: [Missing]) -> Set<Int> {
         // Mostly there is nothing but what is being fetched.
         let names = try? PosixFileSystem().list(plan.directory, atMost: 2)
         if let names, Set(names).isSubset(of: [TargetName.stateDirectory]) { return [] }
-        return missing.map(\.index).filter { index in
+        let indices = missing.map(\.index).filter { index in
             let path = plan.items[index].path
             var status = stat()
             return lstat(path, &status) == 0 && status.st_mode & S_IFMT == S_IFREG && access(path, W_OK) != 0
         }
+        return Set(indices)
     }
 
     /// It is not begun.

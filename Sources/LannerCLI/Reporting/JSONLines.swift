@@ -32,10 +32,8 @@ struct JSONLines: Reporter {
     /// The line of an event.
     static func line(_ report: DownloadReport) -> String { line(JSONEvent(report)) }
 
-    /// That of what is none of a file's own.
-    static func line(_ trouble: Trouble) -> String {
-        line(["event": "failed", "code": trouble.code, "detail": trouble.detail])
-    }
+    /// That of what has kept all files from being begun.
+    static func line(_ trouble: Trouble) -> String { line(JSONEvent(trouble)) }
 
     private static func line(_ event: some Encodable) -> String {
         let encoder = JSONEncoder()
@@ -53,26 +51,33 @@ private struct JSONEvent: Encodable {
         case verified, code, detail, delay
     }
 
-    private let report: DownloadReport
+    private let event: DownloadReport.Event
+    private let standing: Standing
+    /// Nil of none.
+    private let item: GetPlan.Item?
 
     init(_ report: DownloadReport) {
-        self.report = report
+        (event, standing, item) = (report.event, report.standing, report.item)
+    }
+
+    init(_ trouble: Trouble) {
+        (event, standing, item) = (.failed(trouble), Standing(), nil)
     }
 
     func encode(to encoder: any Encoder) throws {
         var object = encoder.container(keyedBy: Key.self)
-        try object.encode(report.item.shownURL, forKey: .url)
-        try object.encode(report.item.path, forKey: .file)
-        try object.encode(report.standing.bytes, forKey: .bytes)
-        // Null while it is not known.
-        try object.encode(report.standing.total, forKey: .total)
-        try object.encode(report.standing.speed, forKey: .speed)
+        // Null of no file, and while it is not known.
+        try object.encode(item?.shownURL, forKey: .url)
+        try object.encode(item?.path, forKey: .file)
+        try object.encode(standing.bytes, forKey: .bytes)
+        try object.encode(standing.total, forKey: .total)
+        try object.encode(standing.speed, forKey: .speed)
         try encodeEvent(&object)
     }
 
     private func encodeEvent(_ object: inout KeyedEncodingContainer<Key>) throws {
         try object.encode(name, forKey: .event)
-        switch report.event {
+        switch event {
         case .start, .progress, .suspended: break
         case .done(let isVerified), .skipped(let isVerified): try object.encode(isVerified, forKey: .verified)
         case .restarted(let reason): try object.encode(reason.rawValue, forKey: .code)
@@ -90,7 +95,7 @@ private struct JSONEvent: Encodable {
     }
 
     private var name: String {
-        switch report.event {
+        switch event {
         case .start: "start"
         case .progress: "progress"
         case .done: "done"

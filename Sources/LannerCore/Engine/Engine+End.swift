@@ -226,6 +226,13 @@ private struct LastStep {
     var removesFinished = false
 }
 
+extension JobState {
+    /// Whether the file of an attempt is in its place.
+    fileprivate func hasMoved(in attempt: Attempt) -> Bool {
+        movedIn == attempt && isInPlace && generationInPlace == saved.generation
+    }
+}
+
 extension EngineState {
     /// What to wait for.
     fileprivate mutating func beginEnd(of engine: Engine) -> Latch {
@@ -262,9 +269,8 @@ extension EngineState {
         let saved = closed ?? download.saved
         switch parting {
         case .cancel(let keepsBytes, let finished):
-            // The machine may not have heard of the move.
-            let isMoved =
-                download.hasPlace && job.state.withLock { $0.movedIn == download.attempt && $0.isInPlace }
+            // The machine may not have heard of the move. What came in an earlier one stays.
+            let isMoved = download.hasPlace && job.state.withLock { $0.hasMoved(in: download.attempt) }
             guard keepsBytes, !isMoved, !(saved.written.isEmpty && saved.resumeData == nil) else {
                 return LastStep(job: job, removesFinished: finished || isMoved)
             }

@@ -91,7 +91,14 @@ extension Engine {
                 case nil: events.append(move.given(up: DownloadFailure(TransportFailure.canceled)))
                 }
             } catch {
-                events.append(move.given(up: failure(error, of: move)))
+                if move.copy != nil, error.fault == .notFound {
+                    // Somebody has removed the directory that it was in.
+                    publish(
+                        FileMove(job: move.job, attempt: move.attempt, generation: move.generation, source: move.source)
+                    )
+                } else {
+                    events.append(move.given(up: failure(error, of: move)))
+                }
             }
             // What has not become the file.
             if let copy = move.copy { removeNow(copy) }
@@ -106,15 +113,22 @@ extension Engine {
     private func copy(_ move: FileMove, beside place: FilePlace) {
         copyLane.run { [self] in
             var move = move
-            do throws(FileError) {
-                move.copy = try environment.publisher.copy(move.source, beside: cache.path(of: place)) { [self] in
-                    isWanted(move.job) && !isOver
-                }
-            } catch {
+            do throws(FileError) { move.copy = try makeCopy(of: move, beside: place) } catch {
                 return handle(move.given(up: failure(error, of: move)))
             }
             if move.copy != nil { return publish(move) }
             handle(move.given(up: DownloadFailure(TransportFailure.canceled)))
+        }
+    }
+
+    private func makeCopy(of move: FileMove, beside place: FilePlace) throws(FileError) -> String? {
+        let mayGoOn = { [self] in isWanted(move.job) && !isOver }
+        // It may have waited for others.
+        guard mayGoOn() else { return nil }
+        return try makingDirectory { () throws(FileError) in
+            try makeDirectory(of: place)
+        } for: { () throws(FileError) in
+            try environment.publisher.copy(move.source, beside: cache.path(of: place), while: mayGoOn)
         }
     }
 
@@ -179,9 +193,7 @@ extension Engine {
         let (job, place) = (move.job, move.job.task.place)
         if try isMoved(move, to: place) { return .moved(MovedFile(move: move, place: place, other: nil)) }
         if place.directory != nil { try makeDirectory(of: place) }
-        var policy = job.state.withLock { $0.movePolicy ?? $0.conflictPolicy } ?? policy
-        // It was fetched in the place of that.
-        if hasOlderFile(move, at: place) { policy = .replace }
+        let policy = job.state.withLock { $0.movePolicy ?? $0.conflictPolicy } ?? policy
         let outcome = try make(move, to: place, onlyIfFree: policy != .replace)
         guard case .taken = outcome else { return outcome }
         if policy == .fail {
@@ -189,13 +201,6 @@ extension Engine {
         }
         try giveFreeName(to: job)
         return .taken
-    }
-
-    /// Whether what is in the place is what the download has brought before.
-    private func hasOlderFile(_ move: FileMove, at place: FilePlace) -> Bool {
-        let (generation, size) = move.job.state.withLock { ($0.generationInPlace, $0.sizeInPlace) }
-        guard generation != move.generation, let size, hasItsFile(move.job) else { return false }
-        return (try? environment.fileSystem.size(of: cache.path(of: place))) == size
     }
 
     /// Why a file was not moved. A place that another download has is not free, though somebody has taken its file away.

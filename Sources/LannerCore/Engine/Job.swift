@@ -54,7 +54,7 @@ struct JobState {
     var isInPlace = false
     /// Which of its partial files that one was; 0 when that is not known.
     var generationInPlace: UInt32 = 0
-    /// The size of that file, if it was moved there in this launch.
+    /// The size of that file, if that is known.
     var sizeInPlace: Int64?
     /// The place in which the file may be though its partial file is there as well: a copy to another
     /// file system that was cut off.

@@ -4,6 +4,7 @@ import LannerMachine
 struct Publisher {
     var fileSystem: any FileSystem
     var makeHasher: Checksum.HasherProvider = { $0.makeHasher() }
+
     /// How a file came to its place, or that it did not.
     enum Move {
         case renamed

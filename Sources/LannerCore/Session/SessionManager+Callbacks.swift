@@ -21,8 +21,8 @@ extension SessionManager {
     }
 
     /// Calls `handler` each time the last task has ended and all have succeeded, from the next end on; not because
-    /// finished tasks are removed from among others, unless that leaves none that has failed. On the main queue, or on ``operationQueue``; replaces an earlier
-    /// closure of this kind. - Returns: The manager.
+    /// finished tasks are removed from among others, unless that leaves none that has failed. On the main queue, or on
+    /// ``operationQueue``; replaces an earlier closure of this kind. - Returns: The manager.
     @discardableResult
     public func success(onMainQueue: Bool, handler: @escaping Handler) -> Self {
         set(Callback(onMainQueue: onMainQueue, handler: handler), at: \.callbacks.success)

@@ -267,16 +267,7 @@ import Testing
         #expect(bench.transport.requests.count == 1)
     }
 
-    /// It was fetched because that one has another checksum.
-    @Test(arguments: FileConflictPolicy.allCases) func theOwnOlderFileIsNotInTheWay(_ policy: FileConflictPolicy) throws
-    {
-        let (bench, one) = try fetchedAgain(policy)
-        #expect(bench.runToRest())
-        #expect(one.status == .succeeded && one.fileName == "a.txt" && bench.contents(of: one) == Self.other)
-        #expect(names(bench) == ["a.txt"])
-    }
-
-    /// Nor is it taken for the new one, should that be gone.
+    /// It was fetched because that one has another checksum, and is gone before it was moved.
     @Test(arguments: FileConflictPolicy.allCases) func theOwnOlderFileIsNotTheNewOne(
         _ policy: FileConflictPolicy
     ) throws {
@@ -285,6 +276,16 @@ import Testing
         bench.disk.remove(at: try #require(bench.files.first { $0.hasSuffix(".part") }))
         #expect(bench.runToRest())
         #expect(one.status == .failed || bench.contents(of: one) == Self.other)
+    }
+
+    /// Nor does it go with a new one that was canceled before it came.
+    @Test func theOwnOlderFileStaysAtTheEnd() throws {
+        let (bench, one) = try fetchedAgain(.replace)
+        try bench.step { bench.records.last?.saved.status == .publishing }
+        bench.manager.cancel(one)
+        bench.manager.invalidate()
+        bench.settle()
+        #expect(bench.files.map(\.lastComponent) == ["a.txt"] && bench.contents(of: one) == Self.one)
     }
 
     private static let other: [UInt8] = [1, 2]
@@ -407,7 +408,7 @@ import Testing
     }
 
     /// Of several each is told when it is there, and what is to go is gone.
-    @Test func aCopyToAnotherDeviceHoldsUpNeitherOtherCopiesNorVerbs() throws {
+    @Test func aCopyToAnotherDeviceHoldsUpNeitherTheNewsNorTheVerbsOfOthers() throws {
         let bench = TestBench(allowedDirectories: ["/media"])
         bench.disk.mounts = ["/media"]
         bench.transport.serve(.init(Self.one), at: "/one")
