@@ -71,7 +71,8 @@ final class Follower {
             return .done
         case .failed:
             let standing = Standing(atRest: task)
-            let trouble = Trouble(task.error ?? LannerError.invalidated, goesOn: standing.goesOn)
+            var trouble = Trouble(task.error ?? LannerError.invalidated, goesOn: standing.goesOn)
+            trouble.nameServer(of: item, at: task.currentURL)
             report(.failed(trouble), standing)
             return .failed(trouble)
         case .suspended, .canceled, .removed:

@@ -1,3 +1,4 @@
+import Foundation
 import Lanner
 
 /// Why a download failed, as it is told.
@@ -66,6 +67,22 @@ extension Trouble {
         self.init(
             code: code, reason: error.message.oneLine,
             advice: isRefused ? "change its permissions, or remove it to begin anew" : nil, exitCode: exitCode)
+    }
+}
+
+extension Trouble {
+    /// Says who has answered where that may be another than the server of the URL: header fields do not go there.
+    mutating func nameServer(of item: GetPlan.Item, at url: URL) {
+        guard code.hasPrefix("status."), let asked = try? WebAddress(item.url.absoluteString) else { return }
+        let answered = (try? WebAddress(url.absoluteString)) ?? asked
+        if !item.mirrors.isEmpty {
+            reason = reason.replacing("the server", with: "one of the servers")
+            advice = "check the URL and the mirrors"
+        } else if answered.origin != asked.origin {
+            let host = answered.host + (answered.port.map { ":\($0)" } ?? "")
+            reason = reason.replacing("the server", with: host + ", where it leads,")
+            advice = "check the URL"
+        }
     }
 }
 

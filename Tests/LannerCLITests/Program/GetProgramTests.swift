@@ -634,6 +634,23 @@ import Testing
         #expect(place.bytes("small.bin") == small.bytes)
     }
 
+    /// No header field goes there.
+    @Test func saysWhoHasRefused() async throws {
+        let other = try LoopbackServer()
+        other.always("secret", .status(401))
+        server.always("small.bin", .redirect(to: other.url("secret").absoluteString))
+        let host = "127.0.0.1:\(try #require(other.url("secret").port))"
+        let led = try await Program.run(["get", "-q", "--retries", "0", url("small.bin")], in: place)
+        #expect(
+            led.errors == [
+                "lanner: \(url("small.bin")): \(host), where it leads, answered with status 401; check the URL"
+            ])
+        let mirror = ["--mirror", other.url("secret").absoluteString, url("none")]
+        let mirrored = try await Program.run(["get", "-q", "--retries", "0"] + mirror, in: place)
+        let words = "one of the servers answered with status 401; check the URL and the mirrors"
+        #expect(mirrored.errors == ["lanner: \(url("none")): \(words)"])
+    }
+
     @Test func refusesAPlaceThatCannotBeWritten() async throws {
         try place.write([1], to: "file")
         let inTheWay = try await Program.run(["get", "-d", "file", url("small.bin")], in: place)
