@@ -76,14 +76,18 @@ extension Trouble {
         guard code.hasPrefix("status."), let asked = try? WebAddress(item.url.absoluteString) else { return }
         let answered = (try? WebAddress(url.absoluteString)) ?? asked
         if !item.mirrors.isEmpty {
-            reason = reason.replacing("the server", with: "one of the servers")
-            advice = "check the URL and the mirrors"
+            name("one of the servers", advice: "check the URL and the mirrors")
         } else if answered.origin != asked.origin {
-            let host = answered.host + (answered.port.map { ":\($0)" } ?? "")
-            reason = reason.replacing("the server", with: host + ", where it leads,")
-            advice = "check the URL"
+            name(answered.host + (answered.port.map { ":\($0)" } ?? "") + ", where it leads,", advice: "check the URL")
         }
     }
+
+    private mutating func name(_ server: String, advice other: String) {
+        reason = reason.replacing("the server", with: server)
+        if advice != Self.laterAdvice { advice = other }
+    }
+
+    fileprivate static let laterAdvice = "try again later"
 }
 
 extension DownloadFailure.Reason {
@@ -102,7 +106,7 @@ extension DownloadFailure.Reason {
         case .status(404), .status(410): "check the URL"
         case .status(407):
             "give the proxy's user name and password, or other ones, in its URL: http_proxy=http://USER:PASSWORD@HOST"
-        case .status(408), .status(421), .status(425), .status(429), .status(500...599): "try again later"
+        case .status(408), .status(421), .status(425), .status(429), .status(500...599): Trouble.laterAdvice
         case .status: "check the URL and the header fields"
         case .transport(let fault): fault.advice(goesOn)
         case .unusableResponse: "ask whoever runs the server"

@@ -91,11 +91,9 @@ extension Engine {
                 case nil: events.append(move.given(up: DownloadFailure(TransportFailure.canceled)))
                 }
             } catch {
-                if move.copy != nil, error.fault == .notFound {
+                if move.copy != nil, error.fault == .notFound, !isOver {
                     // Somebody has removed the directory that it was in.
-                    publish(
-                        FileMove(job: move.job, attempt: move.attempt, generation: move.generation, source: move.source)
-                    )
+                    publish(move.withoutCopy)
                 } else {
                     events.append(move.given(up: failure(error, of: move)))
                 }
@@ -391,6 +389,13 @@ extension Engine {
 }
 
 extension FileMove {
+    /// The same from the beginning.
+    fileprivate var withoutCopy: FileMove {
+        var move = self
+        move.copy = nil
+        return move
+    }
+
     /// What the machine is told when it comes to nothing.
     fileprivate func given(up failure: DownloadFailure) -> Event { .file(job.id, attempt, .failed(failure)) }
 }
