@@ -186,7 +186,7 @@ extension World {
         Dictionary(disk.paths.map { ($0, disk.length(of: $0)) }, uniquingKeysWith: { $1 })
     }
 
-    /// Somebody removes a file while nobody is there, a finished one or a part.
+    /// Somebody removes a file while nobody is there, a finished one or a part, or cuts that.
     private func loseFile(_ places: [String: [DownloadTask]]) {
         let paths = disk.paths.filter { path in places[path] != nil || path.hasSuffix(".part") }
         let lost = paths.filter { !foreignPaths.contains($0) && $0 != Self.foreignPart }
@@ -195,6 +195,9 @@ extension World {
         chronicle.note("lose", text: path)
         places[path]?.forEach { auditor.noteLoss(of: $0) }
         auditor.noteLoss(ofPartAt: path)
+        if path.hasSuffix(".part"), let bytes = disk.contents(of: path), !bytes.isEmpty, random.chance(1, in: 2) {
+            return disk.put(Array(bytes.prefix(random.below(bytes.count))), at: path)
+        }
         try? disk.remove(path)
     }
 
