@@ -19,6 +19,8 @@ extension Download {
         if isOfOtherURL { tieToURL(&context) }
         if !context.settings.takesServerDigests { version = version?.withoutDigest }
         chooseSource(context.settings)
+        // What a plain request has brought would be given up: to ask for the rest once more can cost no more.
+        if isPlain, !hasWrongParts, completed > ladder.mark { isPlain = false }
         if seeksWhole == nil { forgetBytesThatCannotBeResumed(&context) }
         wasResumed = !written.isEmpty
         if generation == 0 { generation = 1 }
@@ -216,7 +218,7 @@ extension Download {
         // What it leaves now comes too late.
         carried.exchange = nil
         giveUpBytes(reason, &context)
-        if plain { isPlain = true }
+        if plain { (isPlain, hasWrongParts) = (true, reason == .wrongDigest) }
         attempt += 1
         perform(.startOver(generation: generation, total: nil), &context)
         go(to: .opening(Opening(step: .file, since: context.now)), &context)

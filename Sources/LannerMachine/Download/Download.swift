@@ -80,8 +80,10 @@ package struct Download: Sendable {
     var highMark: Int64
     /// Which ways to resume have been tried without a gain.
     var ladder = RungLadder()
-    /// Whether only a plain request for the whole file is left, ranges having proved unusable.
+    /// Whether only a plain request for the whole file is left, ranges having proved unusable; and whether that is because
+    /// of what they brought.
     var isPlain = false
+    var hasWrongParts = false
     /// Whether the download has ended and is to be forgotten.
     package internal(set) var isGone = false
 

@@ -368,16 +368,34 @@ import Testing
         #expect(goesOn(from: 2, 2, tag: "\"a\"", &bench))
     }
 
-    @Test func partsThatAreOfNoUseAreWhyItStartsOver() {
+    /// A download that began anew for a part that was of no use, and has so much of the file now.
+    private func anew(with held: Int64) -> Bench {
         var bench = Bench.requesting(saved: .holding(0..<100))
         // Not the part that was asked for.
         #expect(bench.feed(.exchange(bench.id, 1, .head(.part(0..<100, of: 1000)))).restarts == [.unusableAnswer])
         bench.feed(.file(bench.id, 2, .opened(held: ByteRanges())))
         bench.feed(.exchange(bench.id, 2, .head(.file())))
-        bench.feed(.file(bench.id, 2, .wrote(0..<400)))
+        bench.feed(.file(bench.id, 2, .wrote(0..<held)))
         bench.feed(.exchange(bench.id, 2, .failed(lost)))
-        bench.closed(2, 0..<400)
+        bench.closed(2, 0..<held)
+        return bench
+    }
+
+    @Test func partsThatAreOfNoUseAreWhyItStartsOver() {
+        var bench = anew(with: 80)
         #expect(bench.pass(.seconds(100)).restarts == [.rangesNotServed])
+    }
+
+    /// The server may have been odd once. If it is so again, nothing is lost by that which would have stayed.
+    @Test func aPartIsAskedForOnceMoreWhereMoreIsAtStakeThanWasLost() {
+        var bench = anew(with: 400)
+        #expect(bench.pass(.seconds(100)).restarts == [])
+        let asks = bench.feed(.file(bench.id, 3, .opened(held: ByteRanges([0..<400])))).asks
+        #expect(asks.map(\.range) == [400..<1000])
+        var odd = bench
+        #expect(odd.feed(.exchange(bench.id, 3, .head(.part(0..<100, of: 1000)))).restarts == [.unusableAnswer])
+        #expect(odd.feed(.file(bench.id, 4, .opened(held: ByteRanges()))).asks.map(\.isPlain) == [true])
+        #expect(bench.feed(.exchange(bench.id, 3, .head(.part(400..<1000, of: 1000)))).restarts == [])
     }
 
     @Test func startForgetsTheCount() {
