@@ -59,6 +59,7 @@ struct SecureTests {
         let server = try server(bytesPerSecond: 1_000_000)
         let (transport, recorders) = (try transport(), (0..<4).map { _ in Recorder() })
         expectFile(await transport.fetch(server.url("file")))
+        let begin = ContinuousClock.now
         // The loop takes them all before the first can end.
         let exchanges = transport.begin(
             recorders.enumerated().map { index, recorder in
@@ -66,11 +67,13 @@ struct SecureTests {
                     TransportRequest(url: server.url("file"), timeout: .seconds(3600), isLimited: index % 2 == 0),
                     receive: recorder.receive)
             })
+        let wait = ContinuousClock.now - begin
         for recorder in recorders { expectFile(await recorder.end()) }
         withExtendedLifetime(exchanges) {}
-        // One may take over the connection of the first, unless that has been idle for too long meanwhile.
         let requests = try server.accessLog(atLeast: 5)
         #expect(requests.count == 5 && Set(requests.dropFirst().map(\.connection)).count == 4, "\(requests)")
+        // One takes over the connection of the first, which nginx keeps for 75 seconds.
+        #expect(Set(requests.map(\.connection)).count == 4 || wait > .seconds(60), "\(requests)")
     }
 
     /// Twenty connections that do not come about hold up no others.
