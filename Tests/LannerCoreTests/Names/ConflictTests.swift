@@ -27,6 +27,17 @@ import Testing
         try #require(bench.manager.download("https://example.com/" + place, fileName: name))
     }
 
+    /// Does something before the next operation of a kind is made.
+    private func before(_ operation: MemoryDisk.Operation, on disk: MemoryDisk, _ work: @escaping @Sendable () -> Void)
+    {
+        let hold = Locked<MemoryDisk.Hold?>(nil)
+        let held = disk.hold(operation) {
+            work()
+            hold.withLock { $0 }?.release()
+        }
+        hold.withLock { $0 = held }
+    }
+
     private func names(_ bench: TestBench) -> [String] {
         bench.files.filter { $0.hasPrefix(Self.folder) }.map { String($0.dropFirst(Self.folder.count)) }
     }
@@ -250,15 +261,13 @@ import Testing
         let bench = Self.bench(.replace)
         let one = try download("one", on: bench)
         try bench.step { bench.records.last?.saved.status == .publishing }
-        let (disk, hold) = (bench.disk, Locked<MemoryDisk.Hold?>(nil))
+        let disk = bench.disk
         let part = try #require(bench.files.first { $0.hasSuffix(".part") })
-        let held = disk.hold(.rename) {
+        before(.rename, on: disk) {
             disk.put(Self.one, at: Self.folder + "a.txt")
             disk.remove(at: part)
             disk.fail(.rename, with: .inputOutput)
-            hold.withLock { $0 }?.release()
         }
-        hold.withLock { $0 = held }
         #expect(bench.runToRest())
         #expect(one.status == .failed && one.reason == .disk(.inputOutput))
         bench.manager.start(one)
@@ -368,13 +377,10 @@ import Testing
         bench.manager.configuration.keepsPartialFileOnCancel = farewell == .cancelKeepingBytes
         let one = try download("one", on: bench)
         try bench.step { bench.records.last?.saved.status == .publishing }
-        let hold = Locked<MemoryDisk.Hold?>(nil)
         let manager = bench.manager
-        let held = bench.disk.hold(.write) {
+        before(.write, on: bench.disk) {
             if farewell == .remove { manager.remove(one, completely: true) } else { manager.cancel(one) }
-            hold.withLock { $0 }?.release()
         }
-        hold.withLock { $0 = held }
         bench.settle()
         #expect(bench.manager.tasks.isEmpty)
         #expect(bench.disk.contents(of: Self.folder + "a.txt") == (policy == .replace ? Self.old : nil))
@@ -393,15 +399,12 @@ import Testing
         let one = try #require(bench.manager.download(copied))
         let two = try download("two", on: bench)
         try bench.step { bench.records.filter { $0.saved.status == .publishing }.count == 2 }
-        let (statuses, hold) = (Locked<[Status]>([]), Locked<MemoryDisk.Hold?>(nil))
-        let lanes = bench.lanes
-        let held = bench.disk.hold(.write) {
+        let (statuses, lanes) = (Locked<[Status]>([]), bench.lanes)
+        before(.write, on: bench.disk) {
             // All others have their turns.
             lanes.wait(for: Latch())
             statuses.withLock { $0 = [one.status, two.status] }
-            hold.withLock { $0 }?.release()
         }
-        hold.withLock { $0 = held }
         bench.settle()
         #expect(statuses.withLock { $0 } == [.running, .succeeded])
         #expect(one.status == .succeeded && bench.contents(of: one) == Self.one && bench.contents(of: two) == Self.two)
@@ -421,23 +424,17 @@ import Testing
         }
         try bench.step { bench.records.filter { $0.saved.status == .publishing }.count == 2 }
         let (manager, lanes, disk) = (bench.manager, bench.lanes, bench.disk)
-        let (seen, holds) = (Locked<[[Status]]>([]), Locked<[MemoryDisk.Hold]>([]))
+        let seen = Locked<[[Status]]>([])
         let look: @Sendable () -> Void = {
             // All others have their turns.
             lanes.wait(for: Latch())
             seen.withLock { $0.append(tasks.map(\.status)) }
         }
-        let first = disk.hold(.write) {
+        before(.write, on: disk) {
             manager.cancel(tasks[2])
             look()
-            let second = disk.hold(.write) {
-                look()
-                holds.withLock { $0 }[1].release()
-            }
-            holds.withLock { $0.append(second) }
-            holds.withLock { $0 }[0].release()
+            before(.write, on: disk, look)
         }
-        holds.withLock { $0.append(first) }
         bench.settle()
         #expect(seen.withLock { $0 } == [[.running, .running, .canceled], [.succeeded, .running, .canceled]])
         #expect(tasks[1].status == .succeeded && bench.contents(of: tasks[1]) == Self.two)
@@ -449,13 +446,8 @@ import Testing
         bench.disk.mounts = ["/downloads/File"]
         _ = try download("one", on: bench)
         try bench.step { bench.records.last?.saved.status == .publishing }
-        let hold = Locked<MemoryDisk.Hold?>(nil)
         let manager = bench.manager
-        let held = bench.disk.hold(.write) {
-            manager.invalidate()
-            hold.withLock { $0 }?.release()
-        }
-        hold.withLock { $0 = held }
+        before(.write, on: bench.disk) { manager.invalidate() }
         bench.settle()
         #expect(names(bench) == [] && bench.files.filter { $0.hasSuffix(".part") }.count == 1)
         bench.relaunch()

@@ -33,22 +33,18 @@ import Testing
     }
 
     /// Moves the only file, with a copy where it has to be one.
-    private func move(_ publisher: Publisher, to target: String) throws -> Publisher.Move {
+    private func move(_ publisher: Publisher, to target: String, ifFree: Bool = false) throws -> Publisher.Move? {
         let (source, target) = (directory("1-1-1.part"), directory(target))
-        let way = try publisher.move(source, to: target)
+        func rename(_ copy: String? = nil) throws -> Publisher.Move? {
+            ifFree
+                ? try publisher.moveIfFree(source, to: target, copiedTo: copy)
+                : try publisher.move(source, to: target, copiedTo: copy)
+        }
+        let way = try rename()
         guard way == .apart else { return way }
         let copy = try #require(try publisher.copy(source, beside: target))
         defer { try? disk.remove(copy) }
-        return try publisher.move(source, to: target, copiedTo: copy)
-    }
-
-    private func moveIfFree(_ publisher: Publisher, to target: String) throws -> Publisher.Move? {
-        let (source, target) = (directory("1-1-1.part"), directory(target))
-        let way = try publisher.moveIfFree(source, to: target)
-        guard way == .apart else { return way }
-        let copy = try #require(try publisher.copy(source, beside: target))
-        defer { try? disk.remove(copy) }
-        return try publisher.moveIfFree(source, to: target, copiedTo: copy)
+        return try rename(copy)
     }
 
     private func names(_ name: String) throws -> [String] { try disk.list(directory(name)).sorted() }
@@ -70,9 +66,9 @@ import Testing
         try write("theirs", "outside/file")
         try link("File/a", to: target)
         let publisher = Publisher(fileSystem: acrossDevices ? TwoDevices(disk) : disk)
-        #expect(try moveIfFree(publisher, to: "File/a") == nil)
+        #expect(try move(publisher, to: "File/a", ifFree: true) == nil)
         #expect(try isLink("File/a") && read("outside/file") == "theirs" && read("1-1-1.part") == "new")
-        let move = try moveIfFree(publisher, to: "File/b")
+        let move = try move(publisher, to: "File/b", ifFree: true)
         #expect(move == (acrossDevices ? .copied : .renamed))
         #expect(read("File/b") == "new" && read("1-1-1.part") == (acrossDevices ? "new" : nil))
         #expect(try names("File") == ["a", "b"])
@@ -83,7 +79,7 @@ import Testing
         try disk.makeDirectory(directory("File/d"))
         let publisher = Publisher(fileSystem: acrossDevices ? TwoDevices(disk) : disk)
         for name in ["File/a", "File/d"] {
-            #expect(try moveIfFree(publisher, to: name) == nil)
+            #expect(try move(publisher, to: name, ifFree: true) == nil)
         }
         #expect(read("File/a") == "theirs" && read("1-1-1.part") == "new")
         #expect(try names("File") == ["a", "d"])
@@ -139,7 +135,7 @@ import Testing
         try link("Link", to: "outside")
         try disk.makeDirectory(directory("Link"))
         let publisher = Publisher(fileSystem: disk)
-        #expect(try moveIfFree(publisher, to: "Link/a") == .renamed)
+        #expect(try move(publisher, to: "Link/a", ifFree: true) == .renamed)
         #expect(read("outside/a") == "new")
     }
 
@@ -179,7 +175,7 @@ import Testing
         try link("Again", to: "")
         let publisher = Publisher(fileSystem: TwoDevices(disk))
         if ifFree {
-            #expect(try moveIfFree(publisher, to: "Again/a") == .copied)
+            #expect(try move(publisher, to: "Again/a", ifFree: true) == .copied)
         } else {
             #expect(try move(publisher, to: "Again/a") == .copied)
         }
