@@ -71,8 +71,9 @@ final class Follower {
             return .done
         case .failed:
             let standing = Standing(atRest: task)
-            var trouble = Trouble(task.error ?? LannerError.invalidated, goesOn: standing.goesOn)
-            trouble.nameServer(of: item, at: task.currentURL)
+            let trouble = Trouble(
+                task.error ?? LannerError.invalidated, goesOn: standing.goesOn,
+                from: OtherServer(of: item, at: task.currentURL))
             report(.failed(trouble), standing)
             return .failed(trouble)
         case .suspended, .canceled, .removed:

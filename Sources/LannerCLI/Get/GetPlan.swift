@@ -79,7 +79,7 @@ struct GetPlan: Sendable, Equatable {
     }
 
     private static func url(_ text: String) throws(UsageError) -> (URL, WebAddress) {
-        guard text.unicodeScalars.allSatisfy({ $0.value >= 0x20 && $0.value != 0x7F }) else {
+        guard !text.utf8.contains(where: { $0 < 0x20 || $0 == 0x7F }) else {
             throw UsageError(
                 "the URL \(Destination.redacted(text).quoted) has a control character in it; check the ends of lines")
         }

@@ -35,7 +35,7 @@ struct JSONLines: Reporter {
     /// That of what has kept all files from being begun.
     static func line(_ trouble: Trouble) -> String { line(JSONEvent(trouble)) }
 
-    private static func line(_ event: some Encodable) -> String {
+    private static func line(_ event: JSONEvent) -> String {
         let encoder = JSONEncoder()
         encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
         guard let data = try? encoder.encode(event) else { return "{}" }

@@ -17,10 +17,11 @@ struct Trouble: Sendable, Equatable {
 
 extension Trouble {
     /// What is to be done depends on whether the same command goes on where this one has ended.
-    init(_ error: any Error, goesOn: Bool = true) {
+    init(_ error: any Error, goesOn: Bool = true, from other: OtherServer? = nil) {
         switch error as? LannerError {
         case .unacceptableStatusCode(let status):
-            self.init(.status(status), "the server answered with status \(status)", goesOn)
+            self.init(.status(status), "\(other?.name ?? "the server") answered with status \(status)", goesOn)
+            if let other, advice != Self.laterAdvice { advice = other.advice }
         case .failed(let failure): self.init(failure.reason, failure.detail, goesOn)
         case .storeError(let error): self.init(error)
         case .cacheError(_, let message): self.init(code: "disk.other", reason: message.oneLine, exitCode: .disk)
@@ -47,6 +48,7 @@ extension Trouble {
             exitCode: reason.exitCode)
     }
 
+    fileprivate static let laterAdvice = "try again later"
     private static let plainTextAdvice = "the server seems to speak no TLS there: try http://, or check the port"
 
     /// Whether what came was no TLS, in the words of OpenSSL and GnuTLS.
@@ -70,24 +72,23 @@ extension Trouble {
     }
 }
 
-extension Trouble {
-    /// Says who has answered where that may be another than the server of the URL: header fields do not go there.
-    mutating func nameServer(of item: GetPlan.Item, at url: URL) {
-        guard code.hasPrefix("status."), let asked = try? WebAddress(item.url.absoluteString) else { return }
-        let answered = (try? WebAddress(url.absoluteString)) ?? asked
-        if !item.mirrors.isEmpty {
-            name("one of the servers", advice: "check the URL and the mirrors")
-        } else if answered.origin != asked.origin {
-            name(answered.host + (answered.port.map { ":\($0)" } ?? "") + ", where it leads,", advice: "check the URL")
+/// Who may have answered that is not the server of the URL: header fields do not go there.
+struct OtherServer {
+    let name: String
+    let advice: String
+
+    /// Nil when it is nobody else: there are no mirrors, and the last request went to the origin of the URL.
+    init?(of item: GetPlan.Item, at url: URL) {
+        guard item.mirrors.isEmpty else {
+            (name, advice) = ("one of the servers", "check the URL and the mirrors")
+            return
         }
+        guard let asked = try? WebAddress(item.url.absoluteString), let led = try? WebAddress(url.absoluteString),
+            led.origin != asked.origin
+        else { return nil }
+        name = led.host + (led.port.map { ":\($0)" } ?? "") + ", where it leads,"
+        advice = "check the URL"
     }
-
-    private mutating func name(_ server: String, advice other: String) {
-        reason = reason.replacing("the server", with: server)
-        if advice != Self.laterAdvice { advice = other }
-    }
-
-    fileprivate static let laterAdvice = "try again later"
 }
 
 extension DownloadFailure.Reason {

@@ -805,6 +805,7 @@ private final class UnreadTerminal {
     deinit { close(reader) }
 }
 #endif
+
 /// A file that may not be written to; not by the superuser either, for whom permissions are none.
 private struct Protection {
     private struct Refused: Error {}
