@@ -33,7 +33,7 @@ struct message {
     } data;
 };
 
-enum { GLOBAL_ALL = 3, VERSION_FIRST = 0, PAUSE_NOTHING = 0, MESSAGE_DONE = 1 };
+enum { GLOBAL_ALL = 3, VERSION_FIRST = 0, PAUSE_NOTHING = 0, PAUSE_SEND = 4, MESSAGE_DONE = 1 };
 
 // `OPENSSL_INIT_NO_ATEXIT`
 enum { OPENSSL_NO_ATEXIT = 0x80000 };
@@ -198,6 +198,7 @@ long lanner_curl_number(easy_t *easy, enum lanner_curl_info info) {
 }
 
 void lanner_curl_go(easy_t *easy) { curl.easy_pause(easy, PAUSE_NOTHING); }
+void lanner_curl_offer(easy_t *easy) { curl.easy_pause(easy, PAUSE_SEND); }
 
 list_t *lanner_curl_list_append(list_t *list, const char *line) { return curl.slist_append(list, line); }
 void lanner_curl_list_free(list_t *list) { curl.slist_free_all(list); }

@@ -20,8 +20,9 @@ import LannerCore
 /// - `TransportRequest.timeout` is for the connection, TLS included, and for the silence after that: it is over when
 ///   less than a byte a second has come for so long and a second more. Whole seconds, from one to a day. With libcurl
 ///   before 7.75, which does not leave out pauses, it is for the connection alone, and silence is left to the manager.
-/// - Host names are looked up on threads of libcurl's. With libcurl before 7.87, with 8.13, or one built without threads,
-///   the cancellation of an exchange whose name is being looked up holds the others up until the resolver has answered.
+/// - Host names are looked up on threads of libcurl's. With libcurl before 7.87, with 8.11.1 and 8.13, or one built
+///   without threads, the cancellation of an exchange whose name is being looked up holds the others up until the
+///   resolver has answered.
 /// - TLS is that of libcurl, with the system's authorities unless the options say otherwise.
 /// - `TransportRequest.networkAccess` is ignored. `~/.netrc` is not read; no cookie, answer or credential is stored.
 public final class CurlTransport: Transport {

@@ -28,9 +28,10 @@ enum Library {
     /// Whether a lookup may be left to itself when nobody waits for it any more.
     static let mayLeaveLookups = holds(mayLeaveLookups)
 
-    /// By the version: 8.13 writes what it has found into the transfer, which may be gone.
+    /// By the version: 8.13 writes what it has found into the transfer, which may be gone; 8.11.1 closes a descriptor
+    /// twice, the second time when the name is found, and it may be somebody else's file by then.
     static func mayLeaveLookups(_ version: UInt32) -> Bool {
-        version >> 8 != 0x08_0D
+        version >> 8 != 0x08_0D && version != 0x08_0B_01
     }
 
     /// Whether it keeps to the limits on connections also for a handle that is used again.
@@ -47,6 +48,22 @@ enum Library {
     /// By the version: from 8.8 to 8.14, as much as its buffer takes, each time, to memory without bounds.
     static func readsWhileItHolds(_ version: UInt32) -> Bool {
         (0x08_08_00..<0x08_0F_00).contains(version)
+    }
+
+    /// Whether it reads on for a transfer that holds bytes back, whenever it does something for others.
+    static let readsBesideOthers = holds(readsBesideOthers)
+
+    /// By the version: from 8.10 to 8.14, without bounds, unless nothing may be sent, either.
+    static func readsBesideOthers(_ version: UInt32) -> Bool {
+        (0x08_0A_00..<0x08_0F_00).contains(version)
+    }
+
+    /// Whether it does not wait while there is something for a transfer that holds bytes back.
+    static let spinsWhileItHolds = holds(spinsWhileItHolds)
+
+    /// By the version: only 8.5.
+    static func spinsWhileItHolds(_ version: UInt32) -> Bool {
+        version >> 8 == 0x08_05
     }
 
     /// Whether a rule holds for the one that is here.

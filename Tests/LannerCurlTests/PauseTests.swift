@@ -1,3 +1,4 @@
+import Foundation
 import LannerCore
 import LannerLoopback
 import Testing
@@ -131,6 +132,75 @@ struct PauseTests {
         #expect(inBetween < Self.most)
         exchange.cancel()
         #expect(await recorder.end().failure?.fault == .canceled)
+    }
+
+    #if os(Linux)
+    /// Less comes than the loop could take, which looks for more again and again since it has to do for another one.
+    @Test func whatIsHeldDoesNotComeIntoMemory() async {
+        await #expect(processExitsWith: .success) {
+            let (server, transport) = (try LoopbackServer(), try CurlTransport())
+            server.put("/slow", LoopbackServer.Resource(.generated(seed: 8, length: 1 << 40)))
+            server.always("/slow", .trickle(bytesPerSecond: 4_000_000))
+            server.put("/other", LoopbackServer.Resource(.generated(seed: 9, length: 20_000_000)))
+            server.always("/other", .trickle(bytesPerSecond: 5_000_000))
+            let (gate, exchanges) = (Turnstile(), Locked<[any TransportExchange]>([]))
+            let recorders = (0..<16).map { number in
+                Recorder { event in
+                    guard case .bytes = event else { return }
+                    gate.pass()
+                    exchanges.withLock { $0[number] }.pause()
+                }
+            }
+            exchanges.withLock { $0 = recorders.map { transport.start(server.url("/slow"), $0) } }
+            gate.open()
+            for recorder in recorders { await recorder.wait { !$0.bytes.isEmpty } }
+            let before = try PauseTests.residentBytes()
+            // 256 MB would come meanwhile.
+            try #require(await transport.fetch(server.url("/other")).isComplete)
+            let held = try PauseTests.residentBytes() - before
+            // Two of them wait for each receiver, at most.
+            try #require(held < 16 * 4 << 20, "\(held)")
+        }
+    }
+
+    private static func residentBytes() throws -> Int {
+        let words = try String(contentsOfFile: "/proc/self/statm", encoding: .utf8).split(separator: " ")
+        return try #require(words.dropFirst().first.flatMap { Int($0) }) * Int(sysconf(Int32(_SC_PAGESIZE)))
+    }
+    #endif
+
+    /// Nothing is done for a transfer that is held, though there is something for it.
+    @Test func waitsWhileItHolds() async throws {
+        server.put("/endless", LoopbackServer.Resource(.generated(seed: 8, length: 1 << 40)))
+        server.put("/other", LoopbackServer.Resource(.generated(seed: 9, length: 20_000)))
+        server.script("/other", [.trickle(bytesPerSecond: 10_000)])
+        let (paused, rounds) = (Locked<(any TransportExchange)?>(nil), Locked(0))
+        let gate = Turnstile()
+        let recorder = Recorder { event in
+            guard case .bytes = event else { return }
+            gate.pass()
+            paused.withLock { $0 }?.pause()
+        }
+        try Library.require()
+        let loop = Loop(
+            CurlTransport.Options(),
+            perform: { multi in
+                rounds.withLock { $0 += 1 }
+                return Loop.performNow(multi)
+            })
+        let request = TransportRequest(url: server.url("/endless"))
+        let exchange = CurlExchange(request, loop: loop, receive: recorder.receive)
+        paused.withLock { $0 = exchange }
+        gate.open()
+        loop.begin([exchange])
+        await recorder.wait { !$0.bytes.isEmpty }
+        let before = rounds.withLock { $0 }
+        // Two seconds.
+        #expect(await transport.fetch(server.url("/other")).isComplete)
+        #expect(rounds.withLock { $0 } - before < 2000)
+        exchange.cancel()
+        #expect(await recorder.end().failure?.fault == .canceled)
+        loop.close()
     }
 
     /// As some versions of libcurl have ended transfers whose bytes they held back.

@@ -112,8 +112,11 @@ import Testing
         #expect(Library.mayTimeSilence(version) == mayTime)
     }
 
-    @Test(arguments: [(0x08_0C_01, true), (0x08_0D_00, false), (0x08_0E_00, true)])
-    func whoWritesIntoATransferThatIsGoneIsWaitedFor(version: UInt32, mayLeave: Bool) {
+    @Test(
+        arguments: [
+            (0x08_0B_00, true), (0x08_0B_01, false), (0x08_0C_01, true), (0x08_0D_00, false), (0x08_0E_00, true),
+        ] as [(UInt32, Bool)])
+    func whoSpoilsSomethingAfterwardsIsWaitedFor(version: UInt32, mayLeave: Bool) {
         #expect(Library.mayLeaveLookups(version) == mayLeave)
     }
 
@@ -127,6 +130,18 @@ import Testing
             as [(UInt32, Bool)])
     func someVersionsReadWhileTheyHold(version: UInt32, reads: Bool) {
         #expect(Library.readsWhileItHolds(version) == reads)
+    }
+
+    @Test(
+        arguments: [(0x08_09_01, false), (0x08_0A_00, true), (0x08_0E_01, true), (0x08_0F_00, false)]
+            as [(UInt32, Bool)])
+    func someVersionsReadBesideOthers(version: UInt32, reads: Bool) {
+        #expect(Library.readsBesideOthers(version) == reads)
+    }
+
+    @Test(arguments: [(0x08_04_00, false), (0x08_05_00, true), (0x08_06_00, false)] as [(UInt32, Bool)])
+    func oneVersionDoesNotWaitForWhatIsHeld(version: UInt32, spins: Bool) {
+        #expect(Library.spinsWhileItHolds(version) == spins)
     }
 
     /// A whole buffer of libcurl's fits in whenever it may go on.

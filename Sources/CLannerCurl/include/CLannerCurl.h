@@ -132,6 +132,8 @@ int lanner_curl_close_in_children(lanner_curl_easy *easy);
 long lanner_curl_number(lanner_curl_easy *easy, enum lanner_curl_info info);
 /// Lets a held transfer go on; it may call its receiver at once.
 void lanner_curl_go(lanner_curl_easy *easy);
+/// Offers the bytes again that were not taken, and sends nothing until the transfer may go on.
+void lanner_curl_offer(lanner_curl_easy *easy);
 
 /// The list with a line at its end, which is copied; null, and the list as it was, when there is no memory.
 lanner_curl_list *_Nullable lanner_curl_list_append(lanner_curl_list *_Nullable list, const char *line);

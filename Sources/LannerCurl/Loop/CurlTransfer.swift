@@ -15,7 +15,7 @@ final class CurlTransfer {
     /// Bytes of the body that were announced and have not come; not positive where none were.
     private var missing: Int64 = 0
     /// Whether libcurl still has bytes that were not taken.
-    private var isHolding = false
+    private(set) var isHolding = false
     /// When it began, or bytes of the body last came.
     private var lastHeard = DispatchTime.now()
     /// Why the transfer was given up from inside; libcurl only says that it was.
@@ -78,6 +78,7 @@ final class CurlTransfer {
         guard !isHolding else {
             // Only what has been posted makes room.
             flush()
+            loop.held(self)
             return Int(LANNER_CURL_HOLD)
         }
         missing -= Int64(bytes.count)

@@ -63,6 +63,8 @@ final class Loop: @unchecked Sendable {
     private var doubts: [Origin: DispatchTime] = [:]
     /// The exchanges that have been told something in this round: their receivers hear of it at its end, of all at once.
     private var told: [CurlExchange] = []
+    /// The transfers that have begun to hold bytes back, where that has to be told to libcurl once more.
+    private var holding: [CurlTransfer] = []
     /// The transfers that have gathered bytes, and since when the first has.
     private var gathering: (transfers: [CurlTransfer], since: UInt64) = ([], 0)
 
@@ -264,10 +266,12 @@ final class Loop: @unchecked Sendable {
 
     /// One round; the result is libcurl's.
     private func step(_ multi: OpaquePointer) -> Int32 {
+        holdBack()
         let result = perform(multi)
         if result == 0 {
             takeEnds(multi)
             handOver()
+            holdBack()
         }
         drainTold()
         guard result == 0 else { return result }
@@ -278,6 +282,9 @@ final class Loop: @unchecked Sendable {
 
     /// What cannot be waited for is looked at again after a while: there may be memory then, or fewer transfers.
     private func wait(_ multi: OpaquePointer, _ milliseconds: Int32) -> Int32 {
+        if Library.spinsWhileItHolds, transfers.values.contains(where: \.isHolding) {
+            Thread.sleep(forTimeInterval: TimeInterval(Self.delay.milliseconds) / 1000)
+        }
         let result = lanner_curl_multi_wait(multi, milliseconds)
         guard Self.passingTroubles.contains(result) else { return result }
         Thread.sleep(forTimeInterval: TimeInterval(Self.delay.milliseconds) / 1000)
@@ -298,6 +305,26 @@ final class Loop: @unchecked Sendable {
             // What libcurl keeps of a failure is nothing for another transfer.
             if code == 0 { spareHandles.give(transfer.handle) }
             forget(transfer.exchange)
+        }
+    }
+
+    // MARK: What is held back
+
+    /// A transfer holds bytes back.
+    func held(_ transfer: CurlTransfer) {
+        if Library.readsBesideOthers { holding.append(transfer) }
+    }
+
+    /// Sees to it that nothing is read for those that hold bytes back: these are offered again, while nothing may be sent.
+    private func holdBack() {
+        while let transfer = holding.popLast() {
+            guard transfer.isHolding, let easy = transfer.exchange.handle else { continue }
+            let others = holding
+            lanner_curl_offer(easy)
+            // What it holds back by that is what it held before.
+            holding = others
+            // There may be room for them by now: then it goes on, and may hold others back.
+            if !transfer.isHolding { lanner_curl_go(easy) }
         }
     }
 
