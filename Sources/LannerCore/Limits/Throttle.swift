@@ -87,7 +87,7 @@ struct Throttle: Sendable {
         guard !isFree(id), var account = accounts[id] else { return false }
         account.bucket?.fill(at: now)
         account.bucket?.take(count)
-        if overall != nil { account.credit -= count }
+        if let overall { account.credit = max(account.credit - min(count, .max / 2), overall.deepest) }
         accounts[id] = account
         return holds(id, at: now)
     }

@@ -41,14 +41,16 @@ struct TokenBucket: Sendable, Hashable {
         (level, fraction) = (capacity, 0)
     }
 
+    /// The deepest debt: what comes in ten seconds, or 1 MiB where that is more. What comes beyond, since nobody could hold
+    /// it back, is let go: else one such file would keep all others from coming for as long as it should have taken.
+    var deepest: Int64 { -max(min(rate, Self.most / 10) * 10, 1 << 20) }
+
     /// Takes bytes, whether or not they are there.
-    mutating func take(_ count: Int64) {
-        level = max(level.subtractingReportingOverflow(count).partialValue, Self.deepest)
-    }
+    mutating func take(_ count: Int64) { settle(-max(count, -Self.most)) }
 
     /// Puts back what was not used, or takes what was used too much.
     mutating func settle(_ credit: Int64) {
-        level = min(max(level &+ min(max(credit, Self.deepest), .max / 4), Self.deepest), capacity)
+        level = min(max(level + min(max(credit, -Self.most), Self.most), deepest), capacity)
     }
 
     /// Fills at another rate from now on. A debt is paid off no later than it would have been, and is no greater.
@@ -81,7 +83,7 @@ struct TokenBucket: Sendable, Hashable {
     private static let second: UInt64 = 1_000_000_000
     private static let longest = Duration.seconds(86_400)
     /// Far from where counting ends.
-    private static let deepest = Int64.min / 4
+    private static let most = Int64.max / 4
 }
 
 extension Duration {

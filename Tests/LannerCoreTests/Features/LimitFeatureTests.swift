@@ -296,6 +296,19 @@ import Testing
         #expect(bench.transport.requests.count <= 90, "slices are long again")
     }
 
+    /// All of it comes at once, of a server without ranges over a transport that cannot pause.
+    @Test func whatCannotBeHeldBackDoesNotKeepTheOthersWaiting() throws {
+        let traits = TransportTraits(delivery: .sliced((4 << 20)...(32 << 20), inFlight: 2))
+        let (bench, tasks) = try bench(2, limited(2 * Self.rate), length: 1 << 20, traits: traits)
+        bench.transport.serve(.init(.generated(seed: 1, length: 64 << 20), acceptsRanges: false), at: "/1")
+        start(bench)
+        bench.run(for: .seconds(9))
+        #expect(tasks[0].status == .succeeded && tasks[1].status == .running)
+        // Ten seconds for what came too soon, eight for its own.
+        #expect(bench.runToRest(within: .seconds(11)))
+        #expect(tasks[1].status == .succeeded)
+    }
+
     @Test func aTransportThatHandsOverFilesKnowsNone() throws {
         let (bench, tasks) = try bench(1, limited(1), traits: TransportTraits(delivery: .file))
         start(bench)

@@ -68,6 +68,15 @@ import Testing
         #expect(full.level == 16 << 10)
     }
 
+    @Test func aDebtIsNoDeeperThanTenSecondsOrOneMebibyte() {
+        var slow = TokenBucket(rate: 1000, at: .zero)
+        slow.take(1 << 40)
+        #expect(slow.level == -1 << 20)
+        var fast = TokenBucket(rate: 1 << 20, at: .zero)
+        fast.settle(-1 << 40)
+        #expect(fast.level == -10 << 20 && fast.wait(for: 0) == .seconds(10))
+    }
+
     @Test func neverTraps() {
         for rate in [.min, 0, 1, .max] as [Int64] {
             var bucket = TokenBucket(rate: rate, at: .zero)
