@@ -300,7 +300,8 @@ extension Engine {
     private func settle(_ file: MovedFile, isMade: Bool) {
         let job = file.move.job
         job.state.withLock { state in
-            state.isInPlace = isMade
+            // Else what it has put there before, if anything, still is.
+            state.isInPlace = isMade || (state.isInPlace && file.other == job.id)
             if isMade { (state.sizeInPlace, state.generationInPlace) = (state.saved.total, file.move.generation) }
         }
         if !isMade { state.withLock { $0.giveBack(file.place, from: job.id, to: file.other) } }

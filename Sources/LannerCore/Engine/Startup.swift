@@ -39,7 +39,10 @@ struct Startup {
             let left = unrecorded.read()
             // Another store than that of the directory may have records anywhere.
             let isUnrecorded = isOwnStore && contents == StoreContents()
-            removeOrphans(names, fileSystem, cache, leftBy: isUnrecorded ? left : nil)
+            // Those of records that could not be read may be wanted when they can be again.
+            if contents.problems.isEmpty {
+                removeOrphans(names, fileSystem, cache, leftBy: isUnrecorded ? left : nil)
+            }
             if isUnrecorded || left != nil { unrecorded.write(isUnrecorded ? identity : nil) }
         } catch {
             self.store.close()
@@ -73,8 +76,14 @@ struct Startup {
             let message =
                 "\(cache.downloadPath) is in use by another manager or process; end it, or use another directory."
             return .storeError(StoreError(.inUse, message))
+        case let error as FileError where error.isWantOfLocks:
+            let message =
+                "\(error.description) This file system has no locks, without which two programs would spoil each other's "
+                + "downloads; put downloadPath on another."
+            return .cacheError(path: error.path, message: message)
         case let error as FileError: return .cacheError(path: error.path, message: DownloadFailure(error).detail)
-        default: return .cacheError(path: cache.downloadPath, message: "\(error)")
+        // That of a store which is a caller's own.
+        default: return .storeError(StoreError(.disk(.other), "\(error)"))
         }
     }
 

@@ -37,6 +37,12 @@ enum DeviceSyncs {
     /// have told that for the last time.
     static let refusals: Set<Int32> = [ENOSYS, EPERM, EACCES, EINVAL, ENOTSUP, EOPNOTSUPP, EBADF]
 
+    /// Whether the sync of a directory was refused by a file system that knows none: some in user space, and some of a
+    /// network, say so with other errors than Linux's own, which have EINVAL.
+    static func areWithoutDirectories(_ error: FileError) -> Bool {
+        [EINVAL, ENOTSUP, EOPNOTSUPP, ENOSYS, ENOTTY].contains(error.code)
+    }
+
     /// Has an open file or directory synced together with others, or else by its own sync.
     static func share(
         _ file: Descriptor, _ path: String, own: () throws(FileError) -> Void

@@ -27,6 +27,11 @@ extension FileError: CustomStringConvertible {
     /// Whether a rename failed because its two ends are on two file systems.
     package var isAcrossDevices: Bool { code == EXDEV }
 
+    /// Whether the file system has no locks to give.
+    package var isWantOfLocks: Bool {
+        operation == "lock" && [ENOSYS, ENOLCK, ENOTSUP, EOPNOTSUPP].contains(code)
+    }
+
     private var phrase: String {
         switch operation {
         case "write": "write to"

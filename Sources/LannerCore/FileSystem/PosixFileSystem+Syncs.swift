@@ -64,8 +64,7 @@ extension PosixFileSystem {
             try systemCall("sync directory", path) { fsync(directory.number) }
             #endif
         } catch {
-            // EINVAL: a file system that has nothing to sync for a directory.
-            if error.code != EINVAL { throw error }
+            if !DeviceSyncs.areWithoutDirectories(error) { throw error }
         }
     }
 }

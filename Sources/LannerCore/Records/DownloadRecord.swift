@@ -236,7 +236,7 @@ extension DownloadRecord {
     init?(_ data: Data) {
         guard let reader = RecordReader(data), let id = reader.number(Tag.id), Self.numbers.contains(id),
             let token = reader.number(Tag.token), let url = reader.text(Tag.url), URL(string: url) != nil,
-            let fileName = reader.text(Tag.fileName), FileName.isName(fileName),
+            let fileName = reader.text(Tag.fileName), FileName.isName(fileName), Self.knowsPolicies(reader),
             reader.text(Tag.directory).map(FilePlace.isDirectory) ?? true, let saved = Self.saved(reader)
         else { return nil }
         (digest, pieces) = (reader.text(Tag.digest), Self.pieces(reader))
@@ -288,6 +288,13 @@ extension DownloadRecord {
         }
         let isResumed = reader.number(Tag.isExchangeResumed) == 1
         return ExchangeMark(serial: serial, generation: UInt32(generation), isResumed: isResumed)
+    }
+
+    /// What a later version does with a file that is in the way is not to be replaced by what this one would do.
+    private static func knowsPolicies(_ reader: RecordReader) -> Bool {
+        [Tag.conflictPolicy, Tag.movePolicy].allSatisfy { tag in
+            reader.text(tag).map { FileConflictPolicy(rawValue: $0) != nil } ?? true
+        }
     }
 
     private static func fields(_ reader: RecordReader, _ name: UInt8, _ value: UInt8) -> HeaderFields {

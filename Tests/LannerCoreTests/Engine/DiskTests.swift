@@ -425,6 +425,22 @@ import Testing
         #expect(bench.files.isEmpty)
     }
 
+    /// It has not come to its place, and the old one is there.
+    @Test func aFileWhoseSuccessorCouldNotBeMovedGoesWithTheTask() throws {
+        let (old, new) = (Sample.bytes(1000), Sample.bytes(2000))
+        let bench = TestBench.serving(old)
+        let task = try bench.download()
+        bench.settle()
+        bench.transport.serve(.init(new), at: place)
+        bench.disk.fail(.rename, with: .inputOutput)
+        bench.manager.download(DownloadRequest(address, checksum: try digest(of: new)))
+        #expect(bench.runToRest())
+        #expect(task.status == .failed && bench.contents(of: task) == old)
+        bench.manager.remove(task, completely: true)
+        bench.settle()
+        #expect(bench.files.isEmpty)
+    }
+
     /// Its process ended between the move and the record of it: it is the one that is there, and ended last.
     @Test func whatWasMovedLastHasThePlaceAfterALaunch() throws {
         let bench = holdingAnother()

@@ -302,6 +302,25 @@ import Testing
         #expect(bench.files == (known + others.map { "/downloads/Tmp/" + $0 }).sorted())
     }
 
+    /// Its value may be readable at another launch, as when the store's key is there again.
+    @Test func keepsPartialFilesOfValuesThatCouldNotBeRead() throws {
+        let bench = TestBench.serving(large)
+        let task = try bench.download(.stall(afterBytes: 1 << 20))
+        bench.settle()
+        bench.manager.suspend(task)
+        bench.settle()
+        let (files, contents) = (bench.files, bench.contents)
+        let key = try #require(bench.records.first?.storeKey)
+        bench.relaunch(store: LockedStore(contents.filter { $0.key != key }, "The value “\(key)” is locked."))
+        #expect(bench.manager.restorationProblems == ["The value “\(key)” is locked."])
+        #expect(bench.manager.tasks.isEmpty && bench.files == files)
+        bench.relaunch(store: MemoryStore(contents, lanes: bench.lanes))
+        let again = try #require(bench.manager.fetchTask(address))
+        bench.manager.start(again)
+        #expect(bench.runToRest() && again.status == .succeeded)
+        #expect(bench.ranges.last == "bytes=\(1 << 20)-")
+    }
+
     /// Also of one that is to be moved yet: it is copied anew.
     @Test func removesCopiesThatACrashLeftOnAnotherFileSystem() throws {
         let bench = TestBench.serving(large)
@@ -432,4 +451,24 @@ import Testing
         #expect(bench.manager.tasks.count == 1)
         #expect(bench.log.errors.count == 3)
     }
+}
+
+/// A store that cannot read all that it has.
+private final class LockedStore: Store {
+    private let contents: StoreContents
+
+    init(_ values: [String: Data], _ problem: String) {
+        contents = StoreContents(values: values, problems: [problem])
+    }
+
+    func load() -> StoreContents { contents }
+
+    func commit(
+        _ changes: [StoreChange], durability: StoreDurability,
+        completion: @escaping @Sendable (Result<Void, StoreError>) -> Void
+    ) {
+        completion(.success(()))
+    }
+
+    func close() {}
 }

@@ -58,14 +58,14 @@ import Testing
         #expect(bench.contents[key] == record.encoded)
     }
 
-    /// A later version of the library knows another status, or another algorithm: a program that goes back to an earlier
-    /// version, and on again, has lost nothing by it.
-    @Test(arguments: [("active", "queued"), ("sha256:", "blake3:"), ("md5", "xxh")])
+    /// A later version of the library knows another status, another algorithm, or something else to do with a file that is
+    /// in the way: a program that goes back to an earlier version, and on again, has lost nothing by it.
+    @Test(arguments: [("active", "queued"), ("sha256:", "blake3:"), ("md5", "xxh"), ("keepBoth", "askUser")])
     func whatALaterVersionHasWrittenIsLeftAlone(known: String, unknown: String) throws {
         let bytes = Sample.bytes(1000)
         let bench = TestBench.serving(bytes)
         let request = try DownloadRequest(
-            address, checksum: digest(of: bytes), pieces: .of(bytes, length: 300, .md5))
+            address, checksum: digest(of: bytes), pieces: .of(bytes, length: 300, .md5), conflictPolicy: .keepBoth)
         bench.transport.script(place, .stall(afterBytes: 500))
         try #require(bench.manager.download(request) != nil)
         bench.run(for: .seconds(2))

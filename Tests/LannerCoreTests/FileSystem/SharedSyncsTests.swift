@@ -195,6 +195,17 @@ import Testing
         }
     }
 
+    /// That bytes were lost is never taken for it.
+    @Test func someFileSystemsHaveNothingToSyncForADirectory() {
+        let error = { FileError(operation: "sync directory", path: "", code: $0) }
+        for code in [EINVAL, ENOTSUP, EOPNOTSUPP, ENOSYS, ENOTTY] {
+            #expect(DeviceSyncs.areWithoutDirectories(error(code)))
+        }
+        for code in DeviceSyncs.losses.union([EACCES, EBADF, ESTALE]) {
+            #expect(!DeviceSyncs.areWithoutDirectories(error(code)))
+        }
+    }
+
     /// A check takes the error from the kernel, so that the next sync would say that all is well.
     @Test func whatACheckTellsIsALossUnlessItCannotBeMade() {
         for code in [EIO, ENOSPC, EDQUOT, ETIMEDOUT, ENOLINK, EILSEQ] { #expect(!DeviceSyncs.refusals.contains(code)) }

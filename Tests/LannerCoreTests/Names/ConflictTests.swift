@@ -389,6 +389,26 @@ import Testing
         #expect(bench.disk.paths.contains { $0.hasSuffix(".part") } == isKept)
     }
 
+    /// To fill the device up would harm others, and all of it be for nothing.
+    @Test func nothingIsCopiedToADeviceWithoutRoom() throws {
+        let bench = TestBench(allowedDirectories: ["/media"])
+        bench.disk.mounts = ["/media"]
+        bench.transport.serve(.init(Self.one), at: "/one")
+        let request = DownloadRequest("https://example.com/one", destination: "/media/a")
+        let one = try #require(bench.manager.download(request))
+        try bench.step { bench.records.first?.saved.status == .publishing }
+        bench.disk.claimedFreeSpace = 0
+        let isWritten = Locked(false)
+        before(.write, on: bench.disk) { isWritten.withLock { $0 = true } }
+        #expect(bench.runToRest())
+        #expect(one.status == .failed && one.reason == .disk(.noSpace))
+        #expect(!isWritten.withLock { $0 } && !bench.files.contains { $0.hasPrefix("/media") })
+        bench.disk.claimedFreeSpace = nil
+        bench.manager.start(one)
+        #expect(bench.runToRest())
+        #expect(one.status == .succeeded && bench.contents(of: one) == Self.one)
+    }
+
     /// A copy may take as long as the download has.
     @Test func aCopyToAnotherDeviceHoldsUpNoOtherFile() throws {
         let bench = TestBench(allowedDirectories: ["/media"])
