@@ -179,20 +179,6 @@ public final class URLSessionBackgroundTransport: Transport {
     }
 }
 
-extension TransportRequest {
-    /// Whether everybody may see its header fields.
-    fileprivate var isAnonymous: Bool {
-        fields.fields.allSatisfy { HeaderFields.isAnonymous($0.name) }
-    }
-}
-
-extension HeaderFields {
-    /// Whether everybody may see a field of this name.
-    static func isAnonymous(_ name: String) -> Bool {
-        ["Accept", "Accept-Encoding", "Accept-Language", "If-Range", "Range", "User-Agent"].contains { same($0, name) }
-    }
-}
-
 extension TransportEvent {
     fileprivate var isLast: Bool {
         switch self {

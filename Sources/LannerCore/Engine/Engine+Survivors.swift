@@ -19,6 +19,9 @@ extension Engine {
             if isKept { request.name = mark.name(job.token, job.id) }
             let exchange = transport.begin(request) { sink.receive($0) }
             sink.attach(exchange, isLasting: isKept && exchange.outlivesProcess)
+            if isKept, !exchange.outlivesProcess {
+                log { .downloadTask("ends with the process: its transport keeps no such request", task: job.task) }
+            }
         }
         if isRecorded { return begin(true) }
         state.withLock { $0.delivery.beginnings += 1 }

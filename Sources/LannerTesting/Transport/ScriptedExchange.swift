@@ -66,6 +66,9 @@ final class ScriptedExchange: TransportExchange {
         var isOver = false
     }
 
+    /// Those that do are attended to by their name.
+    var outlivesProcess: Bool { false }
+
     private let head: ResponseHead
     private let body: any ScriptedBody
     private let pieceLength: Int

@@ -29,7 +29,7 @@ extension ScriptedTransport {
         var named: [String: Underway] = [:]
         /// Who is told of what has survived; nil while nobody has asked.
         var listener: (@Sendable (TransportRecovery) -> Void)?
-        var holdsRecovery = false
+        var (holdsRecovery, trustsRedirects) = (false, false)
         /// Whether nothing is delivered before it is released.
         var holdsAll = false
         /// What every exchange fails with from now on.

@@ -25,6 +25,13 @@ extension ScriptedTransport {
         }
     }
 
+    /// Whether exchanges with header fields that not everybody may see are kept as well. False unless set: as over a
+    /// background session, which sends them along when it follows a redirect, they end with the process.
+    public var trustsRedirects: Bool {
+        get { state.withLock { $0.trustsRedirects } }
+        set { state.withLock { $0.trustsRedirects = newValue } }
+    }
+
     /// Says that all has been delivered, as the system does each time after it has woken the process.
     public func tellDelivered() {
         state.withLock { $0.listener }?(.delivered)
@@ -51,16 +58,16 @@ extension ScriptedTransport {
         exchange?.cancel()
     }
 
-    /// The name under which an exchange is kept.
+    /// The name under which an exchange is kept; nil for one that ends with the process.
     func name(of request: TransportRequest) -> String? {
-        traits.outlivesProcess ? request.name : nil
+        traits.outlivesProcess && (trustsRedirects || request.isAnonymous) ? request.name : nil
     }
 
     /// The exchange that is kept under the name of a request, with another receiver.
     func takeUp(
         _ request: TransportRequest, _ receive: @escaping @Sendable (TransportEvent) -> Void
     ) -> (any TransportExchange)? {
-        guard !isInvalidated.withLock({ $0 }), let name = name(of: request) else { return nil }
+        guard !isInvalidated.withLock({ $0 }), traits.outlivesProcess, let name = request.name else { return nil }
         guard let exchange = state.withLock({ $0.named[name]?.exchange }) else { return nil }
         return ScriptedAttendance(exchange, number: exchange.take(receive))
     }

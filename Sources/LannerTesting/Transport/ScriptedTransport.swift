@@ -22,7 +22,8 @@ import LannerMachine
 /// `Transport` is kept to the letter, but where a script gives an answer another length than its body has, by
 /// ``Step/exactly(_:body:)`` or ``Step/fields(_:)``: that is not noticed.
 ///
-/// With `TransportTraits.outlivesProcess` exchanges with a name are kept as a system keeps them: they go on when the
+/// With `TransportTraits.outlivesProcess` exchanges with a name are kept as a system keeps them (those with credentials
+/// are not, see ``trustsRedirects``): they go on when the
 /// process ends (``TestBench/relaunch(configuration:store:meanwhile:)``), and are taken up by the next one. A test may
 /// ``release(_:bytes:)`` or ``fail(_:with:)`` them meanwhile, or end them all as a user does, by ``forceQuit()``.
 ///
@@ -216,6 +217,7 @@ public final class ScriptedTransport: Transport {
         if let exchange = takeUp(request, receive) { return exchange }
         stopRush(of: request)
         let isInvalidated = isInvalidated.withLock { $0 }
+        let name = name(of: request)
         let exchange = state.withLock { state in
             let plan = state.note(request, isInvalidated: isInvalidated)
             let kept = request.resumeData.flatMap { state.kept[$0] }
@@ -227,12 +229,12 @@ public final class ScriptedTransport: Transport {
             }
             let underway = State.Underway(places: plan.places, exchange: exchange)
             state.exchanges[plan.number] = underway
-            if !isInvalidated, let name = name(of: request) { state.named[name] = underway }
+            if !isInvalidated, let name { state.named[name] = underway }
             return exchange
         }
         begun.raise()
         exchange.deliver()
-        return name(of: request) == nil ? exchange : ScriptedAttendance(exchange)
+        return name == nil ? exchange : ScriptedAttendance(exchange)
     }
 
     /// Who asks again and again in no time does so for ever, and nothing else would tell.

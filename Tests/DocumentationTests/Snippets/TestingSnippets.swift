@@ -182,6 +182,14 @@ private final class TemporaryDirectory: Sendable {
 }
 // end
 
+func benchesOfApps() {
+    // snippet: traits
+    let bench = TestBench(traits: DefaultTransport.make().traits)  // of macOS, or of Linux
+    let phone = TestBench(traits: TransportTraits(delivery: .file, hasResumeData: true, outlivesProcess: true))
+    // end
+    _ = (bench, phone)
+}
+
 // snippet: own transport
 /// Adds a key to each request of one host.
 struct KeyedTransport: Transport {

@@ -48,6 +48,25 @@ import Testing
         try expectWhole(bench)
     }
 
+    /// The system would send them along where a redirect leads.
+    @Test("S4: what has credentials ends with the process unless redirects are trusted", arguments: [false, true])
+    func endsWithTheProcessWhereItHasCredentials(trusts: Bool) throws {
+        let bench = bench()
+        bench.transport.trustsRedirects = trusts
+        bench.transport.script(place, .stall(afterBytes: 1 << 20))
+        bench.manager.download(DownloadRequest(address, headers: ["Authorization": "Bearer x"]))
+        bench.settle()
+        #expect(bench.transport.keptNames.count == (trusts ? 1 : 0))
+        #expect(bench.log.lines.contains { $0.contains("ends with the process") } == !trusts)
+        bench.relaunch()
+        bench.run(for: .seconds(1))
+        let task = try restored(bench)
+        #expect(task.status == (trusts ? .running : .suspended))
+        bench.transport.release()
+        bench.manager.start(task)
+        try expectWhole(bench, requests: trusts ? 1 : 2)
+    }
+
     @Test("T3-24: it takes its slot before others") func takesItsSlot() throws {
         var configuration = SessionConfiguration()
         configuration.maxConcurrentTasksLimit = 1
