@@ -14,6 +14,10 @@ enum Main {
         do throws(UsageError) {
             return try await perform(Command(words()))
         } catch {
+            // The words were not understood, but for this one.
+            let isJSON = CommandLine.arguments.dropFirst().prefix { $0 != "--" }.contains("--json")
+            let trouble = Trouble(code: "usage", reason: error.message, exitCode: .usage)
+            if isJSON { _ = Console.output(JSONLines.line(trouble)) }
             Console.error(error.message)
             return .usage
         }

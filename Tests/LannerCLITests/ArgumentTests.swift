@@ -34,6 +34,10 @@ import Testing
         (trusting.transport, trusting.authorities) = (.curl, "ca.pem")
         #expect(try Command(["get", "--ca-certificate=ca.pem", "--transport=curl", "a"]) == .get(trusting))
         #expect(try Command(["get", "-i-"]) == .get(GetOptions(inputFile: "-")))
+        for words in [["-qo", "f"], ["-qof"]] {
+            let quiet = GetOptions(urls: ["a"], output: "f", isQuiet: true)
+            #expect(try Command(["get"] + words + ["a"]) == .get(quiet))
+        }
         #expect(try Command(["get", Self.url, "-q"]) == .get(GetOptions(urls: [Self.url], isQuiet: true)))
     }
 
@@ -118,7 +122,7 @@ import Testing
             ),
             (["verify", "md5:0a", "a"], "verify needs ALGO:HEX; the HEX of md5 has 32 digits, this one 2"),
             (["get", url, "--json=yes"], "--json takes no value"),
-            (["get", url, "-qx"], "-q takes no value"),
+            (["get", url, "-qx"], "-x needs a number"),
             (
                 ["get", url, "--transport", "wget"],
                 "there is no transport “wget”; there are auto, curl, urlsession"

@@ -100,10 +100,10 @@ import Testing
             "http://a/x and http://b/x would both be saved as “x”; name one by out=NAME in a list (-i), "
                 + "or by -o in a call of its own"
         ),
-        (["http://a/x", "http://a/x"], "http://a/x is given twice"),
-        (["http://a", "http://a/"], "http://a/ is given twice"),
-        (["http://a/x", "HTTP://a/x"], "http://a/x is given twice"),
-        (["http://a/x", "http://a/x#y"], "http://a/x is given twice"),
+        (["http://a/x", "http://a/x"], "http://a/x is given twice; leave one out"),
+        (["http://a", "http://a/"], "http://a/ is given twice; leave one out"),
+        (["http://a/x", "HTTP://a/x"], "http://a/x is given twice; leave one out"),
+        (["http://a/x", "http://a/x#y"], "http://a/x is given twice; leave one out"),
         (
             ["ftp://a/x"],
             "the URL “ftp://a/x” has the scheme “ftp”; only http and https can be downloaded"
@@ -186,10 +186,10 @@ import Testing
         #expect(throws: UsageError(names)) {
             try GetPlan(GetOptions(inputFile: "list"), list("http://a/x", "http://b/x"))
         }
-        #expect(throws: UsageError("list:4: http://a/x is given twice")) {
+        #expect(throws: UsageError("list:4: http://a/x is given twice; leave one out")) {
             try GetPlan(GetOptions(inputFile: "list"), list("http://a/x", "http://a/x"))
         }
-        #expect(throws: UsageError("list:1: http://a/x is given twice")) {
+        #expect(throws: UsageError("list:1: http://a/x is given twice; leave one out")) {
             try GetPlan(GetOptions(urls: ["http://a/x"], inputFile: "list"), list("http://a/x", "http://a/y"))
         }
     }

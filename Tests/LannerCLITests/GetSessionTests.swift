@@ -28,7 +28,7 @@ import Testing
         let lines = record.reports.withLock { $0 }.compactMap(Wording.line)
         #expect(
             lines == ["lanner: http://127.0.0.1/x: this cannot be asked for; check the URL and the header fields"])
-        #expect(await session.tidy(outcomes))
+        #expect(await session.tidy(outcomes) == .nothing)
     }
 
     /// A task that an earlier call has left is not what was asked for.
@@ -41,7 +41,7 @@ import Testing
         session.manager.download(DownloadRequest(url, startsImmediately: false))
         let outcomes = await session.run()
         #expect(outcomes.map(\.exitCode) == [.failure] && !outcomes.contains(.suspended))
-        #expect(await session.tidy(outcomes))
+        #expect(await session.tidy(outcomes) == .nothing)
     }
 
     @Test func downloadsMoreThanAreAddedAtOnce() async throws {
@@ -62,7 +62,7 @@ import Testing
             let expected = LoopbackServer.Resource(.generated(seed: UInt64(index), length: 10)).bytes
             #expect(try Data(contentsOf: place.url.appendingPathComponent(name)) == Data(expected))
         }
-        #expect(await session.tidy(outcomes))
+        #expect(await session.tidy(outcomes) == .nothing)
     }
 
     /// What an earlier command has left there is not lost, though this one is done.
@@ -77,10 +77,31 @@ import Testing
         session.manager.download(DownloadRequest(other, startsImmediately: false))
         let outcomes = await session.run()
         #expect(outcomes == [.done])
-        #expect(await !session.tidy(outcomes))
+        #expect(await session.tidy(outcomes) == .own)
         let next = self.session(plan, Record()).manager
         #expect(next.tasks.map(\.key) == [other])
         next.invalidate()
+    }
+
+    /// Nobody would find them.
+    @Test func tellsOfTheBytesOfOthers() async throws {
+        let place = try Workplace()
+        let server = try LoopbackServer()
+        server.put("file.bin", .init(.generated(seed: 1, length: 10)))
+        server.put("other.bin", .init(.generated(seed: 2, length: 3_000_000)))
+        server.script("other.bin", [.cut(afterBytes: 2_000_000), .status(404)])
+        let urls = ["other.bin", "file.bin"].map { server.url($0).absoluteString }
+        let plans = try urls.map { try GetPlan(GetOptions(urls: [$0], directory: place.url.path)) }
+        let first = session(plans[0], Record())
+        #expect(await first.run().map(\.exitCode) == [.failure])
+        _ = await first.tidy([.suspended])
+        let second = session(plans[1], Record())
+        let outcomes = await second.run()
+        guard case .others(let words) = await second.tidy(outcomes) else {
+            Issue.record("says nothing")
+            return
+        }
+        #expect(words.contains(urls[0]) && words.contains("2.0 MB of what other calls have not finished"), "\(words)")
     }
 
     /// The same command goes on from there, as it is told.
@@ -93,11 +114,11 @@ import Testing
         let stopped = session(plan, Record())
         let outcomes = await stopped.run()
         #expect(outcomes == [.done])
-        #expect(await !stopped.tidy(outcomes, isStopped: true))
+        #expect(await stopped.tidy(outcomes, isStopped: true) == .own)
         let again = session(plan, Record())
         #expect(await again.run() == [.done])
         #expect(server.requests.count == 1)
-        #expect(await again.tidy([.done]))
+        #expect(await again.tidy([.done]) == .nothing)
     }
 
     @Test func tellsOfEachThatIsNotBegun() async throws {
@@ -110,7 +131,7 @@ import Testing
         #expect(await session.run() == [.suspended, .suspended])
         let told = record.reports.withLock { $0.map(\.index) }
         #expect(told == [0, 1] && record.reports.withLock { $0.allSatisfy { $0.event == .suspended } })
-        #expect(await session.tidy([.suspended, .suspended]))
+        #expect(await session.tidy([.suspended, .suspended]) == .nothing)
     }
 
     @Test func addsNoMoreWhenItIsInterrupted() async throws {
@@ -125,7 +146,7 @@ import Testing
         let suspended = record.reports.withLock { $0.filter { $0.event == .suspended }.map(\.index) }
         #expect(suspended.sorted() == Array(urls.indices), "each hears of it once")
         #expect(session.manager.tasks.count == 256)
-        #expect(await !session.tidy(outcomes))
+        #expect(await session.tidy(outcomes) == .own)
     }
 
     private func session(

@@ -26,6 +26,23 @@ import Testing
         #expect(notes.first?.contains("Install libcurl") == true)
     }
 
+    /// As `curl` does, and before that what OpenSSL's own programs do.
+    @Test func trustsWhomTheEnvironmentNames() throws {
+        let told = Locked<[String?]>([])
+        for (given, environment) in [
+            (nil, [:]), (nil, ["SSL_CERT_FILE": "b"]), (nil, ["SSL_CERT_FILE": "b", "CURL_CA_BUNDLE": "a"]),
+            (nil, ["CURL_CA_BUNDLE": ""]), ("c", ["CURL_CA_BUNDLE": "a"]),
+        ] as [(String?, [String: String])] {
+            _ = try TransportChoice.auto.make(
+                trusting: given, environment: environment,
+                loading: { options in
+                    told.withLock { $0.append(options.certificateAuthorities) }
+                    return DefaultTransport.make()
+                }, note: { _ in })
+        }
+        #expect(told.withLock { $0 } == [nil, "b", "a", nil, "c"])
+    }
+
     @Test(arguments: [(.curl, nil), (.curl, "file"), (.auto, "file")] as [(TransportChoice, String?)])
     func curlIsCurlOrNothing(choice: TransportChoice, authorities: String?) {
         #expect(throws: CurlUnavailable.self) {

@@ -1,7 +1,7 @@
 /// Reads the words of a command line one after the other: options, their values, operands.
 ///
 /// A value may follow as the next word, after `=` for a long option (`--retries=3`), or at once for a short one
-/// (`-j8`). Behind `--` there are only operands; a lone `-` is one, too.
+/// (`-j8`). Short ones without a value may be written together with the next (`-qj8`). Behind `--` there are only operands; a lone `-` is one, too.
 struct ArgumentReader {
     enum Word: Equatable {
         case option(String)
@@ -23,7 +23,11 @@ struct ArgumentReader {
 
     /// The next word; nil at the end.
     mutating func next() throws(UsageError) -> Word? {
-        guard attached == nil else { throw UsageError("\(option) takes no value") }
+        if let attached {
+            guard !option.hasPrefix("--") else { throw UsageError("\(option) takes no value") }
+            split("-" + attached)
+            return .option(option)
+        }
         guard let word = rest.popFirst() else { return nil }
         if hasOnlyOperands || word == "-" || word.unicodeScalars.first != "-" { return .operand(word) }
         if word == "--" {

@@ -72,7 +72,7 @@ final class Follower {
         case .failed:
             let standing = Standing(atRest: task)
             let trouble = Trouble(
-                task.error ?? LannerError.invalidated, goesOn: standing.goesOn,
+                task.error ?? LannerError.invalidated, held: standing.bytes, goesOn: standing.goesOn,
                 from: OtherServer(of: item, at: task.currentURL))
             report(.failed(trouble), standing)
             return .failed(trouble)

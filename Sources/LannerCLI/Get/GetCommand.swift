@@ -91,6 +91,7 @@ struct GetCommand {
         }
         let interruption = Interruption()
         let state = StateDirectory(in: plan.directory)
+        let missing = state.missingDirectories
         if let trouble = state.claim() ?? clash(state) { return fail(trouble) }
         let log = LaunchLog()
         let manager = SessionManager(
@@ -106,7 +107,14 @@ struct GetCommand {
         // One that comes from here on finds all at its end.
         let received = interruption.received
         if received != nil { reporter.note(session.parting(outcomes)) }
-        if await session.tidy(outcomes, isStopped: received != nil) { state.remove() }
+        switch await session.tidy(outcomes, isStopped: received != nil) {
+        case .nothing:
+            state.remove()
+            // What this call has made, as long as nothing is in it.
+            for directory in missing where rmdir(directory) != 0 { break }
+        case .others(let words): reporter.note(words)
+        case .own: break
+        }
         return .worst(outcomes.map(\.exitCode) + (received.map { [$0] } ?? []))
     }
 

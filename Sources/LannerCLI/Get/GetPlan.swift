@@ -132,7 +132,7 @@ struct GetPlan: Sendable, Equatable {
             let twin = names.updateValue(index, forKey: PathKey(ofFile: item.name)).map { items[$0].shownURL }
             // A URL may be spelled in several ways.
             guard urls.insert(item.url.absoluteString).inserted, twin != item.shownURL else {
-                throw UsageError(place(index) + "\(item.shownURL) is given twice")
+                throw UsageError(place(index) + "\(item.shownURL) is given twice; leave one out")
             }
             if let twin {
                 throw UsageError(

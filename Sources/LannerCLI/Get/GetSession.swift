@@ -222,21 +222,37 @@ struct GetSession: Sendable {
         return "Stopped. The same command goes on from there, but for what has to begin anew."
     }
 
-    /// Forgets what no later call needs, and closes the manager; true when there is nothing left to remember.
+    /// Forgets what no later call needs, and closes the manager; says what is left.
     ///
     /// When all is done that is everything. Else, and when the command has been stopped, the files that are there are
     /// remembered, so that the same command does not download them again, and the failures that left bytes.
-    func tidy(_ outcomes: [DownloadOutcome], isStopped: Bool = false) async -> Bool {
+    func tidy(_ outcomes: [DownloadOutcome], isStopped: Bool = false) async -> Remains {
         let isDone = !isStopped && outcomes.allSatisfy { $0 == .done }
         let useless = zip(plan.items, outcomes).compactMap { item, outcome in
             manager.fetchTask(item.url).flatMap { isDone || Self.isUseless($0, outcome) ? $0 : nil }
         }
+        let own = Set(useless.map(\.id))
+        let hasOthers = isDone && useless.count < manager.taskCounts.all
+        let others = hasOthers ? manager.tasks.filter { !own.contains($0.id) } : []
         let isEmpty = await isDone ? dropAll(useless) : forget(useless)
         manager.invalidate()
         // The process ends now: to give back the memory piece by piece would only take time.
         _ = Unmanaged.passRetained(manager)
         // Records that cannot be read here are for a later version of the program, and so are their files.
-        return isEmpty && manager.restorationProblems.isEmpty
+        if isEmpty, manager.restorationProblems.isEmpty { return .nothing }
+        return words(for: others).map(Remains.others) ?? .own
+    }
+
+    /// What a user would not find, and may want to be rid of.
+    private func words(for others: [DownloadTask]) -> String? {
+        let bytes = others.reduce(Int64(0)) { $0.addingClamped($1.status == .succeeded ? 0 : $1.completedBytes) }
+        guard bytes > 0, let first = others.first(where: { $0.status != .succeeded && $0.completedBytes > 0 }) else {
+            return nil
+        }
+        let state = StateDirectory(in: plan.directory).path.printable
+        let shown = (try? WebAddress(first.url.absoluteString))?.text ?? first.fileName
+        return "lanner: \(state) keeps \(Figures.bytes(bytes)) of what other calls have not finished, such as "
+            + "\(shown.printable); the same call goes on with that, or remove \(state)"
     }
 
     /// The records of many go faster together than the tasks do, one after the other; true when those were all.
@@ -258,11 +274,13 @@ struct GetSession: Sendable {
         return isEmpty
     }
 
-    /// Whether it failed and left no bytes, or the wrong ones.
+    /// Whether it failed and left no bytes, or the wrong ones, or some that fill a full disk for nothing.
     private static func isUseless(_ task: DownloadTask, _ outcome: DownloadOutcome) -> Bool {
         switch outcome {
         case .done, .suspended: false
-        case .failed(let trouble): task.completedBytes == 0 || trouble.exitCode == .mismatch
+        case .failed(let trouble):
+            task.completedBytes == 0 || trouble.exitCode == .mismatch
+                || (trouble.exitCode == .disk && !Standing(atRest: task).goesOn)
         }
     }
 
@@ -286,4 +304,13 @@ extension Trouble {
             code: "disk.notPermitted", reason: "\(path.printable) may not be written to",
             advice: "choose another name, or change its permissions", exitCode: .disk)
     }
+}
+
+/// What is left behind the end of a call.
+enum Remains: Equatable {
+    case nothing
+    /// What the same call goes on with, or what cannot be read.
+    case own
+    /// Only that of other calls, in a sentence.
+    case others(String)
 }

@@ -9,6 +9,18 @@ struct StateDirectory {
         path = TargetName.path(TargetName.stateDirectory, in: directory)
     }
 
+    /// Those around it that are not there yet, the innermost first.
+    var missingDirectories: [String] {
+        var missing: [String] = []
+        var above = path.directory
+        var status = stat()
+        while lstat(above, &status) != 0, errno == ENOENT, above != above.directory {
+            missing.append(above)
+            above = above.directory
+        }
+        return missing
+    }
+
     /// Makes it, for its owner alone; says what is wrong where somebody else has: he could read what is sent with requests,
     /// and put other files in the place of what was downloaded. To whom the directory above belongs, that is so anyway.
     func claim() -> Trouble? {

@@ -1,3 +1,4 @@
+import Foundation
 import Lanner
 import LannerCurl
 
@@ -9,13 +10,15 @@ enum TransportChoice: String, Sendable, CaseIterable {
     case urlsession
 
     /// Makes the transport. `note` is told why it is another than the first choice. There is only one choice where
-    /// authorities are given: URLSession would trust others.
+    /// authorities are given: URLSession would trust others. Where none are, libcurl trusts those that the environment
+    /// names, as of `curl` and of OpenSSL's own programs.
     func make(
-        trusting authorities: String? = nil,
+        trusting authorities: String? = nil, environment: [String: String] = ProcessInfo.processInfo.environment,
         loading curl: (CurlTransport.Options) throws(CurlUnavailable) -> any Transport = Self.loadCurl,
         note: (String) -> Void
     ) throws(CurlUnavailable) -> any Transport {
-        let options = CurlTransport.Options(certificateAuthorities: authorities)
+        let named = ["CURL_CA_BUNDLE", "SSL_CERT_FILE"].lazy.compactMap { environment[$0] }.first { !$0.isEmpty }
+        let options = CurlTransport.Options(certificateAuthorities: authorities ?? named)
         switch self {
         case .curl: return try curl(options)
         case .urlsession: return DefaultTransport.make()

@@ -16,13 +16,14 @@ struct Trouble: Sendable, Equatable {
 }
 
 extension Trouble {
-    /// What is to be done depends on whether the same command goes on where this one has ended.
-    init(_ error: any Error, goesOn: Bool = true, from other: OtherServer? = nil) {
+    /// What is to be done depends on how many bytes are held, and whether the same command goes on with them.
+    init(_ error: any Error, held: Int64 = 0, goesOn: Bool = true, from other: OtherServer? = nil) {
         switch error as? LannerError {
         case .unacceptableStatusCode(let status):
             self.init(.status(status), "\(other?.name ?? "the server") answered with status \(status)", goesOn)
             if let other, advice != Self.laterAdvice { advice = other.advice }
-        case .failed(let failure): self.init(failure.reason, failure.detail, goesOn)
+            if held > 0, goesOn, [401, 403, 404, 410].contains(status) { advice = Self.mirrorAdvice(advice) }
+        case .failed(let failure): self.init(failure.reason, failure.detail.inWordsOfCommands, goesOn)
         case .storeError(let error): self.init(error)
         case .cacheError(_, let message): self.init(code: "disk.other", reason: message.oneLine, exitCode: .disk)
         case .duplicateKey, .noTask, .invalidDestination, .destinationNotAllowed, .destinationTaken,
@@ -42,20 +43,40 @@ extension Trouble {
             return
         }
         // Some of the library's sentences say behind a semicolon what to do.
-        let advice = Self.isOfPlainText(reason, detail) ? Self.plainTextAdvice : reason.advice(goesOn)
+        let advice = Self.advice(of: reason, detail) ?? reason.advice(goesOn)
         self.init(
             code: reason.code, reason: detail.oneLine, advice: detail.contains(";") ? nil : advice,
             exitCode: reason.exitCode)
     }
 
     fileprivate static let laterAdvice = "try again later"
-    private static let plainTextAdvice = "the server seems to speak no TLS there: try http://, or check the port"
 
-    /// Whether what came was no TLS, in the words of OpenSSL and GnuTLS.
-    private static func isOfPlainText(_ reason: DownloadFailure.Reason, _ detail: String) -> Bool {
-        let words = ["wrong version number", "packet length too long", "unexpected tls packet"]
-        return reason == .transport(.secureConnectionFailed) && words.contains { detail.lowercased().contains($0) }
+    /// A link that has run out may have a successor.
+    private static func mirrorAdvice(_ advice: String?) -> String {
+        (advice.map { $0 + "; " } ?? "") + "what has come is kept, and goes on from another URL of the file by --mirror"
     }
+
+    /// What there is to do about a secure connection, by the words of libcurl, OpenSSL and GnuTLS.
+    private static func advice(of reason: DownloadFailure.Reason, _ detail: String) -> String? {
+        guard reason == .transport(.secureConnectionFailed) else { return nil }
+        let detail = detail.lowercased()
+        return secureAdvices.first { $0.words.contains(where: detail.contains) }?.advice
+    }
+
+    private static let secureAdvices: [(words: [String], advice: String)] = [
+        (
+            ["wrong version number", "packet length too long", "unexpected tls packet"],
+            "the server seems to speak no TLS there: try http://, or check the port"
+        ),
+        (
+            ["no alternative certificate subject name", "does not match target host"],
+            "check the host in the URL: the certificate is for another"
+        ),
+        (
+            ["error setting certificate verify", "error adding trust anchors", "error setting certificate file"],
+            "check the file of certificates"
+        ),
+    ]
 
     private init(_ error: StoreError) {
         let (code, exitCode): (String, ExitCode) =
@@ -138,5 +159,13 @@ extension TransportFault {
 }
 
 extension String {
+    /// What a program does with a task its user does by a command.
+    fileprivate var inWordsOfCommands: String {
+        replacingOccurrences(of: "start again", with: "run the same command again")
+            .replacingOccurrences(
+                of: "log in there before you run the same command again, for then it is taken",
+                with: "log in there and run the same command again, or remove .lanner to begin anew")
+    }
+
     fileprivate var oneLine: String { printable.withoutFullStop }
 }

@@ -89,6 +89,23 @@ import Testing
         #expect(events.map(\.verified) == [false])
     }
 
+    /// What a call has made for a file that did not come is not left behind; what others have made is.
+    @Test func leavesNoDirectoryWithoutAFile() async throws {
+        let made = place.url.appendingPathComponent("made")
+        try FileManager.default.createDirectory(at: made, withIntermediateDirectories: false)
+        #expect(try await Program.run(["get", "-qd", "made/a/b", url("none")], in: place).code == 1)
+        #expect(try FileManager.default.contentsOfDirectory(atPath: made.path).isEmpty)
+        #expect(try await Program.run(["get", "-qd", "made/a/b", url("small.bin")], in: place).code == 0)
+        #expect(try FileManager.default.contentsOfDirectory(atPath: made.path + "/a/b") == ["small.bin"])
+    }
+
+    @Test(arguments: [["ftp://a/b"], ["--bogus"], ["-i", "none"], ["http://a/b", "http://a/b"]])
+    func tellsProgramsWhatWasNotUnderstood(_ words: [String]) async throws {
+        let get = try await Program.run(["get", "--json"] + words, in: place)
+        #expect(get.code == 2 && get.errors.count == 1 && get.output.count == 1)
+        #expect(get.output.first?.contains("\"code\":\"usage\"") == true, "\(get.output)")
+    }
+
     /// A link stands for a directory that ignores case.
     @Test func refusesTwoNamesThatTheDirectoryTakesForOne() async throws {
         let state = place.url.appendingPathComponent(".lanner").path
