@@ -23,7 +23,7 @@ extension Download {
             acceptPart(exchange, head, version, body, &context)
         case .whole, .resumed, .restart, .fromZero, .complete, .unusable:
             if exchange.ask.isElsewhere { return leaveMirror(exchange, &context) }
-            if let oddity = verdict.oddity, isAskedOnceMore(exchange, after: oddity, &context) { return }
+            if isDoubted(verdict, exchange, &context) { return }
             answerAlone(exchange, head, verdict, &context)
         case .redirect(let location):
             redirect(exchange, location, &context)
@@ -38,19 +38,6 @@ extension Download {
         }
     }
 
-    /// Whether an answer for a part makes no sense where others of the attempt did: one of several servers may be odd, and
-    /// is asked once more, alone or in another attempt, before anything is given up.
-    private mutating func isAskedOnceMore(
-        _ exchange: Exchange, after oddity: String, _ context: inout Context
-    ) -> Bool {
-        guard isAhead(exchange, context) else {
-            return tryAgain(after: DownloadFailure(.unusableResponse, oddity), exchange, over: nil, &context)
-        }
-        asksOneByOne = true
-        dropAhead(exchange, &context)
-        return true
-    }
-
     /// An answer that is not the part of the file that it was asked for.
     private mutating func answerAlone(
         _ exchange: Exchange, _ head: ResponseHead, _ verdict: Verdict, _ context: inout Context
@@ -61,7 +48,7 @@ extension Download {
         switch verdict {
         case .whole(let version):
             // What follows is not to be asked for in parts again.
-            if seeksWhole == .rangesNotServed { isPlain = true }
+            if seeksWhole ?? .contentChanged != .contentChanged { isPlain = true }
             let reason = seeksWhole ?? forgetOtherVersion(than: version, exchange)
             acceptWhole(exchange, head, version, restarted: reason, &context)
         case .resumed(let version, let joint):
@@ -138,6 +125,7 @@ extension Download {
         // What is held behind the end is of another version: without a size nobody could tell.
         if let total = version.total, written.end > total { return startOver(.contentChanged, &context) }
         partRefusals = 0
+        (hasMetOther, takesOther) = (false, false)
         learn(version, of: exchange, &context)
         if let misfit = misfit(of: total) { return refuseSize(misfit, at: exchange.ask.source, &context) }
         guard mayGoOn(after: body, context.settings.delivery) else {
@@ -353,49 +341,6 @@ extension Download {
         }
         if seekWhole(after: failure, exchange, &context) { return }
         retryOrFail(failure, retryAfter: retryAfter, at: exchange.ask.source, &context)
-    }
-
-    /// Some servers have a file, and only refuse to send a part of it: all of it is asked for, where bytes are at stake
-    /// after another try. False when nothing speaks for that, that has been tried, or there is another place to ask.
-    mutating func seekWhole(
-        after failure: DownloadFailure, _ exchange: Exchange, over: ExchangeNumber? = nil, _ context: inout Context
-    ) -> Bool {
-        guard exchange.ask.range != nil, mirrors.isLast(exchange.ask.source), !goesOnWithOldURL,
-            failure.reason.maySpeakOfRanges, context.settings.retry.maximumRetries != 0
-        else { return false }
-        guard case .opening = state else { return tryAgain(after: failure, exchange, over: over, &context) }
-        partRefusals += 1
-        let isSure = partRefusals > 1 || completed == 0
-        let delay = isSure ? .zero : context.settings.retry.delay(failures: 1, random: context.random.next())
-        tell(.retrying(failure, at: context.now + delay), &context)
-        if isSure { seeksWhole = .rangesNotServed }
-        close(for: isSure ? .restart : .wait(.retry(at: context.now + delay)), [], over: over, &context)
-        return true
-    }
-
-    /// Who has sent parts in this attempt is asked again in another, whose first request shows whether that is over. Not
-    /// without a gain.
-    private mutating func tryAgain(
-        after failure: DownloadFailure, _ exchange: Exchange, over: ExchangeNumber?, _ context: inout Context
-    ) -> Bool {
-        guard case .transferring(let transfer) = state, transfer.received > 0, !exchange.isAccepted else {
-            return false
-        }
-        tell(.retrying(failure, at: context.now), &context)
-        close(for: .restart, [], over: over, &context)
-        return true
-    }
-}
-
-extension DownloadFailure.Reason {
-    /// Whether who answers so to a request for a part of a file may still send all of it.
-    fileprivate var maySpeakOfRanges: Bool {
-        switch self {
-        // Those speak of the file, or of who asks.
-        case .status(let code): !isWorthRetrying && ![401, 403, 404, 407, 410, 451].contains(code)
-        case .transport(let fault): fault == .malformedResponse
-        case .unusableResponse, .redirect, .link, .checksumMismatch, .disk, .store: false
-        }
     }
 }
 

@@ -138,9 +138,9 @@ extension Download {
         if let rest { mirrors.crowd(source, until: rest) }
         let mayPass = failure?.reason.isWorthRetrying(retryAfter: rest) == true
         let now = mayPass ? context.now : nil
-        if !blameMirror(exchange, isOther: isOther, after: failure, until: rest, at: now, &transfer) {
+        if !blameMirror(exchange, isOther: isOther, after: failure, until: rest, at: now, &transfer, context) {
             // What it has brought before says nothing of the next: others come first.
-            if !transfer.limit(source), rest == nil { transfer.pastSpeeds[source] = 0 }
+            if !transfer.limit(source, at: context.now), rest == nil { transfer.pastSpeeds[source] = 0 }
             let others = transfer.exchanges.count { $0.ask.source != source }
             transfer.connections.wasRefused(at: context.now, left: min(transfer.exchanges.count, others + 1))
             dropUnwanted(of: source, &transfer, &context)
@@ -165,8 +165,10 @@ extension Download {
         guard case .transferring(var transfer) = state, let exchange = exchange(number) else { return }
         transfer.remember(exchange, isLost: true, at: context.now)
         transfer.give(back: number)
-        let isMirror = blameMirror(exchange, isOther: false, at: context.now, &transfer)
-        if !isMirror { transfer.connections.wasLost(at: context.now, left: transfer.exchanges.count) }
+        let isMirror = blameMirror(exchange, isOther: false, at: context.now, &transfer, context)
+        // One that has brought bytes for some time was not one too many.
+        let isEarly = exchange.received == 0 || context.now - exchange.begun < Pace.recentTime
+        if isEarly, !isMirror { transfer.connections.wasLost(at: context.now, left: transfer.exchanges.count) }
         state = .transferring(transfer)
         askForMore(&context)
         verifyIfComplete(&context)
@@ -217,14 +219,13 @@ extension Download {
         perform(.stop(number, keepBytes: true), &context)
     }
 
-    /// The latest go first, of one place or of all: the others have shown what they are worth.
+    /// Those without an answer go first, then those that bring much less than others; else the latest, of one place or of
+    /// all.
     private func dropUnwanted(of source: Source? = nil, _ transfer: inout Transfer, _ context: inout Context) {
         while transfer.exchanges.count > transfer.connections.wanted,
-            let last = transfer.exchanges.last(where: {
-                source ?? $0.ask.source == $0.ask.source && (!$0.isAccepted || transfer.running > 1)
-            })
+            let least = transfer.leastWanted(of: source, at: context.now)
         {
-            leave(last.number, &transfer, &context)
+            leave(least, &transfer, &context)
         }
     }
 
@@ -281,18 +282,34 @@ extension Transfer {
     /// Over how many exchanges bytes come.
     var running: Int { exchanges.count { $0.isAccepted } }
 
-    /// A place has refused an exchange: it takes no more than those that are running, if there are any; says whether
-    /// there are.
+    /// A place has refused an exchange: for a while it takes no more than those that are running, if there are any; says
+    /// whether there are.
     @discardableResult
-    mutating func limit(_ source: Source) -> Bool {
+    mutating func limit(_ source: Source, at now: Duration) -> Bool {
         let count = exchanges.count { $0.isAccepted && $0.ask.source == source }
-        if count > 0 { limits[source] = count }
+        if count > 0 { limits[source] = Limit(count: count, time: now) }
         return count > 0
     }
 
     /// Whether a place has as many exchanges as it takes.
-    func isFull(_ source: Source) -> Bool {
-        limits[source].map { most in exchanges.count { $0.ask.source == source } >= most } ?? false
+    func isFull(_ source: Source, at now: Duration) -> Bool {
+        guard let limit = limits[source] else { return false }
+        return limit.time + Pace.placeWait > now && !hasRoom(source)
+    }
+
+    /// Whether a place that has refused an exchange has fewer than it had then.
+    func hasRoom(_ source: Source) -> Bool {
+        limits[source].map { limit in exchanges.count { $0.ask.source == source } < limit.count } ?? false
+    }
+
+    /// The exchange that is missed the least, of one place or of all.
+    fileprivate func leastWanted(of source: Source?, at now: Duration) -> ExchangeNumber? {
+        let candidates = exchanges.filter { source ?? $0.ask.source == $0.ask.source }
+        if let unanswered = candidates.last(where: { !$0.isAccepted }) { return unanswered.number }
+        guard running > 1, let last = candidates.last,
+            let slowest = candidates.min(by: { $0.speed(at: now) < $1.speed(at: now) })
+        else { return nil }
+        return slowest.speed(at: now) < last.speed(at: now) / 2 ? slowest.number : last.number
     }
 
     /// Whether an exchange is asked for a part of what another one is still to bring.

@@ -52,6 +52,7 @@ extension Download {
         _ context: inout Context
     ) -> (failure: DownloadFailure, retryAfter: Duration?)? {
         guard mayGoElsewhere(context.settings), failure.reason.isOfPlace else { return (failure, retryAfter) }
+        if isOnlyLost(after: failure, at: source) { return (failure, nil) }
         if failure.reason.isWorthRetrying(retryAfter: retryAfter) {
             mirrors.fail(source, failure, until: restEnd(after: retryAfter, context), at: context.now)
         } else {
@@ -70,6 +71,13 @@ extension Download {
         if let rest { mirrors.forgetFailures(restingUpTo: rest) } else { mirrors.forgetFailures() }
         _ = beginElsewhere(context.settings)
         return (counting, rest.map { $0 - context.now })
+    }
+
+    /// Whether a connection has just broken off that has brought something: its place is asked once more, as it would be
+    /// without mirrors, which may all be slower.
+    private func isOnlyLost(after failure: DownloadFailure, at source: Source) -> Bool {
+        guard case .transferring(let transfer) = state, source == mirrors.main else { return false }
+        return transfer.received > 0 && failure.reason == .transport(.connectionLost)
     }
 
     /// Until when a place that has answered `Retry-After` is left alone.
@@ -232,9 +240,10 @@ extension Download {
         let isOfOne = mirrors.count == 0 || pieceFailures.keys.contains { $0.overlaps(piece) }
         // Where bytes come from now counts whatever it has failed at before.
         let places = [mirrors.main] + (isOfOne ? [] : mirrors.usableBeside.filter { $0 != mirrors.main })
-        let asks = places.filter { !mirrors.isCrowded($0, at: context.now) }
+        // A place that wants no further ones may have as many as it had.
+        let asks = places.filter { !mirrors.isCrowded($0, at: context.now) || transfer.hasRoom($0) }
             .compactMap { ask(for: piece, context.settings.delivery, at: $0) }
-        let free = asks.filter { !transfer.isFull($0.source) }
+        let free = asks.filter { !transfer.isFull($0.source, at: context.now) }
         return free.isEmpty ? asks.filter { $0.source == mirrors.main } : free
     }
 
@@ -243,13 +252,13 @@ extension Download {
     /// what may pass.
     mutating func blameMirror(
         _ exchange: Exchange, isOther: Bool, after failure: DownloadFailure? = nil, until rest: Duration? = nil,
-        at now: Duration?, _ transfer: inout Transfer
+        at now: Duration?, _ transfer: inout Transfer, _ context: Context
     ) -> Bool {
         let source = exchange.ask.source
         guard source != mirrors.main, exchange.received == 0 else { return false }
         if isOther {
             mirrors.differ(source)
-        } else if !transfer.limit(source) {
+        } else if !transfer.limit(source, at: context.now) {
             mirrors.fail(source, rest != nil && now != nil ? failure : nil, until: rest, at: now)
         }
         return true
@@ -261,11 +270,7 @@ extension Transfer {
     /// that stands still says nothing of the next. A place that was not asked at might bring any number.
     func worth(of source: Source, besides held: Exchange?, at now: Duration) -> Int64 {
         let mine = exchanges.filter { $0.ask.source == source && $0.number != held?.number }
-        let speeds = mine.map { exchange in
-            exchange.recent.speed
-                ?? exchange.received.multipliedClamped(by: 1000) / max(1, (now - exchange.begun).milliseconds)
-        }
-        return speeds.max() ?? pastSpeeds[source] ?? (source == held?.ask.source ? 0 : .max)
+        return mine.map { $0.speed(at: now) }.max() ?? pastSpeeds[source] ?? (source == held?.ask.source ? 0 : .max)
     }
 
     /// An exchange is over, or lost: what it has brought says what the next one of its place is worth, and is its

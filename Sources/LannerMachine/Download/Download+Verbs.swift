@@ -60,6 +60,8 @@ extension Download {
         changes = 0
         (pieceFailures, wholeRepairs) = ([:], 0)
         partRefusals = 0
+        if case .failed = state { takesOther = hasMetOther } else { takesOther = false }
+        hasMetOther = false
         isPlain = false
         (asksOneByOne, alwaysAsksOneByOne) = (false, false)
     }

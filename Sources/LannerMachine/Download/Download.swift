@@ -67,11 +67,14 @@ package struct Download: Sendable {
     /// Where the file may be asked for, and what mirrors there are from the next attempt on when that was changed.
     package internal(set) var mirrors: Mirrors
     @Apart var renewedMirrors: MirrorChange?
-    /// Why the next attempt, or the present one, asks for the whole file: a mirror has another one, or a part of this one
-    /// was refused. What is held is given up when it comes, and not before. Nil when it goes on with that.
+    /// Why the next attempt, or the present one, asks for the whole file: a mirror has another one, or parts of this one
+    /// are refused, or of no use. What is held is given up when it comes, and not before. Nil when it goes on with that.
     var seeksWhole: RestartReason?
-    /// How often in a row the first request of an attempt was refused as one for a part.
+    /// How often in a row a request for a part was refused as such, or had an answer that was not believed.
     var partRefusals = 0
+    /// Whether something has come in the place of the rest that is no version, and whether that is taken since the user
+    /// has started the download again after it had failed for that.
+    var (hasMetOther, takesOther) = (false, false)
     /// What the transport holds of the file itself, when it hands it over in the end.
     var carried = Carried()
     /// Failures since bytes last advanced.

@@ -123,6 +123,11 @@ package struct Exchange: Sendable, Equatable {
 
     package var isAccepted: Bool { body != nil }
 
+    /// Bytes a second, lately or in all.
+    func speed(at now: Duration) -> Int64 {
+        recent.speed ?? received.multipliedClamped(by: 1000) / max(1, (now - begun).milliseconds)
+    }
+
     /// What is still to come of an accepted answer.
     package var rest: Range<Int64>? {
         body.map { min($0.upperBound, $0.lowerBound.addingClamped(received))..<$0.upperBound }
@@ -159,6 +164,12 @@ struct RecentSpeed: Sendable, Equatable {
 struct Share: Sendable, Equatable {
     var body: Range<Int64>
     var source: Source
+}
+
+/// How many exchanges a place was bringing when it refused another one.
+struct Limit: Sendable, Equatable {
+    var count: Int
+    var time: Duration
 }
 
 /// What `transferring` knows.
@@ -200,8 +211,8 @@ package struct Transfer: Sendable, Equatable {
     package var connections: ConnectionRule
     /// Bytes a second that the last exchange of a place has brought.
     var pastSpeeds: [Source: Int64] = [:]
-    /// How many exchanges at once a place takes that has refused another.
-    var limits: [Source: Int] = [:]
+    /// How many exchanges at once a place takes that has refused another, and when it has.
+    var limits: [Source: Limit] = [:]
     /// What exchanges that are over have brought from elsewhere than where the version was told, and whence.
     var brought: [Share] = []
     /// Places whose requests go where a redirect has led.

@@ -53,16 +53,6 @@ extension Verdict {
         }
     }
 
-    /// What makes no sense in an answer to a request for a part, whatever the file is like.
-    var oddity: String? {
-        switch self {
-        case .unusable(let why): why
-        case .fromZero(.unusableAnswer): "status 416 without a size"
-        case .fromZero(.rangesNotServed): "status 416 for a part that there is"
-        case .part, .whole, .resumed, .restart, .fromZero, .complete, .redirect, .refused: nil
-        }
-    }
-
     /// The size of the file, where the answer brings all of it.
     var wholeSize: Int64? {
         switch self {

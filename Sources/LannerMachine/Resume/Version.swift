@@ -92,6 +92,8 @@ package struct Version: Sendable, Hashable {
         return version
     }
 
+    package var hasValidators: Bool { entityTag != nil || lastModified != nil }
+
     /// What stays of it where its validators count for nothing.
     package var withoutValidators: Version {
         Version(
@@ -114,7 +116,7 @@ extension Version {
         case .strongTag: !isEncoded && entityTag?.isWeak == false
         case .strongDate: !isEncoded && isLastModifiedStrong
         // Without a total there is too little to compare.
-        case .weak: !isEncoded && total != nil && (entityTag != nil || lastModified != nil)
+        case .weak: !isEncoded && total != nil && hasValidators
         case .digestOnly: !isEncoded && (hasDigest || digest != nil)
         case .none: true
         }
@@ -174,6 +176,6 @@ extension Version {
         guard total != nil, other.total != nil else { return false }
         let hasTag = entityTag == nil || other.entityTag != nil
         let hasDate = lastModifiedSeconds == nil || other.lastModifiedSeconds != nil
-        return hasTag && hasDate && (entityTag != nil || lastModifiedSeconds != nil)
+        return hasTag && hasDate && hasValidators
     }
 }

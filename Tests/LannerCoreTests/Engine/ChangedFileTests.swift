@@ -56,7 +56,9 @@ import Testing
         ScriptedTransport.Step.wrongRange(offset: 100), .wrongRange(offset: -100), .contentRange(nil),
         .contentRange("bytes nonsense"), .contentRange("bytes 0-9/10"), .multipart,
     ]) func beginsAgainAfterAWrongPart(step: ScriptedTransport.Step) async throws {
-        let restarts = try await restarts(.cut(afterBytes: 1 << 20), step, expect: bytes)
+        var restarts = try await restarts(.cut(afterBytes: 1 << 20), step, expect: bytes)
+        #expect(restarts.isEmpty, "one may be odd")
+        restarts = try await self.restarts(.cut(afterBytes: 1 << 20), step, step, expect: bytes)
         #expect(restarts == ["restarted: unusableAnswer"])
     }
 

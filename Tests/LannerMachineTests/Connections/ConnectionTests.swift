@@ -464,6 +464,20 @@ import Testing
         }
     }
 
+    /// As where a proxy ends each after a time: it was not one too many.
+    @Test func oneThatIsLostAfterALongTimeIsReplacedAtOnce() {
+        var line = Line()
+        for _ in 0..<12 {
+            line.tick(1 << 20)
+            line.answer()
+        }
+        #expect(line.exchanges.count == 4)
+        for _ in 0..<24 { line.tick(1 << 20) }
+        let lost = ExchangeEvent.failed(DownloadFailure(.transport(.connectionLost), ""))
+        let asks = line.bench.feed(.exchange(line.bench.id, line.exchanges[1].number, lost)).asks
+        #expect(asks.count == 1 && line.exchanges.count == 4)
+    }
+
     @Test func fewerSettingsStopTheLatest() {
         var line = Line()
         for _ in 0..<8 {

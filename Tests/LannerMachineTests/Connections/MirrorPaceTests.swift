@@ -101,6 +101,41 @@ import Testing
         #expect(mirrors == 80)
     }
 
+    /// A moment's refusal is forgotten by and by.
+    @Test func aURLThatHasRefusedOneIsAskedForMoreAfterAWhile() {
+        var line = Line([5 << 20, 600 << 10])
+        line.narrow = [0]
+        line.run(5)
+        #expect(line.connections(to: 0) == 1)
+        line.narrow = []
+        line.run(90)
+        #expect(line.connections(to: 0) > 1)
+    }
+
+    /// The mirror is not to bring the rest alone.
+    @Test func aPlaceThatWantsNoMoreMayHaveWhatItHad() {
+        var line = Line([5 << 20, 600 << 10], connections: 3, first: 3)
+        #expect(line.exchanges.map(\.ask.source) == [0, 1, 0])
+        let head = ResponseHead(status: 429, fields: ["Retry-After": "3600"])
+        line.bench.feed(.exchange(line.bench.id, 3, .head(head)))
+        line.run(20)
+        #expect(line.connections(to: 0) == 1)
+        // Its first part has come to its end by then.
+        line.run(100)
+        #expect(line.connections(to: 0) == 1)
+    }
+
+    /// It has outlived all that the URL was asked for.
+    @Test func theSlowestGoesFirstThoughItIsTheOldest() {
+        var line = Line([5 << 20, 600 << 10], connections: 2, first: 2)
+        for _ in 0..<600 where line.exchanges.first?.ask.source == 0 { line.tick() }
+        line.run(10)
+        #expect(line.exchanges.map(\.ask.source) == [1, 0])
+        line.bench.feed(.settings(line.bench.settings.with { $0.connections = 1 }))
+        line.tick()
+        #expect(line.exchanges.map(\.ask.source) == [0])
+    }
+
     /// The URL has brought more over one connection than the mirror does, and brings nothing more.
     @Test(arguments: [
         ResponseHead(status: 503), ResponseHead(status: 429), ResponseHead(status: 404),

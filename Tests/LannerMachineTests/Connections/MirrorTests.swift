@@ -452,11 +452,16 @@ import Testing
         bench.feed(.exchange(bench.id, 1, .received(400)))
         bench.feed(.file(bench.id, 1, .wrote(0..<400)))
         bench.feed(.exchange(bench.id, 1, .failed(lost)))
-        let asks = bench.reopened(2, 0..<400)
+        // One that has brought something is asked again, after a while.
+        bench.closed(1, 0..<400)
+        bench.pass(.seconds(100))
+        #expect(bench.opened(2, 0..<400).asks.map(\.source) == [0])
+        bench.feed(.exchange(bench.id, 2, .failed(lost)))
+        let asks = bench.reopened(3, 0..<400)
         #expect(asks.map(\.source) == [1])
         #expect(asks.map(\.range) == [400..<1000])
-        let actions = bench.feed(.exchange(bench.id, 2, .head(.part(400..<1000, of: 1000))))
-        #expect(actions.contains(.transport(bench.id, .accept(2, 400..<1000))))
+        let actions = bench.feed(.exchange(bench.id, 3, .head(.part(400..<1000, of: 1000))))
+        #expect(actions.contains(.transport(bench.id, .accept(3, 400..<1000))))
         #expect(actions.restarts.isEmpty)
     }
 
@@ -772,13 +777,10 @@ import Testing
 
     /// That ranges do not work is known of the server that showed it.
     @Test func whatOneServerDoesWithRangesSaysNothingOfTheNext() {
-        var bench = Bench.requesting(mirrors: 1, saved: .holding(0..<500))
-        bench.feed(.exchange(bench.id, 1, .head(ResponseHead(status: 206))))
-        #expect(bench.opened(2).asks == [.whole])
-        bench.feed(.exchange(bench.id, 2, .head(.file())))
-        bench.feed(.file(bench.id, 2, .wrote(0..<400)))
-        bench.feed(.exchange(bench.id, 2, .failed(lost)))
-        let asks = bench.reopened(3, 0..<400)
+        var bench = Bench.gettingWhole(mirrors: 1)
+        bench.feed(.file(bench.id, 4, .wrote(0..<400)))
+        bench.feed(.exchange(bench.id, 3, .failed(lost)))
+        let asks = bench.reopened(5, 0..<400)
         #expect(asks.map(\.source) == [1] && asks.map(\.range) == [400..<1000])
     }
 

@@ -1,4 +1,5 @@
 import LannerMachine
+import Testing
 
 /// One machine on the bench: events are fed by hand, the actions come back.
 struct Bench {
@@ -37,6 +38,30 @@ struct Bench {
     ) -> Bench {
         var bench = opening(settings, hasDigest: hasDigest, mirrors: mirrors, saved: saved)
         bench.feed(.file(bench.id, 1, .opened(held: saved?.written ?? ByteRanges())))
+        return bench
+    }
+
+    /// Parts have proved to be of no use, twice: exchange 3 of attempt 3 asks for the whole.
+    static func plain(
+        _ settings: Settings = Settings(), hasDigest: Bool = false, mirrors: Int = 0, held: Int64 = 500
+    ) -> Bench {
+        var bench = requesting(settings, hasDigest: hasDigest, mirrors: mirrors, saved: .holding(0..<held))
+        bench.feed(.exchange(bench.id, 1, .head(ResponseHead(status: 206))))
+        bench.closed(1, 0..<held)
+        bench.pass(.seconds(100))
+        bench.opened(2, 0..<held)
+        #expect(bench.feed(.exchange(bench.id, 2, .head(ResponseHead(status: 206)))).restarts.isEmpty)
+        bench.closed(2, 0..<held)
+        #expect(bench.opened(3, 0..<held).asks == [.whole])
+        return bench
+    }
+
+    /// The same, and all comes, into the new file of attempt 4.
+    static func gettingWhole(
+        _ settings: Settings = Settings(), hasDigest: Bool = false, mirrors: Int = 0, held: Int64 = 500
+    ) -> Bench {
+        var bench = plain(settings, hasDigest: hasDigest, mirrors: mirrors, held: held)
+        #expect(bench.feed(.exchange(bench.id, 3, .head(.file()))).restarts == [.unusableAnswer])
         return bench
     }
 

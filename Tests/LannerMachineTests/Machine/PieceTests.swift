@@ -129,21 +129,18 @@ import Testing
 
     @Test func withoutRangesTheWholeIsFetchedSoOften() {
         let settings = Settings().with { $0.retry.maximumPieceRetries = 2 }
-        var bench = Bench.requesting(settings, hasDigest: true, saved: .holding(0..<500))
-        // The answer makes no sense: only a plain request is left.
-        bench.feed(.exchange(bench.id, 1, .head(ResponseHead(status: 206, fields: [:]))))
-        bench.opened(2)
-        for number in 2..<5 {
-            bench.feed(.exchange(bench.id, ExchangeNumber(number), .head(.file())))
+        var bench = Bench.gettingWhole(settings, hasDigest: true)
+        for number in 4..<7 {
+            if number > 4 { bench.feed(.exchange(bench.id, ExchangeNumber(number - 1), .head(.file()))) }
             bench.feed(.file(bench.id, Attempt(number), .wrote(0..<300)))
             let actions = damaged(&bench, Attempt(number))
             #expect(actions.asks.isEmpty)
-            #expect(actions.contains(.file(bench.id, Attempt(number), .close(sync: true))) == (number == 4))
-            if number == 4 { break }
+            #expect(actions.contains(.file(bench.id, Attempt(number), .close(sync: true))) == (number == 6))
+            if number == 6 { break }
             #expect(actions.restarts == [.wrongPiece, .rangesNotServed])
             #expect(bench.opened(Attempt(number + 1)).asks.map(\.isPlain) == [true])
         }
-        #expect(bench.closed(4, 0..<200).phases.count == 1)
+        #expect(bench.closed(6, 0..<200).phases.count == 1)
     }
 
     /// Another piece is wrong each time.
@@ -164,13 +161,10 @@ import Testing
     }
 
     @Test func anotherURLIsTurnedToInsteadOfTheWhole() {
-        var bench = Bench.requesting(hasDigest: true, saved: .holding(0..<500))
-        bench.feed(.exchange(bench.id, 1, .head(ResponseHead(status: 206, fields: [:]))))
-        bench.opened(2)
-        bench.feed(.exchange(bench.id, 2, .head(.file())))
-        bench.feed(.file(bench.id, 2, .wrote(0..<300)))
+        var bench = Bench.gettingWhole(hasDigest: true)
+        bench.feed(.file(bench.id, 4, .wrote(0..<300)))
         bench.feed(.readdress(bench.id, .unknown))
-        #expect(damaged(&bench, 2).retry?.failure.reason == .checksumMismatch)
+        #expect(damaged(&bench, 4).retry?.failure.reason == .checksumMismatch)
     }
 
     /// The size is learned with the last byte, or with the word that there is no more.

@@ -1,0 +1,125 @@
+// Answers to requests for a part that would cost the bytes in hand, and prove nothing: one of several servers may be odd
+// for once, and a network that wants a login first has a page of its own for every file. They are not believed at once.
+
+extension Download {
+    /// Whether an answer is not believed: what is to be done instead of giving up the bytes in hand is done.
+    mutating func isDoubted(_ verdict: Verdict, _ exchange: Exchange, _ context: inout Context) -> Bool {
+        if let oddity = verdict.oddity { return isAskedOtherwise(exchange, after: oddity, &context) }
+        guard completed > 0, !takesOther, verdict.isUnknown(beside: exchange.ask.held) else { return false }
+        hasMetOther = true
+        let words =
+            "In the place of the rest came something that is not said to be a version of the file, as the page of a network "
+            + "that wants a login; log in there before you start again, for then it is taken."
+        retryOrFail(DownloadFailure(.transport(.other), words), retryAfter: nil, at: exchange.ask.source, &context)
+        return true
+    }
+
+    /// An answer makes no sense: the part is asked for once more, beside others alone, else in another attempt, and then
+    /// the whole. Not where nothing can be lost by that at once.
+    private mutating func isAskedOtherwise(
+        _ exchange: Exchange, after oddity: Oddity, _ context: inout Context
+    ) -> Bool {
+        if isAhead(exchange, context) {
+            asksOneByOne = true
+            dropAhead(exchange, &context)
+            return true
+        }
+        guard exchange.ask.range != nil, completed > 0 else { return false }
+        let failure = DownloadFailure(.unusableResponse, oddity.words)
+        partRefusals += 1
+        // The first answer of the other attempt decides.
+        if tryAgain(after: failure, exchange, over: nil, &context) { return true }
+        if partRefusals == 1, context.settings.retry.maximumRetries != 0 {
+            waitOnce(after: failure, over: nil, &context)
+        } else {
+            seeksWhole = oddity.reason
+            restart(after: failure, over: nil, &context)
+        }
+        return true
+    }
+
+    /// Some servers have a file, and only refuse to send a part of it: all of it is asked for, where bytes are at stake
+    /// after another try. False when nothing speaks for that, that has been tried, or there is another place to ask.
+    mutating func seekWhole(
+        after failure: DownloadFailure, _ exchange: Exchange, over: ExchangeNumber? = nil, _ context: inout Context
+    ) -> Bool {
+        guard exchange.ask.range != nil, mirrors.isLast(exchange.ask.source), !goesOnWithOldURL,
+            failure.reason.maySpeakOfRanges, context.settings.retry.maximumRetries != 0
+        else { return false }
+        guard case .opening = state else { return tryAgain(after: failure, exchange, over: over, &context) }
+        partRefusals += 1
+        if partRefusals == 1, completed > 0 {
+            waitOnce(after: failure, over: over, &context)
+        } else {
+            seeksWhole = .rangesNotServed
+            restart(after: failure, over: over, &context)
+        }
+        return true
+    }
+
+    /// Who has sent parts in this attempt is asked again in another, whose first request shows whether that is over. Not
+    /// without a gain.
+    private mutating func tryAgain(
+        after failure: DownloadFailure, _ exchange: Exchange, over: ExchangeNumber?, _ context: inout Context
+    ) -> Bool {
+        guard case .transferring(let transfer) = state, transfer.received > 0, !exchange.isAccepted else {
+            return false
+        }
+        restart(after: failure, over: over, &context)
+        return true
+    }
+
+    private mutating func restart(after failure: DownloadFailure, over: ExchangeNumber?, _ context: inout Context) {
+        tell(.retrying(failure, at: context.now), &context)
+        close(for: .restart, [], over: over, &context)
+    }
+
+    /// Tries again after the time of a first failure, without counting it as one.
+    private mutating func waitOnce(after failure: DownloadFailure, over: ExchangeNumber?, _ context: inout Context) {
+        let time = context.now + context.settings.retry.delay(failures: 1, random: context.random.next())
+        tell(.retrying(failure, at: time), &context)
+        close(for: .wait(.retry(at: time)), [], over: over, &context)
+    }
+}
+
+extension DownloadFailure.Reason {
+    /// Whether who answers so to a request for a part of a file may still send all of it.
+    fileprivate var maySpeakOfRanges: Bool {
+        switch self {
+        // Those speak of the file, or of who asks.
+        case .status(let code): !isWorthRetrying && ![401, 403, 404, 407, 410, 451].contains(code)
+        case .transport(let fault): fault == .malformedResponse
+        case .unusableResponse, .redirect, .link, .checksumMismatch, .disk, .store: false
+        }
+    }
+}
+
+/// What makes no sense in an answer to a request for a part, whatever the file is like.
+private struct Oddity {
+    var words: String
+    /// Why the bytes in hand are given up, when all of the file comes in their place.
+    var reason: RestartReason
+}
+
+extension Verdict {
+    fileprivate var oddity: Oddity? {
+        switch self {
+        case .unusable(let why): Oddity(words: why, reason: .unusableAnswer)
+        case .fromZero(.unusableAnswer): Oddity(words: "status 416 without a size", reason: .unusableAnswer)
+        case .fromZero(.rangesNotServed):
+            Oddity(words: "status 416 for a part that there is", reason: .rangesNotServed)
+        case .part, .whole, .resumed, .restart, .fromZero, .complete, .redirect, .refused: nil
+        }
+    }
+
+    /// Whether a whole comes that is not said to be a version of anything, where the one that is held was.
+    fileprivate func isUnknown(beside held: Version?) -> Bool {
+        guard case .restart(let version, _) = self, let held else { return false }
+        return held.isNamed && !version.isNamed
+    }
+}
+
+extension Version {
+    /// Whether something tells it from others of the same size.
+    fileprivate var isNamed: Bool { hasValidators || digest != nil }
+}
