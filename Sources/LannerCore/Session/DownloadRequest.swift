@@ -10,8 +10,8 @@ public struct DownloadRequest: Sendable {
     /// Header fields for the server the URL names; a task that is there keeps its own when nil. See
     /// ``SessionManager/download(_:headers:fileName:checksum:onMainQueue:handler:)``.
     public var headers: [String: String]?
-    /// The name of the finished file; when nil, one by ``SessionConfiguration/fileNaming``, or, for a task that is
-    /// there, that which it has. Ignored where there is a ``destination``.
+    /// The name of the finished file; when nil or empty, one by ``SessionConfiguration/fileNaming``, or, for a task that
+    /// is there, that which it has. Ignored where there is a ``destination``.
     public var fileName: String?
     /// What the file has to be; nothing when nil, or, for a task that is there, what it was given before.
     public var checksum: Checksum.Digest?
@@ -119,7 +119,7 @@ struct CheckedRequest {
         // As it is remembered: one that is relative to another would not be known again.
         url = try request.url.asURL().absoluteURL
         (fields, hasFields) = (HeaderFields(of: request.headers ?? [:]), request.headers != nil)
-        fileName = request.fileName
+        fileName = request.fileName?.isEmpty == true ? nil : request.fileName
         (checksum, dropsChecksum, pieces) = (request.checksum, request.dropsChecksum, request.pieces)
         mirrors = try request.mirrors?.prefix(Mirrors.most).map { try $0.asURL().absoluteURL }
         key = request.key ?? url.absoluteString

@@ -42,7 +42,7 @@ public final class SessionManager: Sendable {
     ///     user that give the same one have the same downloads, one program at a time, unless they are in sandboxes: take
     ///     one in reverse-DNS style, such as "com.example.podcasts".
     ///   - configuration: May be changed later.
-    ///   - transport: Carries out the exchanges; the manager invalidates it in the end.
+    ///   - transport: Carries out the exchanges; the manager invalidates it in the end, so that each needs its own.
     ///   - store: Keeps the records; a ``FileStore`` in the cache's `downloadPath` when nil. With a ``MemoryStore``
     ///     nothing is remembered.
     ///   - clock: Where time comes from; a ``SystemClock`` when nil.

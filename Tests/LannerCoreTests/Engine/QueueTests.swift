@@ -83,7 +83,7 @@ import Testing
         #expect(bench.manager.tasks.isEmpty)
     }
 
-    @Test(arguments: ["", ".", "..", "a/b", "../a", "a\0b", String(repeating: "x", count: 256)])
+    @Test(arguments: [".", "..", "a/b", "../a", "a\0b", String(repeating: "x", count: 256)])
     func refusesAFileName(name: String) {
         let bench = TestBench()
         #expect(bench.manager.download(address, fileName: name) == nil)

@@ -126,7 +126,16 @@ import Testing
         #expect(late.fileName == "late")
     }
 
-    @Test(arguments: ["", ".", "..", "a/b", "a\0b", String(repeating: "x", count: 256)])
+    @Test func anEmptyNameOfTheCallerIsNone() throws {
+        let bench = Self.bench(.lastPathComponent)
+        let task = try #require(bench.manager.download("https://example.com/dir/file.bin", fileName: ""))
+        #expect(task.fileName == "file.bin")
+        bench.manager.download("https://example.com/dir/file.bin", fileName: "")
+        bench.settle()
+        #expect(task.fileName == "file.bin" && bench.log.errors.isEmpty)
+    }
+
+    @Test(arguments: [".", "..", "a/b", "a\0b", String(repeating: "x", count: 256)])
     func aCallersNameThatIsNoneIsRefused(_ name: String) throws {
         let bench = Self.bench(.serverName)
         #expect(bench.manager.download(Self.url, fileName: name) == nil)
