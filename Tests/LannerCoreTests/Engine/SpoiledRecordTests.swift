@@ -60,7 +60,7 @@ import Testing
 
     /// A later version of the library knows another status, another algorithm, or something else to do with a file that is
     /// in the way: a program that goes back to an earlier version, and on again, has lost nothing by it.
-    @Test(arguments: [("active", "queued"), ("sha256:", "blake3:"), ("md5", "xxh"), ("keepBoth", "askUser")])
+    @Test(arguments: [("active", "queued"), ("sha256:", "blake3:"), ("md5", "xxh"), ("keepBoth", "askFirst")])
     func whatALaterVersionHasWrittenIsLeftAlone(known: String, unknown: String) throws {
         let bytes = Sample.bytes(1000)
         let bench = TestBench.serving(bytes)
