@@ -122,7 +122,7 @@ import Testing
             ),
             (["verify", "md5:0a", "a"], "verify needs ALGO:HEX; the HEX of md5 has 32 digits, this one 2"),
             (["get", url, "--json=yes"], "--json takes no value"),
-            (["get", url, "-qx"], "-x needs a number"),
+            (["get", url, "-qx"], "-x needs a number"), (["get", url, "-q-json"], "-q takes no value"),
             (
                 ["get", url, "--transport", "wget"],
                 "there is no transport “wget”; there are auto, curl, urlsession"

@@ -50,14 +50,19 @@ import Testing
             "SSL: no alternative certificate subject name matches target host name 'a'.")
         #expect(Trouble(LannerError.failed(foreign)).advice?.hasPrefix("check the host in the URL") == true)
         #expect(Trouble(LannerError.unacceptableStatusCode(code: 407)).advice?.contains("http_proxy") == true)
+        let astray = LannerError.unacceptableStatusCode(code: 302)
+        #expect(Trouble(astray).advice?.hasPrefix("it leads elsewhere without saying where") == true)
         // A link that has run out.
         let expired = LannerError.unacceptableStatusCode(code: 403)
-        #expect(Trouble(expired, held: 10).advice?.hasSuffix("from another URL of the file by --mirror") == true)
+        #expect(Trouble(expired, held: 10).advice?.contains("by --mirror it may go on") == true)
         #expect(Trouble(expired, held: 10, goesOn: false).advice == Trouble(expired).advice)
         let full = DownloadFailure(.disk(.noSpace), "write to f: full; free some space and start again")
         #expect(
             Trouble(LannerError.failed(full)).detail
                 == "write to f: full; free some space and run the same command again")
+        #expect(
+            Trouble(LannerError.failed(.unnamed)).detail.hasSuffix(
+                "; log in there and run the same command again, or remove .lanner to begin anew"))
         #expect(Trouble(LannerError.failed(DownloadFailure(.disk(.noSpace), "a; b."))).detail == "a; b")
         let told = "Its md5 is a, not the b that the server gives; download again, or do not compare digests."
         #expect(

@@ -1,7 +1,8 @@
 /// Reads the words of a command line one after the other: options, their values, operands.
 ///
 /// A value may follow as the next word, after `=` for a long option (`--retries=3`), or at once for a short one
-/// (`-j8`). Short ones without a value may be written together with the next (`-qj8`). Behind `--` there are only operands; a lone `-` is one, too.
+/// (`-j8`). A short one without a value may be written together with the next (`-qj8`). Behind `--` there are only
+/// operands; a lone `-` is one, too.
 struct ArgumentReader {
     enum Word: Equatable {
         case option(String)
@@ -24,7 +25,9 @@ struct ArgumentReader {
     /// The next word; nil at the end.
     mutating func next() throws(UsageError) -> Word? {
         if let attached {
-            guard !option.hasPrefix("--") else { throw UsageError("\(option) takes no value") }
+            guard !option.hasPrefix("--"), !attached.hasPrefix("-") else {
+                throw UsageError("\(option) takes no value")
+            }
             split("-" + attached)
             return .option(option)
         }

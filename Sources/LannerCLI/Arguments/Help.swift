@@ -48,7 +48,7 @@ enum Help: String, Sendable, CaseIterable {
           --limit-rate N[k|m|g]  bytes a second at most, of all together
           --priority P         very-low, low, normal, high or very-high: who is next
           --transport T        curl, urlsession, or auto, the default: curl where it is
-          --ca-certificate FILE  trust these authorities (PEM); or set CURL_CA_BUNDLE
+          --ca-certificate FILE  trust only these authorities (PEM); else CURL_CA_BUNDLE
           --json  one object a line on stdout: event, url, file, bytes, total, speed;
                   event is start, progress, suspended, restarted (code), done or skipped
                   (verified), retrying (code, detail, delay), failed (code, detail)

@@ -33,6 +33,7 @@ struct StateDirectory {
             return nil
         }
         var (link, own, parent) = (stat(), stat(), stat())
+        if stat(above, &parent) == 0, parent.st_mode & S_IFMT != S_IFDIR { return Self.inTheWay(above) }
         // What else is wrong is told by who uses it.
         guard lstat(path, &link) == 0, stat(path, &own) == 0, stat(above, &parent) == 0 else { return nil }
         guard [link, own].allSatisfy({ [0, geteuid(), parent.st_uid].contains($0.st_uid) }) else {
@@ -40,11 +41,7 @@ struct StateDirectory {
                 code: "disk.notPermitted", reason: "\(path) is another user's",
                 advice: "remove it, or choose another directory by -d", exitCode: .disk)
         }
-        guard own.st_mode & S_IFMT == S_IFDIR else {
-            return Trouble(
-                code: "disk.inTheWay", reason: "\(path) is no directory",
-                advice: "move it away, or choose another directory by -d", exitCode: .disk)
-        }
+        guard own.st_mode & S_IFMT == S_IFDIR else { return Self.inTheWay(path) }
         // Root leaves one that nobody else gets into.
         guard access(path, R_OK | W_OK | X_OK) == 0 else {
             return Trouble(
@@ -53,6 +50,12 @@ struct StateDirectory {
         }
         if own.st_mode & 0o022 != 0 { chmod(path, own.st_mode & 0o755) }
         return nil
+    }
+
+    private static func inTheWay(_ path: String) -> Trouble {
+        Trouble(
+            code: "disk.inTheWay", reason: "\(path) is no directory",
+            advice: "move it away, or choose another directory by -d", exitCode: .disk)
     }
 
     /// Where everything is, in the words of the library. Paths stay as they were given, for messages: the process works in

@@ -27,7 +27,8 @@ enum TransportChoice: String, Sendable, CaseIterable {
                 return try curl(options)
             } catch {
                 if authorities != nil { throw error }
-                note("lanner: goes on with URLSession, which is slower: \(error.description.printable)")
+                let others = named == nil ? "" : " and trusts the system's authorities"
+                note("lanner: goes on with URLSession, which is slower\(others): \(error.description.printable)")
                 return DefaultTransport.make()
             }
         }

@@ -53,7 +53,8 @@ extension Trouble {
 
     /// A link that has run out may have a successor.
     private static func mirrorAdvice(_ advice: String?) -> String {
-        (advice.map { $0 + "; " } ?? "") + "what has come is kept, and goes on from another URL of the file by --mirror"
+        (advice.map { $0 + "; " } ?? "") + "what has come is kept; by --mirror it may go on from "
+            + "another URL, of the same ETag or with a --checksum"
     }
 
     /// What there is to do about a secure connection, by the words of libcurl, OpenSSL and GnuTLS.
@@ -74,7 +75,7 @@ extension Trouble {
         ),
         (
             ["error setting certificate verify", "error adding trust anchors", "error setting certificate file"],
-            "check the file of certificates"
+            "check the file of certificates: --ca-certificate, or else CURL_CA_BUNDLE or SSL_CERT_FILE"
         ),
     ]
 
@@ -123,6 +124,8 @@ extension DownloadFailure.Reason {
 
     fileprivate func advice(_ goesOn: Bool) -> String? {
         switch self {
+        case .status(301), .status(302), .status(303), .status(307), .status(308):
+            "it leads elsewhere without saying where; ask whoever runs the server"
         case .status(401): "give credentials, or other ones, by --header 'Authorization: …'"
         case .status(403): "check the URL, and whether it needs credentials"
         case .status(404), .status(410): "check the URL"
@@ -159,12 +162,12 @@ extension TransportFault {
 }
 
 extension String {
-    /// What a program does with a task its user does by a command.
+    /// What a program does with a task its user does by a command: that is behind the last semicolon.
     fileprivate var inWordsOfCommands: String {
-        replacingOccurrences(of: "start again", with: "run the same command again")
-            .replacingOccurrences(
-                of: "log in there before you run the same command again, for then it is taken",
-                with: "log in there and run the same command again, or remove .lanner to begin anew")
+        guard let semicolon = range(of: "; ", options: .backwards)?.upperBound else { return self }
+        let advice = self[semicolon...].replacingOccurrences(of: "start again", with: "run the same command again")
+            .replacingOccurrences(of: "remove the download", with: "remove .lanner")
+        return self[..<semicolon] + advice
     }
 
     fileprivate var oneLine: String { printable.withoutFullStop }

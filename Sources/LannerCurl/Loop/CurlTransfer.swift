@@ -61,7 +61,8 @@ final class CurlTransfer {
     // MARK: What comes
 
     func take(line: UnsafeRawBufferPointer) -> Int {
-        refuse(reader.add(line)) ? 0 : line.count
+        loop.hasHeard = true
+        return refuse(reader.add(line)) ? 0 : line.count
     }
 
     /// Returns how many were taken: all, none, which ends the transfer, or that they have to come again.
@@ -81,6 +82,7 @@ final class CurlTransfer {
             loop.held(self)
             return Int(LANNER_CURL_HOLD)
         }
+        loop.hasHeard = true
         missing -= Int64(bytes.count)
         if gatherer.count == 0, bytes.count < Gatherer.smallest, reader.length == .bytes(Int64(bytes.count)) {
             // All there is: nothing else is to be waited for.

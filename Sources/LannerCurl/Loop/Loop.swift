@@ -63,6 +63,8 @@ final class Loop: @unchecked Sendable {
     private var doubts: [Origin: DispatchTime] = [:]
     /// The exchanges that have been told something in this round: their receivers hear of it at its end, of all at once.
     private var told: [CurlExchange] = []
+    /// Whether something has come since the last wait.
+    var hasHeard = false
     /// The transfers that have begun to hold bytes back, where that has to be told to libcurl once more.
     private var holding: [CurlTransfer] = []
     /// The transfers that have gathered bytes, and since when the first has.
@@ -282,9 +284,11 @@ final class Loop: @unchecked Sendable {
 
     /// What cannot be waited for is looked at again after a while: there may be memory then, or fewer transfers.
     private func wait(_ multi: OpaquePointer, _ milliseconds: Int32) -> Int32 {
-        if Library.spinsWhileItHolds, transfers.values.contains(where: \.isHolding) {
+        // Not where others bring something.
+        if Library.spinsWhileItHolds, !hasHeard, transfers.values.contains(where: \.isHolding) {
             Thread.sleep(forTimeInterval: TimeInterval(Self.delay.milliseconds) / 1000)
         }
+        hasHeard = false
         let result = lanner_curl_multi_wait(multi, milliseconds)
         guard Self.passingTroubles.contains(result) else { return result }
         Thread.sleep(forTimeInterval: TimeInterval(Self.delay.milliseconds) / 1000)

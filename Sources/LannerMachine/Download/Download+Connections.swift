@@ -287,7 +287,7 @@ extension Transfer {
     @discardableResult
     mutating func limit(_ source: Source, at now: Duration) -> Bool {
         let count = exchanges.count { $0.isAccepted && $0.ask.source == source }
-        if count > 0 { limits[source] = Limit(count: count, time: now) }
+        limits[source] = count > 0 ? Limit(count: count, time: now) : nil
         return count > 0
     }
 

@@ -5,13 +5,29 @@ extension Download {
     /// Whether an answer is not believed: what is to be done instead of giving up the bytes in hand is done.
     mutating func isDoubted(_ verdict: Verdict, _ exchange: Exchange, _ context: inout Context) -> Bool {
         if let oddity = verdict.oddity { return isAskedOtherwise(exchange, after: oddity, &context) }
-        guard completed > 0, !takesOther, verdict.isUnknown(beside: exchange.ask.held) else { return false }
-        hasMetOther = true
-        let words =
-            "In the place of the rest came something that is not said to be a version of the file, as the page of a network "
-            + "that wants a login; log in there before you start again, for then it is taken."
-        retryOrFail(DownloadFailure(.transport(.other), words), retryAfter: nil, at: exchange.ask.source, &context)
+        guard completed > 0, !takesUnnamed, isUnnamed(verdict, exchange) else { return false }
+        hasMetUnnamed = true
+        retryOrFail(.unnamed, retryAfter: nil, at: exchange.ask.source, &context)
         return true
+    }
+
+    /// Whether a whole comes that is not said to be a version of anything, and is not of the size of the one in hand, which
+    /// was.
+    private func isUnnamed(_ verdict: Verdict, _ exchange: Exchange) -> Bool {
+        let new: Version
+        switch verdict {
+        case .restart(let version, _): new = version
+        case .whole(let version) where seeksWhole != nil: new = version
+        case .part, .whole, .resumed, .fromZero, .complete, .unusable, .redirect, .refused: return false
+        }
+        guard let held = exchange.ask.held ?? version, held.isNamed, !new.isNamed else { return false }
+        return new.total == nil || new.total != held.total
+    }
+
+    /// An answer was found good.
+    mutating func forgetDoubts() {
+        partRefusals = 0
+        (hasMetUnnamed, takesUnnamed) = (false, false)
     }
 
     /// An answer makes no sense: the part is asked for once more, beside others alone, else in another attempt, and then
@@ -82,6 +98,13 @@ extension Download {
     }
 }
 
+extension DownloadFailure {
+    package static let unnamed = DownloadFailure(
+        .transport(.other),
+        "In the place of the rest came something that is not said to be a version of the file, as the page of a network "
+            + "that wants a login; log in there and start again, or remove the download to begin anew.")
+}
+
 extension DownloadFailure.Reason {
     /// Whether who answers so to a request for a part of a file may still send all of it.
     fileprivate var maySpeakOfRanges: Bool {
@@ -110,12 +133,6 @@ extension Verdict {
             Oddity(words: "status 416 for a part that there is", reason: .rangesNotServed)
         case .part, .whole, .resumed, .restart, .fromZero, .complete, .redirect, .refused: nil
         }
-    }
-
-    /// Whether a whole comes that is not said to be a version of anything, where the one that is held was.
-    fileprivate func isUnknown(beside held: Version?) -> Bool {
-        guard case .restart(let version, _) = self, let held else { return false }
-        return held.isNamed && !version.isNamed
     }
 }
 

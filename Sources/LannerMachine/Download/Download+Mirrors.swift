@@ -52,7 +52,7 @@ extension Download {
         _ context: inout Context
     ) -> (failure: DownloadFailure, retryAfter: Duration?)? {
         guard mayGoElsewhere(context.settings), failure.reason.isOfPlace else { return (failure, retryAfter) }
-        if isOnlyLost(after: failure, at: source) { return (failure, nil) }
+        if isOnlyLost(after: failure, at: source, context.settings) { return (failure, nil) }
         if failure.reason.isWorthRetrying(retryAfter: retryAfter) {
             mirrors.fail(source, failure, until: restEnd(after: retryAfter, context), at: context.now)
         } else {
@@ -73,10 +73,12 @@ extension Download {
         return (counting, rest.map { $0 - context.now })
     }
 
-    /// Whether a connection has just broken off that has brought something: its place is asked once more, as it would be
-    /// without mirrors, which may all be slower.
-    private func isOnlyLost(after failure: DownloadFailure, at source: Source) -> Bool {
-        guard case .transferring(let transfer) = state, source == mirrors.main else { return false }
+    /// Whether a connection has just broken off that has brought something, for the first time since the last gain: its
+    /// place is asked once more, as it would be without mirrors, which may all be slower.
+    private func isOnlyLost(after failure: DownloadFailure, at source: Source, _ settings: Settings) -> Bool {
+        guard case .transferring(let transfer) = state, source == mirrors.main, failures == 0,
+            settings.retry.maximumRetries != 0
+        else { return false }
         return transfer.received > 0 && failure.reason == .transport(.connectionLost)
     }
 
@@ -170,6 +172,8 @@ extension Download {
             if isPlain, completed > 0, !mayGoOn(at: next, settings) { seeksWhole = .contentChanged }
             // As after a wrong file.
             isPlain = false
+            // What it did with parts says nothing of the next.
+            if seeksWhole ?? .contentChanged != .contentChanged, mayGoOn(at: next, settings) { seeksWhole = nil }
         }
         mirrors.begin(at: next)
         return true

@@ -45,12 +45,23 @@ extension Download {
 
     /// The user wants another try, whatever has failed before.
     private mutating func forgive() {
+        let takesUnnamed = hasMetUnnamed && hasFailed
         forgetFailures()
+        self.takesUnnamed = takesUnnamed
         ladder = RungLadder()
         highMark = completed
         seeksWhole = nil
         if oldWay == .tried { oldWay = .known }
         mirrors = Mirrors(count: mirrors.count, ofVersion: mirrors.ofVersion)
+    }
+
+    /// Whether it has come to nothing, be it that its file is being closed yet.
+    private var hasFailed: Bool {
+        switch state {
+        case .failed: true
+        case .pausing(let pausing): if case .fail = pausing.intent { true } else { false }
+        case .waiting, .opening, .transferring, .verifying, .publishing, .suspended, .succeeded: false
+        }
     }
 
     /// What has failed does not count any more; a server that could not be trusted with ranges may have been mended.
@@ -60,8 +71,7 @@ extension Download {
         changes = 0
         (pieceFailures, wholeRepairs) = ([:], 0)
         partRefusals = 0
-        if case .failed = state { takesOther = hasMetOther } else { takesOther = false }
-        hasMetOther = false
+        (hasMetUnnamed, takesUnnamed) = (false, false)
         isPlain = false
         (asksOneByOne, alwaysAsksOneByOne) = (false, false)
     }

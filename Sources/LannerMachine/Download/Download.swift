@@ -72,9 +72,9 @@ package struct Download: Sendable {
     var seeksWhole: RestartReason?
     /// How often in a row a request for a part was refused as such, or had an answer that was not believed.
     var partRefusals = 0
-    /// Whether something has come in the place of the rest that is no version, and whether that is taken since the user
-    /// has started the download again after it had failed for that.
-    var (hasMetOther, takesOther) = (false, false)
+    /// Whether something has come in the place of the rest that is not said to be a version, and whether that is taken,
+    /// since the user has started the download again after it had failed for that.
+    var (hasMetUnnamed, takesUnnamed) = (false, false)
     /// What the transport holds of the file itself, when it hands it over in the end.
     var carried = Carried()
     /// Failures since bytes last advanced.

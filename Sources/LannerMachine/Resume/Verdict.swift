@@ -29,14 +29,15 @@ package enum Verdict: Sendable, Hashable {
     case whole(Version)
     /// The rest of the file, from that position on, of which the transport holds the beginning: it hands over the whole.
     case resumed(Version, at: Int64)
-    /// The whole file although a version was held: start the partial file over and take the body from position 0.
+    /// The whole file although a version was held: start the partial file over and take the body from position 0, where
+    /// it is to be believed.
     case restart(Version, RestartReason)
-    /// The body is of no use; what is held is not either. Ask again from zero: for the whole unless the reason is
-    /// `contentChanged`.
+    /// The body is of no use. When the reason is `contentChanged`, what is held is not either: ask again from zero. Else
+    /// ask again, and then for the whole.
     case fromZero(RestartReason)
     /// All bytes of the file are held already.
     case complete(total: Int64)
-    /// The answer contradicts the request or itself; what it was is told in words. Ask for the whole once, then fail.
+    /// The answer contradicts the request or itself; what it was is told in words. Ask again, then for the whole, then fail.
     case unusable(String)
     /// Ask there, `location` being a reference relative to the URL that was asked (RFC 9110, 10.2.2).
     case redirect(location: String)

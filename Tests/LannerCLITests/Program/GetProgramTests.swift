@@ -99,6 +99,13 @@ import Testing
         #expect(try FileManager.default.contentsOfDirectory(atPath: made.path + "/a/b") == ["small.bin"])
     }
 
+    @Test func refusesADirectoryThatIsAFile() async throws {
+        try place.write([1], to: "file")
+        let get = try await Program.run(["get", "-qd", "file", url("small.bin")], in: place)
+        #expect(get.code == 4 && get.errors.count == 1)
+        #expect(get.errors.first?.contains("file is no directory; move it away, or choose another") == true)
+    }
+
     @Test(arguments: [["ftp://a/b"], ["--bogus"], ["-i", "none"], ["http://a/b", "http://a/b"]])
     func tellsProgramsWhatWasNotUnderstood(_ words: [String]) async throws {
         let get = try await Program.run(["get", "--json"] + words, in: place)

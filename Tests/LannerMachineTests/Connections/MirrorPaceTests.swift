@@ -139,7 +139,7 @@ import Testing
     /// The URL has brought more over one connection than the mirror does, and brings nothing more.
     @Test(arguments: [
         ResponseHead(status: 503), ResponseHead(status: 429), ResponseHead(status: 404),
-        .large(MirrorPaceTests.total, tag: "\"b\""),
+        ResponseHead(status: 429, fields: ["Retry-After": "3600"]), .large(MirrorPaceTests.total, tag: "\"b\""),
     ])
     func aURLThatIsGoneDoesNotKeepAMirrorToOneConnection(head: ResponseHead) {
         var line = Line([2 << 20, 512 << 10])

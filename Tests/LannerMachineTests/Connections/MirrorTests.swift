@@ -465,6 +465,32 @@ import Testing
         #expect(actions.restarts.isEmpty)
     }
 
+    /// A place that always dies at the same byte is not asked for ever, and who wants no retries has the mirror at once.
+    @Test(arguments: [nil, 0] as [Int?]) func aConnectionThatIsLostAgainWithoutAGainLeavesThePlace(retries: Int?) {
+        let settings = Settings().with { $0.retry.maximumRetries = retries }
+        var bench = Bench.requesting(settings, mirrors: 1, saved: .holding(0..<400))
+        let count: Attempt = retries == nil ? 2 : 1
+        for attempt in 1...count {
+            let part = ResponseHead.part(400..<1000, of: 1000)
+            bench.feed(.exchange(bench.id, ExchangeNumber(attempt), .head(part)))
+            bench.feed(.exchange(bench.id, ExchangeNumber(attempt), .received(10)))
+            bench.feed(.exchange(bench.id, ExchangeNumber(attempt), .failed(lost)))
+            // What has come is not written.
+            bench.closed(attempt, 0..<400)
+            bench.pass(.seconds(100))
+            let asks = bench.opened(attempt + 1, 0..<400).asks
+            #expect(asks.map(\.source) == [attempt == count ? 1 : 0])
+        }
+    }
+
+    /// It may do with parts what the URL does not.
+    @Test func aMirrorIsAskedForThePartWhenTheWholeIsNotToBeHad() {
+        var bench = Bench.plain(mirrors: 1)
+        bench.feed(.exchange(bench.id, 3, .head(ResponseHead(status: 404))))
+        let asks = bench.reopened(4, 0..<500)
+        #expect(asks.map(\.source) == [1] && asks.map(\.range) == [500..<1000])
+    }
+
     @Test(arguments: [
         ResponseHead.file(), .file(tag: "\"b\""), .part(400..<1000, of: 1000, tag: nil), ResponseHead(status: 416),
     ])

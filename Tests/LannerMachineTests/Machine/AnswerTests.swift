@@ -416,6 +416,34 @@ import Testing
         #expect(bench.feed(.exchange(bench.id, 5, .head(page))).restarts.count == 1)
     }
 
+    /// Nor when nothing but the whole was asked for any more.
+    @Test(arguments: pages) func aPageInThePlaceOfTheWholeCostsNothing(_ page: ResponseHead) {
+        var bench = Bench.plain()
+        let actions = bench.feed(.exchange(bench.id, 3, .head(page)))
+        #expect(actions.restarts.isEmpty && actions.retry?.failure == .unnamed)
+        #expect(bench.closed(3, 0..<500).restarts.isEmpty)
+        bench.pass(.seconds(100))
+        #expect(bench.opened(4, 0..<500).asks == [.whole])
+        #expect(bench.feed(.exchange(bench.id, 4, .head(.file()))).restarts == [.unusableAnswer])
+    }
+
+    /// Whoever is started again while it is coming to its end as well.
+    @Test func theLastWordMayComeBeforeTheEnd() {
+        let settings = Settings().with { $0.retry.maximumRetries = 0 }
+        var bench = Bench.requesting(settings, saved: .holding(0..<100))
+        bench.feed(.exchange(bench.id, 1, .head(.file(230, tag: nil))))
+        bench.verb(.start)
+        bench.closed(1, 0..<100)
+        #expect(bench.opened(2, 0..<100).asks.map(\.range) == [100..<1000])
+        #expect(bench.feed(.exchange(bench.id, 2, .head(.file(230, tag: nil)))).restarts == [.contentChanged])
+    }
+
+    /// A page is hardly as long as the file.
+    @Test func aServerThatLeavesItsValidatorsOutIsBelieved() {
+        var bench = Bench.requesting(saved: .holding(0..<100))
+        #expect(bench.feed(.exchange(bench.id, 1, .head(.file(tag: nil)))).restarts == [.rangesNotServed])
+    }
+
     /// A login that has run out while slices come.
     @Test func aLaterPageCostsNothing() {
         var bench = slicing

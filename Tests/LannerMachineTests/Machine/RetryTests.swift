@@ -390,7 +390,11 @@ import Testing
         var odd = bench
         #expect(odd.feed(.exchange(bench.id, 4, .head(.part(0..<100, of: 1000)))).restarts.isEmpty)
         odd.closed(5, 0..<400)
-        #expect(odd.opened(6, 0..<400).asks.map(\.isPlain) == [true])
+        odd.pass(.seconds(100))
+        #expect(odd.opened(6, 0..<400).asks.map(\.isPlain) == [false])
+        odd.feed(.exchange(bench.id, 5, .head(.part(0..<100, of: 1000))))
+        odd.closed(6, 0..<400)
+        #expect(odd.opened(7, 0..<400).asks.map(\.isPlain) == [true])
         #expect(bench.feed(.exchange(bench.id, 4, .head(.part(400..<1000, of: 1000)))).restarts == [])
     }
 
