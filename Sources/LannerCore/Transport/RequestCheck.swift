@@ -41,7 +41,6 @@ package enum RequestCheck {
         ("Connection", "connections belong to the transport"),
         ("Keep-Alive", "connections belong to the transport"),
         ("Proxy-Connection", "connections belong to the transport"),
-        ("Proxy-Authorization", "it would go to the server: the credentials of a proxy belong to its own URL"),
         ("Upgrade", "connections belong to the transport"),
         ("TE", "trailers and transfer codings belong to the transport"),
         ("Trailer", "trailers and transfer codings belong to the transport"),
