@@ -78,7 +78,7 @@ struct DownloadInteropTests {
         let launch = place.launch()
         defer { launch.manager.invalidate() }
         let task = try await launch.stop(server, "file", atLeast: count)
-        try #require(task.status == .suspended)
+        try #require(task.status == .suspended, "\(task.error.map { "\($0)" } ?? "")")
         try #require((count..<Self.length).contains(task.completedBytes))
         return task.completedBytes
     }

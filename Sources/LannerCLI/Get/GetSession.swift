@@ -245,10 +245,9 @@ struct GetSession: Sendable {
 
     /// What a user would not find, and may want to be rid of.
     private func words(for others: [DownloadTask]) -> String? {
-        let bytes = others.reduce(Int64(0)) { $0.addingClamped($1.status == .succeeded ? 0 : $1.completedBytes) }
-        guard bytes > 0, let first = others.first(where: { $0.status != .succeeded && $0.completedBytes > 0 }) else {
-            return nil
-        }
+        let unfinished = others.filter { $0.status != .succeeded && $0.completedBytes > 0 }
+        guard let first = unfinished.first else { return nil }
+        let bytes = unfinished.reduce(Int64(0)) { $0.addingClamped($1.completedBytes) }
         let state = StateDirectory(in: plan.directory).path.printable
         let shown = (try? WebAddress(first.url.absoluteString))?.text ?? first.fileName
         return "lanner: \(state) keeps \(Figures.bytes(bytes)) of what other calls have not finished, such as "

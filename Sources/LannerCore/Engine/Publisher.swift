@@ -120,9 +120,7 @@ struct Publisher {
         defer { from.close() }
         let size = try from.size()
         // Not every file system can set it aside, and to fill one up harms others.
-        guard fileSystem.hasRoom(for: size, in: copy.directory) else {
-            throw FileError(fault: .noSpace, operation: "copy \(size) bytes to", path: copy)
-        }
+        try fileSystem.requireRoom(for: size, to: "copy \(size) bytes to", copy)
         let to = try fileSystem.open(copy, .create)
         defer { to.close() }
         try to.allocate(size)

@@ -77,6 +77,13 @@ package protocol OpenFile: AnyObject, Sendable {
 }
 
 extension FileSystem {
+    /// Throws where a file is to get so many bytes and its file system has no room for them; `operation` says what for.
+    func requireRoom(for count: Int64, to operation: String, _ path: String) throws(FileError) {
+        guard hasRoom(for: count, in: path.directory) else {
+            throw FileError(fault: .noSpace, operation: operation, path: path)
+        }
+    }
+
     /// Gives back what was set aside behind the end of a file, if it is there; nobody else may write to it meanwhile.
     func trim(_ path: String) throws(FileError) {
         guard try size(of: path) != nil else { return }

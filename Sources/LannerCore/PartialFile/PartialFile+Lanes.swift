@@ -48,9 +48,7 @@ extension PartialFile {
         let (isEmpty, reserved) = state.withLock { ($0.written.isEmpty, $0.reserved) }
         // What is this file's already is not free any more.
         guard total > reserved else { return }
-        if isEmpty, !fileSystem.hasRoom(for: total, in: path.directory) {
-            throw FileError(fault: .noSpace, operation: "allocate \(total) bytes for", path: path)
-        }
+        if isEmpty { try fileSystem.requireRoom(for: total, to: "allocate \(total) bytes for", path) }
         try file.allocate(total)
         state.withLock { $0.reserved = total }
     }

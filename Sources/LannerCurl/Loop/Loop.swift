@@ -285,14 +285,16 @@ final class Loop: @unchecked Sendable {
     /// What cannot be waited for is looked at again after a while: there may be memory then, or fewer transfers.
     private func wait(_ multi: OpaquePointer, _ milliseconds: Int32) -> Int32 {
         // Not where others bring something.
-        if Library.spinsWhileItHolds, !hasHeard, transfers.values.contains(where: \.isHolding) {
-            Thread.sleep(forTimeInterval: TimeInterval(Self.delay.milliseconds) / 1000)
-        }
+        if Library.spinsWhileItHolds, !hasHeard, transfers.values.contains(where: \.isHolding) { Self.rest() }
         hasHeard = false
         let result = lanner_curl_multi_wait(multi, milliseconds)
         guard Self.passingTroubles.contains(result) else { return result }
-        Thread.sleep(forTimeInterval: TimeInterval(Self.delay.milliseconds) / 1000)
+        Self.rest()
         return 0
+    }
+
+    private static func rest() {
+        Thread.sleep(forTimeInterval: TimeInterval(delay.milliseconds) / 1000)
     }
 
     /// Has what was told handed over, whatever comes next: who abandons an exchange meanwhile counts on it.

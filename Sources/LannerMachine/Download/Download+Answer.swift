@@ -48,7 +48,7 @@ extension Download {
         switch verdict {
         case .whole(let version):
             // What follows is not to be asked for in parts again.
-            if seeksWhole ?? .contentChanged != .contentChanged { isPlain = true }
+            if seeksWholeForParts { isPlain = true }
             let reason = seeksWhole ?? forgetOtherVersion(than: version, exchange)
             acceptWhole(exchange, head, version, restarted: reason, &context)
         case .resumed(let version, let joint):

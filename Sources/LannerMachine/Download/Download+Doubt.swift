@@ -24,6 +24,9 @@ extension Download {
         return new.total == nil || new.total != held.total
     }
 
+    /// Whether the whole is asked for since parts of it are refused, or of no use.
+    var seeksWholeForParts: Bool { seeksWhole.map { $0 != .contentChanged } ?? false }
+
     /// An answer was found good.
     mutating func forgetDoubts() {
         partRefusals = 0

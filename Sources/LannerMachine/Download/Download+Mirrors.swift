@@ -173,7 +173,7 @@ extension Download {
             // As after a wrong file.
             isPlain = false
             // What it did with parts says nothing of the next.
-            if seeksWhole ?? .contentChanged != .contentChanged, mayGoOn(at: next, settings) { seeksWhole = nil }
+            if seeksWholeForParts, mayGoOn(at: next, settings) { seeksWhole = nil }
         }
         mirrors.begin(at: next)
         return true

@@ -23,8 +23,8 @@ import LannerMachine
 /// ``Step/exactly(_:body:)`` or ``Step/fields(_:)``: that is not noticed.
 ///
 /// With `TransportTraits.outlivesProcess` exchanges with a name are kept as a system keeps them (those with credentials
-/// are not, see ``trustsRedirects``): they go on when the
-/// process ends (``TestBench/relaunch(configuration:store:meanwhile:)``), and are taken up by the next one. A test may
+/// are not, see ``trustsRedirects``): they go on when the process ends
+/// (``TestBench/relaunch(configuration:store:meanwhile:)``), and are taken up by the next one. A test may
 /// ``release(_:bytes:)`` or ``fail(_:with:)`` them meanwhile, or end them all as a user does, by ``forceQuit()``.
 ///
 /// Where the same part of a URL is requested ten thousand times while the clock stands still, the process ends with a

@@ -130,12 +130,18 @@ import Testing
         #expect(bench.transport.requests.map(\.url.path) == (0..<20).map { "/\($0)" })
     }
 
-    @Test func neverUsesAnIdentityTwice() throws {
+    /// A download that was suspended with a third of its file.
+    private func suspended() throws -> (TestBench, DownloadTask) {
         let bench = TestBench.serving(large)
-        let first = try bench.download(.stall(afterBytes: 1 << 20))
+        let task = try bench.download(.stall(afterBytes: 1 << 20))
         bench.settle()
-        bench.manager.suspend(first)
+        bench.manager.suspend(task)
         bench.settle()
+        return (bench, task)
+    }
+
+    @Test func neverUsesAnIdentityTwice() throws {
+        let (bench, first) = try suspended()
         bench.relaunch()
         let other = try #require(bench.manager.download("https://example.com/other"))
         #expect(other.id != first.id)
@@ -285,11 +291,7 @@ import Testing
     }
 
     @Test func removesPartialFilesNobodyKnows() throws {
-        let bench = TestBench.serving(large)
-        let task = try bench.download(.stall(afterBytes: 1 << 20))
-        bench.settle()
-        bench.manager.suspend(task)
-        bench.settle()
+        let (bench, task) = try suspended()
         let known = bench.files
         let token = try #require(bench.records.first?.token)
         let orphans = [
@@ -304,11 +306,7 @@ import Testing
 
     /// Its value may be readable at another launch, as when the store's key is there again.
     @Test func keepsPartialFilesOfValuesThatCouldNotBeRead() throws {
-        let bench = TestBench.serving(large)
-        let task = try bench.download(.stall(afterBytes: 1 << 20))
-        bench.settle()
-        bench.manager.suspend(task)
-        bench.settle()
+        let (bench, _) = try suspended()
         let (files, contents) = (bench.files, bench.contents)
         let key = try #require(bench.records.first?.storeKey)
         bench.relaunch(store: LockedStore(contents.filter { $0.key != key }, "The value “\(key)” is locked."))
@@ -424,11 +422,7 @@ import Testing
 
     /// The record alone leads to the bytes.
     @Test func resumesThoughTheIdentityIsLost() throws {
-        let bench = TestBench.serving(large)
-        let first = try bench.download(.stall(afterBytes: 1 << 20))
-        bench.settle()
-        bench.manager.suspend(first)
-        bench.settle()
+        let (bench, _) = try suspended()
         var contents = bench.contents
         contents[StoreIdentity.key] = Data([1, 2, 3])
         bench.relaunch(store: MemoryStore(contents, lanes: bench.lanes))
