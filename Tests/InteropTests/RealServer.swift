@@ -138,10 +138,13 @@ extension RealServer {
         var connection: String
         /// The `Range` field, "-" for none.
         var range: String
+        /// The `Proxy-Authorization` field, "-" for none.
+        var proxyAuthorization: String
     }
 
     static let logFormat =
-        "$status $body_bytes_sent $bytes_sent $request_method $uri $server_protocol $connection $http_range"
+        "$status $body_bytes_sent $bytes_sent $request_method $uri $server_protocol $connection $http_range "
+        + "$http_proxy_authorization"
 
     /// The lines of the access log that count, as soon as there are so many; nginx writes one behind each request.
     func accessLog(
@@ -159,12 +162,13 @@ extension RealServer {
     private func readLog() throws -> [LogEntry] {
         let text = try String(contentsOf: directory.appendingPathComponent("access.log"), encoding: .utf8)
         return text.split(separator: "\n").compactMap { line in
-            let words = line.split(separator: " ", maxSplits: 7)
-            guard words.count == 8, let status = Int(words[0]), let body = Int64(words[1]), let all = Int64(words[2])
+            let words = line.split(separator: " ", maxSplits: 8)
+            guard words.count == 9, let status = Int(words[0]), let body = Int64(words[1]), let all = Int64(words[2])
             else { return nil }
             return LogEntry(
                 status: status, bodyBytes: body, bytes: all, method: String(words[3]), path: String(words[4]),
-                version: String(words[5]), connection: String(words[6]), range: String(words[7]))
+                version: String(words[5]), connection: String(words[6]), range: String(words[7]),
+                proxyAuthorization: String(words[8]))
         }
     }
 }

@@ -54,6 +54,13 @@ struct SecureTests {
         #expect(try server.accessLog(atLeast: 1).map(\.version) == ["HTTP/1.1"])
     }
 
+    /// Behind a tunnel, or without a proxy, it would tell a stranger the password of the proxy.
+    @Test func whatLogsIntoAProxyIsNotSentToTheServer() async throws {
+        let server = try server()
+        expectFile(await (try transport()).fetch(server.url("file"), ["Proxy-Authorization": "Basic eDp5"]))
+        #expect(try server.accessLog(atLeast: 1).map(\.proxyAuthorization) == ["-"])
+    }
+
     /// A pause then holds back what the server sends; over a shared connection libcurl would take it all the same.
     @Test func exchangesAtOnceShareNoConnection() async throws {
         let server = try server(bytesPerSecond: 1_000_000)

@@ -1,4 +1,5 @@
 import Foundation
+import LannerCore
 
 #if canImport(Darwin)
 import Darwin
@@ -13,9 +14,13 @@ final class OneAnswerServer: Sendable {
     let port: UInt16
     private let listener: Listener
 
+    /// What it was sent, once it has answered.
+    var request: String { String(decoding: listener.received.withLock { $0 }, as: UTF8.self) }
+
     /// Closed when neither the server nor its thread holds it, so that the number is nobody else's before.
     private final class Listener: Sendable {
         let descriptor: Int32
+        let received = Locked<[UInt8]>([])
 
         init(_ descriptor: Int32) {
             self.descriptor = descriptor
@@ -59,10 +64,9 @@ final class OneAnswerServer: Sendable {
         guard connection >= 0 else { return }
         defer { close(connection) }
         var byte: UInt8 = 0
-        var last: [UInt8] = []
-        while last.suffix(4) != Array("\r\n\r\n".utf8), read(connection, &byte, 1) == 1 {
-            last = last.suffix(3) + [byte]
-        }
+        var request: [UInt8] = []
+        while request.suffix(4) != Array("\r\n\r\n".utf8), read(connection, &byte, 1) == 1 { request.append(byte) }
+        listener.received.withLock { $0 = request }
         _ = write(connection, answer, answer.count)
     }
 }

@@ -164,6 +164,17 @@ struct RequestTests {
         #expect(log.head == nil)
     }
 
+    @Test(.enabled(if: OneAnswerServer("") != nil, "The machine has no IPv6."))
+    func whatLogsIntoAProxyIsSentToIt() async throws {
+        let server = try #require(OneAnswerServer("HTTP/1.1 403 No\r\nContent-Length: 0\r\n\r\n"))
+        let transport = try CurlTransport(configuration: .init(proxy: .url("http://[::1]:\(server.port)")))
+        let fields: HeaderFields = ["proxy-authorization": "Basic eDp5", "X-Own": "1"]
+        _ = await transport.fetch(try #require(URL(string: "https://example.invalid/")), fields)
+        let lines = server.request.components(separatedBy: "\r\n")
+        #expect(lines.first?.hasPrefix("CONNECT example.invalid:443") == true)
+        #expect(lines.contains("proxy-authorization: Basic eDp5") && !lines.contains("X-Own: 1"), "\(lines)")
+    }
+
     @Test func anOptionThatIsNotTakenIsNotForgotten() async throws {
         let transport = try CurlTransport(configuration: .init(proxy: .url("nonsense://127.0.0.1:1")))
         let log = await transport.fetch(server.url("/file"))

@@ -13,7 +13,8 @@ import Musl
 final class Handle {
     let easy: OpaquePointer
     private let message: UnsafeMutablePointer<CChar>
-    private var lines: OpaquePointer?
+    /// What libcurl reads until the end of the transfer.
+    private var lists: [OpaquePointer] = []
     /// The first option that libcurl did not take.
     private var refusal: (option: lanner_curl_option, result: Int32)?
 
@@ -33,7 +34,7 @@ final class Handle {
 
     deinit {
         lanner_curl_easy_free(easy)
-        lanner_curl_list_free(lines)
+        freeLists()
         message.deallocate()
     }
 
@@ -61,14 +62,22 @@ final class Handle {
         lanner_curl_set_text(easy, option, value) == 0
     }
 
-    func setHeader(_ header: [String]) {
+    /// Sets a list of lines.
+    func setHeader(_ header: [String], of option: lanner_curl_option) {
+        var list: OpaquePointer?
+        defer { if let list { lists.append(list) } }
         for line in header {
-            guard let longer = lanner_curl_list_append(lines, line) else {
-                return note(LANNER_CURL_HTTP_HEADER, TransferEnd.outOfMemory)
+            guard let longer = lanner_curl_list_append(list, line) else {
+                return note(option, TransferEnd.outOfMemory)
             }
-            lines = longer
+            list = longer
         }
-        note(LANNER_CURL_HTTP_HEADER, lanner_curl_set_list(easy, LANNER_CURL_HTTP_HEADER, lines))
+        note(option, lanner_curl_set_list(easy, option, list))
+    }
+
+    private func freeLists() {
+        for list in lists { lanner_curl_list_free(list) }
+        lists.removeAll(keepingCapacity: true)
     }
 
     func setReceiver(
@@ -131,8 +140,7 @@ final class Handle {
     /// Gives up all that has to do with the last transfer, after its end; whether the handle is as good as new.
     func forgetTransfer(_ options: CurlTransport.Options) -> Bool {
         lanner_curl_easy_reset(easy)
-        lanner_curl_list_free(lines)
-        lines = nil
+        freeLists()
         message.pointee = 0
         begin(options)
         // Of an address that did not answer before another did: libcurl keeps it until the next that does not.
