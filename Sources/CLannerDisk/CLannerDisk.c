@@ -12,6 +12,11 @@
 #include <sys/vfs.h>
 #include <unistd.h>
 #endif
+#ifdef __APPLE__
+#include <string.h>
+#include <sys/mount.h>
+#include <sys/param.h>
+#endif
 #include <errno.h>
 
 #include "CLannerDisk.h"
@@ -37,6 +42,22 @@ int lanner_disk_leads_to_memory(const char *path) {
 #ifdef __linux__
     struct statfs status;
     return statfs(path, &status) == 0 && is_memory(&status);
+#else
+    (void)path;
+    return 0;
+#endif
+}
+
+int lanner_disk_fills_gaps(const char *path) {
+#ifdef __linux__
+    const unsigned fat = 0x4D44, exfat = 0x2011BAB0;
+    struct statfs status;
+    if (statfs(path, &status) != 0) return 0;
+    return (unsigned)status.f_type == fat || (unsigned)status.f_type == exfat;
+#elif defined(__APPLE__)
+    struct statfs status;
+    if (statfs(path, &status) != 0) return 0;
+    return strcmp(status.f_fstypename, "msdos") == 0 || strcmp(status.f_fstypename, "exfat") == 0;
 #else
     (void)path;
     return 0;

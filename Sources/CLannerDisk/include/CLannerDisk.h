@@ -22,6 +22,10 @@ int lanner_disk_is_memory(int file);
 /// The same of what a path leads to.
 int lanner_disk_leads_to_memory(const char *path);
 
+/// Whether a path leads to a file system whose files have no holes: FAT and exFAT. Who writes behind the end of a file waits
+/// there until zeros are written up to that. 0 for others.
+int lanner_disk_fills_gaps(const char *path);
+
 /// Whether a file lies on a file system of a disk of this machine that is known to do nothing unexpected: ext2 to ext4, and
 /// XFS. 0 for others.
 int lanner_disk_is_plain(int file);

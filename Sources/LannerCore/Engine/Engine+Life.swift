@@ -34,9 +34,12 @@ extension Engine {
     /// Works by a configuration from now on, which is asked for under the lock.
     func apply(_ configuration: () -> SessionConfiguration) {
         let now = environment.clock.now
+        let fillsGaps = environment.fileSystem.fillsGaps(in: cache.downloadTmpPath)
         enter { state in
             let configuration = configuration()
-            let settings = configuration.settings(traits, in: environment)
+            var settings = configuration.settings(traits, in: environment)
+            // Else zeros would be written for most of the file first.
+            if fillsGaps { settings.connections = 1 }
             state.gate.access = configuration.networkAccess
             state.timeout = settings.watchdog.silence
             state.fileNaming = configuration.fileNaming

@@ -235,6 +235,10 @@ extension Engine {
             move.job.state.withLock { $0.followed = digest }
             move.job.task.state.withLock { $0.validation = .correct }
         }
+        // It is not here and not there: what is in the place is somebody's by now, and does not go with the task.
+        if !isMoved, try environment.fileSystem.size(of: move.source) == nil {
+            move.job.state.withLock { $0.isInPlace = false }
+        }
         return isMoved
     }
 

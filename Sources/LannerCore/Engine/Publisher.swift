@@ -72,19 +72,26 @@ struct Publisher {
     /// What is found of a move that the death of the process may have interrupted.
     enum Found {
         case nothing
-        /// The file is in its place, and only its digest could not be read, or its name may not outlive the machine.
+        /// The file is in its place, and only its digest was not read, or its name may not outlive the machine.
         case unconfirmed
         case confirmed
     }
 
-    /// Looks whether a move was made, and has the file's name kept by the device.
+    /// How large a file is whose digest is compared while a manager is being made, which an application waits for: one that
+    /// took too long for that would be ended, and begin anew at its next launch.
+    private static let mostReadAtLaunch: Int64 = 16 << 20
+
+    /// Looks whether a move was made, and has the file's name kept by the device. The digest of a large file is left to
+    /// who moves files.
     func find(_ source: String, at target: String, size: Int64?, digest: Checksum.Digest?) -> Found {
+        let isLarge = size.map { $0 > Self.mostReadAtLaunch } ?? false
         do throws(FileError) {
-            guard try isMoved(source, to: target, size: size, digest: digest) else { return .nothing }
+            guard try isMoved(source, to: target, size: size, digest: isLarge ? nil : digest) else { return .nothing }
         } catch {
             // Then all but its digest was compared.
             return error.fault == .tooManyFiles ? .unconfirmed : .nothing
         }
+        if isLarge, digest != nil { return .unconfirmed }
         do throws(FileError) {
             try confirm(target.directory)
             return .confirmed

@@ -39,8 +39,8 @@ struct Startup {
             let left = unrecorded.read()
             // Another store than that of the directory may have records anywhere.
             let isUnrecorded = isOwnStore && contents == StoreContents()
-            // Those of records that could not be read may be wanted when they can be again.
-            if contents.problems.isEmpty {
+            // Those of records that another store could not read may be wanted when it can again; this one sets such aside.
+            if store is FileStore || contents.problems.isEmpty {
                 removeOrphans(names, fileSystem, cache, leftBy: isUnrecorded ? left : nil)
             }
             if isUnrecorded || left != nil { unrecorded.write(isUnrecorded ? identity : nil) }
@@ -89,10 +89,11 @@ struct Startup {
 
     private mutating func read(_ contents: StoreContents) {
         problems = contents.problems
+        var isKnown = false
         records.reserveCapacity(contents.values.count)
         for (key, value) in contents.values {
             if key == StoreIdentity.key, let known = StoreIdentity(value) {
-                identity = known
+                (identity, isKnown) = (known, true)
             } else if let record = DownloadRecord(value), record.storeKey == key {
                 records.append(record)
             } else {
@@ -103,6 +104,8 @@ struct Startup {
             }
         }
         identity.lastID = max(identity.lastID, unread.max()?.number ?? 0)
+        // Nobody knows which numbers are those of records that may come back.
+        if !isKnown, !problems.isEmpty { identity.lastID = max(identity.lastID, identity.token >> 3) }
         problems.sort()
         leaveOutReplaced()
         sort()

@@ -150,6 +150,8 @@ package protocol FileSystem: Sendable {
     func renameIfFree(_ path: String, to target: String) throws(FileError) -> Bool
     /// Whether two directories are on two file systems, between which no file is renamed.
     func areApart(_ directory: String, _ other: String) -> Bool
+    /// Whether files in a directory have no holes, and zeros are written before what is written behind their end.
+    func fillsGaps(in directory: String) -> Bool
     /// Whether a directory, or one of those between it and the one it is below, is a symbolic link, or cannot be looked
     /// at. What is not there is none.
     func hasLink(in directory: String, below base: String) -> Bool
@@ -200,6 +202,9 @@ extension FileSystem {
 
     /// For those that are one.
     package func areApart(_ directory: String, _ other: String) -> Bool { false }
+
+    /// For those whose files have holes.
+    package func fillsGaps(in directory: String) -> Bool { false }
 
     /// For file systems that have no links.
     package func hasLink(in directory: String, below base: String) -> Bool { false }

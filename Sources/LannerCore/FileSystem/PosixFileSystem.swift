@@ -101,6 +101,8 @@ package struct PosixFileSystem: FileSystem {
         return stat(directory, &one) == 0 && stat(other, &two) == 0 && one.st_dev != two.st_dev
     }
 
+    package func fillsGaps(in directory: String) -> Bool { lanner_disk_fills_gaps(directory) != 0 }
+
     package func hasLink(in directory: String, below base: String) -> Bool {
         var path = directory
         while path.utf8.count > base.utf8.count {

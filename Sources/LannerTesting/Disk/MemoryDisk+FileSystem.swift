@@ -68,6 +68,8 @@ extension MemoryDisk: FileSystem {
         return state.withLock { $0.device(of: paths[0]) != $0.device(of: paths[1]) }
     }
 
+    package func fillsGaps(in directory: String) -> Bool { state.withLock { $0.fillsGaps } }
+
     package func syncDirectory(_ path: String) throws(FileError) {
         let path = MemoryDiskState.normal(path)
         try perform(.syncDirectory, path) { state throws(Refusal) in

@@ -172,6 +172,12 @@ extension MemoryDisk {
         set { state.withLock { $0.mounts = newValue } }
     }
 
+    /// Whether it says that its files have no holes.
+    package var fillsGaps: Bool {
+        get { state.withLock { $0.fillsGaps } }
+        set { state.withLock { $0.fillsGaps = newValue } }
+    }
+
     /// Whether names come to the device in the order of their changes, whatever their directory.
     package var ordersNames: Bool {
         get { state.withLock { $0.ordersNames } }

@@ -213,9 +213,11 @@ import Testing
     }
 
     /// A bench whose file is in its place, the name of which could not be synced.
-    private func unconfirmed(checksum: Checksum.Digest? = nil) throws -> TestBench {
+    private func unconfirmed(
+        _ policy: FileConflictPolicy = .fail, checksum: Checksum.Digest? = nil
+    ) throws -> TestBench {
         var configuration = SessionConfiguration()
-        configuration.fileConflictPolicy = .fail
+        configuration.fileConflictPolicy = policy
         let bench = TestBench.serving(large, configuration: configuration)
         bench.disk.fail(.syncDirectory, with: .tooManyFiles, path: "/downloads/File")
         let task = try bench.download(checksum: checksum)
@@ -351,6 +353,20 @@ import Testing
         bench.settle()
         #expect(bench.disk.contents(of: task.filePath) == [1, 2, 3])
         #expect(cancels || task.reason == .disk(.inTheWay))
+    }
+
+    /// Somebody has put it there since, as a digest has told: it does not go with the task.
+    @Test(arguments: [FileConflictPolicy.replace, .fail])
+    func whatIsInItsPlaceIsNotRemovedOnceItIsKnownToBeAnother(policy: FileConflictPolicy) throws {
+        let bench = try unconfirmed(policy)
+        let other = Array(large.reversed())
+        try bench.disk.put(other, at: #require(bench.manager.fetchTask(address)).filePath)
+        bench.transport.script(place, .stall(afterBytes: 1000))
+        let task = try #require(bench.manager.download(address, checksum: digest(of: large)))
+        bench.settle()
+        bench.manager.remove(task, completely: true)
+        bench.settle()
+        #expect(bench.disk.contents(of: task.filePath) == other)
     }
 
     /// As little as before: what is in its place stays known.

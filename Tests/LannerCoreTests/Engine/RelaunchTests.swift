@@ -235,6 +235,23 @@ import Testing
         #expect(bench.transport.requests.count == 1)
     }
 
+    /// An application that waits for its manager would be ended while a large file is read, at each of its launches.
+    @Test(arguments: [false, true]) func aLargeFileThatWasPublishedIsReadOnceTheManagerIsMade(isIts: Bool) throws {
+        let file = Sample.bytes(17 << 20)
+        let bench = TestBench.serving(file)
+        let first = try bench.download(checksum: digest(of: file))
+        let contents = try bench.stepBehindTheMove(of: first)
+        if !isIts { bench.disk.put(file.map { ~$0 }, at: first.filePath) }
+        let reads = bench.disk.counters[.read]
+        bench.relaunch(store: MemoryStore(contents, lanes: bench.lanes))
+        let task = try restored(bench)
+        #expect(task.status == .suspended && bench.disk.counters[.read] == reads)
+        bench.manager.start(task)
+        bench.settle()
+        #expect(task.status == .succeeded && task.validation == .correct && bench.holds(file, in: task) == true)
+        #expect(bench.transport.requests.count == (isIts ? 1 : 2))
+    }
+
     /// Else another death might take it back.
     @Test func aFileThatWasPublishedIsNoSuccessBeforeThatIsRecorded() throws {
         let bench = TestBench.serving(large)
@@ -317,6 +334,17 @@ import Testing
         bench.manager.start(again)
         #expect(bench.runToRest() && again.status == .succeeded)
         #expect(bench.ranges.last == "bytes=\(1 << 20)-")
+    }
+
+    /// A new record would take the place of one that comes back.
+    @Test func givesNoNumberOfRecordsThatCouldNotBeRead() throws {
+        let (bench, _) = try suspended()
+        let old = try #require(bench.records.first?.storeKey)
+        let keys = Tally()
+        bench.relaunch(store: LockedStore([:], "The store is locked.") { keys.add($0) })
+        _ = try #require(bench.manager.download("https://example.com/other"))
+        bench.settle()
+        #expect(!keys.all.isEmpty && !keys.all.contains(old))
     }
 
     /// Also of one that is to be moved yet: it is copied anew.
@@ -450,9 +478,12 @@ import Testing
 /// A store that cannot read all that it has.
 private final class LockedStore: Store {
     private let contents: StoreContents
+    private let note: @Sendable (String) -> Void
 
-    init(_ values: [String: Data], _ problem: String) {
+    /// `note` is told the keys that are put.
+    init(_ values: [String: Data], _ problem: String, _ note: @escaping @Sendable (String) -> Void = { _ in }) {
         contents = StoreContents(values: values, problems: [problem])
+        self.note = note
     }
 
     func load() -> StoreContents { contents }
@@ -461,6 +492,7 @@ private final class LockedStore: Store {
         _ changes: [StoreChange], durability: StoreDurability,
         completion: @escaping @Sendable (Result<Void, StoreError>) -> Void
     ) {
+        for case .put(let key, _) in changes { note(key) }
         completion(.success(()))
     }
 

@@ -99,6 +99,27 @@ import Testing
         #expect(parts == [part])
     }
 
+    /// What is left of records that were spoiled may be what the disk is full of.
+    @Test func thoseOfSpoiledRecordsGo() throws {
+        let one = launch("one", 1)
+        for url in [address, address + "?2"] {
+            one.manager.download(url)
+            one.lanes.runAll()
+            one.manager.suspend(url)
+            one.lanes.runAll()
+        }
+        #expect(parts.count == 2)
+        kill(one)
+        let journal = try #require(records.first { $0.contains("/journal-") })
+        var bytes = try #require(disk.contents(of: journal))
+        // All of the first one; the token of its partial file is the other's as well.
+        for index in stride(from: bytes.count / 8, to: bytes.count / 2, by: 50) { bytes[index] ^= 1 }
+        disk.put(bytes, at: journal)
+        let again = launch("one", 2)
+        #expect(!again.manager.restorationProblems.isEmpty && again.manager.tasks.count == 1)
+        #expect(parts.count == 1)
+    }
+
     /// The records of a manager with another store may be anywhere.
     @Test func theStoreThatIsGivenDecides() throws {
         let first = launch("one", 1, store: MemoryStore())
