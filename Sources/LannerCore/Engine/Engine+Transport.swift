@@ -77,6 +77,8 @@ extension Engine {
     private func request(_ job: Job, _ destination: Destination, _ ask: Ask) -> TransportRequest {
         var fields = destination.fields
         for field in ask.headerFields.fields { fields.append(field.name, field.value) }
+        // There are firewalls that refuse who does not say it.
+        if fields["Accept"] == nil { fields.append("Accept", "*/*") }
         let (access, timeout) = state.withLock { ($0.gate.access, $0.timeout) }
         var request = TransportRequest(
             url: destination.url, fields: fields, resumeData: ask.resumeData.map { Data($0) }, timeout: timeout,

@@ -7,6 +7,11 @@ extension Download {
         if let oddity = verdict.oddity { return isAskedOtherwise(exchange, after: oddity, &context) }
         guard completed > 0, !takesUnnamed, isUnnamed(verdict, exchange) else { return false }
         hasMetUnnamed = true
+        // Else nobody would ever be asked whether it is to be taken.
+        if context.settings.retry.maximumRetries == nil, failures >= Pace.fruitlessTries {
+            close(for: .fail(.unnamed), [], &context)
+            return true
+        }
         retryOrFail(.unnamed, retryAfter: nil, at: exchange.ask.source, &context)
         return true
     }
@@ -20,7 +25,7 @@ extension Download {
         case .whole(let version) where seeksWhole != nil: new = version
         case .part, .whole, .resumed, .fromZero, .complete, .unusable, .redirect, .refused: return false
         }
-        guard let held = exchange.ask.held ?? version, held.isNamed, !new.isNamed else { return false }
+        guard let held = exchange.ask.held ?? version, held.isNamed, !new.isNamed(as: held) else { return false }
         return new.total == nil || new.total != held.total
     }
 
@@ -58,16 +63,23 @@ extension Download {
     }
 
     /// Some servers have a file, and only refuse to send a part of it: all of it is asked for, where bytes are at stake
-    /// after another try. False when nothing speaks for that, that has been tried, or there is another place to ask.
+    /// after another try; where the failure may pass, once no retry is left. False when nothing speaks for that, that has
+    /// been tried, or there is another place to ask.
     mutating func seekWhole(
         after failure: DownloadFailure, _ exchange: Exchange, over: ExchangeNumber? = nil, _ context: inout Context
     ) -> Bool {
+        let mayPass = failure.reason.isWorthRetrying
+        // Who may have been asked for the whole in vain is asked for a part again first.
+        if mayPass, !exchange.isAccepted, seeksWhole == .rangesNotServed { seeksWhole = nil }
+        let retries = context.settings.retry.maximumRetries
         guard exchange.ask.range != nil, mirrors.isLast(exchange.ask.source), !goesOnWithOldURL,
-            failure.reason.maySpeakOfRanges, context.settings.retry.maximumRetries != 0
+            failure.reason.maySpeakOfRanges, retries != 0, !mayPass || failures >= retries ?? Pace.fruitlessTries
         else { return false }
-        guard case .opening = state else { return tryAgain(after: failure, exchange, over: over, &context) }
+        guard case .opening = state else {
+            return !mayPass && tryAgain(after: failure, exchange, over: over, &context)
+        }
         partRefusals += 1
-        if partRefusals == 1, completed > 0 {
+        if partRefusals == 1, completed > 0, !mayPass {
             waitOnce(after: failure, over: over, &context)
         } else {
             seeksWhole = .rangesNotServed
@@ -112,7 +124,9 @@ extension DownloadFailure.Reason {
     /// Whether who answers so to a request for a part of a file may still send all of it.
     fileprivate var maySpeakOfRanges: Bool {
         switch self {
-        // Those speak of the file, or of who asks.
+        // The program behind a server may fail at every part, which the server tells as its own failure, or as that of a
+        // gateway. The others speak of the moment, of the file, or of who asks.
+        case .status(500), .status(502): true
         case .status(let code): !isWorthRetrying && ![401, 403, 404, 407, 410, 451].contains(code)
         case .transport(let fault): fault == .malformedResponse
         case .unusableResponse, .redirect, .link, .checksumMismatch, .disk, .store: false
@@ -142,4 +156,10 @@ extension Verdict {
 extension Version {
     /// Whether something tells it from others of the same size.
     fileprivate var isNamed: Bool { hasValidators || digest != nil }
+
+    /// Whether it is, and not by less than the other: frameworks give every page they make a weak tag.
+    fileprivate func isNamed(as other: Version) -> Bool {
+        let isOnlyWeak = entityTag?.isWeak == true && lastModified == nil && digest == nil
+        return isNamed && !(isOnlyWeak && (other.entityTag?.isWeak == false || other.lastModified != nil))
+    }
 }

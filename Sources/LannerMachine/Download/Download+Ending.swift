@@ -263,6 +263,10 @@ extension Download {
                 after: failure, retryAfter: retryAfter, at: source, over: over, &context)
         else { return }
         failures += 1
+        // Its turn comes when one of the others has come to its end: until then it is none that could be the last.
+        if context.isCrowd, let most = context.settings.retry.maximumRetries, most > 0 {
+            failures = min(failures, most)
+        }
         let decision = context.settings.retry.decide(
             failure, failures: failures, retryAfter: retryAfter, random: context.random.next())
         switch decision {

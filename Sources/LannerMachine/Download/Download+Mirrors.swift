@@ -52,7 +52,7 @@ extension Download {
         _ context: inout Context
     ) -> (failure: DownloadFailure, retryAfter: Duration?)? {
         guard mayGoElsewhere(context.settings), failure.reason.isOfPlace else { return (failure, retryAfter) }
-        if isOnlyLost(after: failure, at: source, context.settings) { return (failure, nil) }
+        if isOnlyLost(after: failure, at: source, context) { return (failure, nil) }
         if failure.reason.isWorthRetrying(retryAfter: retryAfter) {
             mirrors.fail(source, failure, until: restEnd(after: retryAfter, context), at: context.now)
         } else {
@@ -73,13 +73,15 @@ extension Download {
         return (counting, rest.map { $0 - context.now })
     }
 
-    /// Whether a connection has just broken off that has brought something, for the first time since the last gain: its
+    /// Whether a connection has just broken off that was worth its while, for the first time since the last gain: its
     /// place is asked once more, as it would be without mirrors, which may all be slower.
-    private func isOnlyLost(after failure: DownloadFailure, at source: Source, _ settings: Settings) -> Bool {
+    private func isOnlyLost(after failure: DownloadFailure, at source: Source, _ context: Context) -> Bool {
         guard case .transferring(let transfer) = state, source == mirrors.main, failures == 0,
-            settings.retry.maximumRetries != 0
+            context.settings.retry.maximumRetries != 0
         else { return false }
-        return transfer.received > 0 && failure.reason == .transport(.connectionLost)
+        // Each time there is a wait.
+        let isWorthIt = context.now - transfer.since >= Pace.recentTime || transfer.received >= Pace.worthAWait
+        return isWorthIt && transfer.received > 0 && failure.reason == .transport(.connectionLost)
     }
 
     /// Until when a place that has answered `Retry-After` is left alone.

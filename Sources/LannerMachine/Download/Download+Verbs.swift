@@ -45,7 +45,7 @@ extension Download {
 
     /// The user wants another try, whatever has failed before.
     private mutating func forgive() {
-        let takesUnnamed = hasMetUnnamed && hasFailed
+        let takesUnnamed = hasMetUnnamed && failure == .unnamed
         forgetFailures()
         self.takesUnnamed = takesUnnamed
         ladder = RungLadder()
@@ -55,12 +55,12 @@ extension Download {
         mirrors = Mirrors(count: mirrors.count, ofVersion: mirrors.ofVersion)
     }
 
-    /// Whether it has come to nothing, be it that its file is being closed yet.
-    private var hasFailed: Bool {
+    /// Why it has come to nothing, be it that its file is being closed yet.
+    private var failure: DownloadFailure? {
         switch state {
-        case .failed: true
-        case .pausing(let pausing): if case .fail = pausing.intent { true } else { false }
-        case .waiting, .opening, .transferring, .verifying, .publishing, .suspended, .succeeded: false
+        case .failed(let failure): failure
+        case .pausing(let pausing): if case .fail(let failure) = pausing.intent { failure } else { nil }
+        case .waiting, .opening, .transferring, .verifying, .publishing, .suspended, .succeeded: nil
         }
     }
 

@@ -167,6 +167,11 @@ extension Download {
         }
     }
 
+    /// Whether bytes have come in this attempt, and more are to.
+    var isReceiving: Bool {
+        if case .transferring(let transfer) = state { transfer.arrived > 0 } else { false }
+    }
+
     /// When the download wants to be looked at again, if nothing else happens before.
     func deadline(now: Duration) -> Duration? {
         switch state {

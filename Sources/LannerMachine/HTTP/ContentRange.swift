@@ -5,7 +5,8 @@ package enum ContentRange: Sendable, Hashable {
     /// `bytes */N`: no part of the range that was asked for exists.
     case unsatisfied(total: Int64)
 
-    /// Reads one value; nil for other units and for everything that is malformed, too large or impossible.
+    /// Reads one value; nil for other units and for everything that is malformed, too large or impossible. Some servers
+    /// write `=` or `:` behind the unit, as in `Range`, or no unit, or `;` at the end: what they mean is clear.
     package init?(_ value: String) { self.init(FieldText.trimmed(value)) }
 
     /// The range of a response; nil when it has none, or lines that contradict each other.
@@ -16,8 +17,8 @@ package enum ContentRange: Sendable, Hashable {
     }
 
     private init?(_ bytes: FieldText.Bytes) {
-        guard FieldText.equal(bytes.prefix(6), "bytes ") else { return nil }
-        let text = FieldText.trimmed(bytes.dropFirst(6))
+        var text = Self.withoutUnit(bytes)
+        if text.last == UInt8(ascii: ";") { text = FieldText.trimmed(text.dropLast()) }
         guard let slash = text.firstIndex(of: UInt8(ascii: "/")) else { return nil }
         let (range, size) = (text[..<slash], text[(slash + 1)...])
         let total = FieldText.decimal(size)
@@ -29,6 +30,13 @@ package enum ContentRange: Sendable, Hashable {
             guard let range = Self.range(range), total.map({ range.upperBound <= $0 }) ?? true else { return nil }
             self = .part(range, total: total)
         }
+    }
+
+    private static func withoutUnit(_ bytes: FieldText.Bytes) -> FieldText.Bytes {
+        guard FieldText.equal(bytes.prefix(5), "bytes") else { return bytes }
+        let text = FieldText.trimmed(bytes.dropFirst(5))
+        let isMarked = text.first.map { "=:".utf8.contains($0) } ?? false
+        return isMarked ? FieldText.trimmed(text.dropFirst()) : text
     }
 
     private static func range(_ bytes: FieldText.Bytes) -> Range<Int64>? {

@@ -10,6 +10,12 @@ package enum HTTPDate {
         return fixed(bytes) ?? obsolete(bytes, now: now) ?? asctime(bytes)
     }
 
+    /// Reads the first format with another zone than GMT, as programs write it that take the date of mail for that of HTTP:
+    /// `Sun, 06 Nov 1994 09:49:37 +0100`, or `UTC`.
+    package static func zonedSeconds(_ text: String) -> Int64? {
+        zoned(FieldText.trimmed(text))
+    }
+
     /// Writes the first format; dates outside the years 1 to 9999 become the nearest that can be written.
     package static func text(_ seconds: Int64) -> String {
         let moment = Calendar(seconds: min(max(seconds, Calendar.first), Calendar.last))
@@ -38,11 +44,14 @@ package enum HTTPDate {
 extension HTTPDate {
     private static func fixed(_ bytes: FieldText.Bytes) -> Int64? {
         var reader = Reader(rest: bytes)
-        guard reader.name(in: shortWeekdays) != nil, reader.skip(", "),
-            let day = reader.number(2), reader.skip(" "), let month = reader.name(in: months), reader.skip(" "),
-            let year = reader.number(4), reader.skip(" "), let time = reader.time(), reader.skip(" GMT"), reader.atEnd
-        else { return nil }
-        return Calendar.seconds(year: year, month: month + 1, day: day, time: time)
+        guard let seconds = reader.moment(), reader.skip(" GMT"), reader.atEnd else { return nil }
+        return seconds
+    }
+
+    private static func zoned(_ bytes: FieldText.Bytes) -> Int64? {
+        var reader = Reader(rest: bytes)
+        guard let seconds = reader.moment(), let offset = reader.zone(), reader.atEnd else { return nil }
+        return seconds - Int64(offset)
     }
 
     private static func obsolete(_ bytes: FieldText.Bytes, now: Int64) -> Int64? {
@@ -92,6 +101,23 @@ extension HTTPDate {
         /// The index of the name that comes next.
         mutating func name(in names: [StaticString]) -> Int? {
             names.firstIndex { skip($0) }
+        }
+
+        /// A weekday, a date and a time of day, as if in UTC.
+        mutating func moment() -> Int64? {
+            guard name(in: shortWeekdays) != nil, skip(", "), let day = number(2), skip(" "),
+                let month = name(in: months), skip(" "), let year = number(4), skip(" "), let time = time()
+            else { return nil }
+            return Calendar.seconds(year: year, month: month + 1, day: day, time: time)
+        }
+
+        /// How many seconds a zone is ahead of UTC.
+        mutating func zone() -> Int? {
+            if skip(" UTC") { return 0 }
+            let isAhead = skip(" +")
+            guard isAhead || skip(" -"), let hours = number(2), let minutes = number(2), hours < 24, minutes < 60
+            else { return nil }
+            return (hours * 60 + minutes) * (isAhead ? 60 : -60)
         }
 
         /// Seconds of the day.

@@ -6,6 +6,8 @@ struct Context: Sendable {
     var settings: Settings
     /// How many connections the download may use that handles the event.
     var connections = 1
+    /// Whether the event is the refusal of a host that sends other downloads meanwhile.
+    var isCrowd = false
     /// Whether there is a network that may be used, as far as is known.
     var isNetworkAvailable = true
     /// Whether somebody tells when that changes.

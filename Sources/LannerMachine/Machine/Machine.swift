@@ -15,6 +15,8 @@ package struct Machine: Sendable {
     /// Whose slots stay empty when they leave them stopped: what of them they still held then.
     private var leaving = IDTable<Void>()
     private var waitingForNetwork: Set<DownloadID> = []
+    /// Until when each download of a host uses one connection: it has refused one while it was sending others.
+    private var crowded: [HostID: Duration] = [:]
     /// What was met; nil while nobody wants to know.
     package var coverage: Coverage?
 
@@ -108,9 +110,24 @@ extension Machine {
         case .file(let id, let attempt, let event): change(id, .init(event)) { $0.handle(event, of: attempt, &$1) }
         case .store(let id, let attempt, let event): change(id, .init(event)) { $0.handle(event, of: attempt, &$1) }
         case .link(let id, let attempt, let event): change(id, .init(event)) { $0.handle(event, of: attempt, &$1) }
-        case .exchange(let id, let number, let event): change(id, .init(event)) { $0.handle(event, of: number, &$1) }
+        case .exchange(let id, let number, let event):
+            context.isCrowd = isCrowd(id, number, event)
+            change(id, .init(event)) { $0.handle(event, of: number, &$1) }
+            context.isCrowd = false
         case .inherit(let id, let legacy): change(id, .inherit) { $0.inherit(legacy, &$1) }
         }
+    }
+
+    /// Whether a host refuses a download by what servers answer to one connection too many, while it sends others. It is
+    /// remembered for a while.
+    private mutating func isCrowd(_ id: DownloadID, _ number: ExchangeNumber, _ event: ExchangeEvent) -> Bool {
+        guard case .head(let head) = event, [429, 503, 509].contains(head.status), let host = holders[id],
+            roster[id]?.exchange(number)?.ask.source == 0,
+            holders.keys.contains(where: { $0 != id && holders[$0] == host && roster[$0]?.isReceiving == true })
+        else { return false }
+        crowded = crowded.filter { $0.value > context.now }
+        crowded[host] = context.now + Pace.placeWait
+        return true
     }
 
     /// Who does something else without a network than with one. Those in the queue do not: nobody leaves it meanwhile.
@@ -168,13 +185,15 @@ extension Machine {
     }
 
     /// How many connections a download may use: those that run share half of the files that may be open, of which each has
-    /// one, too, and where its host has a limit, those that run there share that.
+    /// one, too, and where its host has a limit, those that run there share that. One where that is crowded.
     private func connections(at place: Int) -> Int {
         guard settings.connections > 1 else { return settings.connections }
         let files = settings.maximumOpenFiles / 2 / max(1, slots.taken) - 1
         let most = max(1, min(settings.connections, files))
-        guard let limit = slots.hostLimit, let host = roster.id(at: place).flatMap({ holders[$0] })
-        else { return most }
+        if slots.hostLimit == nil, crowded.isEmpty { return most }
+        guard let host = roster.id(at: place).flatMap({ holders[$0] }) else { return most }
+        if let until = crowded[host], context.now < until { return 1 }
+        guard let limit = slots.hostLimit else { return most }
         return max(1, min(most, limit / max(1, slots.taken(host))))
     }
 

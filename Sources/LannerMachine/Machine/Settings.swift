@@ -116,6 +116,8 @@ package enum Pace {
     package static let recentTime: Duration = .seconds(5)
     package static let endTime: Duration = .seconds(10)
     package static let answerTime: Duration = .seconds(4)
+    /// And how much it has to have brought before it broke off for another to be worth the wait, where there are mirrors.
+    package static let worthAWait: Int64 = 16 << 20
     /// How long a place that has failed is left alone while others bring the file, where it says nothing of that.
     package static let placeWait: Duration = .seconds(60)
     /// A file of no more bytes makes room for the next when they have come, others when they are written as well: what
@@ -136,6 +138,8 @@ package enum Pace {
     package static let recordWait: Duration = .seconds(1)
     /// So often a file may change under a download before that waits for it to rest: once for each rung by which to resume.
     package static let changes = 4
+    /// After so many failures in a row, where no number of retries is set, what a server does is taken to be its way.
+    package static let fruitlessTries = 10
     /// The most redirects of one request (RFC 9110, 15.4 asks for a limit): as many as are common among clients; real
     /// chains are much shorter.
     package static let redirects = 20

@@ -5,7 +5,13 @@
 /// ``TransportFault/timedOut``, ``TransportFault/connectionLost``, ``TransportFault/cannotConnect``,
 /// ``TransportFault/cannotFindHost``, ``TransportFault/notConnected``, ``TransportFault/lengthMismatch`` and
 /// ``TransportFault/other``; and errors of whoever gives links. Any other failure is final, once no mirror is left;
-/// wrong checksums have counts of their own.
+/// wrong checksums have counts of their own. Some servers fail at every request for a part of a file, with status 500 or 502:
+/// before that is final, they are asked for the whole file once, and what is held is given up when that comes; where
+/// ``maximumRetries`` is nil, after ten failures and each further one.
+///
+/// Many servers take only so many connections from one address: what is refused with 429, 503 or 509, while the same host
+/// sends another download of the manager's, is tried again until that is over, unless ``maximumRetries`` is 0; and each
+/// download of that host uses one connection for a minute.
 ///
 /// Failures count in a row: the count starts again at 0 as soon as more bytes are held than ever before. Those of a
 /// piece that was wrong never were, nor those that were given up to begin anew; but who begins anew again and again and
@@ -15,7 +21,8 @@
 /// the maximum) are moved to the nearest that do.
 public struct RetryPolicy: Sendable, Hashable {
     /// How many retries may follow each other without more bytes than ever before; nil for any number, 0 for none.
-    /// 5 by default.
+    /// 5 by default. Where it is nil, a server that has sent ten times what is not said to be a version of the file, in the
+    /// place of its rest, is a failure all the same: only a user can tell what that is.
     public var maximumRetries: Int?
     /// The delay before the first retry; 1 second by default.
     public var baseDelay: Duration

@@ -57,11 +57,13 @@ extension Judge {
         return .restart(version, isOther ? .contentChanged : .rangesNotServed)
     }
 
-    /// `Content-Range` means nothing in a 200, but a server that sends one may have sent a part: only one that spans the
-    /// whole file is let pass.
+    /// `Content-Range` means nothing in a 200 (RFC 9110, 14.4), but a server that sends one may have sent a part: only one
+    /// that spans the whole file is let pass. Where none was asked for, also one that nobody could read.
     private var strayRange: String? {
         guard head.fields["Content-Range"] != nil else { return nil }
-        guard case .part(let range, let total?) = ContentRange(fields: head.fields), range == 0..<total else {
+        let range = ContentRange(fields: head.fields)
+        if range == nil, ask.range == nil, ask.resumeData == nil { return nil }
+        guard case .part(let range, let total?) = range, range == 0..<total else {
             return "status \(head.status) came with a Content-Range that is not the whole file"
         }
         return lengthProblem(range)

@@ -1,7 +1,8 @@
 /// What identifies one version of a file on a server: its validators and its size, as a response told them.
 package struct Version: Sendable, Hashable {
     package let entityTag: EntityTag?
-    /// The exact text, a date in one of HTTP's formats: what goes into `If-Range`.
+    /// The exact text, a date in one of HTTP's formats: what goes into `If-Range`. Or one with another zone, which is only
+    /// compared.
     package let lastModified: String?
     /// The same as seconds since 1970; there exactly when `lastModified` is.
     package let lastModifiedSeconds: Int64?
@@ -47,13 +48,13 @@ package struct Version: Sendable, Hashable {
     /// A clock that was never set, and builds that give every file the same date, write the first day of 1970: it
     /// says nothing about the content.
     private static func modificationSeconds(_ text: String) -> Int64? {
-        HTTPDate.seconds(text).flatMap { $0 < 86_400 ? nil : $0 }
+        (HTTPDate.seconds(text) ?? HTTPDate.zonedSeconds(text)).flatMap { $0 < 86_400 ? nil : $0 }
     }
 
     private func isModified(before date: String?) -> Bool {
-        guard let modified = lastModifiedSeconds, let sent = date.flatMap({ HTTPDate.seconds($0) }) else {
-            return false
-        }
+        guard let modified = lastModified.flatMap({ HTTPDate.seconds($0) }),
+            let sent = date.flatMap({ HTTPDate.seconds($0) })
+        else { return false }
         return modified < sent
     }
 

@@ -22,6 +22,14 @@ import Testing
         #expect(bench.files == [task.filePath], "nothing else is left")
     }
 
+    /// Firewalls refuse requests that do not say what they accept.
+    @Test(arguments: [nil, "text/csv"] as [String?]) func saysWhatItAccepts(own: String?) throws {
+        let bench = TestBench.serving([1, 2, 3])
+        bench.manager.download(address, headers: own.map { ["accept": $0] } ?? [:])
+        bench.settle()
+        #expect(bench.transport.requests.map { $0.fields.values(of: "Accept") } == [[own ?? "*/*"]])
+    }
+
     @Test func downloadsInSlices() throws {
         let bytes = Sample.bytes(1_000_000)
         let traits = TransportTraits(delivery: .sliced(100_000...300_000, inFlight: 2))

@@ -83,7 +83,7 @@ import Testing
         #expect(task.status == .succeeded)
         #expect(hosts(bench) == ["example.com", "example.com", "example.com"])
         #expect(bench.transport.requests.last?.fields["Authorization"] == "new")
-        #expect(bench.transport.requests.last?.fields["Accept"] == nil)
+        #expect(bench.transport.requests.last?.fields["Accept"] == "*/*")
     }
 
     // MARK: When it is asked for

@@ -16,13 +16,16 @@ private struct ConnectionBench {
 
     init(
         _ connections: Int = 4, checksum: Checksum.Digest? = nil, traits: TransportTraits? = nil,
-        _ steps: ScriptedTransport.Step...
+        fillsGaps: Bool = false, _ steps: ScriptedTransport.Step...
     ) throws {
+        let disk = MemoryDisk()
+        disk.fillsGaps = fillsGaps
         var configuration = SessionConfiguration()
         configuration.maxConnectionsPerDownload = connections
         configuration.smallestPiece = 64 << 10
         bench = .serving(
-            Self.bytes, configuration: configuration, traits: traits ?? TransportTraits(delivery: .pausable))
+            Self.bytes, configuration: configuration, traits: traits ?? TransportTraits(delivery: .pausable),
+            disk: disk)
         bench.transport.always(place, .stall(afterBytes: 0))
         for step in steps { bench.transport.script(place, step) }
         task = try #require(bench.manager.download(address, checksum: checksum))
@@ -56,6 +59,30 @@ private struct ConnectionBench {
         #expect(line.asked.dropFirst().allSatisfy { $0.hasPrefix("bytes=") })
         // 96 pieces of a quarter of a second over one connection.
         #expect(line.bench.clock.now < .seconds(12))
+    }
+
+    /// Zeros would be written for most of the file before its second part.
+    @Test func whereFilesHaveNoHolesThereIsOne() throws {
+        var line = try ConnectionBench(fillsGaps: true)
+        line.run()
+        #expect(line.isWhole && line.most == 1)
+    }
+
+    /// What one takes of those that a server has for one address is not there for the next.
+    @Test func whenTheServerHasNoneLeftForAnotherThereIsOneEach() throws {
+        var line = try ConnectionBench()
+        line.run(8)
+        #expect(line.bench.transport.underway == 4)
+        line.bench.transport.serve(.init(ConnectionBench.bytes), at: "/other")
+        line.bench.transport.script("/other", .status(503))
+        line.bench.transport.always("/other", .stall(afterBytes: 0))
+        let other = try #require(line.bench.manager.download("https://example.com/other"))
+        line.run(2)
+        #expect(other.status == .waiting && line.bench.transport.underway == 1)
+        line.run(8)
+        #expect(other.status == .running && line.bench.transport.underway == 2)
+        line.run()
+        #expect(line.isWhole)
     }
 
     @Test func aPartIsAskedForOnConditionThatTheFileIsTheSame() throws {

@@ -451,8 +451,9 @@ import Testing
         var bench = Bench.transferring(mirrors: 1)
         bench.feed(.exchange(bench.id, 1, .received(400)))
         bench.feed(.file(bench.id, 1, .wrote(0..<400)))
+        bench.pass(.seconds(5))
         bench.feed(.exchange(bench.id, 1, .failed(lost)))
-        // One that has brought something is asked again, after a while.
+        // One that has brought something for a while is asked again, after a while.
         bench.closed(1, 0..<400)
         bench.pass(.seconds(100))
         #expect(bench.opened(2, 0..<400).asks.map(\.source) == [0])
@@ -474,6 +475,7 @@ import Testing
             let part = ResponseHead.part(400..<1000, of: 1000)
             bench.feed(.exchange(bench.id, ExchangeNumber(attempt), .head(part)))
             bench.feed(.exchange(bench.id, ExchangeNumber(attempt), .received(10)))
+            bench.pass(.seconds(5))
             bench.feed(.exchange(bench.id, ExchangeNumber(attempt), .failed(lost)))
             // What has come is not written.
             bench.closed(attempt, 0..<400)
@@ -481,6 +483,26 @@ import Testing
             let asks = bench.opened(attempt + 1, 0..<400).asks
             #expect(asks.map(\.source) == [attempt == count ? 1 : 0])
         }
+    }
+
+    /// Each time there would be a wait: a place that brings a little before it breaks off would take for ever.
+    @Test func aConnectionThatIsLostAtOnceLeavesThePlace() {
+        var bench = Bench.transferring(mirrors: 1)
+        bench.feed(.exchange(bench.id, 1, .received(400)))
+        bench.feed(.file(bench.id, 1, .wrote(0..<400)))
+        bench.pass(.seconds(1))
+        #expect(bench.feed(.exchange(bench.id, 1, .failed(lost))).retry?.time == bench.now)
+        bench.closed(1, 0..<400)
+        #expect(bench.opened(2, 0..<400).asks.map(\.source) == [1])
+        // Much in little time is worth it.
+        bench = .transferring(mirrors: 1, head: .file(1 << 30))
+        bench.feed(.exchange(bench.id, 1, .received(16 << 20)))
+        bench.feed(.file(bench.id, 1, .wrote(0..<16 << 20)))
+        bench.pass(.seconds(1))
+        bench.feed(.exchange(bench.id, 1, .failed(lost)))
+        bench.closed(1, 0..<16 << 20)
+        bench.pass(.seconds(100))
+        #expect(bench.opened(2, 0..<16 << 20).asks.map(\.source) == [0])
     }
 
     /// It may do with parts what the URL does not.

@@ -64,8 +64,9 @@ import Testing
     }
 
     @Test(arguments: [
-        "", "bytes", "bytes ", "bytes=0-1/2", "bytes: 0-1/2", "items 0-1/2", "0-1/2", "bytes 0-1", "bytes 0-1/",
-        "bytes /2", "bytes /0-1/2",
+        "", "bytes", "bytes ", "items 0-1/2", "posts 0-1/2", "bytes 0-1", "bytes 0-1/",
+        "bytes /2", "bytes /0-1/2", "bytes==0-1/2", "bytes=:0-1/2", "byte 0-1/2",
+        "=0-1/2", "bytes 0-1/2;;", "bytes 0-1;/2",
         "bytes 1-0/2", "bytes 0-2/2", "bytes 0-1/0", "bytes -1/2", "bytes 0-/2", "bytes -0-1/2", "bytes 0--1/2",
         "bytes */*", "bytes *", "bytes 0-1/2/3", "bytes 0-1/-2", "bytes +0-1/2", "bytes 0x0-1/2", "bytes 0 - 1/2",
         "bytes 0-9223372036854775807/*", "bytes 0-1/9223372036854775808", "bytes 99999999999999999999-1/2",
@@ -73,6 +74,14 @@ import Testing
     ])
     func isNothingElse(_ text: String) {
         #expect(ContentRange(fields: ["Content-Range": text]) == nil)
+    }
+
+    /// What servers write that mean the same.
+    @Test(arguments: [
+        "bytes=0-1/2", "bytes: 0-1/2", "bytes : 0-1/2", "bytes\t0-1/2", "0-1/2", "bytes 0-1/2;", "bytes 0-1/2 ;",
+    ])
+    func readsItsDialects(_ text: String) {
+        #expect(ContentRange(fields: ["Content-Range": text]) == .part(0..<2, total: 2))
     }
 
     @Test func sameLinesCountOnceAndContradictingOnesNot() {

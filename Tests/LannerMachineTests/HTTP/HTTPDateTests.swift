@@ -54,6 +54,19 @@ import Testing
         #expect(HTTPDate.seconds(text) == nil)
     }
 
+    @Test(
+        arguments: [
+            ("Sun, 06 Nov 1994 08:49:37 +0000", 784_111_777), ("Sun, 06 Nov 1994 08:49:37 UTC", 784_111_777),
+            ("Sun, 06 Nov 1994 09:49:37 +0100", 784_111_777), ("Sun, 06 Nov 1994 03:19:37 -0530", 784_111_777),
+            ("Sun, 06 Nov 1994 08:49:37 GMT", nil), ("Sun, 06 Nov 1994 08:49:37 +2400", nil),
+            ("Sun, 06 Nov 1994 08:49:37 +0060", nil), ("Sun, 06 Nov 1994 08:49:37 +000", nil),
+            ("Sun, 06 Nov 1994 08:49:37 +00000", nil), ("Sun, 06 Nov 1994 08:49:37 0000", nil),
+            ("Sun, 06 Nov 1994 08:49:37 CET", nil), ("Sun, 31 Nov 1994 08:49:37 +0000", nil),
+        ] as [(String, Int64?)])
+    func readsOtherZonesBesides(_ text: String, _ seconds: Int64?) {
+        #expect(HTTPDate.zonedSeconds(text) == seconds)
+    }
+
     @Test func everyDateComesBack() {
         var generator = SeededGenerator(seed: 1)
         for _ in 0..<5000 {

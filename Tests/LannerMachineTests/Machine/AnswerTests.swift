@@ -384,7 +384,7 @@ import Testing
 
     /// What a network that wants a login answers for a file that has a tag.
     private static let pages = [
-        .file(230, tag: nil), .file(nil, tag: nil),
+        .file(230, tag: nil), .file(nil, tag: nil), .file(230, tag: "W/\"p\""),
         ResponseHead(status: 203, fields: ["Content-Length": "230", "ETag": "\"p\""]),
     ]
 
@@ -436,6 +436,47 @@ import Testing
     @Test func aServerThatLeavesItsValidatorsOutIsBelieved() {
         var bench = Bench.requesting(saved: .holding(0..<100))
         #expect(bench.feed(.exchange(bench.id, 1, .head(.file(tag: nil)))).restarts == [.rangesNotServed])
+    }
+
+    /// A version that has no more than a weak tag either is another one by it.
+    @Test func aWeakTagIsANameAmongWeakTags() {
+        var bench = Bench.requesting(saved: .holding(0..<100, tag: "W/\"a\""))
+        let actions = bench.feed(.exchange(bench.id, 1, .head(.file(230, tag: "W/\"p\""))))
+        #expect(actions.restarts == [.contentChanged])
+    }
+
+    /// Whoever has failed for something else was not asked whether the page is to be taken.
+    @Test func theLastWordIsOfThePage() {
+        let settings = Settings().with { $0.retry.maximumRetries = 1 }
+        var bench = Bench.requesting(settings, saved: .holding(0..<100))
+        bench.feed(.exchange(bench.id, 1, .head(.file(230, tag: nil))))
+        bench.closed(1, 0..<100)
+        bench.pass(.seconds(100))
+        bench.opened(2, 0..<100)
+        bench.feed(.exchange(bench.id, 2, .failed(DownloadFailure(.transport(.timedOut), ""))))
+        bench.closed(2, 0..<100)
+        #expect(bench.phase.isFailed)
+        bench.verb(.start)
+        bench.opened(3, 0..<100)
+        #expect(bench.feed(.exchange(bench.id, 3, .head(.file(230, tag: nil)))).restarts.isEmpty)
+    }
+
+    /// Where retries are not counted it fails as well: somebody has to say what is to become of it.
+    @Test func aPageThatStaysIsAFailure() {
+        let settings = Settings().with { $0.retry.maximumRetries = nil }
+        var bench = Bench.requesting(settings, saved: .holding(0..<100))
+        for attempt in 1...10 as ClosedRange<Attempt> {
+            bench.feed(.exchange(bench.id, ExchangeNumber(attempt), .head(.file(230, tag: nil))))
+            bench.closed(attempt, 0..<100)
+            #expect(!bench.phase.isFailed)
+            bench.pass(.seconds(100))
+            bench.opened(attempt + 1, 0..<100)
+        }
+        bench.feed(.exchange(bench.id, 11, .head(.file(230, tag: nil))))
+        #expect(bench.closed(11, 0..<100).phases == [.failed(.unnamed)])
+        bench.verb(.start)
+        bench.opened(12, 0..<100)
+        #expect(bench.feed(.exchange(bench.id, 12, .head(.file(230, tag: nil)))).restarts.count == 1)
     }
 
     /// A login that has run out while slices come.

@@ -60,6 +60,48 @@ import Testing
         #expect(bench.opened(5).asks == [.whole])
     }
 
+    /// Asks for the rest of 1000 bytes, of which 500 are held, until the failures are as many; returns what was asked for.
+    private static func refusing(
+        _ status: Int, _ failures: Int, _ settings: Settings = Settings()
+    ) -> (Bench, [Ask], [Action]) {
+        var bench = Bench.requesting(settings, saved: .holding(0..<500))
+        var (asks, actions): ([Ask], [Action]) = ([], [])
+        for attempt in 1...UInt64(failures) {
+            actions = bench.feed(.exchange(bench.id, ExchangeNumber(attempt), .head(ResponseHead(status: status))))
+            actions += bench.closed(Attempt(attempt), 0..<500)
+            actions += bench.pass(.seconds(100))
+            asks += bench.opened(Attempt(attempt + 1), 0..<500).asks
+        }
+        return (bench, asks, actions)
+    }
+
+    /// A program behind a server that fails at every part would never bring the rest.
+    @Test(arguments: [500, 502]) func whoFailsAtEveryPartIsAskedForTheWholeInTheEnd(_ status: Int) {
+        var (bench, asks, _) = Self.refusing(status, 6)
+        #expect(asks.map(\.range) == Array(repeating: 500..<1000, count: 5) + [nil])
+        var failing = bench
+        #expect(bench.feed(.exchange(bench.id, 7, .head(.file()))).restarts == [.rangesNotServed])
+        // What fails there, too, is as before: nothing is lost.
+        failing.feed(.exchange(bench.id, 7, .head(ResponseHead(status: status))))
+        #expect(failing.closed(7, 0..<500).phases == [.failed(Self.refused(status))])
+        failing.verb(.start)
+        #expect(failing.opened(8, 0..<500).asks.map(\.range) == [500..<1000])
+    }
+
+    /// Those speak of the moment.
+    @Test(arguments: [429, 503, 504]) func whoHasNoTimeNowIsNotAskedForTheWhole(_ status: Int) {
+        let (_, asks, actions) = Self.refusing(status, 6)
+        #expect(asks.map(\.range) == Array(repeating: 500..<1000, count: 5))
+        #expect(actions.phases == [.failed(Self.refused(status))])
+    }
+
+    /// Where retries are not counted parts come first again, in case that is over.
+    @Test func whoFailsAtPartsForLongIsAskedForBothInTurn() {
+        let (_, asks, _) = Self.refusing(500, 14, Settings().with { $0.retry.maximumRetries = nil })
+        let parts: [Range<Int64>?] = Array(repeating: 500..<1000, count: 10)
+        #expect(asks.map(\.range) == parts + [nil, 500..<1000, nil, 500..<1000])
+    }
+
     /// The last place that is left is asked for the whole, as one that has no mirror is.
     @Test func whenAllPlacesRefusePartsTheLastIsAskedForTheWhole() {
         var bench = Bench.requesting(mirrors: 1, saved: .holding(0..<500))
@@ -248,6 +290,58 @@ import Testing
             status: 503,
             fields: ["Date": "Mon, 01 Jan 2024 00:00:00 GMT", "Retry-After": "Mon, 01 Jan 2024 00:05:00 GMT"])
         #expect(bench.feed(.exchange(bench.id, 1, .head(dated))).retry?.time == .seconds(300))
+    }
+
+    /// Two downloads of one host, of which the first has had bytes, and the second has just been asked for.
+    private static func neighbors(_ retries: Int? = 2, hosts: [HostID] = [HostID(7), HostID(7)]) -> (Bench, DownloadID)
+    {
+        var bench = Bench(Settings().with { ($0.retry.maximumRetries, $0.connections) = (retries, 4) })
+        let second = DownloadID(2)
+        for (id, host) in zip([bench.id, second], hosts) {
+            bench.feed(.add([NewDownload(id: id, rank: 0, host: host)]))
+            bench.feed(.user(.start, [id], nil))
+            bench.feed(.file(id, 1, .opened(held: ByteRanges())))
+        }
+        bench.feed(.exchange(bench.id, 1, .head(.file())))
+        bench.feed(.exchange(bench.id, 1, .received(10)))
+        return (bench, second)
+    }
+
+    /// The host refuses the second download, in each of its attempts, so often; whether it goes on.
+    private func isRefused(_ attempts: ClosedRange<Attempt>, _ id: DownloadID, _ bench: inout Bench) -> Bool {
+        for attempt in attempts {
+            guard case .opening(let opening) = bench.machine[id]?.state, case .request(let exchange) = opening.step
+            else { return false }
+            bench.feed(.exchange(id, exchange.number, .head(ResponseHead(status: 503))))
+            bench.feed(.file(id, attempt, .closed(written: ByteRanges(), synced: ByteRanges())))
+            // More than the longest delay.
+            bench.pass(.seconds(2))
+            bench.feed(.file(id, attempt + 1, .opened(held: ByteRanges())))
+        }
+        return bench.machine[id]?.phase == .running
+    }
+
+    /// Its turn comes.
+    @Test func whatAHostRefusesWhileItSendsAnotherWaits() {
+        var (bench, second) = Self.neighbors()
+        #expect(isRefused(1...20, second, &bench))
+        // What it is refused when it is alone counts.
+        bench.feed(.exchange(bench.id, 1, .failed(lost)))
+        #expect(!isRefused(21...21, second, &bench))
+        guard case .failed = bench.machine[second]?.phase else {
+            Issue.record("\(String(describing: bench.machine[second]?.phase))")
+            return
+        }
+    }
+
+    @Test func whatAnotherHostSendsDoesNotHelp() {
+        var (bench, second) = Self.neighbors(hosts: [HostID(7), HostID(8)])
+        #expect(!isRefused(1...3, second, &bench))
+    }
+
+    @Test func whoWantsNoRetriesHasNoneBesideOthers() {
+        var (bench, second) = Self.neighbors(0)
+        #expect(!isRefused(1...1, second, &bench))
     }
 
     /// Fails as soon as the request is out, after so many new bytes; the number of retries until it is final.

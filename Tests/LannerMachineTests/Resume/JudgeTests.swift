@@ -158,11 +158,19 @@ import Testing
     @Test(
         arguments: [
             ["Content-Length": "5, 6"], ["Content-Length": "-5"], ["Content-Range": "bytes 400-999/1000"],
-            ["Content-Range": "bytes 0-999/*"], ["Content-Range": "nonsense"], ["Content-Range": "bytes */1000"],
+            ["Content-Range": "bytes 0-999/*"], ["Content-Range": "bytes */1000"],
         ] as [HeaderFields])
     func aWholeFileThatContradictsItselfIsUnusable(_ more: HeaderFields) {
         #expect(isUnusable(Self.rest, Heads.whole(more)))
         #expect(isUnusable(.whole, Heads.whole(more)))
+    }
+
+    /// It has no meaning there, and who was asked for a part may have sent one all the same.
+    @Test(arguments: ["nonsense", "items 0-9/10", "bytes 0-1000/1000", "bytes 0-999"])
+    func aRangeThatNobodyCanReadIsNoneWhereNoneWasAskedFor(_ range: String) {
+        let head = Heads.whole(["Content-Range": range])
+        #expect(verdict(.whole, head) == .whole(Version(head)))
+        #expect(isUnusable(Self.rest, head) && isUnusable(Self.first, head))
     }
 
     @Test func aWholeFileIsAsLongAsItsRangeSays() {

@@ -131,6 +131,14 @@ import Testing
         // At most four rungs for each of the eight times that it comes farther.
         #expect(asks <= 4 * 9)
     }
+
+    /// What is no date of HTTP is compared, and not sent.
+    @Test func aDateWithAnotherZoneIsWeak() {
+        let date = "Mon, 01 Jan 2024 00:00:00 +0000"
+        let version = Version(Heads.whole(tag: nil, modified: date, ["Date": "Tue, 02 Jan 2024 00:00:00 GMT"]))
+        #expect(version.lastModified == date && version.lastModifiedSeconds == 1_704_067_200)
+        #expect(!version.isLastModifiedStrong && version.rung(hasDigest: false) == .weak)
+    }
 }
 
 /// What the digest that a server gives says of a version.
