@@ -64,6 +64,7 @@ struct Flaw: Sendable, CustomStringConvertible {
         Flaw(description: "answers from a cache", clause: .cache) { CachingTransport(transport: $0) },
         Flaw(description: "cannot pause", clause: .pause) { BrokenTransport($0, pauses: 0) },
         Flaw(description: "cannot pause again", clause: .pause) { BrokenTransport($0, pauses: 1) },
+        Flaw(description: "is not canceled while paused", clause: .endWhilePaused) { StuckTransport(transport: $0) },
         Flaw(description: "returns several in another order", clause: .beginSeveral) { MixedTransport(transport: $0) },
         Flaw(description: "follows redirects", clause: .redirect) { FollowingTransport(transport: $0) },
     ]
@@ -252,6 +253,45 @@ private final class RestlessExchange: TransportExchange {
 
     func resume() {
         left.withLock { $0 -= 1 }
+        exchange.resume()
+    }
+}
+
+/// Waits to go on before it is canceled.
+private struct StuckTransport: Transport {
+    let transport: ScriptedTransport
+    var traits: TransportTraits { transport.traits }
+
+    func begin(
+        _ request: TransportRequest, receive: @escaping @Sendable (TransportEvent) -> Void
+    ) -> any TransportExchange {
+        StuckExchange(transport.begin(request, receive: receive))
+    }
+
+    func invalidate() {
+        transport.invalidate()
+    }
+}
+
+private final class StuckExchange: TransportExchange {
+    private let exchange: any TransportExchange
+    private let isPaused = Locked(false)
+
+    init(_ exchange: any TransportExchange) {
+        self.exchange = exchange
+    }
+
+    func cancel() {
+        if !isPaused.withLock({ $0 }) { exchange.cancel() }
+    }
+
+    func pause() {
+        isPaused.withLock { $0 = true }
+        exchange.pause()
+    }
+
+    func resume() {
+        isPaused.withLock { $0 = false }
         exchange.resume()
     }
 }

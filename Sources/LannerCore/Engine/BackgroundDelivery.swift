@@ -98,7 +98,7 @@ extension Engine {
         withExtendedLifetime(last) {}
         guard let number else { return call(handler) }
         if handler == nil { return }
-        environment.clock.schedule(at: now + BackgroundDelivery.patience) { [weak self] in
+        environment.clock.wake(at: now + BackgroundDelivery.patience) { [weak self] in
             self?.enter { state in
                 state.delivery.expire(number)
                 return []

@@ -109,7 +109,7 @@ extension Engine {
     private func waitNoLonger(for jobs: [Job]) {
         let late = jobs.filter { $0.state.withLock { $0.afterEnding != nil } }
         if late.isEmpty { return }
-        environment.clock.schedule(at: environment.clock.now + Self.patienceAtEnd) { [self] in
+        environment.clock.wake(at: environment.clock.now + Self.patienceAtEnd) { [self] in
             for job in late {
                 giveUpFiles(of: job)
                 job.state.withLock { $0.takeAfterEnding() }?()

@@ -89,7 +89,7 @@ extension Engine {
     fileprivate func tellHeld(_ held: [(id: DownloadID, number: ExchangeNumber)], _ now: Duration) {
         let (next, isToArm) = throttle.withLock { $0.arm(at: now) }
         guard let next else { return }
-        if isToArm { environment.clock.schedule(at: next) { [weak self] in self?.releaseHeld() } }
+        if isToArm { environment.clock.wake(at: next) { [weak self] in self?.releaseHeld() } }
         handle(held.map { .exchange($0.id, $0.number, .heldBack(until: next)) })
     }
 

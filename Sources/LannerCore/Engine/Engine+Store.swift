@@ -202,7 +202,7 @@ extension Engine {
             // Not at each try.
             if !commit.isOwed { log { .error("could not keep records", error: LannerError.storeError(error)) } }
             if let delay = outcome.delay {
-                environment.clock.schedule(at: environment.clock.now + delay) { [weak self] in self?.retryCommit() }
+                environment.clock.wake(at: environment.clock.now + delay) { [weak self] in self?.retryCommit() }
             }
             answer(pending.confirmations, .failed(DownloadFailure(error)))
         }

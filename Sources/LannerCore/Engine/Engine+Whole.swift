@@ -87,7 +87,7 @@ extension Engine {
             for observer in news.observers { observer.receive(.status(status)) }
         }
         if let wake = news.wake {
-            environment.clock.schedule(at: wake) { [weak self] in self?.inOrder { [weak self] in self?.wakeProgress() }
+            environment.clock.wake(at: wake) { [weak self] in self?.inOrder { [weak self] in self?.wakeProgress() }
             }
         }
     }

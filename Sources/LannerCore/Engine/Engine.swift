@@ -258,7 +258,7 @@ final class Engine: Sendable {
         case .ignored(let id, let reason): logIgnored(id, reason)
         case .answer(let ticket): state.withLock { $0.tickets.removeValue(forKey: ticket) }?()
         case .wake(let time):
-            environment.clock.schedule(at: time) { [weak self] in self?.handle(.timer) }
+            environment.clock.wake(at: time) { [weak self] in self?.handle(.timer) }
         }
     }
 

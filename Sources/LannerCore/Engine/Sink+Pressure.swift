@@ -46,12 +46,13 @@ extension Sink {
     // MARK: By pausing
 
     private func pause(_ change: (inout State) -> Void) {
-        let isOther = state.withLock { state in
+        let (isOther, isPaused) = state.withLock { state in
             let before = state.isPaused
             change(&state)
-            return before != state.isPaused
+            return (before != state.isPaused, state.isPaused)
         }
-        if isOther { settlePause() }
+        // Whose bytes go on coming may have taken an earlier `resume()` for the later call.
+        if isOther || isPaused { settlePause() }
     }
 
     /// Has the exchange do what was last decided. Others may decide otherwise meanwhile, also inside these calls: whoever

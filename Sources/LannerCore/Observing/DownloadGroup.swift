@@ -140,7 +140,7 @@ final class GroupSums: EventSource {
     private func tell(_ news: News) {
         for observer in news.observers { observer.tell() }
         guard let wake = news.wake else { return }
-        engine?.environment.clock.schedule(at: wake) { [weak self] in self?.wake() }
+        engine?.environment.clock.wake(at: wake) { [weak self] in self?.wake() }
     }
 
     /// The time of what was withheld has come.

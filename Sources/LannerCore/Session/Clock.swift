@@ -14,7 +14,18 @@ extension SessionManager {
         var date: Date { get }
 
         /// Calls `work` once, on a queue of the clock's, as soon as `now` has reached `deadline`; never before, and
-        /// never inside this call.
+        /// never inside this call. The timers of a system may come early where the machine sleeps or its clock is set: look
+        /// at `now` then, and wait again.
         func schedule(at deadline: Duration, _ work: @escaping @Sendable () -> Void)
+    }
+}
+
+extension SessionManager.Clock {
+    /// The same with a clock that comes early: then it is asked again. Not for ever, for it may be one that waits for nothing.
+    func wake(at deadline: Duration, tries: Int = 3, _ work: @escaping @Sendable () -> Void) {
+        schedule(at: deadline) { [self] in
+            if tries > 0, now < deadline { return wake(at: deadline, tries: tries - 1, work) }
+            work()
+        }
     }
 }

@@ -116,7 +116,7 @@ extension Engine {
                 return settle(job, expectation, isRight: error.saysNothing ? nil : false)
             }
             // That may pass.
-            environment.clock.schedule(at: environment.clock.now + Pace.recordWait) { [weak self, weak job] in
+            environment.clock.wake(at: environment.clock.now + Pace.recordWait) { [weak self, weak job] in
                 guard let self, let job else { return }
                 let starts = job.state.withLock { state in
                     defer { state.comparison = nil }

@@ -22,6 +22,10 @@ public protocol Store: AnyObject, Sendable {
     /// when the changes survive the death of the process (``StoreDurability/process``) or of the machine
     /// (``StoreDurability/machine``), or with why they do not. Commits that wait may be written together. One without
     /// changes is reported in its turn like any other.
+    ///
+    /// Called on any thread, the main one included: write on a queue of the store's own, and what has come meanwhile
+    /// together. A download that waits for a commit fails with it, and goes on when it is started again: what may pass, as
+    /// a database that is locked for a moment, is tried again before it is reported.
     func commit(
         _ changes: [StoreChange], durability: StoreDurability,
         completion: @escaping @Sendable (Result<Void, StoreError>) -> Void)

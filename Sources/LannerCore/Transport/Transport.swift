@@ -38,7 +38,8 @@ public protocol Transport: Sendable {
     /// with ``TransportFault/canceled``, unless the end was already on its way) and after ``invalidate()``.
     ///
     /// `receive` may block for a while when the receiver cannot keep up; the transport must not deliver in parallel,
-    /// and should stop reading from its connection meanwhile.
+    /// and should stop reading from its connection meanwhile. So it is not called on a thread that others need, such as that
+    /// of an event loop. Where exchanges can be paused it does not block for a disk that is slow.
     ///
     /// `end` says that the body is complete by the framing of HTTP: the number of bytes announced by
     /// `Content-Length`, the last chunk, or the close of the connection where neither was given. A shorter body is a
@@ -56,7 +57,8 @@ public protocol Transport: Sendable {
 
     /// Ends every exchange and gives all resources back. Those under way and those begun later fail with
     /// ``TransportFault/unavailable``. Calling it twice does nothing. Exchanges that outlive the process end with the same
-    /// failure for their receivers, and go on all the same.
+    /// failure for their receivers, and go on all the same. May be called inside `receive`, and so does not wait for a
+    /// thread that is there.
     func invalidate()
 
     /// Tells of the exchanges that earlier processes have left. Only called on transports that outlive their process, once.
@@ -77,13 +79,14 @@ public protocol TransportExchange: AnyObject, Sendable {
     /// Ends the exchange; see ``Transport/begin(_:receive:)`` for what is still reported.
     func cancel()
     /// Asks for no more bytes until ``resume()``; what is on its way still comes. A transport whose
-    /// ``TransportTraits/Delivery`` is not `pausable` ignores it.
+    /// ``TransportTraits/Delivery`` is not `pausable` ignores it. Of this and ``resume()`` the call that came last counts,
+    /// however often either was called, also on two threads in turn.
     func pause()
     /// Asks for bytes again.
     func resume()
     /// Whether an exchange with a name goes on when the process has ended, where the transport's traits say that such do.
     /// True unless a transport says otherwise of one: such an exchange is canceled when its manager is invalidated, so that
-    /// nothing of what it holds is lost. Constant for its life.
+    /// nothing of what it holds is lost. Constant for its life. An exchange that hands on another's says what that says.
     var outlivesProcess: Bool { get }
 }
 

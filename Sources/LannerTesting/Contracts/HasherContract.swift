@@ -4,7 +4,8 @@ import LannerCore
 ///
 /// ```swift
 /// @Test func keepsTheContract() {
-///     let violations = HasherContract.check(vectors: ["abc": "352441c2"]) { CRC32() }
+///     let abc = "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad"
+///     let violations = HasherContract.check(vectors: ["abc": abc]) { OtherSHA256() }
 ///     #expect(violations == [])
 /// }
 /// ```

@@ -76,6 +76,31 @@ struct TestingSnippets {
     }
     // end
 
+    // snippet: model
+    @MainActor final class Episode {
+        private(set) var isReady = false
+
+        func load(_ manager: SessionManager) {
+            let task = manager.download("https://example.com/one.mp3")
+            Task {
+                _ = try await task?.file
+                isReady = true
+            }
+        }
+    }
+
+    @Test @MainActor func becomesReady() async throws {
+        let bench = TestBench()
+        bench.transport.serve(.init(.generated(seed: 1, length: 1_000_000)), at: "/one.mp3")
+        let episode = Episode()
+        try await bench.run { @MainActor [manager = bench.manager] in
+            episode.load(manager)
+            while !episode.isReady { await Task.yield() }
+        }
+        #expect(bench.manager.tasks.first?.status == .succeeded)
+    }
+    // end
+
     // snippet: disk
     @Test func failsOnAFullDisk() throws {
         let bench = TestBench(disk: MemoryDisk(capacity: 500_000))

@@ -39,6 +39,18 @@ import Testing
         #expect(bench.disk.contents(of: task.filePath)?.count == 48 << 20)
     }
 
+    /// A transport that took an earlier call for the later one.
+    @Test func pausesAgainWhatGoesOn() throws {
+        let bench = TestBench(transport: { ForgetfulTransport(base: $0) })
+        bench.transport.serve(Self.resource, at: place)
+        let task = try bench.download(.stall(afterBytes: 0))
+        bench.settle()
+        bench.transport.release()
+        #expect(bench.transport.paused == 1 && outstanding(bench, task) <= 10 << 20)
+        bench.settle()
+        #expect(task.status == .succeeded && bench.disk.contents(of: task.filePath)?.count == 48 << 20)
+    }
+
     @Test func pausesWhatCameInsideBegin() throws {
         let (bench, task) = try bench(TransportTraits(delivery: .pausable))
         bench.settle()
@@ -217,4 +229,39 @@ private struct TellingLanes: LaneFactory {
         bench.manager.download(address)
         bench.settle()
     }
+}
+
+/// Goes on after the first call that asks it to pause.
+private struct ForgetfulTransport: Transport {
+    let base: any Transport
+    var traits: TransportTraits { base.traits }
+
+    func begin(
+        _ request: TransportRequest, receive: @escaping @Sendable (TransportEvent) -> Void
+    ) -> any TransportExchange {
+        ForgetfulExchange(base.begin(request, receive: receive))
+    }
+
+    func invalidate() { base.invalidate() }
+}
+
+private final class ForgetfulExchange: TransportExchange {
+    private let base: any TransportExchange
+    private let isFirst = Locked(true)
+
+    init(_ base: any TransportExchange) {
+        self.base = base
+    }
+
+    func cancel() { base.cancel() }
+
+    func pause() {
+        let isForgotten = isFirst.withLock { isFirst in
+            defer { isFirst = false }
+            return isFirst
+        }
+        if !isForgotten { base.pause() }
+    }
+
+    func resume() { base.resume() }
 }

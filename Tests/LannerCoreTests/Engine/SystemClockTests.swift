@@ -1,3 +1,4 @@
+import Foundation
 import Testing
 
 @testable import LannerCore
@@ -13,5 +14,57 @@ import Testing
     ])
     func looksAgainInTime(delay: Duration, microseconds: Int) {
         #expect(Int(SystemClock.nextLook(in: delay)) == microseconds)
+    }
+}
+
+/// Clocks that call before the time has come.
+@Suite struct EarlyClockTests {
+    private let clock = EarlyClock()
+    private let calls = Locked(0)
+
+    private func wake() {
+        clock.wake(at: .seconds(10)) { [calls] in calls.withLock { $0 += 1 } }
+    }
+
+    @Test func theyAreAskedAgain() {
+        wake()
+        for second in [0, 9] {
+            clock.call(at: .seconds(second))
+            #expect(calls.withLock { $0 } == 0)
+        }
+        clock.call(at: .seconds(10))
+        #expect(calls.withLock { $0 } == 1 && clock.isIdle)
+    }
+
+    /// One that waits for nothing would be asked for ever.
+    @Test func theyAreAskedAFewTimes() {
+        wake()
+        for _ in 0..<4 {
+            #expect(!clock.isIdle)
+            clock.call(at: .zero)
+        }
+        #expect(calls.withLock { $0 } == 1 && clock.isIdle)
+    }
+}
+
+/// Calls when it is told to.
+private final class EarlyClock: SessionManager.Clock {
+    private let state = Locked<(now: Duration, works: [@Sendable () -> Void])>((.zero, []))
+
+    var now: Duration { state.withLock { $0.now } }
+    var date: Date { Date(timeIntervalSince1970: 0) }
+    var isIdle: Bool { state.withLock { $0.works.isEmpty } }
+
+    func schedule(at deadline: Duration, _ work: @escaping @Sendable () -> Void) {
+        state.withLock { $0.works.append(work) }
+    }
+
+    func call(at now: Duration) {
+        let works = state.withLock { state in
+            defer { state.works = [] }
+            state.now = now
+            return state.works
+        }
+        for work in works { work() }
     }
 }

@@ -80,6 +80,8 @@ extension TransportContract {
         // What some transports promise beyond that.
         /// `pause()` stops the bytes until `resume()`.
         case pause = "pause stops bytes"
+        /// `cancel()` and `invalidate()` end an exchange that is paused.
+        case endWhilePaused = "cancel and invalidate while paused"
         /// `pause()` is ignored by a transport that cannot.
         case ignoredPause = "pause is ignored"
         /// What the transport holds is told as it grows.
@@ -147,6 +149,8 @@ extension TransportContract.Clause {
         case .invalidate: "Ends every exchange and gives all resources back. … Calling it twice does nothing."
         case .beginAfterInvalidate: "Those under way and those begun later fail with `unavailable`."
         case .pause: "Asks for no more bytes until `resume()`; what is on its way still comes."
+        case .endWhilePaused:
+            "Exactly one of `end` and `failure` comes, always, also after `cancel()` … and after `invalidate()`."
         case .ignoredPause: "A transport whose `Delivery` is not `pausable` ignores it."
         case .progress:
             "How many bytes of the file the transport holds so far … as bytes arrive … Not less than before."
@@ -175,7 +179,7 @@ extension TransportContract.Clause {
             .beginAfterInvalidate:
             true
         case .keptBytes: traits.delivery != .file
-        case .pause: traits.delivery == .pausable
+        case .pause, .endWhilePaused: traits.delivery == .pausable
         case .ignoredPause: traits.delivery != .pausable
         case .progress, .file: traits.delivery == .file
         case .survivor, .survivorEnded, .survivorCanceled, .discard, .unnamed: traits.outlivesProcess
@@ -218,6 +222,7 @@ extension TransportContract.Clause {
         case .invalidateInside: try await trial.invalidateInside()
         case .beginAfterInvalidate: try await trial.beginAfterInvalidate()
         case .pause: try await trial.pause()
+        case .endWhilePaused: try await trial.endWhilePaused()
         case .ignoredPause: try await trial.ignoredPause()
         case .progress: try await trial.progress()
         case .file: try await trial.file()

@@ -5,21 +5,41 @@ import LannerLoopback
 /// What some transports promise beyond what all do.
 extension TransportTrial {
     func pause() async throws {
-        // More than can be on its way.
-        let resource = serve(64 << 20, .hold)
         let begun = Locked<(any TransportExchange)?>(nil)
-        let witness = witness(keepsBytes: false) { event in
-            if case .bytes = event { begun.withLock { $0 }?.pause() }
-        }
-        let exchange = try await beginHeld(witness)
-        begun.withLock { $0 = exchange }
-        try await comesToRest(witness) { release() }
+        let (resource, exchange, witness) = try await paused(begun)
         try await comesToRest(witness) { Thread.detachNewThread { exchange.resume() } }
         begun.withLock { $0 = nil }
         Thread.detachNewThread { exchange.resume() }
         let record = try await witness.end()
         expect(record.isComplete, "A paused exchange ended with \(record.ending).")
         expect(Int64(record.byteCount) == resource.length, "\(record.byteCount) bytes came in all.")
+    }
+
+    func endWhilePaused() async throws {
+        let begun = Locked<(any TransportExchange)?>(nil)
+        var (_, exchange, witness) = try await paused(begun)
+        try await cancel(exchange)
+        expect(try await witness.end(), failed: [.canceled], "A paused exchange that was canceled")
+        (_, exchange, witness) = try await paused(begun)
+        try await invalidate(transport)
+        expect(try await witness.end(), failed: [.unavailable], "A paused exchange whose transport was invalidated")
+        begun.withLock { $0 = nil }
+        withExtendedLifetime(exchange) {}
+    }
+
+    /// An exchange that all bytes pause that come while it is held there.
+    private func paused(
+        _ begun: Locked<(any TransportExchange)?>
+    ) async throws -> (LoopbackServer.Resource, any TransportExchange, TransportWitness) {
+        // More than can be on its way.
+        let resource = serve(64 << 20, .hold)
+        let witness = witness(keepsBytes: false) { event in
+            if case .bytes = event { begun.withLock { $0 }?.pause() }
+        }
+        let exchange = try await beginHeld(witness)
+        begun.withLock { $0 = exchange }
+        try await comesToRest(witness) { release() }
+        return (resource, exchange, witness)
     }
 
     /// Has more bytes come, the first of which pauses the exchange.

@@ -118,7 +118,12 @@ struct TransportTrial: Sendable {
     func fenceElsewhere() async throws {
         let other = try setUp()
         let trial = TransportTrial(clause: clause, findings: findings, setup: other, setUp: setUp)
-        try await trial.fence()
+        do {
+            try await trial.fence()
+        } catch {
+            Thread.detachNewThread { other.transport.invalidate() }
+            throw error
+        }
         try await invalidate(other.transport)
     }
 
