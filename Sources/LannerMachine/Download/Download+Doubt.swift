@@ -5,10 +5,18 @@ extension Download {
     /// Whether an answer is not believed: what is to be done instead of giving up the bytes in hand is done.
     mutating func isDoubted(_ verdict: Verdict, _ exchange: Exchange, _ context: inout Context) -> Bool {
         if let oddity = verdict.oddity { return isAskedOtherwise(exchange, after: oddity, &context) }
+        if case .whole = verdict, wholeTry == .sought, completed > 0 {
+            // The server is up again, and may send parts as well.
+            (wholeTry, seeksWhole) = (.possible, nil)
+            close(for: .restart, [], &context)
+            return true
+        }
         guard completed > 0, !takesUnnamed, isUnnamed(verdict, exchange) else { return false }
-        hasMetUnnamed = true
+        if unnamed < .max { unnamed += 1 }
         // Else nobody would ever be asked whether it is to be taken.
-        if context.settings.retry.maximumRetries == nil, failures >= Pace.fruitlessTries {
+        if context.settings.retry.maximumRetries == nil, unnamed > Pace.fruitlessTries,
+            mirrors.isLast(exchange.ask.source)
+        {
             close(for: .fail(.unnamed), [], &context)
             return true
         }
@@ -35,7 +43,7 @@ extension Download {
     /// An answer was found good.
     mutating func forgetDoubts() {
         partRefusals = 0
-        (hasMetUnnamed, takesUnnamed) = (false, false)
+        (unnamed, takesUnnamed, wholeTry) = (0, false, .none)
     }
 
     /// An answer makes no sense: the part is asked for once more, beside others alone, else in another attempt, and then
@@ -70,10 +78,11 @@ extension Download {
     ) -> Bool {
         let mayPass = failure.reason.isWorthRetrying
         // Who may have been asked for the whole in vain is asked for a part again first.
-        if mayPass, !exchange.isAccepted, seeksWhole == .rangesNotServed { seeksWhole = nil }
+        if mayPass, !exchange.isAccepted, seeksWhole == .rangesNotServed { (seeksWhole, wholeTry) = (nil, .none) }
         let retries = context.settings.retry.maximumRetries
         guard exchange.ask.range != nil, mirrors.isLast(exchange.ask.source), !goesOnWithOldURL,
-            failure.reason.maySpeakOfRanges, retries != 0, !mayPass || failures >= retries ?? Pace.fruitlessTries
+            failure.reason.maySpeakOfRanges, retries != 0,
+            !mayPass || failures >= retries ?? Pace.fruitlessTries || wholeTry == .possible
         else { return false }
         guard case .opening = state else {
             return !mayPass && tryAgain(after: failure, exchange, over: over, &context)
@@ -82,6 +91,7 @@ extension Download {
         if partRefusals == 1, completed > 0, !mayPass {
             waitOnce(after: failure, over: over, &context)
         } else {
+            wholeTry = mayPass && wholeTry == .none ? .sought : .none
             seeksWhole = .rangesNotServed
             restart(after: failure, over: over, &context)
         }
@@ -111,6 +121,15 @@ extension Download {
         tell(.retrying(failure, at: time), &context)
         close(for: .wait(.retry(at: time)), [], over: over, &context)
     }
+}
+
+/// Whether a server that fails at parts sends the whole.
+enum WholeTry: Sendable, Hashable {
+    case none
+    /// It is asked for that.
+    case sought
+    /// It does, and is asked for the part once more: it may have been the server's bad moment.
+    case possible
 }
 
 extension DownloadFailure {
@@ -160,6 +179,7 @@ extension Version {
     /// Whether it is, and not by less than the other: frameworks give every page they make a weak tag.
     fileprivate func isNamed(as other: Version) -> Bool {
         let isOnlyWeak = entityTag?.isWeak == true && lastModified == nil && digest == nil
-        return isNamed && !(isOnlyWeak && (other.entityTag?.isWeak == false || other.lastModified != nil))
+        let hasMore = other.entityTag?.isWeak == false || other.lastModified != nil || other.digest != nil
+        return isNamed && !(isOnlyWeak && hasMore)
     }
 }

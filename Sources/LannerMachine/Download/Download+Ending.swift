@@ -262,14 +262,7 @@ extension Download {
             let (failure, retryAfter) = goElsewhere(
                 after: failure, retryAfter: retryAfter, at: source, over: over, &context)
         else { return }
-        failures += 1
-        // Its turn comes when one of the others has come to its end: until then it is none that could be the last.
-        if context.isCrowd, let most = context.settings.retry.maximumRetries, most > 0 {
-            failures = min(failures, most)
-        }
-        let decision = context.settings.retry.decide(
-            failure, failures: failures, retryAfter: retryAfter, random: context.random.next())
-        switch decision {
+        switch decide(failure, retryAfter, &context) {
         case .retry(let delay):
             let time = context.now + delay
             tell(.retrying(failure, at: time), &context)
@@ -279,6 +272,20 @@ extension Download {
             if beginAnew(after: failure, mayPass: mayPass, over: over, &context) { return }
             close(for: .fail(failure), [], over: over, &context)
         }
+    }
+
+    /// Counts a failure. Who is refused while the host sends others waits for their end, be that as often as it may.
+    private mutating func decide(
+        _ failure: DownloadFailure, _ retryAfter: Duration?, _ context: inout Context
+    ) -> RetryDecision {
+        let (retry, random) = (context.settings.retry, context.random.next())
+        if context.isCrowd, retry.maximumRetries != 0 {
+            if crowdRefusals < .max { crowdRefusals += 1 }
+            let delay = retry.delay(failures: Int(crowdRefusals), retryAfter: retryAfter, random: random)
+            return .retry(after: max(delay, Pace.crowdWait))
+        }
+        failures += 1
+        return retry.decide(failure, failures: failures, retryAfter: retryAfter, random: random)
     }
 
     /// Another URL was given meanwhile. What an attempt without it comes to says nothing of that, which is turned to at

@@ -33,7 +33,7 @@ extension Download {
     mutating func noteGain(_ held: Int64) {
         guard held > highMark else { return }
         highMark = held
-        failures = 0
+        (failures, crowdRefusals) = (0, 0)
         link.isFresh = false
     }
 

@@ -45,7 +45,7 @@ extension Download {
 
     /// The user wants another try, whatever has failed before.
     private mutating func forgive() {
-        let takesUnnamed = hasMetUnnamed && failure == .unnamed
+        let takesUnnamed = unnamed > 0 && failure == .unnamed
         forgetFailures()
         self.takesUnnamed = takesUnnamed
         ladder = RungLadder()
@@ -66,12 +66,12 @@ extension Download {
 
     /// What has failed does not count any more; a server that could not be trusted with ranges may have been mended.
     mutating func forgetFailures() {
-        failures = 0
+        (failures, crowdRefusals) = (0, 0)
         mismatches = 0
         changes = 0
         (pieceFailures, wholeRepairs) = ([:], 0)
         partRefusals = 0
-        (hasMetUnnamed, takesUnnamed) = (false, false)
+        (unnamed, takesUnnamed, wholeTry) = (0, false, .none)
         isPlain = false
         (asksOneByOne, alwaysAsksOneByOne) = (false, false)
     }

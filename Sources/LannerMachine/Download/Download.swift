@@ -72,13 +72,18 @@ package struct Download: Sendable {
     var seeksWhole: RestartReason?
     /// How often in a row a request for a part was refused as such, or had an answer that was not believed.
     var partRefusals = 0
-    /// Whether something has come in the place of the rest that is not said to be a version, and whether that is taken,
+    /// How often something has come in the place of the rest that is not said to be a version, and whether that is taken,
     /// since the user has started the download again after it had failed for that.
-    var (hasMetUnnamed, takesUnnamed) = (false, false)
+    var unnamed: UInt8 = 0
+    var takesUnnamed = false
+    /// Where a server stands that has failed at parts for so long that it was asked for the whole.
+    var wholeTry = WholeTry.none
     /// What the transport holds of the file itself, when it hands it over in the end.
     var carried = Carried()
     /// Failures since bytes last advanced.
     var failures = 0
+    /// Refusals of a host that was sending others, since then.
+    var crowdRefusals: UInt16 = 0
     /// The most bytes that were ever held, those of wrong pieces apart: only more than that is a gain.
     var highMark: Int64
     /// Which ways to resume have been tried without a gain.
@@ -167,9 +172,10 @@ extension Download {
         }
     }
 
-    /// Whether bytes have come in this attempt, and more are to.
+    /// Whether bytes have come in this attempt, and more are to come from the download's own URL.
     var isReceiving: Bool {
-        if case .transferring(let transfer) = state { transfer.arrived > 0 } else { false }
+        guard case .transferring(let transfer) = state, transfer.arrived > 0 else { return false }
+        return transfer.exchanges.contains { $0.isAccepted && $0.ask.source == 0 }
     }
 
     /// When the download wants to be looked at again, if nothing else happens before.

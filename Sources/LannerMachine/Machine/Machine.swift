@@ -118,15 +118,18 @@ extension Machine {
         }
     }
 
-    /// Whether a host refuses a download by what servers answer to one connection too many, while it sends others. It is
-    /// remembered for a while.
+    /// Whether a host refuses a download by what servers answer to one connection too many, while it sends others. The
+    /// first time of a download that is remembered for a while.
     private mutating func isCrowd(_ id: DownloadID, _ number: ExchangeNumber, _ event: ExchangeEvent) -> Bool {
         guard case .head(let head) = event, [429, 503, 509].contains(head.status), let host = holders[id],
             roster[id]?.exchange(number)?.ask.source == 0,
             holders.keys.contains(where: { $0 != id && holders[$0] == host && roster[$0]?.isReceiving == true })
         else { return false }
-        crowded = crowded.filter { $0.value > context.now }
-        crowded[host] = context.now + Pace.placeWait
+        // Once: who is refused for another reason, and for good, is not to hold up all others.
+        if roster[id]?.crowdRefusals == 0 {
+            crowded = crowded.filter { $0.value > context.now }
+            crowded[host] = context.now + Pace.placeWait
+        }
         return true
     }
 

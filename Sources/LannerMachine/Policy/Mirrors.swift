@@ -75,7 +75,8 @@ package struct Mirrors: Sendable, Hashable {
         let known = rests[source]?.end
         let rest = Rest(end: end.map { max(known ?? .zero, $0) } ?? known, failed: now)
         rests[source] = rest.end == nil && now == nil ? nil : rest
-        passing = failure ?? passing
+        // What only a user can decide is told, whatever others have come to.
+        if passing != .unnamed { passing = failure ?? passing }
     }
 
     /// No further connections are wanted there until then.

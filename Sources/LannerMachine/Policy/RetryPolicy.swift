@@ -6,12 +6,13 @@
 /// ``TransportFault/cannotFindHost``, ``TransportFault/notConnected``, ``TransportFault/lengthMismatch`` and
 /// ``TransportFault/other``; and errors of whoever gives links. Any other failure is final, once no mirror is left;
 /// wrong checksums have counts of their own. Some servers fail at every request for a part of a file, with status 500 or 502:
-/// before that is final, they are asked for the whole file once, and what is held is given up when that comes; where
-/// ``maximumRetries`` is nil, after ten failures and each further one.
+/// before that is final, they are asked for the whole file. When that comes the part is asked for once more, and when that
+/// fails again what is held is given up for the whole. Where ``maximumRetries`` is nil, after ten failures and each further
+/// one.
 ///
 /// Many servers take only so many connections from one address: what is refused with 429, 503 or 509, while the same host
-/// sends another download of the manager's, is tried again until that is over, unless ``maximumRetries`` is 0; and each
-/// download of that host uses one connection for a minute.
+/// sends another download of the manager's, does not count, unless ``maximumRetries`` is 0, and is tried again, with delays
+/// of 5 seconds at least, until that is over; and each download of that host uses one connection for a minute.
 ///
 /// Failures count in a row: the count starts again at 0 as soon as more bytes are held than ever before. Those of a
 /// piece that was wrong never were, nor those that were given up to begin anew; but who begins anew again and again and

@@ -79,10 +79,26 @@ private struct ConnectionBench {
         let other = try #require(line.bench.manager.download("https://example.com/other"))
         line.run(2)
         #expect(other.status == .waiting && line.bench.transport.underway == 1)
-        line.run(8)
+        line.run(24)
         #expect(other.status == .running && line.bench.transport.underway == 2)
         line.run()
         #expect(line.isWhole)
+    }
+
+    /// A file that the server never has is not a want of connections, and holds up the others for a minute at most.
+    @Test func whoIsRefusedForGoodDoesNotHoldUpTheOthers() throws {
+        var line = try ConnectionBench()
+        line.run(8)
+        line.bench.transport.always("/other", .status(503))
+        let other = try #require(line.bench.manager.download("https://example.com/other"))
+        line.run(2)
+        #expect(line.bench.transport.underway == 1)
+        var most = 0
+        for _ in 0..<300 {
+            line.tick(1000)
+            most = max(most, line.bench.transport.underway)
+        }
+        #expect(other.status == .waiting && most > 2)
     }
 
     @Test func aPartIsAskedForOnConditionThatTheFileIsTheSame() throws {

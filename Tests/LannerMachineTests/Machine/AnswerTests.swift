@@ -461,6 +461,38 @@ import Testing
         #expect(bench.feed(.exchange(bench.id, 3, .head(.file(230, tag: nil)))).restarts.isEmpty)
     }
 
+    /// What failed before is none of its doing.
+    @Test func onePageAfterAnOutageIsNoFailure() {
+        let settings = Settings().with { $0.retry.maximumRetries = nil }
+        var bench = Bench.requesting(settings, saved: .holding(0..<100))
+        for attempt in 1...20 as ClosedRange<Attempt> {
+            let outage = DownloadFailure(.transport(.timedOut), "")
+            bench.feed(.exchange(bench.id, ExchangeNumber(attempt), .failed(outage)))
+            bench.closed(attempt, 0..<100)
+            bench.pass(.seconds(100))
+            bench.opened(attempt + 1, 0..<100)
+        }
+        #expect(bench.feed(.exchange(bench.id, 21, .head(.file(230, tag: nil)))).retry?.failure == .unnamed)
+    }
+
+    /// Where there is a mirror as well that is not to be had, it is the page that a user has to know of.
+    @Test func aPageOutweighsAMirrorThatIsDown() {
+        let settings = Settings().with { $0.retry.maximumRetries = 1 }
+        var bench = Bench.requesting(settings, mirrors: 1, saved: .holding(0..<100))
+        var attempt: Attempt = 0
+        while !bench.phase.isFailed, attempt < 10 {
+            attempt += 1
+            guard case .opening(let opening) = bench.state, case .request(let exchange) = opening.step else { break }
+            let down = DownloadFailure(.transport(.cannotConnect), "")
+            let page = ExchangeEvent.head(.file(230, tag: nil))
+            bench.feed(.exchange(bench.id, exchange.number, exchange.ask.source == 0 ? page : .failed(down)))
+            bench.closed(attempt, 0..<100)
+            bench.pass(.seconds(100))
+            bench.opened(attempt + 1, 0..<100)
+        }
+        #expect(bench.state == .failed(.unnamed))
+    }
+
     /// Where retries are not counted it fails as well: somebody has to say what is to become of it.
     @Test func aPageThatStaysIsAFailure() {
         let settings = Settings().with { $0.retry.maximumRetries = nil }

@@ -80,7 +80,17 @@ import Testing
         var (bench, asks, _) = Self.refusing(status, 6)
         #expect(asks.map(\.range) == Array(repeating: 500..<1000, count: 5) + [nil])
         var failing = bench
-        #expect(bench.feed(.exchange(bench.id, 7, .head(.file()))).restarts == [.rangesNotServed])
+        // It was no failure of the server at all, or it is over: that shows once more.
+        #expect(bench.feed(.exchange(bench.id, 7, .head(.file()))).restarts.isEmpty)
+        bench.closed(7, 0..<500)
+        #expect(bench.opened(8, 0..<500).asks.map(\.range) == [500..<1000])
+        var mended = bench
+        mended.feed(.exchange(bench.id, 8, .head(.part(500..<1000, of: 1000))))
+        #expect(mended.transfer?.exchanges.map(\.isAccepted) == [true])
+        bench.feed(.exchange(bench.id, 8, .head(ResponseHead(status: status))))
+        bench.closed(8, 0..<500)
+        #expect(bench.opened(9, 0..<500).asks == [.whole])
+        #expect(bench.feed(.exchange(bench.id, 9, .head(.file()))).restarts == [.rangesNotServed])
         // What fails there, too, is as before: nothing is lost.
         failing.feed(.exchange(bench.id, 7, .head(ResponseHead(status: status))))
         #expect(failing.closed(7, 0..<500).phases == [.failed(Self.refused(status))])
@@ -295,7 +305,11 @@ import Testing
     /// Two downloads of one host, of which the first has had bytes, and the second has just been asked for.
     private static func neighbors(_ retries: Int? = 2, hosts: [HostID] = [HostID(7), HostID(7)]) -> (Bench, DownloadID)
     {
-        var bench = Bench(Settings().with { ($0.retry.maximumRetries, $0.connections) = (retries, 4) })
+        var bench = Bench(
+            Settings().with {
+                ($0.retry.maximumRetries, $0.connections) = (retries, 4)
+                $0.watchdog.silence = .seconds(1_000_000)
+            })
         let second = DownloadID(2)
         for (id, host) in zip([bench.id, second], hosts) {
             bench.feed(.add([NewDownload(id: id, rank: 0, host: host)]))
@@ -314,8 +328,7 @@ import Testing
             else { return false }
             bench.feed(.exchange(id, exchange.number, .head(ResponseHead(status: 503))))
             bench.feed(.file(id, attempt, .closed(written: ByteRanges(), synced: ByteRanges())))
-            // More than the longest delay.
-            bench.pass(.seconds(2))
+            bench.pass(.seconds(61))
             bench.feed(.file(id, attempt + 1, .opened(held: ByteRanges())))
         }
         return bench.machine[id]?.phase == .running
@@ -325,13 +338,23 @@ import Testing
     @Test func whatAHostRefusesWhileItSendsAnotherWaits() {
         var (bench, second) = Self.neighbors()
         #expect(isRefused(1...20, second, &bench))
-        // What it is refused when it is alone counts.
+        // What it is refused when it is alone counts, and nothing before.
         bench.feed(.exchange(bench.id, 1, .failed(lost)))
-        #expect(!isRefused(21...21, second, &bench))
+        #expect(isRefused(21...22, second, &bench))
+        #expect(!isRefused(23...23, second, &bench))
         guard case .failed = bench.machine[second]?.phase else {
             Issue.record("\(String(describing: bench.machine[second]?.phase))")
             return
         }
+    }
+
+    /// Not in a hurry, whatever the policy says.
+    @Test func whoWaitsForAnotherDoesNotKeepAsking() {
+        var (bench, second) = Self.neighbors()
+        bench.settings.retry.baseDelay = .zero
+        bench.feed(.settings(bench.settings))
+        let refusal = bench.feed(.exchange(second, 2, .head(ResponseHead(status: 503))))
+        #expect(refusal.retry?.time == bench.now + .seconds(5))
     }
 
     @Test func whatAnotherHostSendsDoesNotHelp() {
