@@ -65,6 +65,9 @@ struct Flaw: Sendable, CustomStringConvertible {
         Flaw(description: "cannot pause", clause: .pause) { BrokenTransport($0, pauses: 0) },
         Flaw(description: "cannot pause again", clause: .pause) { BrokenTransport($0, pauses: 1) },
         Flaw(description: "is not canceled while paused", clause: .endWhilePaused) { StuckTransport(transport: $0) },
+        Flaw(description: "is not invalidated while paused", clause: .endWhilePaused) {
+            StuckTransport(transport: $0, isInvalidated: false)
+        },
         Flaw(description: "returns several in another order", clause: .beginSeveral) { MixedTransport(transport: $0) },
         Flaw(description: "follows redirects", clause: .redirect) { FollowingTransport(transport: $0) },
     ]
@@ -257,32 +260,39 @@ private final class RestlessExchange: TransportExchange {
     }
 }
 
-/// Waits to go on before it is canceled.
+/// Has what is paused wait to go on before it is canceled, or invalidated.
 private struct StuckTransport: Transport {
     let transport: ScriptedTransport
+    var isInvalidated = true
+    private let isPaused = Locked(false)
     var traits: TransportTraits { transport.traits }
+
+    init(transport: ScriptedTransport, isInvalidated: Bool = true) {
+        (self.transport, self.isInvalidated) = (transport, isInvalidated)
+    }
 
     func begin(
         _ request: TransportRequest, receive: @escaping @Sendable (TransportEvent) -> Void
     ) -> any TransportExchange {
-        StuckExchange(transport.begin(request, receive: receive))
+        StuckExchange(transport.begin(request, receive: receive), isPaused, isCanceled: !isInvalidated)
     }
 
     func invalidate() {
-        transport.invalidate()
+        if isInvalidated || !isPaused.withLock({ $0 }) { transport.invalidate() }
     }
 }
 
 private final class StuckExchange: TransportExchange {
     private let exchange: any TransportExchange
-    private let isPaused = Locked(false)
+    private let isPaused: Locked<Bool>
+    private let isCanceled: Bool
 
-    init(_ exchange: any TransportExchange) {
-        self.exchange = exchange
+    init(_ exchange: any TransportExchange, _ isPaused: Locked<Bool>, isCanceled: Bool) {
+        (self.exchange, self.isPaused, self.isCanceled) = (exchange, isPaused, isCanceled)
     }
 
     func cancel() {
-        if !isPaused.withLock({ $0 }) { exchange.cancel() }
+        if isCanceled || !isPaused.withLock({ $0 }) { exchange.cancel() }
     }
 
     func pause() {

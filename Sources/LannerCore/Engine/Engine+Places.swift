@@ -186,10 +186,11 @@ extension Engine {
         }
     }
 
-    /// The policy is that of who has none of its own.
-    private func moveToPlace(_ move: FileMove, _ policy: FileConflictPolicy) throws(FileError) -> MoveOutcome {
+    /// The policy is that of who has none of its own. Nil when it is not wanted any more.
+    private func moveToPlace(_ move: FileMove, _ policy: FileConflictPolicy) throws(FileError) -> MoveOutcome? {
         let (job, place) = (move.job, move.job.task.place)
-        if try isMoved(move, to: place) { return .moved(MovedFile(move: move, place: place, other: nil)) }
+        guard let isMoved = try isMoved(move, to: place) else { return nil }
+        if isMoved { return .moved(MovedFile(move: move, place: place, other: nil)) }
         if place.directory != nil { try makeDirectory(of: place) }
         let policy = job.state.withLock { $0.movePolicy ?? $0.conflictPolicy } ?? policy
         let outcome = try make(move, to: place, onlyIfFree: policy != .replace)
@@ -220,8 +221,8 @@ extension Engine {
     }
 
     /// Whether the file was moved before, is still there, and is what is asked for now. Reads it when there is a digest
-    /// that it was not compared with.
-    private func isMoved(_ move: FileMove, to place: FilePlace) throws(FileError) -> Bool {
+    /// that it was not compared with; nil when nobody wants to know any more.
+    private func isMoved(_ move: FileMove, to place: FilePlace) throws(FileError) -> Bool? {
         // Before it was fetched again, that was another one.
         guard hasItsFile(move.job), move.job.state.withLock({ $0.generationInPlace }) == move.generation
         else { return false }
@@ -230,7 +231,9 @@ extension Engine {
             return (state.saved.total, digest == state.followed ? nil : digest)
         }
         let isMoved = try environment.publisher.isMoved(
-            move.source, to: cache.path(of: place), size: size, digest: digest)
+            move.source, to: cache.path(of: place), size: size, digest: digest,
+            while: { [self] in isWanted(move.job) && !isOver })
+        guard let isMoved else { return nil }
         if isMoved, let digest {
             move.job.state.withLock { $0.followed = digest }
             move.job.task.state.withLock { $0.validation = .correct }

@@ -57,7 +57,10 @@ final class Engine: Sendable {
         copyLane = environment.lanes.makeLane("copies")
         drainLane = environment.lanes.makeGatheringLane("drain")
         syncs = SyncGroup(of: environment.fileSystem, lane: environment.lanes.makeLane("file.sync"))
-        boot = environment.fileSystem.bootIdentifier()
+        // What has no holes is mostly a stick, which may have been away since, and with it what was not synced: nothing of a
+        // file tells.
+        let mayBeAway = environment.fileSystem.fillsGaps(in: cache.downloadTmpPath)
+        boot = mayBeAway ? nil : environment.fileSystem.bootIdentifier()
         var machine = Machine(settings: settings, seed: environment.seed)
         if environment.notesCoverage { machine.coverage = Coverage() }
         state = Locked(EngineState(machine: machine, identity: identity))

@@ -53,15 +53,18 @@ struct Publisher {
     /// Whether a move was made: the source is gone, and in the place is a file of that size and, where one is known, with
     /// that digest. Without a digest another file of the same size, put there by somebody else, is taken for it.
     ///
-    /// Reads the file when there is a digest.
+    /// Reads the file when there is a digest; nil when nobody wants to know any more.
     func isMoved(
-        _ source: String, to target: String, size: Int64?, digest: Checksum.Digest?
-    ) throws(FileError) -> Bool {
+        _ source: String, to target: String, size: Int64?, digest: Checksum.Digest?,
+        while isWanted: () -> Bool = { true }
+    ) throws(FileError) -> Bool? {
         guard try fileSystem.size(of: source) == nil, let found = try fileSystem.size(of: target), found == size
         else { return false }
         guard let digest else { return true }
         do throws(FileError) {
-            return try fileSystem.digest(of: target, digest.algorithm, by: makeHasher) == digest
+            return try fileSystem.digest(of: target, digest.algorithm, by: makeHasher, while: isWanted).map {
+                $0 == digest
+            }
         } catch {
             // What cannot be read is not the file, unless that may pass.
             guard error.fault == .tooManyFiles else { return false }
@@ -86,7 +89,9 @@ struct Publisher {
     func find(_ source: String, at target: String, size: Int64?, digest: Checksum.Digest?) -> Found {
         let isLarge = size.map { $0 > Self.mostReadAtLaunch } ?? false
         do throws(FileError) {
-            guard try isMoved(source, to: target, size: size, digest: isLarge ? nil : digest) else { return .nothing }
+            guard try isMoved(source, to: target, size: size, digest: isLarge ? nil : digest) == true else {
+                return .nothing
+            }
         } catch {
             // Then all but its digest was compared.
             return error.fault == .tooManyFiles ? .unconfirmed : .nothing

@@ -21,11 +21,18 @@ extension SessionManager {
 }
 
 extension SessionManager.Clock {
-    /// The same with a clock that comes early: then it is asked again. Not for ever, for it may be one that waits for nothing.
-    func wake(at deadline: Duration, tries: Int = 3, _ work: @escaping @Sendable () -> Void) {
-        schedule(at: deadline) { [self] in
-            if tries > 0, now < deadline { return wake(at: deadline, tries: tries - 1, work) }
-            work()
+    /// The same with a clock that comes early, if only by what it rounds off: then it is asked again, for a little more. Not
+    /// for ever, for it may be one that waits for nothing.
+    func wake(at deadline: Duration, _ work: @escaping @Sendable () -> Void) {
+        wake(at: deadline, later: [1, 10, 100], work)
+    }
+
+    private func wake(
+        at deadline: Duration, later: [Int], plus: Duration = .zero, _ work: @escaping @Sendable () -> Void
+    ) {
+        schedule(at: deadline + plus) { [self] in
+            guard now < deadline, let more = later.first else { return work() }
+            wake(at: deadline, later: Array(later.dropFirst()), plus: .milliseconds(more), work)
         }
     }
 }

@@ -210,8 +210,8 @@ extension EngineState {
 }
 
 extension FileError {
-    /// Whether it says nothing of what is in the file.
-    fileprivate var saysNothing: Bool { fault == .notFound || fault == .notPermitted }
+    /// Whether it says nothing of what is in the file, as where the volume is away for a while.
+    fileprivate var saysNothing: Bool { [.notFound, .notPermitted, .other].contains(fault) || code == ESTALE }
 }
 
 extension Status {

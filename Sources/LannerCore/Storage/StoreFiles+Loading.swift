@@ -179,7 +179,11 @@ extension StoreFiles {
     }
 
     private func unreadable(_ error: FileError) -> StoreError {
-        StoreError(.disk(error.fault), "The store in \(directory) could not be read: \(error).")
+        let advice =
+            error.fault == .inputOutput
+            ? " Try again; if it stays so, copy the file to another disk as far as it can be read, and move it away."
+            : ""
+        return StoreError(.disk(error.fault), "The store in \(directory) could not be read: \(error).\(advice)")
     }
 }
 

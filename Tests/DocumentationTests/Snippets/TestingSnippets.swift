@@ -95,7 +95,10 @@ struct TestingSnippets {
         let episode = Episode()
         try await bench.run { @MainActor [manager = bench.manager] in
             episode.load(manager)
-            while !episode.isReady { await Task.yield() }
+            while !episode.isReady {
+                try Task.checkCancellation()
+                await Task.yield()
+            }
         }
         #expect(bench.manager.tasks.first?.status == .succeeded)
     }

@@ -55,6 +55,28 @@ import Testing
         #expect(bench.holds(large, in: task) == true)
     }
 
+    /// A stick may have been away, and what was not synced with it; files without holes show nothing of that.
+    @Test(arguments: 1...5 as ClosedRange<UInt64>) func trustsOnlySyncedBytesOfAStick(seed: UInt64) throws {
+        let disk = MemoryDisk()
+        disk.fillsGaps = true
+        let bench = TestBench.serving(large, disk: disk)
+        _ = try bench.download(.stall(afterBytes: 1_000_000))
+        bench.run(for: .seconds(7))
+        bench.transport.release(bytes: 1_000_000)
+        bench.run(for: .seconds(2))
+        let boot = disk.boot
+        bench.relaunch(meanwhile: {
+            var random = SeededGenerator(seed: seed)
+            disk.loseUnsynced(&random)
+            disk.boot = boot
+        })
+        let task = try restored(bench)
+        #expect(task.completedBytes == 1_000_000)
+        bench.manager.start(task)
+        bench.settle()
+        #expect(bench.holds(large, in: task) == true)
+    }
+
     @Test func startsByItselfWhenAsked() throws {
         var configuration = SessionConfiguration()
         configuration.resumesAtLaunch = true

@@ -36,6 +36,13 @@ import Testing
         #expect(calls.withLock { $0 } == 1 && clock.isIdle)
     }
 
+    /// One that rounds off would be early again.
+    @Test func theyAreAskedForALittleMore() {
+        wake()
+        clock.call(at: .seconds(10) - .microseconds(1))
+        #expect(clock.deadlines == [.seconds(10) + .milliseconds(1)])
+    }
+
     /// One that waits for nothing would be asked for ever.
     @Test func theyAreAskedAFewTimes() {
         wake()
@@ -49,14 +56,15 @@ import Testing
 
 /// Calls when it is told to.
 private final class EarlyClock: SessionManager.Clock {
-    private let state = Locked<(now: Duration, works: [@Sendable () -> Void])>((.zero, []))
+    private let state = Locked<(now: Duration, works: [(Duration, @Sendable () -> Void)])>((.zero, []))
 
     var now: Duration { state.withLock { $0.now } }
     var date: Date { Date(timeIntervalSince1970: 0) }
-    var isIdle: Bool { state.withLock { $0.works.isEmpty } }
+    var isIdle: Bool { deadlines.isEmpty }
+    var deadlines: [Duration] { state.withLock { $0.works.map(\.0) } }
 
     func schedule(at deadline: Duration, _ work: @escaping @Sendable () -> Void) {
-        state.withLock { $0.works.append(work) }
+        state.withLock { $0.works.append((deadline, work)) }
     }
 
     func call(at now: Duration) {
@@ -65,6 +73,6 @@ private final class EarlyClock: SessionManager.Clock {
             state.now = now
             return state.works
         }
-        for work in works { work() }
+        for (_, work) in works { work() }
     }
 }

@@ -239,6 +239,16 @@ import Testing
         #expect(bench.transport.requests.count == 2)
     }
 
+    /// Its volume may be back in a while.
+    @Test func aFileThatIsAwayIsLeftAlone() throws {
+        let (bench, task) = try Moment.succeeded.bench()
+        bench.disk.fail(.open, with: .other, path: task.filePath)
+        try bench.manager.download(address, checksum: digest(of: large))
+        bench.settle()
+        #expect(task.status == .succeeded && task.validation == .unknown)
+        #expect(bench.transport.requests.count == 1 && bench.disk.unusedFaults.isEmpty)
+    }
+
     @Test func aFileThatCannotBeReadForWantOfDescriptorsIsReadLater() throws {
         let (bench, task) = try Moment.succeeded.bench()
         bench.disk.fail(.open, with: .tooManyFiles, path: task.filePath)

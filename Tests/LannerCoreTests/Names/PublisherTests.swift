@@ -49,6 +49,18 @@ import Testing
 
     private func names(_ name: String) throws -> [String] { try disk.list(directory(name)).sorted() }
 
+    /// A large one takes minutes, in which others wait.
+    @Test func aFileIsComparedAsLongAsThatIsWanted() throws {
+        try write("new", "File/a")
+        let digest = try digest(of: Array("new".utf8))
+        let publisher = Publisher(fileSystem: disk)
+        func isMoved(_ isWanted: Bool) throws -> Bool? {
+            try publisher.isMoved(
+                directory("gone"), to: directory("File/a"), size: 3, digest: digest, while: { isWanted })
+        }
+        #expect(try isMoved(true) == true && isMoved(false) == nil)
+    }
+
     @Test(arguments: [false, true], [nil, "outside/file", "outside"])
     func aLinkInThePlaceIsReplacedNotFollowed(acrossDevices: Bool, target: String?) throws {
         try write("theirs", "outside/file")

@@ -58,6 +58,27 @@ import Testing
         #expect(log.count { $0.hasPrefix("write") } < 200 && !log.contains { $0.hasPrefix("sync") })
     }
 
+    /// What cannot be read now may be readable at the next launch: nothing is changed, and a person told what to do.
+    @Test func aBadSectorLeavesEverythingAsItIs() throws {
+        let (disk, lanes) = (MemoryDisk(), ManualLanes())
+        func makeStore() -> FileStore { FileStore(directory: "/store", disk: disk, lanes: lanes) }
+        let store = makeStore()
+        _ = try store.load()
+        store.commit([.put("a", "1")], durability: .machine) { _ in }
+        lanes.runAll()
+        store.close()
+        let paths = disk.paths
+        disk.fail(.read, with: .inputOutput, path: "/store/journal-1")
+        let other = makeStore()
+        let error = #expect(throws: StoreError.self) { try other.load() }
+        other.close()
+        #expect(error?.reason == .disk(.inputOutput) && error?.message.contains("move it away") == true)
+        #expect(disk.paths == paths)
+        let again = makeStore()
+        #expect(try again.load().values.texts == ["a": "1"])
+        again.close()
+    }
+
     @Test func aJournalThatCannotBeCutIsLeftBehind() throws {
         let (stepped, _) = try SteppedStore.opened()
         #expect(stepped.commitNow([.put("a", "1")]) == nil)

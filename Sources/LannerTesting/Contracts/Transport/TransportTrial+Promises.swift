@@ -20,7 +20,7 @@ extension TransportTrial {
         var (_, exchange, witness) = try await paused(begun)
         try await cancel(exchange)
         expect(try await witness.end(), failed: [.canceled], "A paused exchange that was canceled")
-        (_, exchange, witness) = try await paused(begun)
+        (_, exchange, witness) = try await paused(begun, after: 1)
         try await invalidate(transport)
         expect(try await witness.end(), failed: [.unavailable], "A paused exchange whose transport was invalidated")
         begun.withLock { $0 = nil }
@@ -29,14 +29,14 @@ extension TransportTrial {
 
     /// An exchange that all bytes pause that come while it is held there.
     private func paused(
-        _ begun: Locked<(any TransportExchange)?>
+        _ begun: Locked<(any TransportExchange)?>, after others: Int = 0
     ) async throws -> (LoopbackServer.Resource, any TransportExchange, TransportWitness) {
         // More than can be on its way.
         let resource = serve(64 << 20, .hold)
         let witness = witness(keepsBytes: false) { event in
             if case .bytes = event { begun.withLock { $0 }?.pause() }
         }
-        let exchange = try await beginHeld(witness)
+        let exchange = try await beginHeld(witness, after: others)
         begun.withLock { $0 = exchange }
         try await comesToRest(witness) { release() }
         return (resource, exchange, witness)

@@ -78,10 +78,10 @@ struct TransportTrial: Sendable {
         try await Arrival.of("The return of `invalidate`") { transport.invalidate() }
     }
 
-    /// Begins an exchange that the site holds back.
-    func beginHeld(_ witness: TransportWitness) async throws -> any TransportExchange {
+    /// Begins an exchange that the site holds back, after so many others.
+    func beginHeld(_ witness: TransportWitness, after others: Int = 0) async throws -> any TransportExchange {
         let exchange = try await begin(witness)
-        try await held(1)
+        try await held(others + 1)
         return exchange
     }
 
