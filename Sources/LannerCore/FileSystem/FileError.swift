@@ -55,7 +55,11 @@ extension DiskFault {
     package init(errno code: Int32) {
         switch code {
         case ENOSPC, EDQUOT: self = .noSpace
-        case EIO, ENXIO, ENODEV, ESTALE: self = .inputOutput
+        case EIO, ENXIO, ENODEV, ESTALE, EBADMSG: self = .inputOutput
+        #if os(Linux)
+        // What the file system itself has found damaged.
+        case EUCLEAN: self = .inputOutput
+        #endif
         case EACCES, EPERM, EROFS: self = .notPermitted
         case ENOENT: self = .notFound
         // ELOOP: a symbolic link where a file is expected. EBUSY: another file is mounted on it.

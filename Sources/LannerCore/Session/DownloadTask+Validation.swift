@@ -211,7 +211,10 @@ extension EngineState {
 
 extension FileError {
     /// Whether it says nothing of what is in the file, as where the volume is away for a while.
-    fileprivate var saysNothing: Bool { [.notFound, .notPermitted, .other].contains(fault) || code == ESTALE }
+    fileprivate var saysNothing: Bool { [.notFound, .notPermitted, .other].contains(fault) || isGone }
+
+    /// Whether the device or the server is gone.
+    private var isGone: Bool { [ESTALE, ENXIO, ENODEV].contains(code) }
 }
 
 extension Status {

@@ -13,13 +13,6 @@ extension Download {
         }
         guard completed > 0, !takesUnnamed, isUnnamed(verdict, exchange) else { return false }
         if unnamed < .max { unnamed += 1 }
-        // Else nobody would ever be asked whether it is to be taken.
-        if context.settings.retry.maximumRetries == nil, unnamed > Pace.fruitlessTries,
-            mirrors.isLast(exchange.ask.source)
-        {
-            close(for: .fail(.unnamed), [], &context)
-            return true
-        }
         retryOrFail(.unnamed, retryAfter: nil, at: exchange.ask.source, &context)
         return true
     }
@@ -44,6 +37,7 @@ extension Download {
     mutating func forgetDoubts() {
         partRefusals = 0
         (unnamed, takesUnnamed, wholeTry) = (0, false, .none)
+        mirrors.forgetPage()
     }
 
     /// An answer makes no sense: the part is asked for once more, beside others alone, else in another attempt, and then

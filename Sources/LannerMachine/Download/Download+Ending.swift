@@ -257,6 +257,10 @@ extension Download {
             return close(for: .wait(.network), [], over: over, &context)
         }
         if goesOnWithOldURL { return goToNewURL(after: failure, over: over, &context) }
+        if context.isCrowd {
+            isCrowdedOut = true
+            if crowdRefusals < .max { crowdRefusals += 1 }
+        }
         let source = source ?? mirrors.main
         guard
             let (failure, retryAfter) = goElsewhere(
@@ -274,16 +278,20 @@ extension Download {
         }
     }
 
-    /// Counts a failure. Who is refused while the host sends others waits for their end, be that as often as it may.
+    /// Counts a failure. Who is refused while the host sends others waits for their end, be that as often as it may, also
+    /// where mirrors have come to nothing in between.
     private mutating func decide(
         _ failure: DownloadFailure, _ retryAfter: Duration?, _ context: inout Context
     ) -> RetryDecision {
         let (retry, random) = (context.settings.retry, context.random.next())
-        if context.isCrowd, retry.maximumRetries != 0 {
-            if crowdRefusals < .max { crowdRefusals += 1 }
+        if wholeTry == .possible { wholeTry = .none }
+        if isCrowdedOut, retry.maximumRetries != 0 {
+            isCrowdedOut = false
             let delay = retry.delay(failures: Int(crowdRefusals), retryAfter: retryAfter, random: random)
             return .retry(after: max(delay, Pace.crowdWait))
         }
+        // Else nobody would ever be asked whether it is to be taken.
+        if failure == .unnamed, retry.maximumRetries == nil, unnamed > Pace.fruitlessTries { return .fail }
         failures += 1
         return retry.decide(failure, failures: failures, retryAfter: retryAfter, random: random)
     }

@@ -29,7 +29,7 @@ extension Download {
     mutating func renewMirrors(_ context: inout Context) {
         guard let change = renewedMirrors else { return }
         if losesMirror { (isOfOtherURL, oldWay) = (true, .none) }
-        seeksWhole = nil
+        (seeksWhole, wholeTry) = (nil, .none)
         mirrors = Mirrors(count: change.count, ofVersion: isOfMirror ? change.place(of: mirrors.ofVersion) ?? 0 : 0)
         renewedMirrors = nil
         perform(.remirror(steps: change.steps), &context)

@@ -33,7 +33,7 @@ extension Download {
     mutating func noteGain(_ held: Int64) {
         guard held > highMark else { return }
         highMark = held
-        (failures, crowdRefusals) = (0, 0)
+        (failures, crowdRefusals, isCrowdedOut) = (0, 0, false)
         link.isFresh = false
     }
 

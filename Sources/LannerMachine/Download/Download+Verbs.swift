@@ -66,7 +66,7 @@ extension Download {
 
     /// What has failed does not count any more; a server that could not be trusted with ranges may have been mended.
     mutating func forgetFailures() {
-        (failures, crowdRefusals) = (0, 0)
+        (failures, crowdRefusals, isCrowdedOut) = (0, 0, false)
         mismatches = 0
         changes = 0
         (pieceFailures, wholeRepairs) = ([:], 0)

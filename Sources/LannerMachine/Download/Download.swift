@@ -82,8 +82,9 @@ package struct Download: Sendable {
     var carried = Carried()
     /// Failures since bytes last advanced.
     var failures = 0
-    /// Refusals of a host that was sending others, since then.
+    /// Refusals of a host that was sending others, since then, and whether one has not been waited for yet.
     var crowdRefusals: UInt16 = 0
+    var isCrowdedOut = false
     /// The most bytes that were ever held, those of wrong pieces apart: only more than that is a gain.
     var highMark: Int64
     /// Which ways to resume have been tried without a gain.
@@ -175,7 +176,8 @@ extension Download {
     /// Whether bytes have come in this attempt, and more are to come from the download's own URL.
     var isReceiving: Bool {
         guard case .transferring(let transfer) = state, transfer.arrived > 0 else { return false }
-        return transfer.exchanges.contains { $0.isAccepted && $0.ask.source == 0 }
+        // Between two slices there is no answer.
+        return transfer.exchanges.contains { $0.ask.source == 0 && ($0.isAccepted || mirrors.count == 0) }
     }
 
     /// When the download wants to be looked at again, if nothing else happens before.

@@ -125,8 +125,8 @@ extension Machine {
             roster[id]?.exchange(number)?.ask.source == 0,
             holders.keys.contains(where: { $0 != id && holders[$0] == host && roster[$0]?.isReceiving == true })
         else { return false }
-        // Once: who is refused for another reason, and for good, is not to hold up all others.
-        if roster[id]?.crowdRefusals == 0 {
+        // Once: who is refused for another reason, and for good, is not to hold up all others. Nor is one connection more.
+        if roster[id]?.crowdRefusals == 0, roster[id]?.isReceiving == false {
             crowded = crowded.filter { $0.value > context.now }
             crowded[host] = context.now + Pace.placeWait
         }

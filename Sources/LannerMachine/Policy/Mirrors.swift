@@ -79,6 +79,11 @@ package struct Mirrors: Sendable, Hashable {
         if passing != .unnamed { passing = failure ?? passing }
     }
 
+    /// A place has answered as it should.
+    package mutating func forgetPage() {
+        if passing == .unnamed { passing = nil }
+    }
+
     /// No further connections are wanted there until then.
     package mutating func crowd(_ source: Source, until time: Duration) { crowds[source] = time }
 

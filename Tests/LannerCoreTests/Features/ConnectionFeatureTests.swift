@@ -85,6 +85,21 @@ private struct ConnectionBench {
         #expect(line.isWhole)
     }
 
+    /// What one takes beyond that is stopped, and costs nobody anything.
+    @Test func oneConnectionTooManyHoldsUpNobody() throws {
+        var line = try ConnectionBench(4, .stall(afterBytes: 0), .stall(afterBytes: 0), .status(503))
+        line.bench.transport.serve(.init(ConnectionBench.bytes), at: "/other")
+        line.bench.transport.always("/other", .stall(afterBytes: 0))
+        line.bench.manager.download("https://example.com/other")
+        func both() {
+            line.bench.transport.release("/other", bytes: 64 << 10)
+            line.tick()
+        }
+        while !line.bench.transport.unusedSteps.isEmpty, line.bench.clock.now < .seconds(10) { both() }
+        for _ in 0..<8 { both() }
+        #expect(line.bench.transport.unusedSteps.isEmpty && line.bench.transport.underway > 2)
+    }
+
     /// A file that the server never has is not a want of connections, and holds up the others for a minute at most.
     @Test func whoIsRefusedForGoodDoesNotHoldUpTheOthers() throws {
         var line = try ConnectionBench()

@@ -476,11 +476,11 @@ import Testing
     }
 
     /// Where there is a mirror as well that is not to be had, it is the page that a user has to know of.
-    @Test func aPageOutweighsAMirrorThatIsDown() {
-        let settings = Settings().with { $0.retry.maximumRetries = 1 }
+    @Test(arguments: [1, nil] as [Int?]) func aPageOutweighsAMirrorThatIsDown(retries: Int?) {
+        let settings = Settings().with { $0.retry.maximumRetries = retries }
         var bench = Bench.requesting(settings, mirrors: 1, saved: .holding(0..<100))
         var attempt: Attempt = 0
-        while !bench.phase.isFailed, attempt < 10 {
+        while !bench.phase.isFailed, attempt < 50 {
             attempt += 1
             guard case .opening(let opening) = bench.state, case .request(let exchange) = opening.step else { break }
             let down = DownloadFailure(.transport(.cannotConnect), "")
@@ -491,6 +491,15 @@ import Testing
             bench.opened(attempt + 1, 0..<100)
         }
         #expect(bench.state == .failed(.unnamed))
+        // And that is what the user decides on.
+        bench.verb(.start)
+        bench.opened(attempt + 1, 0..<100)
+        guard case .opening(let opening) = bench.state, case .request(let exchange) = opening.step else {
+            Issue.record("\(String(describing: bench.state))")
+            return
+        }
+        let page = ExchangeEvent.head(.file(230, tag: nil))
+        #expect(bench.feed(.exchange(bench.id, exchange.number, page)).restarts.count == 1)
     }
 
     /// Where retries are not counted it fails as well: somebody has to say what is to become of it.

@@ -303,8 +303,9 @@ import Testing
     }
 
     /// Two downloads of one host, of which the first has had bytes, and the second has just been asked for.
-    private static func neighbors(_ retries: Int? = 2, hosts: [HostID] = [HostID(7), HostID(7)]) -> (Bench, DownloadID)
-    {
+    private static func neighbors(
+        _ retries: Int? = 2, hosts: [HostID] = [HostID(7), HostID(7)], mirrors: Int = 0
+    ) -> (Bench, DownloadID) {
         var bench = Bench(
             Settings().with {
                 ($0.retry.maximumRetries, $0.connections) = (retries, 4)
@@ -312,7 +313,7 @@ import Testing
             })
         let second = DownloadID(2)
         for (id, host) in zip([bench.id, second], hosts) {
-            bench.feed(.add([NewDownload(id: id, rank: 0, host: host)]))
+            bench.feed(.add([NewDownload(id: id, rank: 0, host: host, mirrors: id == second ? mirrors : 0)]))
             bench.feed(.user(.start, [id], nil))
             bench.feed(.file(id, 1, .opened(held: ByteRanges())))
         }
@@ -346,6 +347,46 @@ import Testing
             Issue.record("\(String(describing: bench.machine[second]?.phase))")
             return
         }
+    }
+
+    /// Nor does a mirror that is down.
+    @Test func aMirrorThatIsDownDoesNotMakeItAFailure() {
+        var (bench, second) = Self.neighbors(mirrors: 1)
+        for attempt in 1...30 as ClosedRange<Attempt> {
+            guard case .opening(let opening) = bench.machine[second]?.state, case .request(let exchange) = opening.step
+            else {
+                Issue.record("attempt \(attempt): \(String(describing: bench.machine[second]?.state))")
+                return
+            }
+            let down = DownloadFailure(.transport(.cannotConnect), "")
+            let refusal = ExchangeEvent.head(ResponseHead(status: 503))
+            bench.feed(.exchange(second, exchange.number, exchange.ask.source == 0 ? refusal : .failed(down)))
+            bench.feed(.file(second, attempt, .closed(written: ByteRanges(), synced: ByteRanges())))
+            bench.pass(.seconds(61))
+            bench.feed(.file(second, attempt + 1, .opened(held: ByteRanges())))
+        }
+        #expect(bench.machine[second]?.phase == .running)
+    }
+
+    /// Between two slices nothing comes.
+    @Test func whoIsBetweenTwoSlicesIsServed() {
+        let settings = Settings().with {
+            ($0.retry.maximumRetries, $0.delivery) = (2, .sliced(100...100, inFlight: 1))
+            $0.watchdog.silence = .seconds(1_000_000)
+        }
+        var bench = Bench(settings)
+        let second = DownloadID(2)
+        for id in [bench.id, second] {
+            bench.feed(.add([NewDownload(id: id, rank: 0, host: HostID(7))]))
+            bench.feed(.user(.start, [id], nil))
+            bench.feed(.file(id, 1, .opened(held: ByteRanges())))
+        }
+        bench.feed(.exchange(bench.id, 1, .head(.part(0..<100, of: 1000))))
+        bench.feed(.exchange(bench.id, 1, .received(100)))
+        bench.feed(.file(bench.id, 1, .wrote(0..<100)))
+        bench.feed(.exchange(bench.id, 1, .ended(received: 100)))
+        #expect(bench.transfer?.exchanges.map(\.isAccepted) == [false])
+        #expect(isRefused(1...10, second, &bench))
     }
 
     /// Not in a hurry, whatever the policy says.
