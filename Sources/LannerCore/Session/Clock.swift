@@ -30,8 +30,9 @@ extension SessionManager.Clock {
     private func wake(
         at deadline: Duration, later: [Int], plus: Duration = .zero, _ work: @escaping @Sendable () -> Void
     ) {
-        schedule(at: deadline + plus) { [self] in
-            guard now < deadline, let more = later.first else { return work() }
+        // A clock has what it is yet to call: that must not have the clock.
+        schedule(at: deadline + plus) { [weak self] in
+            guard let self, now < deadline, let more = later.first else { return work() }
             wake(at: deadline, later: Array(later.dropFirst()), plus: .milliseconds(more), work)
         }
     }

@@ -36,6 +36,17 @@ import Testing
         #expect(calls.withLock { $0 } == 1 && clock.isIdle)
     }
 
+    @Test func theyAreNotHeldByWhatTheyAreYetToCall() {
+        weak var gone: EarlyClock?
+        do {
+            let clock = EarlyClock()
+            gone = clock
+            clock.wake(at: .seconds(10)) {}
+            #expect(!clock.isIdle)
+        }
+        #expect(gone == nil)
+    }
+
     /// One that rounds off would be early again.
     @Test func theyAreAskedForALittleMore() {
         wake()
