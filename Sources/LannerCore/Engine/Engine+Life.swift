@@ -34,7 +34,6 @@ extension Engine {
     /// Works by a configuration from now on, which is asked for under the lock.
     func apply(_ configuration: () -> SessionConfiguration) {
         let now = environment.clock.now
-        let fillsGaps = environment.fileSystem.fillsGaps(in: cache.downloadTmpPath)
         enter { state in
             let configuration = configuration()
             var settings = configuration.settings(traits, in: environment)

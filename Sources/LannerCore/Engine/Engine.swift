@@ -26,6 +26,8 @@ final class Engine: Sendable {
     /// Files that wait to be moved.
     let moves = Locked<[FileMove]>([])
     let boot: String?
+    /// Whether unfinished files lie where files have no holes, as on most sticks.
+    let fillsGaps: Bool
     let state: Locked<EngineState>
     /// Locked for moments only, also inside the lock of the state.
     let inbox = Locked(Inbox())
@@ -57,10 +59,9 @@ final class Engine: Sendable {
         copyLane = environment.lanes.makeLane("copies")
         drainLane = environment.lanes.makeGatheringLane("drain")
         syncs = SyncGroup(of: environment.fileSystem, lane: environment.lanes.makeLane("file.sync"))
-        // What has no holes is mostly a stick, which may have been away since, and with it what was not synced: nothing of a
-        // file tells.
-        let mayBeAway = environment.fileSystem.fillsGaps(in: cache.downloadTmpPath)
-        boot = mayBeAway ? nil : environment.fileSystem.bootIdentifier()
+        fillsGaps = environment.fileSystem.fillsGaps(in: cache.downloadTmpPath)
+        // A stick may have been away since, and with it what was not synced: nothing of a file tells.
+        boot = fillsGaps ? nil : environment.fileSystem.bootIdentifier()
         var machine = Machine(settings: settings, seed: environment.seed)
         if environment.notesCoverage { machine.coverage = Coverage() }
         state = Locked(EngineState(machine: machine, identity: identity))

@@ -46,13 +46,13 @@ extension Sink {
     // MARK: By pausing
 
     private func pause(_ change: (inout State) -> Void) {
-        let (isOther, isPaused) = state.withLock { state in
-            let before = state.isPaused
+        let isToSettle = state.withLock { state in
+            let wasPaused = state.isPaused
             change(&state)
-            return (before != state.isPaused, state.isPaused)
+            // Also what was paused before: whose bytes go on coming may have taken an earlier `resume()` for the later call.
+            return wasPaused || state.isPaused
         }
-        // Whose bytes go on coming may have taken an earlier `resume()` for the later call.
-        if isOther || isPaused { settlePause() }
+        if isToSettle { settlePause() }
     }
 
     /// Has the exchange do what was last decided. Others may decide otherwise meanwhile, also inside these calls: whoever

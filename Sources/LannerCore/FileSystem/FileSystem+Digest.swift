@@ -1,29 +1,14 @@
 extension FileSystem {
-    /// The digest of a file, which is read once.
-    func digest(
-        of path: String, _ algorithm: Checksum.Algorithm, by makeHasher: Checksum.HasherProvider
-    ) throws(FileError) -> Checksum.Digest {
-        Checksum.Digest(algorithm: algorithm, of: try hash(path, makeHasher(algorithm), while: { true }).hasher)
-    }
-
-    /// The same for somebody who may not want it any more before it is read; nil then.
+    /// The digest of a file, which is read once; nil when nobody wants it any more before that is done.
     func digest(
         of path: String, _ algorithm: Checksum.Algorithm, by makeHasher: Checksum.HasherProvider,
         while isWanted: () -> Bool
     ) throws(FileError) -> Checksum.Digest? {
-        let (hasher, isRead) = try hash(path, makeHasher(algorithm), while: isWanted)
-        return isRead ? Checksum.Digest(algorithm: algorithm, of: hasher) : nil
-    }
-
-    /// Has a hasher take a file, as long as that is wanted; whether that was to the end.
-    private func hash(
-        _ path: String, _ hasher: any Checksum.Hasher, while isWanted: () -> Bool
-    ) throws(FileError) -> (hasher: any Checksum.Hasher, isRead: Bool) {
         let file = try open(path, .read)
         defer { file.close() }
-        var hasher = hasher
+        var hasher = makeHasher(algorithm)
         let isRead = try file.readPieces(while: isWanted) { (piece, _) throws(FileError) in hasher.update(piece) }
-        return (hasher, isRead)
+        return isRead ? Checksum.Digest(algorithm: algorithm, of: hasher) : nil
     }
 
     /// Whether a file consists of these pieces; it is read up to the first that is wrong. Nil when nobody wants to know

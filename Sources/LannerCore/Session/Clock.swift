@@ -23,17 +23,11 @@ extension SessionManager {
 extension SessionManager.Clock {
     /// The same with a clock that comes early, if only by what it rounds off: then it is asked again, for a little more. Not
     /// for ever, for it may be one that waits for nothing.
-    func wake(at deadline: Duration, _ work: @escaping @Sendable () -> Void) {
-        wake(at: deadline, later: [1, 10, 100], work)
-    }
-
-    private func wake(
-        at deadline: Duration, later: [Int], plus: Duration = .zero, _ work: @escaping @Sendable () -> Void
-    ) {
+    func wake(at deadline: Duration, late: Duration = .zero, _ work: @escaping @Sendable () -> Void) {
         // A clock has what it is yet to call: that must not have the clock.
-        schedule(at: deadline + plus) { [weak self] in
-            guard let self, now < deadline, let more = later.first else { return work() }
-            wake(at: deadline, later: Array(later.dropFirst()), plus: .milliseconds(more), work)
+        schedule(at: deadline + late) { [weak self] in
+            guard let self, now < deadline, late < .milliseconds(100) else { return work() }
+            wake(at: deadline, late: late == .zero ? .milliseconds(1) : late * 10, work)
         }
     }
 }

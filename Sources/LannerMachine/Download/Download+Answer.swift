@@ -124,7 +124,7 @@ extension Download {
     ) {
         // What is held behind the end is of another version: without a size nobody could tell.
         if let total = version.total, written.end > total { return startOver(.contentChanged, &context) }
-        forgetDoubts()
+        trust()
         learn(version, of: exchange, &context)
         if let misfit = misfit(of: total) { return refuseSize(misfit, at: exchange.ask.source, &context) }
         guard mayGoOn(after: body, context.settings.delivery) else {
@@ -152,7 +152,7 @@ extension Download {
         _ exchange: Exchange, _ head: ResponseHead, _ version: Version, restarted reason: RestartReason?,
         _ context: inout Context
     ) {
-        forgetDoubts()
+        trust()
         tell(.head(head, from: exchange.ask.source), &context)
         stopAll(except: exchange.number, keepBytes: false, &context)
         if let reason {

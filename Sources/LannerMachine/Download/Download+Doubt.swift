@@ -34,10 +34,14 @@ extension Download {
     var seeksWholeForParts: Bool { seeksWhole.map { $0 != .contentChanged } ?? false }
 
     /// An answer was found good.
+    mutating func trust() {
+        forgetDoubts()
+        mirrors.forgetPage()
+    }
+
     mutating func forgetDoubts() {
         partRefusals = 0
         (unnamed, takesUnnamed, wholeTry) = (0, false, .none)
-        mirrors.forgetPage()
     }
 
     /// An answer makes no sense: the part is asked for once more, beside others alone, else in another attempt, and then
@@ -73,19 +77,21 @@ extension Download {
         let mayPass = failure.reason.isWorthRetrying
         // Who may have been asked for the whole in vain is asked for a part again first.
         if mayPass, !exchange.isAccepted, seeksWhole == .rangesNotServed { (seeksWhole, wholeTry) = (nil, .none) }
-        let retries = context.settings.retry.maximumRetries
         guard exchange.ask.range != nil, mirrors.isLast(exchange.ask.source), !goesOnWithOldURL,
-            failure.reason.maySpeakOfRanges, retries != 0,
-            !mayPass || failures >= retries ?? Pace.fruitlessTries || wholeTry == .possible
+            failure.reason.maySpeakOfRanges, context.settings.retry.maximumRetries != 0
         else { return false }
         guard case .opening = state else {
             return !mayPass && tryAgain(after: failure, exchange, over: over, &context)
+        }
+        if mayPass {
+            let tries = context.settings.retry.maximumRetries ?? Pace.fruitlessTries
+            guard failures >= tries || wholeTry == .possible else { return false }
+            wholeTry = wholeTry == .none ? .sought : .none
         }
         partRefusals += 1
         if partRefusals == 1, completed > 0, !mayPass {
             waitOnce(after: failure, over: over, &context)
         } else {
-            wholeTry = mayPass && wholeTry == .none ? .sought : .none
             seeksWhole = .rangesNotServed
             restart(after: failure, over: over, &context)
         }

@@ -70,8 +70,7 @@ extension Download {
         mismatches = 0
         changes = 0
         (pieceFailures, wholeRepairs) = ([:], 0)
-        partRefusals = 0
-        (unnamed, takesUnnamed, wholeTry) = (0, false, .none)
+        forgetDoubts()
         isPlain = false
         (asksOneByOne, alwaysAsksOneByOne) = (false, false)
     }

@@ -111,22 +111,22 @@ extension Machine {
         case .store(let id, let attempt, let event): change(id, .init(event)) { $0.handle(event, of: attempt, &$1) }
         case .link(let id, let attempt, let event): change(id, .init(event)) { $0.handle(event, of: attempt, &$1) }
         case .exchange(let id, let number, let event):
-            context.isCrowd = isCrowd(id, number, event)
+            context.isCrowd = noteCrowd(id, number, event)
             change(id, .init(event)) { $0.handle(event, of: number, &$1) }
             context.isCrowd = false
         case .inherit(let id, let legacy): change(id, .inherit) { $0.inherit(legacy, &$1) }
         }
     }
 
-    /// Whether a host refuses a download by what servers answer to one connection too many, while it sends others. The
+    /// Says whether a host refuses a download by what servers answer to one connection too many, while it sends others. The
     /// first time of a download that is remembered for a while.
-    private mutating func isCrowd(_ id: DownloadID, _ number: ExchangeNumber, _ event: ExchangeEvent) -> Bool {
+    private mutating func noteCrowd(_ id: DownloadID, _ number: ExchangeNumber, _ event: ExchangeEvent) -> Bool {
         guard case .head(let head) = event, [429, 503, 509].contains(head.status), let host = holders[id],
-            roster[id]?.exchange(number)?.ask.source == 0,
+            let download = roster[id], download.exchange(number)?.ask.source == 0,
             holders.keys.contains(where: { $0 != id && holders[$0] == host && roster[$0]?.isReceiving == true })
         else { return false }
         // Once: who is refused for another reason, and for good, is not to hold up all others. Nor is one connection more.
-        if roster[id]?.crowdRefusals == 0, roster[id]?.isReceiving == false {
+        if download.crowdRefusals == 0, !download.isReceiving {
             crowded = crowded.filter { $0.value > context.now }
             crowded[host] = context.now + Pace.placeWait
         }

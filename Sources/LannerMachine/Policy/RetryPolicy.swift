@@ -22,8 +22,8 @@
 /// the maximum) are moved to the nearest that do.
 public struct RetryPolicy: Sendable, Hashable {
     /// How many retries may follow each other without more bytes than ever before; nil for any number, 0 for none.
-    /// 5 by default. Where it is nil, a server that has sent more than ten times what is not said to be a version of the file, in the
-    /// place of its rest, is a failure all the same: only a user can tell what that is.
+    /// 5 by default. Where it is nil, a server that has sent more than ten times what is not said to be a version of the
+    /// file, in the place of its rest, is a failure all the same: only a user can tell what that is.
     public var maximumRetries: Int?
     /// The delay before the first retry; 1 second by default.
     public var baseDelay: Duration

@@ -304,11 +304,12 @@ import Testing
 
     /// Two downloads of one host, of which the first has had bytes, and the second has just been asked for.
     private static func neighbors(
-        _ retries: Int? = 2, hosts: [HostID] = [HostID(7), HostID(7)], mirrors: Int = 0
+        _ retries: Int? = 2, hosts: [HostID] = [HostID(7), HostID(7)], mirrors: Int = 0,
+        delivery: Settings.Delivery = .whole, head: ResponseHead = .file()
     ) -> (Bench, DownloadID) {
         var bench = Bench(
             Settings().with {
-                ($0.retry.maximumRetries, $0.connections) = (retries, 4)
+                ($0.retry.maximumRetries, $0.connections, $0.delivery) = (retries, 4, delivery)
                 $0.watchdog.silence = .seconds(1_000_000)
             })
         let second = DownloadID(2)
@@ -317,7 +318,7 @@ import Testing
             bench.feed(.user(.start, [id], nil))
             bench.feed(.file(id, 1, .opened(held: ByteRanges())))
         }
-        bench.feed(.exchange(bench.id, 1, .head(.file())))
+        bench.feed(.exchange(bench.id, 1, .head(head)))
         bench.feed(.exchange(bench.id, 1, .received(10)))
         return (bench, second)
     }
@@ -370,19 +371,9 @@ import Testing
 
     /// Between two slices nothing comes.
     @Test func whoIsBetweenTwoSlicesIsServed() {
-        let settings = Settings().with {
-            ($0.retry.maximumRetries, $0.delivery) = (2, .sliced(100...100, inFlight: 1))
-            $0.watchdog.silence = .seconds(1_000_000)
-        }
-        var bench = Bench(settings)
-        let second = DownloadID(2)
-        for id in [bench.id, second] {
-            bench.feed(.add([NewDownload(id: id, rank: 0, host: HostID(7))]))
-            bench.feed(.user(.start, [id], nil))
-            bench.feed(.file(id, 1, .opened(held: ByteRanges())))
-        }
-        bench.feed(.exchange(bench.id, 1, .head(.part(0..<100, of: 1000))))
-        bench.feed(.exchange(bench.id, 1, .received(100)))
+        var (bench, second) = Self.neighbors(
+            delivery: .sliced(100...100, inFlight: 1), head: .part(0..<100, of: 1000))
+        bench.feed(.exchange(bench.id, 1, .received(90)))
         bench.feed(.file(bench.id, 1, .wrote(0..<100)))
         bench.feed(.exchange(bench.id, 1, .ended(received: 100)))
         #expect(bench.transfer?.exchanges.map(\.isAccepted) == [false])

@@ -21,12 +21,17 @@ struct TransportTrial: Sendable {
     /// Where most clauses have their file.
     static let path = "/file"
 
-    /// Tries the clause, and ends what was tried. After a failure nobody waits for that: a call that has not returned may
-    /// hold a lock.
+    /// Tries the clause, and ends what was tried.
     func run() async throws {
         guard clause.applies(to: transport.traits) else { return try await invalidate(transport) }
+        try await ending { try await clause.run(self) }
+    }
+
+    /// Ends the transports behind something. After a failure nobody waits for that: a call that has not returned may hold a
+    /// lock.
+    private func ending(_ body: () async throws -> Void) async throws {
         do {
-            try await clause.run(self)
+            try await body()
         } catch {
             for transport in transports { Thread.detachNewThread { transport.invalidate() } }
             throw error
@@ -116,15 +121,8 @@ struct TransportTrial: Sendable {
 
     /// The same on a transport of its own.
     func fenceElsewhere() async throws {
-        let other = try setUp()
-        let trial = TransportTrial(clause: clause, findings: findings, setup: other, setUp: setUp)
-        do {
-            try await trial.fence()
-        } catch {
-            Thread.detachNewThread { other.transport.invalidate() }
-            throw error
-        }
-        try await invalidate(other.transport)
+        let trial = TransportTrial(clause: clause, findings: findings, setup: try setUp(), setUp: setUp)
+        try await trial.ending { try await trial.fence() }
     }
 
     // MARK: Expecting
