@@ -98,4 +98,16 @@ if Context.environment["LANNER_CONCURRENT"] != nil {
     let programs = ["ClientModel", "LannerCLI", "LinkageProbe", "ProgramSupport", "lanner-sim"]
     package.products.removeAll { $0.name == "lanner" }
     package.targets.removeAll { $0.type == .test && !concurrent.contains($0.name) || programs.contains($0.name) }
+    // Those that take longest for what one thread does, on a bench or on none.
+    package.targets.first { $0.name == "LannerCoreTests" }?.exclude = [
+        "Checksum/HasherTests", "Engine/ControlTests", "Engine/DiskTests", "Engine/NetworkTests",
+        "Engine/RecordTagTests", "Engine/RecordTests", "Engine/RelaunchTests", "Engine/ResumeDataTests",
+        "Engine/StatusTests", "Engine/UpdateTests", "Features/BackgroundTests", "Features/BatchCostTests",
+        "Features/ComplaintTests", "Features/ConnectionFeatureTests", "Features/ContextTests",
+        "Features/HostFeatureTests", "Features/LeftoverTests", "Features/LimitFeatureTests",
+        "Features/ListFeatureTests", "Limits/ThrottleTests", "MemoryDisk/DurableNamesTests", "Names/ConflictTests",
+        "PartialFile/PartialFileModelTests", "Storage/StoreCrashTests", "Storage/StoreDamageTests",
+        "Transport/DestinationTests",
+    ].map { $0 + ".swift" }
+    package.targets.first { $0.name == "LannerTesting" }?.exclude = ["Contracts", "Simulation"]
 }

@@ -18,7 +18,7 @@ struct SensitivityTests {
 
     @Test func aTransportThatForgetsItsSurvivors() async {
         let traits = TransportTraits(delivery: .file, hasResumeData: true, outlivesProcess: true)
-        let violations = await TransportContract.check(patience: .seconds(2)) {
+        let violations = await TransportContract.check(patience: .milliseconds(500)) {
             .init(ScriptedTransport(traits: traits)) { BrokenTransport($0) { event, receive in receive(event) } }
         }
         let clauses: Set<TransportContract.Clause> = [.survivor, .survivorEnded, .survivorCanceled, .discard]

@@ -121,6 +121,23 @@ extension TestBench {
     }
 }
 
+extension TestBench {
+    /// Runs work piece by piece until something holds.
+    func step(until isReached: () -> Bool) throws {
+        while !isReached() { try #require(lanes.runNext()) }
+    }
+
+    /// The name of the state the machine has a task in.
+    func machineState(of task: DownloadTask) -> String {
+        manager.engine.state.withLock { $0.machine[task.id].map { "\($0.state)" } ?? "gone" }
+    }
+}
+
+extension TransportTraits {
+    /// As a background session of the system has them.
+    static let background = TransportTraits(delivery: .file, hasResumeData: true, outlivesProcess: true)
+}
+
 /// Calls back the first time it is given a line, or that line of a task.
 final class LogThatCalls: Logable {
     let identifier = "calls"

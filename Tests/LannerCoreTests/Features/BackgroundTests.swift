@@ -585,8 +585,3 @@ private struct EndingTransport: Transport {
     func recover(_ report: @escaping @Sendable (TransportRecovery) -> Void) { base.recover(report) }
     func discard(_ name: String) { base.discard(name) }
 }
-
-extension TransportTraits {
-    /// As a background session of the system has them.
-    static let background = TransportTraits(delivery: .file, hasResumeData: true, outlivesProcess: true)
-}
