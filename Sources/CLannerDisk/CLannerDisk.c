@@ -64,6 +64,30 @@ int lanner_disk_fills_gaps(const char *path) {
 #endif
 }
 
+int lanner_disk_keeps_unsynced(const char *path) {
+#ifdef __linux__
+    // ext, XFS, Btrfs, F2FS, ZFS, bcachefs, JFS, ReiserFS; overlays of these; tmpfs and ramfs; those of a host (9P); NFS, which
+    // sends again what its server has lost.
+    static const unsigned kept[] = {
+        0xEF53, 0x58465342, 0x9123683E, 0xF2F52010, 0x2FC12FC1, 0xCA451A4E, 0x3153464A, 0x52654973,
+        0x794C7630, 0x01021994, 0x858458F6, 0x01021997, 0x6969,
+    };
+    struct statfs status;
+    if (statfs(path, &status) != 0) return 0;
+    for (size_t index = 0; index < sizeof kept / sizeof *kept; index++) {
+        if ((unsigned)status.f_type == kept[index]) return 1;
+    }
+    return 0;
+#elif defined(__APPLE__)
+    struct statfs status;
+    if (statfs(path, &status) != 0) return 0;
+    return strcmp(status.f_fstypename, "apfs") == 0 || strcmp(status.f_fstypename, "hfs") == 0;
+#else
+    (void)path;
+    return 0;
+#endif
+}
+
 int lanner_disk_begin_sync(int file, int64_t offset, int64_t count) {
 #ifdef __linux__
     return sync_file_range(file, offset, count, SYNC_FILE_RANGE_WRITE);

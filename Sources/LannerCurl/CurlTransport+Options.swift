@@ -22,7 +22,8 @@ extension CurlTransport {
         /// The only public keys that servers may have, besides a valid certificate: `sha256//` and the digest in base64,
         /// several separated by semicolons; or the path of a file with the key (PEM or DER).
         public var pinnedPublicKey: String?
-        /// Through what requests go. Of the header fields of a request over https `Proxy-Authorization` goes to the proxy alone.
+        /// Through what requests go. Of the header fields of a request `Proxy-Authorization` goes to an HTTP proxy, and to
+        /// nobody else.
         public var proxy: Proxy
 
         /// Makes options.

@@ -122,6 +122,17 @@ struct RequestTests {
         #expect(server.requests.last?.fields["Proxy-Authorization"] == "Basic \(login)")
     }
 
+    /// Over http, too: libcurl alone knows whether a request goes through a proxy.
+    @Test(arguments: [true, false]) func whatLogsIntoAProxyIsForAProxyOnly(isThere: Bool) async throws {
+        server.always("/elsewhere", .status(200, [:], body: [7]))
+        let proxy: CurlTransport.Proxy = isThere ? .url("http://127.0.0.1:\(server.port)") : .none
+        let transport = try CurlTransport(configuration: .init(proxy: proxy))
+        let log = await transport.fetch(server.url("/elsewhere"), ["Proxy-Authorization": "Basic eDp5", "X-Own": "1"])
+        #expect(log.bytes == [7])
+        let fields = try #require(server.requests.last?.fields)
+        #expect(fields["Proxy-Authorization"] == (isThere ? "Basic eDp5" : nil) && fields["X-Own"] == "1")
+    }
+
     #if compiler(>=6.2)
     /// In a process of its own: others read the environment meanwhile.
     @Test func theEnvironmentDoesNotLeadAroundAProxy() async {

@@ -26,6 +26,10 @@ int lanner_disk_leads_to_memory(const char *path);
 /// there until zeros are written up to that. 0 for others.
 int lanner_disk_fills_gaps(const char *path);
 
+/// Whether what was written to a file system that a path leads to is there for as long as the machine runs, synced or not.
+/// 0 for those of sticks, which may be away meanwhile, for servers of which that is not known, and for unknown ones.
+int lanner_disk_keeps_unsynced(const char *path);
+
 /// Whether a file lies on a file system of a disk of this machine that is known to do nothing unexpected: ext2 to ext4, and
 /// XFS. 0 for others.
 int lanner_disk_is_plain(int file);

@@ -98,11 +98,15 @@ extension Engine {
     private func removeCopies(of records: [DownloadRecord]) {
         for record in records where record.saved.status == .publishing {
             let place = FilePlace(record.place, in: cache)
-            guard isReachable(place), environment.fileSystem.areApart(cache.downloadTmpPath, cache.directory(of: place))
-            else { continue }
+            guard isReachable(place), isCopied(to: place) else { continue }
             let source = cache.path(of: record.partialName)
             removeNow(Publisher.copyPath(of: source, beside: cache.path(of: place)))
         }
+    }
+
+    /// Whether files are copied to a place: it is on another file system than partial files.
+    private func isCopied(to place: FilePlace) -> Bool {
+        environment.fileSystem.areApart(cache.downloadTmpPath, cache.directory(of: place))
     }
 
     /// Those whose exchange may have survived go on when that is known, and the others after them.
@@ -152,7 +156,7 @@ extension Engine {
         for record in moving {
             let place = FilePlace(record.place, in: cache)
             let others = there[place, default: []].map(\.id).filter { $0 != record.id }
-            if others.isEmpty || !isReachable(place) { continue }
+            if others.isEmpty || !isReachable(place) || !isCopied(to: place) { continue }
             let source = cache.path(of: record.partialName)
             // What cannot be read is left as it was.
             let isCopied = try? environment.publisher.isCopied(source, to: cache.path(of: place))
@@ -282,6 +286,8 @@ extension EngineState {
         guard let loser = isLater ? other : job, loser.state.withLock({ $0.saved.status == .succeeded }),
             loser.noteReplaced()
         else { return nil }
+        // With the success of the other, as where it was moved: after another death they would be told by their dates.
+        if isLater { job.state.withLock { if $0.saved.status == .publishing { $0.hasReplaced.append(loser) } } }
         return loser
     }
 }

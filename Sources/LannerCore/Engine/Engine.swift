@@ -61,7 +61,8 @@ final class Engine: Sendable {
         syncs = SyncGroup(of: environment.fileSystem, lane: environment.lanes.makeLane("file.sync"))
         fillsGaps = environment.fileSystem.fillsGaps(in: cache.downloadTmpPath)
         // A stick may have been away since, and with it what was not synced: nothing of a file tells.
-        boot = fillsGaps ? nil : environment.fileSystem.bootIdentifier()
+        let keepsUnsynced = environment.fileSystem.keepsUnsynced(in: cache.downloadTmpPath)
+        boot = keepsUnsynced ? environment.fileSystem.bootIdentifier() : nil
         var machine = Machine(settings: settings, seed: environment.seed)
         if environment.notesCoverage { machine.coverage = Coverage() }
         state = Locked(EngineState(machine: machine, identity: identity))

@@ -41,6 +41,11 @@ final class Descriptor: Sendable {
         guard lstat(path, &other) == 0 else { return errno != ENOENT && errno != ENOTDIR }
         return mine.st_dev == other.st_dev && mine.st_ino == other.st_ino
     }
+
+    /// Whether nothing has the path any more, or something else, and this file no other name.
+    func isRemoved(from path: String) -> Bool {
+        !isInPlace(path) && ((try? status("find", path))?.st_nlink == 0)
+    }
 }
 
 #if canImport(Darwin)

@@ -72,6 +72,9 @@ package protocol OpenFile: AnyObject, Sendable {
     /// Whether its path still leads to it: somebody may have removed it, or put something else there. True when it
     /// cannot be told.
     var isInPlace: Bool { get }
+    /// Whether it has no name any more. False when it cannot be told: not every file system gives a file the same number
+    /// each time.
+    var isRemoved: Bool { get }
     /// Closes; later calls fail. Closing twice does nothing.
     func close()
 }
@@ -125,6 +128,7 @@ extension OpenFile {
 
     /// For file systems where nobody else does anything.
     package var isInPlace: Bool { true }
+    package var isRemoved: Bool { !isInPlace }
 }
 
 /// The directory operations and files the library uses. Calls block; none is made under a lock.
@@ -152,6 +156,8 @@ package protocol FileSystem: Sendable {
     func areApart(_ directory: String, _ other: String) -> Bool
     /// Whether files in a directory have no holes, and zeros are written before what is written behind their end.
     func fillsGaps(in directory: String) -> Bool
+    /// Whether what was written to files in a directory is there for as long as the machine runs, synced or not.
+    func keepsUnsynced(in directory: String) -> Bool
     /// Whether a directory, or one of those between it and the one it is below, is a symbolic link, or cannot be looked
     /// at. What is not there is none.
     func hasLink(in directory: String, below base: String) -> Bool
@@ -205,6 +211,9 @@ extension FileSystem {
 
     /// For those whose files have holes.
     package func fillsGaps(in directory: String) -> Bool { false }
+
+    /// For those of the machine.
+    package func keepsUnsynced(in directory: String) -> Bool { true }
 
     /// For file systems that have no links.
     package func hasLink(in directory: String, below base: String) -> Bool { false }

@@ -146,6 +146,7 @@ package final class PosixFile: OpenFile {
     }
 
     package var isInPlace: Bool { descriptors.withLock { $0.file }?.isInPlace(path) ?? true }
+    package var isRemoved: Bool { descriptors.withLock { $0.file }?.isRemoved(from: path) ?? false }
 
     package func close() {
         descriptors.withLock { $0 = Descriptors(file: nil, direct: .refused) }

@@ -103,6 +103,8 @@ package struct PosixFileSystem: FileSystem {
 
     package func fillsGaps(in directory: String) -> Bool { lanner_disk_fills_gaps(directory) != 0 }
 
+    package func keepsUnsynced(in directory: String) -> Bool { lanner_disk_keeps_unsynced(directory) != 0 }
+
     package func hasLink(in directory: String, below base: String) -> Bool {
         var path = directory
         while path.utf8.count > base.utf8.count {

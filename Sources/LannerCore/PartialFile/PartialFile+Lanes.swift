@@ -101,7 +101,7 @@ extension PartialFile {
         let chunk = Chunk(joining: chunks)
         guard let file = file(for: "write") else { return settle(chunk) }
         let range = try range(of: chunk, at: offset)
-        if state.withLock({ !$0.written.isEmpty }) { try check(file.size(), for: "write") }
+        if state.withLock({ !$0.written.isEmpty }) { _ = try size(of: file, for: "write") }
         try reserveRest(besides: range, in: file)
         let missing = state.withLock { $0.missing(in: range) }
         try write(missing, of: chunk, at: offset, to: file, directly: isDirect)
@@ -115,8 +115,9 @@ extension PartialFile {
     }
 
     /// Throws when somebody has cut the file: the next write would fill the gap with zeros, which nothing would tell from
-    /// what was there.
-    private func check(_ size: Int64, for operation: String) throws(FileError) {
+    /// what was there. So it is with one that somebody has removed, or put another in the place of: that one would be moved.
+    private func size(of file: any OpenFile, for operation: String) throws(FileError) -> Int64 {
+        let size = file.isRemoved ? 0 : try file.size()
         let isCut = state.withLock { state in
             guard size < state.written.end else { return false }
             state.wasCut(to: size)
@@ -125,6 +126,7 @@ extension PartialFile {
             return true
         }
         if isCut { throw contradiction(operation) }
+        return size
     }
 
     private func range(of chunk: Chunk, at offset: Int64) throws(FileError) -> Range<Int64> {
@@ -176,8 +178,7 @@ extension PartialFile {
         guard let file = file(for: "finish") else { return }
         do throws(FileError) {
             guard state.withLock({ $0.isComplete(total) }) else { throw contradiction("finish") }
-            let size = try file.size()
-            try check(size, for: "finish")
+            let size = try size(of: file, for: "finish")
             // Mostly there is nothing to cut.
             if size != total {
                 try file.truncate(to: total)

@@ -26,7 +26,7 @@ extension SessionManager.Clock {
     func wake(at deadline: Duration, late: Duration = .zero, _ work: @escaping @Sendable () -> Void) {
         // A clock has what it is yet to call: that must not have the clock.
         schedule(at: deadline + late) { [weak self] in
-            guard let self, now < deadline, late < .milliseconds(100) else { return work() }
+            guard let self, now < deadline, late < .seconds(100) else { return work() }
             wake(at: deadline, late: late == .zero ? .milliseconds(1) : late * 10, work)
         }
     }

@@ -27,7 +27,7 @@ final class CurlTransfer {
     ) throws(TransportFailure) {
         let request = exchange.request
         let address = try TransportRules.address(of: request)
-        let header = try Self.header(request.fields, userAgent: userAgent, isTunneled: address.scheme == "https")
+        let header = try Self.header(request.fields, userAgent: userAgent)
         self.exchange = exchange
         self.handle = handle
         self.loop = loop
@@ -35,7 +35,7 @@ final class CurlTransfer {
         gatherer = Gatherer(pool)
         handle.aim(at: address, within: TransportRules.seconds(request.timeout), isLimited: request.isLimited)
         handle.setHeader(header.request, of: LANNER_CURL_HTTP_HEADER)
-        if !header.tunnel.isEmpty { handle.setHeader(header.tunnel, of: LANNER_CURL_PROXY_HEADER) }
+        if !header.proxy.isEmpty { handle.setHeader(header.proxy, of: LANNER_CURL_PROXY_HEADER) }
         let own = Unmanaged.passUnretained(self).toOpaque()
         handle.setReceiver(LANNER_CURL_HEADER_FUNCTION, LANNER_CURL_HEADER_CONTEXT, takeLine, own)
         handle.setReceiver(LANNER_CURL_WRITE_FUNCTION, LANNER_CURL_WRITE_CONTEXT, takeBytes, own)
@@ -43,23 +43,23 @@ final class CurlTransfer {
     }
 
     /// The lines as libcurl takes them: one with nothing behind the colon would remove a field, so that an empty value
-    /// is written with a semicolon. `Accept` is one libcurl adds unless told not to. What opens a tunnel is for the proxy,
-    /// and for nobody behind it.
+    /// is written with a semicolon. `Accept` is one libcurl adds unless told not to. What logs into a proxy is for the proxy,
+    /// and for nobody behind it, nor for a server that is asked without one.
     private static func header(
-        _ fields: HeaderFields, userAgent: String, isTunneled: Bool
-    ) throws(TransportFailure) -> (request: [String], tunnel: [String]) {
-        var (lines, tunnel): ([String], [String]) = ([], [])
+        _ fields: HeaderFields, userAgent: String
+    ) throws(TransportFailure) -> (request: [String], proxy: [String]) {
+        var (lines, proxy): ([String], [String]) = ([], [])
         lines.reserveCapacity(fields.fields.count + 2)
         if fields["Accept"] == nil { lines.append("Accept:") }
         for field in fields.fields {
-            if isTunneled, HeaderFields.same(field.name, "Proxy-Authorization") {
-                tunnel.append(try line(field))
+            if HeaderFields.same(field.name, "Proxy-Authorization") {
+                proxy.append(try line(field))
             } else {
                 lines.append(try line(field))
             }
         }
         if fields["User-Agent"] == nil { lines.append(try line(.init(name: "User-Agent", value: userAgent))) }
-        return (lines, tunnel)
+        return (lines, proxy)
     }
 
     private static func line(_ field: HeaderFields.Field) throws(TransportFailure) -> String {

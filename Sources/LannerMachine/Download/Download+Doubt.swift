@@ -70,16 +70,21 @@ extension Download {
 
     /// Some servers have a file, and only refuse to send a part of it: all of it is asked for, where bytes are at stake
     /// after another try; where the failure may pass, once no retry is left. False when nothing speaks for that, that has
-    /// been tried, or there is another place to ask.
+    /// been tried, or there is another place to ask: then it may be asked for that when the others have come to nothing.
     mutating func seekWhole(
         after failure: DownloadFailure, _ exchange: Exchange, over: ExchangeNumber? = nil, _ context: inout Context
     ) -> Bool {
         let mayPass = failure.reason.isWorthRetrying
         // Who may have been asked for the whole in vain is asked for a part again first.
         if mayPass, !exchange.isAccepted, seeksWhole == .rangesNotServed { (seeksWhole, wholeTry) = (nil, .none) }
-        guard exchange.ask.range != nil, mirrors.isLast(exchange.ask.source), !goesOnWithOldURL,
-            failure.reason.maySpeakOfRanges, context.settings.retry.maximumRetries != 0
+        guard exchange.ask.range != nil, !goesOnWithOldURL, failure.reason.maySpeakOfRanges,
+            context.settings.retry.maximumRetries != 0
         else { return false }
+        // What may pass is counted when the others have come to nothing as well.
+        guard mayPass || mirrors.isLast(exchange.ask.source) else {
+            mirrors.refusePart(exchange.ask.source)
+            return false
+        }
         guard case .opening = state else {
             return !mayPass && tryAgain(after: failure, exchange, over: over, &context)
         }
@@ -95,6 +100,18 @@ extension Download {
             seeksWhole = .rangesNotServed
             restart(after: failure, over: over, &context)
         }
+        return true
+    }
+
+    /// No place is left but one that was dropped for what it answered to a request for a part: it is asked for the whole,
+    /// once. False when there is none.
+    mutating func seekWholeOfDropped(
+        after failure: DownloadFailure, over: ExchangeNumber?, _ context: inout Context
+    ) -> Bool {
+        guard failure.reason.isOfPlace, mirrors.beginAtDropped() else { return false }
+        seeksWhole = .rangesNotServed
+        failures = 0
+        restart(after: failure, over: over, &context)
         return true
     }
 

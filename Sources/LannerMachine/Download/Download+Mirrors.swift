@@ -175,7 +175,7 @@ extension Download {
             // As after a wrong file.
             isPlain = false
             // What it did with parts says nothing of the next.
-            if seeksWholeForParts, mayGoOn(at: next, settings) { seeksWhole = nil }
+            if seeksWholeForParts, mayGoOn(at: next, settings) { (seeksWhole, wholeTry) = (nil, .none) }
         }
         mirrors.begin(at: next)
         return true
@@ -185,10 +185,11 @@ extension Download {
     mutating func leaveMirror(_ exchange: Exchange, _ context: inout Context) {
         mirrors.differ(exchange.ask.source)
         if mirrors.isDropped(mirrors.ofVersion) { return leaveVersion(&context) }
-        // It may want to be left alone for a while.
+        // It may have failed, or want to be left alone for a while.
+        let hasFailed = mirrors.failing.contains(mirrors.ofVersion)
+        if hasFailed, beginElsewhere(context.settings) { return close(for: .restart, [], &context) }
         let rest = mirrors.rest(of: mirrors.ofVersion)
         let isToRest = rest > context.now
-        if isToRest, beginElsewhere(context.settings) { return close(for: .restart, [], &context) }
         mirrors.begin(at: mirrors.ofVersion)
         close(for: isToRest ? .wait(.retry(at: rest)) : .restart, [], &context)
     }
@@ -295,7 +296,7 @@ extension Transfer {
 
 extension DownloadFailure.Reason {
     /// Whether another place may fare better.
-    fileprivate var isOfPlace: Bool {
+    var isOfPlace: Bool {
         switch self {
         case .transport(let fault):
             switch fault {

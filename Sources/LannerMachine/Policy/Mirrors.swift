@@ -15,6 +15,8 @@ package struct Mirrors: Sendable, Hashable {
     /// Places that are of no use, and places that have failed since the last failure that counted, but may do better.
     private var dropped: UInt64 = 0
     private var failed: UInt64 = 0
+    /// Places that have refused a part, and may send the whole.
+    private var partless: UInt64 = 0
     /// Places that have another version than the one in hand.
     private var different: UInt64 = 0
     /// Whether some of these have another version than an earlier one, which may be the one in hand.
@@ -59,6 +61,18 @@ package struct Mirrors: Sendable, Hashable {
 
     /// Whether no other place is of any use.
     package func isLast(_ source: Source) -> Bool { (0...count).allSatisfy { $0 == source || isDropped($0) } }
+
+    /// The place has refused a part of the file, and may send all of it.
+    package mutating func refusePart(_ source: Source) { partless |= source.bit }
+
+    /// Begins at a place that was dropped and has refused a part; once at each. False when there is none.
+    package mutating func beginAtDropped() -> Bool {
+        guard let source = (0...count).first(where: { partless & dropped & $0.bit != 0 }) else { return false }
+        partless &= ~source.bit
+        dropped &= ~source.bit
+        main = source
+        return true
+    }
 
     /// The place has another version than the one in hand.
     package mutating func differ(_ source: Source) { different |= source.bit }
@@ -105,6 +119,7 @@ package struct Mirrors: Sendable, Hashable {
     package mutating func renewURL() {
         let others = ~Source(0).bit
         (dropped, failed, different, areOutdated) = (dropped & others, failed & others, 0, false)
+        partless &= others
         if failed == 0 { passing = nil }
         (rests[0], crowds[0]) = (nil, nil)
         (main, ofVersion) = (0, 0)

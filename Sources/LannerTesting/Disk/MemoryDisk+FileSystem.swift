@@ -69,6 +69,7 @@ extension MemoryDisk: FileSystem {
     }
 
     package func fillsGaps(in directory: String) -> Bool { state.withLock { $0.fillsGaps } }
+    package func keepsUnsynced(in directory: String) -> Bool { state.withLock { $0.keepsUnsynced } }
 
     package func syncDirectory(_ path: String) throws(FileError) {
         let path = MemoryDiskState.normal(path)

@@ -90,6 +90,7 @@ struct MemoryDiskState {
     /// Directories below which there is another device: nothing is renamed into them or out of them.
     var mounts: Set<String> = []
     var fillsGaps = false
+    var keepsUnsynced = true
     /// Whether the device writes names in the order of their changes, as those with one journal do; else a directory that
     /// is synced brings its own names only, and what they depend on.
     var ordersNames = true

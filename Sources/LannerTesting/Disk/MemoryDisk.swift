@@ -178,6 +178,12 @@ extension MemoryDisk {
         set { state.withLock { $0.fillsGaps = newValue } }
     }
 
+    /// Whether it says that what was written is there until the next boot.
+    package var keepsUnsynced: Bool {
+        get { state.withLock { $0.keepsUnsynced } }
+        set { state.withLock { $0.keepsUnsynced = newValue } }
+    }
+
     /// Whether names come to the device in the order of their changes, whatever their directory.
     package var ordersNames: Bool {
         get { state.withLock { $0.ordersNames } }

@@ -289,6 +289,20 @@ import Testing
         #expect(fault { _ = try file.size() } == .other)
     }
 
+    /// Of a file with another name nothing is lost; and that another has its path says little.
+    @Test func fileIsRemovedWhenItHasNoName() throws {
+        let (path, other) = (place("a"), place("b"))
+        let file = try disk.open(path, .create)
+        #expect(!file.isRemoved)
+        try disk.rename(path, to: other)
+        try make("a")
+        #expect(!file.isRemoved && !file.isInPlace)
+        try disk.remove(other)
+        #expect(file.isRemoved)
+        try disk.remove(path)
+        #expect(file.isRemoved)
+    }
+
     #if compiler(>=6.2)
     /// In a process of its own, which may open nothing any more. Who finds the directory the next time does not sync it.
     @Test func aDirectoryWhoseNameCannotBeKeptIsNotLeftThere() async {

@@ -201,6 +201,22 @@ import Testing
         #expect(bench.events() == [.closed(written: [], synced: [])])
     }
 
+    /// A cleaner may take it. Else all would be fetched to be thrown away, or what lies there now be taken for it.
+    @Test(arguments: [false, true], [false, true])
+    func fileThatWasRemovedBehindOurBack(isReplaced: Bool, isComplete: Bool) throws {
+        let bench = PartialFileBench()
+        bench.file.open(total: 300)
+        bench.write(0..<200)
+        if isComplete { bench.write(200..<300) }
+        _ = bench.events()
+        try bench.disk.remove(PartialFileBench.path)
+        if isReplaced { bench.disk.put([UInt8](repeating: 7, count: 300), at: PartialFileBench.path) }
+        if isComplete { bench.file.finish(total: 300) } else { bench.write(200..<300) }
+        #expect(bench.events() == [failure(.other, isComplete ? "finish" : "write")])
+        bench.file.close(sync: false)
+        #expect(bench.events() == [.closed(written: [], synced: [])])
+    }
+
     @Test func directoryThatIsGoneIsMadeAgain() throws {
         let directory = try TemporaryDirectory()
         let path = directory("Tmp/file.part")

@@ -62,6 +62,19 @@ import Testing
         #expect(bench.opened(3).asks.map(\.source) == [0])
     }
 
+    /// Whose place has just failed is not asked again for each mirror that has another version.
+    @Test func allMirrorsComeBeforeAPlaceThatHasFailed() {
+        var bench = Bench.requesting(mirrors: 3, saved: .holding(0..<400))
+        bench.feed(.exchange(bench.id, 1, .failed(DownloadFailure(.transport(.timedOut), ""))))
+        var sources: [Source] = []
+        for attempt in 1..<5 as Range<Attempt> {
+            bench.closed(attempt, 0..<400)
+            sources += bench.opened(attempt + 1, 0..<400).asks.map(\.source)
+            bench.feed(.exchange(bench.id, ExchangeNumber(attempt + 1), .head(.file(tag: "\"b\""))))
+        }
+        #expect(sources == [1, 2, 3, 0])
+    }
+
     /// It is another version than the one that was held then.
     @Test func whatIsSaidOfAMirrorIsSaidOfOneVersion() {
         var bench = Bench.requesting(mirrors: 1, saved: .holding(0..<400))

@@ -127,6 +127,33 @@ import Testing
         #expect(asks.map(\.source) == [1, 1, 1])
     }
 
+    /// The URL refuses parts, and its mirror is of no use, be it for a while or for good: the URL is asked for the whole
+    /// once, when retries are used up or, where they are not counted, have been many.
+    @Test(
+        arguments: [400, 500],
+        [.failed(DownloadFailure(.transport(.cannotConnect), "")), .head(ResponseHead(status: 404))] as [ExchangeEvent])
+    func aMirrorOfNoUseDoesNotKeepTheWholeAway(status: Int, mirror: ExchangeEvent) {
+        for retries in [2, nil] {
+            let settings = Settings().with { $0.retry.maximumRetries = retries }
+            var bench = Bench.requesting(settings, mirrors: 1, saved: .holding(0..<500))
+            var (wholes, attempt) = ([Source](), Attempt(1))
+            var next = (source: 0, isWhole: false) as (Source, Bool)?
+            while let (source, isWhole) = next, attempt < 40 {
+                if isWhole { wholes.append(source) }
+                if isWhole, retries == nil { break }
+                let refusal = ExchangeEvent.head(ResponseHead(status: status))
+                bench.feed(.exchange(bench.id, ExchangeNumber(attempt), source == 0 ? refusal : mirror))
+                bench.closed(attempt, 0..<500)
+                bench.pass(.seconds(100))
+                attempt += 1
+                next = bench.opened(attempt, 0..<500).asks.first.map { ($0.source, $0.range == nil) }
+            }
+            #expect(wholes == [0])
+            if retries == nil { continue }
+            guard case .failed = bench.phase else { return #expect(Bool(false), "\(bench.phase as Any)") }
+        }
+    }
+
     /// An answer that announces more than it brings measures no other one of the same version.
     @Test func aSizeThatDidNotComeIsNotExpectedAgain() {
         var bench = Bench.transferring()
