@@ -42,6 +42,46 @@ struct ReuseTests {
         #expect(try take(from: &spare) !== handle)
     }
 
+    /// Servers close them after a while, which libcurl looks at when it is asked for more.
+    @Test func whoHasNothingToDoKeepsNoConnection() async throws {
+        try Library.require()
+        let handles = Locked(0)
+        let make: @Sendable () -> OpaquePointer? = {
+            handles.withLock { $0 += 1 }
+            return Loop.makeWakeable()
+        }
+        let loop = Loop(.init(), make: make, patience: 1)
+        for number in 1...2 {
+            #expect(await fetch(over: loop).isComplete)
+            while server.activity.openConnections > 0 { try await Task.sleep(for: .milliseconds(20)) }
+            #expect(handles.withLock { $0 } == number)
+        }
+        loop.close()
+    }
+
+    /// Whatever comes just when the thread is given back.
+    @Test func whoHasNoPatienceServesAll() async throws {
+        try Library.require()
+        let loop = Loop(.init(), patience: 0)
+        await withTaskGroup(of: Bool.self) { group in
+            for _ in 0..<8 {
+                group.addTask {
+                    for _ in 0..<50 where await !self.fetch(over: loop).isComplete { return false }
+                    return true
+                }
+            }
+            for await isServed in group { #expect(isServed) }
+        }
+        loop.close()
+    }
+
+    private func fetch(over loop: Loop) async -> Recorder.Log {
+        let recorder = Recorder()
+        let request = TransportRequest(url: server.url("/file"))
+        loop.begin([CurlExchange(request, loop: loop, receive: recorder.receive)])
+        return await recorder.end()
+    }
+
     private func take(from spare: inout SpareHandles) throws -> Handle {
         let handle = spare.take()
         return try #require(handle)

@@ -44,7 +44,7 @@ final class Loop: @unchecked Sendable {
     /// Names that are looked up at the same time: one that takes long is to hold up no other.
     private static let mostResolvers = 512
     /// How long libcurl keeps a connection that is idle.
-    private static let longestIdle = 118
+    static let longestIdle = 118
     /// libcurl has shorter waits of its own where it needs them.
     private static let longestWait: Int32 = 60_000
     /// `CURLM_OUT_OF_MEMORY`, and `CURLM_UNRECOVERABLE_POLL`: the system takes no more descriptors at once than a
@@ -54,6 +54,9 @@ final class Loop: @unchecked Sendable {
     private let options: CurlTransport.Options
     private let make: @Sendable () -> OpaquePointer?
     private let perform: @Sendable (OpaquePointer) -> Int32
+    /// For how many seconds it waits for another exchange: nothing else has libcurl see that servers have closed the
+    /// connections it keeps (curl issue 22859).
+    private let patience: Int
     private let pool = SlabPool()
     private let inbox = Locked(Inbox())
 
@@ -69,14 +72,16 @@ final class Loop: @unchecked Sendable {
     private var holding: [CurlTransfer] = []
     /// The transfers that have gathered bytes, and since when the first has.
     private var gathering: (transfers: [CurlTransfer], since: UInt64) = ([], 0)
+    /// Since when there has been no transfer.
+    private var idle: DispatchTime?
 
     /// `make` gives a new multi handle; nil when there cannot be one now. `perform` does what is to be done, and gives
     /// libcurl's result.
     init(
         _ options: CurlTransport.Options, make: @escaping @Sendable () -> OpaquePointer? = Loop.makeWakeable,
-        perform: @escaping @Sendable (OpaquePointer) -> Int32 = Loop.performNow
+        perform: @escaping @Sendable (OpaquePointer) -> Int32 = Loop.performNow, patience: Int = Loop.longestIdle
     ) {
-        (self.options, self.make, self.perform) = (options, make, perform)
+        (self.options, self.make, self.perform, self.patience) = (options, make, perform, patience)
         spareHandles = SpareHandles(options)
     }
 
@@ -124,17 +129,21 @@ final class Loop: @unchecked Sendable {
         DispatchQueue(label: "lanner.curl", qos: .default).async {
             // libcurl is told not to touch signals, and TLS libraries write without a flag against this one. Dispatch has
             // others use the thread afterwards.
-            withoutBrokenPipes { self.run() }
+            withoutBrokenPipes {
+                while self.run(), !self.mayRest() {}
+            }
         }
     }
 
     // MARK: On the loop's thread
 
-    private func run() {
+    /// Until the loop is over, or has had nothing to do for long; false when libcurl cannot go on.
+    private func run() -> Bool {
         guard let multi = makeMulti() else {
             let message = "libcurl cannot be set up: there is no memory or no file descriptor left."
             // What comes later tries again.
-            return abandonAll(TransportFailure(.cannotConnect, message)) { $0.hasThread = false }
+            abandonAll(TransportFailure(.cannotConnect, message)) { $0.hasThread = false }
+            return false
         }
         inbox.withLock { $0.multi = multi }
         let result = runRounds(multi)
@@ -144,15 +153,26 @@ final class Loop: @unchecked Sendable {
         spareHandles.drain()
         pool.drain()
         lanner_curl_multi_free(multi)
-        if result == 0 { return }
+        if result == 0 { return true }
         // With another handle what comes later tries again, as does whoever tries this again.
         let message = "libcurl: \(String(cString: lanner_curl_multi_text(result)))"
         abandonAll(TransportFailure(.other, message)) { $0.hasThread = false }
+        return false
     }
 
-    /// Until the loop is over, or libcurl cannot go on, which the result says.
+    /// Gives the thread back, unless something has come at the last moment; whoever begins an exchange takes another.
+    private func mayRest() -> Bool {
+        inbox.withLock { inbox in
+            guard inbox.isClosed || inbox.calls.isEmpty else { return false }
+            inbox.hasThread = false
+            return true
+        }
+    }
+
+    /// Until the loop is over, has had nothing to do for long, or libcurl cannot go on, which the result says.
     private func runRounds(_ multi: OpaquePointer) -> Int32 {
-        while let calls = takeCalls() {
+        idle = nil
+        while let calls = takeCalls(), !isIdleForLong(calls) {
             let result = pooled {
                 for call in calls { answer(call, multi) }
                 return step(multi)
@@ -160,6 +180,12 @@ final class Loop: @unchecked Sendable {
             if result != 0 { return result }
         }
         return 0
+    }
+
+    private func isIdleForLong(_ calls: [Call]) -> Bool {
+        let now = DispatchTime.now()
+        idle = transfers.isEmpty && calls.isEmpty ? idle ?? now : nil
+        return idle.map { $0 + .seconds(patience) <= now } ?? false
     }
 
     /// Nil also when the thread could not be woken, for which a transfer would wait as long as the loop does: libcurl goes
@@ -279,7 +305,8 @@ final class Loop: @unchecked Sendable {
         guard result == 0 else { return result }
         // 8.21 forgets while it performs that it was to be woken.
         if inbox.withLock({ $0.isClosed || !$0.calls.isEmpty }) { return 0 }
-        return wait(multi, gathering.transfers.isEmpty ? Self.longestWait : Self.delay.milliseconds)
+        let longest = transfers.isEmpty ? min(Self.longestWait, Int32(patience) * 1000) : Self.longestWait
+        return wait(multi, gathering.transfers.isEmpty ? longest : Self.delay.milliseconds)
     }
 
     /// What cannot be waited for is looked at again after a while: there may be memory then, or fewer transfers.

@@ -137,7 +137,7 @@ public enum WaitingReason: Sendable, Hashable {
     case slot
     /// For one of its list that run to end: of that list as many run as may.
     case listSlot
-    /// For one of its host that run to end: of that host as many run as may.
+    /// For one of its host that run to end: of that host as many run as may, or as it has shown that it takes at once.
     case hostSlot
     /// For the time of the next attempt, on the clock of the manager; `DownloadTask.waitingUntil` has the date.
     case retry(at: Duration)

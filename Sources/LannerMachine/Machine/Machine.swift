@@ -15,8 +15,7 @@ package struct Machine: Sendable {
     /// Whose slots stay empty when they leave them stopped: what of them they still held then.
     private var leaving = IDTable<Void>()
     private var waitingForNetwork: Set<DownloadID> = []
-    /// Until when each download of a host uses one connection: it has refused one while it was sending others.
-    private var crowded: [HostID: Duration] = [:]
+    private var crowds = Crowds()
     /// What was met; nil while nobody wants to know.
     package var coverage: Coverage?
 
@@ -49,6 +48,9 @@ package struct Machine: Sendable {
     /// Whether of a host as many run as may.
     package func isFull(_ host: HostID) -> Bool { slots.isFull(host) }
 
+    /// How many of a host may run now.
+    package func limit(of host: HostID) -> Int { slots.limit(of: host) }
+
     /// What a download that waits for a slot lacks: the one of its list, of its host, or any; of several the first.
     package func missingSlot(of id: DownloadID) -> WaitingReason {
         guard let download = roster[id] else { return .slot }
@@ -72,6 +74,7 @@ extension Machine {
         context.wallSeconds = wallSeconds
         // One array for all, which is not made anew for each event.
         swap(&context.actions, &actions)
+        for host in crowds.pass(to: now) { slots.limit(host, to: nil) }
         take(event)
         admit()
         arm()
@@ -118,19 +121,21 @@ extension Machine {
         }
     }
 
-    /// Says whether a host refuses a download by what servers answer to one connection too many, while it sends others. The
-    /// first time of a download that is remembered for a while.
+    /// Says whether a host refuses a download by what servers answer to one connection too many, while it sends others.
+    /// When it has refused several no more of them run than it sends, for a while.
     private mutating func noteCrowd(_ id: DownloadID, _ number: ExchangeNumber, _ event: ExchangeEvent) -> Bool {
         guard case .head(let head) = event, [429, 503, 509].contains(head.status), let host = holders[id],
-            let download = roster[id], download.exchange(number)?.ask.source == 0,
-            holders.keys.contains(where: { $0 != id && holders[$0] == host && roster[$0]?.isReceiving == true })
+            let download = roster[id], download.exchange(number)?.ask.source == 0
         else { return false }
-        // Once: who is refused for another reason, and for good, is not to hold up all others. Nor is one connection more.
-        if download.crowdRefusals == 0, !download.isReceiving {
-            crowded = crowded.filter { $0.value > context.now }
-            crowded[host] = context.now + Pace.placeWait
+        let sent = holders.keys.count { $0 != id && holders[$0] == host && roster[$0]?.isReceiving == true }
+        // One connection more of a download is not to hold up others.
+        if sent > 0, !download.isReceiving,
+            crowds.note(host, isFirst: download.crowdRefusals == 0, at: context.now)
+        {
+            if !slots.knowsHosts { stand { $0.knowHosts() } }
+            slots.limit(host, to: sent)
         }
-        return true
+        return sent > 0
     }
 
     /// Who does something else without a network than with one. Those in the queue do not: nobody leaves it meanwhile.
@@ -193,9 +198,9 @@ extension Machine {
         guard settings.connections > 1 else { return settings.connections }
         let files = settings.maximumOpenFiles / 2 / max(1, slots.taken) - 1
         let most = max(1, min(settings.connections, files))
-        if slots.hostLimit == nil, crowded.isEmpty { return most }
+        if slots.hostLimit == nil, crowds.isEmpty { return most }
         guard let host = roster.id(at: place).flatMap({ holders[$0] }) else { return most }
-        if let until = crowded[host], context.now < until { return 1 }
+        if crowds.isNarrow(host, at: context.now) { return 1 }
         guard let limit = slots.hostLimit else { return most }
         return max(1, min(most, limit / max(1, slots.taken(host))))
     }
@@ -240,12 +245,15 @@ extension Machine {
         leaving.removeValue(forKey: id) != nil && roster[id]?.phase.isStopped == true
     }
 
-    /// Everybody in the queue stands anew: they stand by host only while hosts have a limit.
     private mutating func setHostLimit(_ limit: Int?) {
-        guard limit != slots.hostLimit else { return }
+        if limit != slots.hostLimit { stand { $0.setHostLimit(limit) } }
+    }
+
+    /// Everybody in the queue stands anew: they stand by host only where that may have a limit.
+    private mutating func stand(_ change: (inout SlotQueue) -> Void) {
         let places = slots.waiting
         for place in places { slots.leave(place) }
-        slots.setHostLimit(limit)
+        change(&slots)
         for place in places {
             if let standing = roster.standing(at: place) {
                 slots.join(place, standing.list, standing.host, standing.turn)

@@ -138,6 +138,8 @@ package enum Pace {
     package static let recordWait: Duration = .seconds(1)
     /// So often a file may change under a download before that waits for it to rest: once for each rung by which to resume.
     package static let changes = 4
+    /// When a host has refused so many in a minute that has others to send, no more are begun there for a minute.
+    package static let crowd = 3
     /// The least that a download waits that its host has no connection for.
     package static let crowdWait: Duration = .seconds(5)
     /// After so many failures in a row, where no number of retries is set, what a server does is taken to be its way.

@@ -2,10 +2,14 @@
 ///
 /// The first of all is admitted whose list and host are not full, by ``Turn``, so that the order is the same every time.
 /// Everything costs O(log n), however many wait for a list or a host that is full; when a host becomes full, or is no
-/// longer, that is for each list in which somebody waits for it. Without a limit per host the queue knows no hosts.
+/// longer, that is for each list in which somebody waits for it. Without any limit on hosts the queue knows none.
 struct SlotQueue: Sendable {
     private var limits: ListLimits
     private(set) var hostLimit: Int?
+    /// Of hosts that have one of their own, besides.
+    private var ownLimits: [HostID: Int] = [:]
+    /// Whether who waits stands by host: from the first limit on.
+    private(set) var knowsHosts: Bool
     private var lists: [WaitingList] = []
     /// Where a list is. Only those of which someone wants or holds a slot are here.
     private var numbers: [String?: Int] = [:]
@@ -23,6 +27,7 @@ struct SlotQueue: Sendable {
     init(_ settings: Settings) {
         limits = settings.listLimits
         hostLimit = settings.hostLimit
+        knowsHosts = hostLimit != nil
     }
 
     /// When a download's turn comes.
@@ -37,7 +42,7 @@ struct SlotQueue: Sendable {
         }
     }
 
-    /// A host of which someone holds a slot, or, where hosts have a limit, wants one.
+    /// A host of which someone holds a slot, or, where hosts are known, wants one.
     private struct Host {
         /// Slots that its downloads hold, and slots that are kept empty after them.
         var taken = 0
@@ -66,9 +71,12 @@ struct SlotQueue: Sendable {
     }
 
     func isFull(_ host: HostID) -> Bool {
-        guard let hostLimit, let host = hosts[host] else { return false }
-        return host.taken >= hostLimit
+        guard knowsHosts, let taken = hosts[host]?.taken else { return false }
+        return taken >= limit(of: host)
     }
+
+    /// How many of a host may run.
+    func limit(of host: HostID) -> Int { min(hostLimit ?? .max, ownLimits[host] ?? .max) }
 
     /// Slots that are held for a host, or kept empty.
     func taken(_ host: HostID) -> Int { hosts[host]?.taken ?? 0 }
@@ -82,7 +90,7 @@ struct SlotQueue: Sendable {
     /// Somebody wants a slot.
     mutating func join(_ place: Int, _ list: String?, _ host: HostID, _ turn: Turn) {
         let number = number(of: list)
-        let host = hostLimit == nil ? nil : host
+        let host = knowsHosts ? host : nil
         if place >= spots.count { spots += repeatElement(nil, count: place + 1 - spots.count) }
         let (line, key) = lists[number].join(place, turn, host)
         spots[place] = Spot(list: Int32(number), line: Int32(line), key: Int32(key))
@@ -148,6 +156,18 @@ struct SlotQueue: Sendable {
     /// Only while nobody waits.
     mutating func setHostLimit(_ limit: Int?) {
         hostLimit = limit
+        knowsHosts = limit != nil || !ownLimits.isEmpty
+    }
+
+    /// Only while nobody waits.
+    mutating func knowHosts() { knowsHosts = true }
+
+    /// Limits one host, which is known.
+    mutating func limit(_ host: HostID, to limit: Int?) {
+        let wasFull = isFull(host)
+        ownLimits[host] = limit
+        guard isFull(host) != wasFull else { return }
+        for number in hosts[host]?.lists ?? [] { settle(number, host) }
     }
 
     // MARK: Keeping order

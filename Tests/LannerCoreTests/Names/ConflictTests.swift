@@ -109,19 +109,6 @@ import Testing
         #expect(bench.disk.contents(of: Self.folder + "a.txt") == Self.two)
     }
 
-    /// Another death, as soon as the success of the other is on record.
-    @Test func whoWasReplacedIsOnRecordWithTheSuccessOfTheOther() throws {
-        let bench = Self.bench(.replace)
-        let one = try download("one", on: bench)
-        bench.settle()
-        bench.clock.date -= 3600
-        _ = try download("two", on: bench)
-        try bench.step { bench.disk.contents(of: Self.folder + "a.txt") == Self.two }
-        bench.relaunch()
-        try bench.step { bench.records.last?.saved.status == .succeeded }
-        #expect(bench.records.first { $0.id == one.id }?.isReplaced == true)
-    }
-
     /// Two of one URL have the same bytes: on one file system that says nothing of who was moved.
     @Test func whoseFileIsTheSameIsNotReplacedBeforeTheMove() throws {
         let bench = Self.bench(.replace)

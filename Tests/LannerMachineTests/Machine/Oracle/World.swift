@@ -228,7 +228,11 @@ final class World {
             mostOfHost[host] = most
             if count > most { throw Nonsense("\(count) of \(host) run, \(most) may") }
             let isFull = machine.isFull(host)
-            if isFull != (count >= limit), !isWithheld { throw Nonsense("\(host) with \(count) is full: \(isFull)") }
+            // One that refuses downloads has a limit of its own.
+            let own = machine.limit(of: host)
+            if isFull != (count >= own) || own > limit, !isWithheld {
+                throw Nonsense("\(host) with \(count), of which \(own) may run, is full: \(isFull)")
+            }
         }
     }
 

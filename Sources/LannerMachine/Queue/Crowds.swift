@@ -1,0 +1,53 @@
+/// Hosts that refuse downloads while they send others: they take so many connections at once and no more.
+struct Crowds: Sendable {
+    private var hosts: [HostID: Crowd] = [:]
+
+    private struct Crowd {
+        /// Until when each of its downloads uses one connection.
+        var isNarrowUntil: Duration = .zero
+        /// Until when no more of them run than it was sending.
+        var isFullUntil: Duration?
+        /// How many it has refused since then.
+        var refused = 0
+        var since: Duration
+
+        func isOver(at now: Duration) -> Bool {
+            isFullUntil == nil && isNarrowUntil <= now && since + Pace.placeWait <= now
+        }
+    }
+
+    var isEmpty: Bool { hosts.isEmpty }
+
+    /// A host has refused a download that had nothing else from it; says whether it has refused so many in a short while
+    /// that no more are to ask. Its others use one connection each for a while, once for each that is refused: one may be
+    /// refused for another reason, and for good.
+    mutating func note(_ host: HostID, isFirst: Bool, at now: Duration) -> Bool {
+        var crowd = hosts[host] ?? Crowd(since: now)
+        if crowd.since + Pace.placeWait <= now { (crowd.since, crowd.refused) = (now, 0) }
+        crowd.refused += 1
+        if isFirst { crowd.isNarrowUntil = now + Pace.placeWait }
+        let isFull = crowd.refused >= Pace.crowd
+        if isFull { crowd.isFullUntil = now + Pace.placeWait }
+        hosts[host] = crowd
+        return isFull
+    }
+
+    /// Whether each download of the host uses one connection.
+    func isNarrow(_ host: HostID, at now: Duration) -> Bool {
+        hosts[host].map { now < $0.isNarrowUntil } ?? false
+    }
+
+    /// Forgets what is over; says which hosts may be asked for more again.
+    mutating func pass(to now: Duration) -> [HostID] {
+        if hosts.isEmpty { return [] }
+        var free: [HostID] = []
+        for (host, crowd) in hosts {
+            if let end = crowd.isFullUntil, end <= now {
+                free.append(host)
+                hosts[host]?.isFullUntil = nil
+            }
+            if hosts[host]?.isOver(at: now) == true { hosts[host] = nil }
+        }
+        return free.sorted { $0.number < $1.number }
+    }
+}

@@ -1,0 +1,112 @@
+import LannerMachine
+import Testing
+
+/// A server that sends so many files at once and refuses whoever else asks.
+private struct Server {
+    var bench: Bench
+    var takes: Int
+    private(set) var sending: [DownloadID: ExchangeNumber] = [:]
+    private(set) var refusals: [DownloadID] = []
+    private let others: Set<DownloadID>
+
+    /// Asked for so many files, of one host but for those that are another's.
+    init(_ count: UInt64, takes: Int, others: Set<UInt64> = []) {
+        self.takes = takes
+        self.others = Set(others.map { DownloadID($0) })
+        bench = Bench(
+            Settings().with {
+                ($0.maximumRunning, $0.connections) = (6, 1)
+                $0.watchdog.silence = .seconds(1_000_000)
+            })
+        let new = (1...count).map { number in
+            NewDownload(
+                id: DownloadID(number), rank: Int64(number), host: HostID(others.contains(number) ? 8 : 7))
+        }
+        feed(.add(new))
+        feed(.user(.start, new.map(\.id), nil))
+    }
+
+    private mutating func feed(_ event: Event) { answer(bench.feed(event)) }
+
+    private mutating func answer(_ actions: [Action]) {
+        for action in actions {
+            switch action {
+            case .file(let id, let attempt, .open):
+                feed(.file(id, attempt, .opened(held: ByteRanges())))
+            case .file(let id, let attempt, .close):
+                feed(.file(id, attempt, .closed(written: ByteRanges(), synced: ByteRanges())))
+            case .transport(let id, .begin(let number, _)): head(id, number)
+            default: break
+            }
+        }
+    }
+
+    private mutating func head(_ id: DownloadID, _ number: ExchangeNumber) {
+        guard others.contains(id) || sending.keys.count(where: { !others.contains($0) }) < takes else {
+            refusals.append(id)
+            return feed(.exchange(id, number, .head(ResponseHead(status: 503))))
+        }
+        sending[id] = number
+        feed(.exchange(id, number, .head(.file(1_000_000))))
+        feed(.exchange(id, number, .received(1)))
+    }
+
+    /// Time passes second by second, and everybody is sent something.
+    mutating func pass(seconds: Int) {
+        for _ in 0..<seconds {
+            for (id, number) in sending { feed(.exchange(id, number, .received(1))) }
+            answer(bench.pass(.seconds(1)))
+        }
+    }
+
+    /// A file is sent no more, for good.
+    mutating func end(_ id: DownloadID) {
+        guard let number = sending.removeValue(forKey: id) else { return }
+        feed(.exchange(id, number, .head(ResponseHead(status: 404))))
+        feed(.exchange(id, number, .failed(DownloadFailure(.transport(.unacceptableRequest), ""))))
+    }
+
+    /// Whether as many run there as may.
+    var isFull: Bool { bench.machine.isFull(HostID(7)) }
+}
+
+/// Hosts that take so many connections at once.
+@Suite struct CrowdTests {
+    /// Of a long queue each would be refused, again and again, for as long as somebody is sent something.
+    @Test func aHostThatRefusesSeveralIsAskedForNoMore() {
+        var server = Server(300, takes: 2)
+        #expect(server.sending.count == 2 && server.isFull)
+        let most = 6
+        #expect(server.refusals.count <= most)
+        #expect(server.bench.machine.missingSlot(of: DownloadID(300)) == .hostSlot)
+        server.pass(seconds: 600)
+        // A few a minute, in case it takes more by now.
+        #expect(server.refusals.count <= 11 * most, "\(server.refusals.count)")
+        server.takes = 6
+        server.pass(seconds: 130)
+        #expect(server.sending.count == 6)
+    }
+
+    @Test func whoIsNextBeginsWhenOneHasEnded() {
+        var server = Server(20, takes: 2)
+        for number in 1...10 as ClosedRange<UInt64> {
+            #expect(server.sending.count == 2)
+            guard let first = server.sending.keys.min() else { return }
+            server.end(first)
+            // One that was refused a moment ago waits for a few seconds; somebody else is asked for at once.
+            #expect(server.sending.count == 2, "after \(number)")
+            server.pass(seconds: 1)
+        }
+    }
+
+    @Test func otherHostsAreNotHeldUp() {
+        let server = Server(20, takes: 2, others: [18, 19])
+        #expect(server.isFull && [18, 19].allSatisfy { server.sending[DownloadID($0)] != nil })
+    }
+
+    /// As where two files are refused for a reason of their own.
+    @Test func aFewRefusalsMakeNoCrowd() {
+        let server = Server(6, takes: 4)
+        #expect(server.sending.count == 4 && server.refusals.count == 2 && !server.isFull)
+    }
+}
