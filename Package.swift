@@ -101,7 +101,7 @@ if Context.environment["LANNER_CONCURRENT"] != nil {
     // Those that take longest for what one thread does, on a bench or on none.
     package.targets.first { $0.name == "LannerCoreTests" }?.exclude = [
         "Checksum/HasherTests", "Engine/ControlTests", "Engine/DiskTests", "Engine/NetworkTests",
-        "Engine/RecordTagTests", "Engine/RecordTests", "Engine/RelaunchTests", "Engine/ResumeDataTests",
+        "Engine/RecordTests", "Engine/RelaunchTests", "Engine/ResumeDataTests",
         "Engine/StatusTests", "Engine/UpdateTests", "Features/BackgroundTests", "Features/BatchCostTests",
         "Features/ComplaintTests", "Features/ConnectionFeatureTests", "Features/ContextTests",
         "Features/HostFeatureTests", "Features/LeftoverTests", "Features/LimitFeatureTests",

@@ -139,7 +139,8 @@ enum lanner_curl_loading lanner_curl_load(
 // Of UDP, for that a connection is only a look for a route.
 static int has_route(int family, const void *address, socklen_t size) {
     int descriptor = socket(family, SOCK_DGRAM, 0);
-    if (descriptor < 0) return 0;
+    // Without a descriptor to spare nothing can be said; without the family there is none.
+    if (descriptor < 0) return errno == EMFILE || errno == ENFILE || errno == ENOMEM;
     int result = connect(descriptor, address, size);
     close(descriptor);
     return result == 0;

@@ -149,7 +149,7 @@ extension TransportFault {
         case .timedOut: again + ", or allow more by --timeout"
         case .connectionLost, .lengthMismatch, .other: again
         case .cannotConnect: "check the address, the proxy if there is one, and that the server runs"
-        case .cannotFindHost: "check the name of the host, and of the proxy if there is one"
+        case .cannotFindHost: "check the network, the name of the host, and of the proxy if there is one"
         case .notConnected, .networkNotAllowed: "connect to a network and run the same command again"
         case .secureConnectionFailed:
             "check the server's certificate, or trust its authority by --transport curl --ca-certificate"

@@ -287,7 +287,7 @@ extension EngineState {
             loser.noteReplaced()
         else { return nil }
         // With the success of the other, as where it was moved: after another death they would be told by their dates.
-        if isLater { job.state.withLock { if $0.saved.status == .publishing { $0.hasReplaced.append(loser) } } }
+        (isLater ? job : other)?.state.withLock { if $0.saved.status == .publishing { $0.hasReplaced.append(loser) } }
         return loser
     }
 }

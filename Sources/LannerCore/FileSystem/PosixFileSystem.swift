@@ -98,7 +98,11 @@ package struct PosixFileSystem: FileSystem {
 
     package func areApart(_ directory: String, _ other: String) -> Bool {
         var (one, two) = (stat(), stat())
-        return stat(directory, &one) == 0 && stat(other, &two) == 0 && one.st_dev != two.st_dev
+        guard stat(directory, &one) == 0, stat(other, &two) == 0 else { return false }
+        if one.st_dev != two.st_dev { return true }
+        // Nor does Linux move a file between two mounts of one file system, which it says before it looks for the file.
+        let name = "/.lanner-" + UUID().uuidString
+        return renameat(AT_FDCWD, directory + name, AT_FDCWD, other + name) != 0 && errno == EXDEV
     }
 
     package func fillsGaps(in directory: String) -> Bool { lanner_disk_fills_gaps(directory) != 0 }

@@ -17,7 +17,7 @@ struct TransferEnd: Sendable {
     /// The `errno` of the last address that was tried, or 0.
     var systemError: Int32 = 0
     /// Whether there is a way out by IPv4 or IPv6. Of interest only where there is none to that address.
-    var hasRoute = true
+    var hasRoute = false
     /// Whether the process has as many files open as it may. Of interest only where one of ours could not be read.
     var hasTooManyFiles = false
     /// What a proxy answered to CONNECT, or 0.
@@ -34,7 +34,7 @@ extension TransferEnd {
         switch code {
         case _ where isRefusedByProxy: .unacceptableRequest
         case _ where isTunnelRefused: .cannotConnect
-        case _ where mayLackNetwork && !hasRoute: .notConnected
+        case 7 where hasNoRouteToLast && !hasRoute: .notConnected
         case 18: hasLength ? .lengthMismatch : .connectionLost
         case 35: isHandshakeBroken ? .connectionLost : .secureConnectionFailed
         case _ where isForWantOfFiles: .other
@@ -66,11 +66,10 @@ extension TransferEnd {
     /// And REPLY_NOT_ALLOWED; LONG_HOSTNAME, LONG_PASSWD, LONG_USER.
     private static let refusals = strangers.union([23, 9, 10, 11])
 
-    /// Whether it may be for want of a network: the system knew no way to the last address, or nobody to ask for one. It
-    /// need not be: a name may be wrong; and where there is only IPv4, a host that refuses and has an IPv6 address, too,
-    /// ends like that.
-    var mayLackNetwork: Bool {
-        [5, 6].contains(code) || code == 7 && [ENETUNREACH, ENETDOWN].contains(systemError)
+    /// Whether the system knew no way to the last address. That need not be for want of a network: where there is only
+    /// IPv4, a host that refuses and has an IPv6 address, too, ends like that.
+    var hasNoRouteToLast: Bool {
+        code == 7 && [ENETUNREACH, ENETDOWN].contains(systemError)
     }
 
     /// Whether a file of ours could not be read, or may have been one: `CURLE_SSL_CERTPROBLEM`,

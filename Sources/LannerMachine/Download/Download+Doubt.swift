@@ -80,8 +80,7 @@ extension Download {
         guard exchange.ask.range != nil, !goesOnWithOldURL, failure.reason.maySpeakOfRanges,
             context.settings.retry.maximumRetries != 0
         else { return false }
-        // What may pass is counted when the others have come to nothing as well.
-        guard mayPass || mirrors.isLast(exchange.ask.source) else {
+        guard mirrors.isLast(exchange.ask.source) || mayPass && wholeTry == .possible else {
             mirrors.refusePart(exchange.ask.source)
             return false
         }
@@ -103,14 +102,13 @@ extension Download {
         return true
     }
 
-    /// No place is left but one that was dropped for what it answered to a request for a part: it is asked for the whole,
-    /// once. False when there is none.
-    mutating func seekWholeOfDropped(
+    /// All places have come to nothing, and one has refused a part: it is asked for the whole, once. False when there is
+    /// none.
+    mutating func seekWholeOfPartless(
         after failure: DownloadFailure, over: ExchangeNumber?, _ context: inout Context
     ) -> Bool {
-        guard failure.reason.isOfPlace, mirrors.beginAtDropped() else { return false }
-        seeksWhole = .rangesNotServed
-        failures = 0
+        guard failure.reason.isOfPlace, mirrors.beginAtPartless() else { return false }
+        (seeksWhole, wholeTry) = (.rangesNotServed, .sought)
         restart(after: failure, over: over, &context)
         return true
     }

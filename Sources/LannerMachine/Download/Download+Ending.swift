@@ -269,14 +269,14 @@ extension Download {
         switch decide(failure, retryAfter, &context) {
         case .retry(let delay):
             let isEndless = context.settings.retry.maximumRetries == nil && failures > Pace.fruitlessTries
-            if isEndless, seekWholeOfDropped(after: failure, over: over, &context) { return }
+            if isEndless, seekWholeOfPartless(after: failure, over: over, &context) { return }
             let time = context.now + delay
             tell(.retrying(failure, at: time), &context)
             close(for: .wait(.retry(at: time)), [], over: over, &context)
         case .fail:
             let mayPass = failure.reason.isWorthRetrying(retryAfter: retryAfter)
             if beginAnew(after: failure, mayPass: mayPass, over: over, &context) { return }
-            if seekWholeOfDropped(after: failure, over: over, &context) { return }
+            if seekWholeOfPartless(after: failure, over: over, &context) { return }
             close(for: .fail(failure), [], over: over, &context)
         }
     }

@@ -122,20 +122,20 @@ extension Machine {
     }
 
     /// Says whether a host refuses a download by what servers answer to one connection too many, while it sends others.
-    /// When it has refused several no more of them run than it sends, for a while.
+    /// When it has refused several no more of them run than it takes, for a while.
     private mutating func noteCrowd(_ id: DownloadID, _ number: ExchangeNumber, _ event: ExchangeEvent) -> Bool {
         guard case .head(let head) = event, [429, 503, 509].contains(head.status), let host = holders[id],
             let download = roster[id], download.exchange(number)?.ask.source == 0
         else { return false }
-        let sent = holders.keys.count { $0 != id && holders[$0] == host && roster[$0]?.isReceiving == true }
+        let others = holders.keys.filter { $0 != id && holders[$0] == host }
+        guard others.contains(where: { roster[$0]?.isReceiving == true }) else { return false }
         // One connection more of a download is not to hold up others.
-        if sent > 0, !download.isReceiving,
-            crowds.note(host, isFirst: download.crowdRefusals == 0, at: context.now)
-        {
+        if !download.isReceiving, crowds.note(id, of: host, isFirst: download.crowdRefusals == 0, at: context.now) {
             if !slots.knowsHosts { stand { $0.knowHosts() } }
-            slots.limit(host, to: sent)
+            // Those that have yet to be answered may be sent as well; each that is refused lowers it.
+            slots.limit(host, to: others.count)
         }
-        return sent > 0
+        return true
     }
 
     /// Who does something else without a network than with one. Those in the queue do not: nobody leaves it meanwhile.

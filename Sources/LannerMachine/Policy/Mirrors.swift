@@ -15,8 +15,9 @@ package struct Mirrors: Sendable, Hashable {
     /// Places that are of no use, and places that have failed since the last failure that counted, but may do better.
     private var dropped: UInt64 = 0
     private var failed: UInt64 = 0
-    /// Places that have refused a part, and may send the whole.
+    /// Places that have refused a part, and may send the whole; and those that were asked for that.
     private var partless: UInt64 = 0
+    private var askedForWhole: UInt64 = 0
     /// Places that have another version than the one in hand.
     private var different: UInt64 = 0
     /// Whether some of these have another version than an earlier one, which may be the one in hand.
@@ -65,11 +66,14 @@ package struct Mirrors: Sendable, Hashable {
     /// The place has refused a part of the file, and may send all of it.
     package mutating func refusePart(_ source: Source) { partless |= source.bit }
 
-    /// Begins at a place that was dropped and has refused a part; once at each. False when there is none.
-    package mutating func beginAtDropped() -> Bool {
-        guard let source = (0...count).first(where: { partless & dropped & $0.bit != 0 }) else { return false }
-        partless &= ~source.bit
+    /// Begins at a place that has refused a part, though it was dropped for that; once at each. False when there is none.
+    package mutating func beginAtPartless() -> Bool {
+        guard let source = (0...count).first(where: { partless & ~askedForWhole & ~different & $0.bit != 0 }) else {
+            return false
+        }
+        askedForWhole |= source.bit
         dropped &= ~source.bit
+        failed &= ~source.bit
         main = source
         return true
     }
@@ -119,7 +123,7 @@ package struct Mirrors: Sendable, Hashable {
     package mutating func renewURL() {
         let others = ~Source(0).bit
         (dropped, failed, different, areOutdated) = (dropped & others, failed & others, 0, false)
-        partless &= others
+        (partless, askedForWhole) = (partless & others, askedForWhole & others)
         if failed == 0 { passing = nil }
         (rests[0], crowds[0]) = (nil, nil)
         (main, ofVersion) = (0, 0)

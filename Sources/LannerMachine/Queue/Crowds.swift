@@ -5,10 +5,10 @@ struct Crowds: Sendable {
     private struct Crowd {
         /// Until when each of its downloads uses one connection.
         var isNarrowUntil: Duration = .zero
-        /// Until when no more of them run than it was sending.
+        /// Until when no more of them run than it takes.
         var isFullUntil: Duration?
-        /// How many it has refused since then.
-        var refused = 0
+        /// Which it has refused since then.
+        var refused: Set<DownloadID> = []
         var since: Duration
 
         func isOver(at now: Duration) -> Bool {
@@ -19,14 +19,16 @@ struct Crowds: Sendable {
     var isEmpty: Bool { hosts.isEmpty }
 
     /// A host has refused a download that had nothing else from it; says whether it has refused so many in a short while
-    /// that no more are to ask. Its others use one connection each for a while, once for each that is refused: one may be
-    /// refused for another reason, and for good.
-    mutating func note(_ host: HostID, isFirst: Bool, at now: Duration) -> Bool {
+    /// that no more are to ask than it takes now. Some may be refused for another reason, and for good: that is lowered
+    /// only for who is refused for the first time, or as one of many; and only the first time do its others use one
+    /// connection each for a while.
+    mutating func note(_ id: DownloadID, of host: HostID, isFirst: Bool, at now: Duration) -> Bool {
         var crowd = hosts[host] ?? Crowd(since: now)
-        if crowd.since + Pace.placeWait <= now { (crowd.since, crowd.refused) = (now, 0) }
-        crowd.refused += 1
+        if crowd.since + Pace.placeWait <= now { (crowd.since, crowd.refused) = (now, []) }
+        crowd.refused.insert(id)
         if isFirst { crowd.isNarrowUntil = now + Pace.placeWait }
-        let isFull = crowd.refused >= Pace.crowd
+        let (count, isNew) = (crowd.refused.count, isFirst || crowd.isFullUntil == nil)
+        let isFull = count >= (isNew ? Pace.crowd : 2 * Pace.crowd)
         if isFull { crowd.isFullUntil = now + Pace.placeWait }
         hosts[host] = crowd
         return isFull

@@ -18,7 +18,7 @@ import Testing
 
     /// With all that a record may have.
     private static var record: DownloadRecord {
-        var record = RecordTests.record(.failed(DownloadFailure(.status(404), "why")))
+        var record = DownloadRecord.sample(.failed(DownloadFailure(.status(404), "why")))
         (record.isNameOpen, record.isUncompared, record.isReplaced) = (true, true, true)
         record.pieces = Checksum.Pieces(algorithm: .md5, length: 300, joined: Array(repeating: 7, count: 16))
         record.movePolicy = .fail

@@ -14,32 +14,8 @@ import Testing
     static let statuses: [Saved.Status] =
         [.active, .suspended, .publishing, .succeeded] + failures.map { .failed($0) }
 
-    static func record(_ status: Saved.Status) -> DownloadRecord {
-        var saved = Saved(status: status, generation: 3, written: [0..<5, 9..<12], synced: [0..<5], total: 100)
-        saved.version = Version(
-            entityTag: EntityTag("W/\"a\""), lastModified: "Sun, 06 Nov 1994 08:49:37 GMT", isLastModifiedStrong: true,
-            total: 100, digest: ServerDigest(.sha1, (0..<20).map { $0 }))
-        saved.resumeData = ResumeData([0, 255], held: 7)
-        (saved.isUnstarted, saved.isOfOtherURL, saved.isPublished) = (true, true, true)
-        saved.source = 2
-        return DownloadRecord(
-            id: DownloadID(1 << 62), token: .max, url: "https://example.com/ä?q",
-            fields: ["A": "b", "A": "", "C": "d"],
-            place: FilePlace("näme", in: "a/ü"), hasDestination: true, rank: -5,
-            digest: "md5:00000000000000000000000000000000",
-            pieces: .of(Sample.bytes(1000), length: 300, .sha512), startDate: 1.5,
-            endDate: 2.5, validation: .incorrect, boot: "boot", key: "kéy", list: "a list", priority: .veryLow,
-            maximumBytesPerSecond: -7, context: "",
-            metadata: ["": "x", "b": "", "c": "é"], conflictPolicy: .keepBoth, saved: saved, link: link,
-            linkExpirationDate: Date(timeIntervalSince1970: 3.5), mirrors: mirrors, mirrorOfVersion: mirrors.last)
-    }
-
-    static let mirrors = ["https://a.example/f", "https://b.example/f"].compactMap(URL.init(string:))
-
-    static let link = URL(string: "https://cdn.example/f?key").map { KeptLink(url: $0, fields: ["E": "f", "E": ""]) }
-
     @Test func knowsALinkWithoutFieldsFromOneWithNone() {
-        var record = Self.record(.active)
+        var record = DownloadRecord.sample(.active)
         for fields in [nil, [:]] as [HeaderFields?] {
             record.link?.fields = fields
             #expect(DownloadRecord(record.encoded)?.link == record.link)
@@ -47,7 +23,7 @@ import Testing
     }
 
     @Test(arguments: statuses) func comesBackAsItWas(status: Saved.Status) {
-        let record = Self.record(status)
+        let record = DownloadRecord.sample(status)
         #expect(DownloadRecord(record.encoded) == record)
         // A slice counts its bytes from somewhere else.
         let slice = (Data([1, 2, 3]) + record.encoded).dropFirst(3)
@@ -56,7 +32,7 @@ import Testing
 
     @Test func aPriorityThatNobodyKnowsIsNormal() throws {
         for number in [-3, 3, 256, .max] as [Int64] {
-            var record = Self.record(.active)
+            var record = DownloadRecord.sample(.active)
             record.priority = .normal
             var writer = RecordWriter()
             writer.put(39, number)
@@ -67,7 +43,7 @@ import Testing
 
     /// Bytes of a mirror that is none any more are of another URL.
     @Test func aVersionOfAMirrorThatIsGoneIsOfAnotherURL() {
-        var record = Self.record(.active)
+        var record = DownloadRecord.sample(.active)
         record.saved.isOfOtherURL = false
         record.mirrors.removeLast()
         let read = DownloadRecord(record.encoded)
@@ -156,19 +132,19 @@ import Testing
     }
 
     @Test(arguments: ["", "//", "../a", "a/../b", "a//b", "a/"]) func refusesADirectoryThatIsNone(directory: String) {
-        var record = Self.record(.suspended)
+        var record = DownloadRecord.sample(.suspended)
         record.place.directory = directory
         #expect(DownloadRecord(record.encoded) == nil)
     }
 
     @Test func passesOverFieldsOfLaterVersions() {
-        let record = Self.record(.active)
+        let record = DownloadRecord.sample(.active)
         let later = Data([200, 3, 0, 0, 0, 1, 2, 3])
         #expect(DownloadRecord(later + record.encoded + later) == record)
     }
 
     @Test func isNilWhenCutOff() {
-        let bytes = Self.record(.active).encoded
+        let bytes = DownloadRecord.sample(.active).encoded
         // Each field is its tag, its length in four bytes, and so much.
         var ends: Set<Int> = []
         var end = 0
@@ -192,7 +168,7 @@ import Testing
 
     @Test func neverTrapsOnGarbage() {
         var generator = SeededGenerator(seed: 42)
-        let bytes = Array(Self.record(.failed(DownloadFailure(.redirect, "x"))).encoded)
+        let bytes = Array(DownloadRecord.sample(.failed(DownloadFailure(.redirect, "x"))).encoded)
         var count = 0
         for position in bytes.indices {
             for bit in 0..<8 {

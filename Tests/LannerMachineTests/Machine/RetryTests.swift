@@ -133,7 +133,7 @@ import Testing
         arguments: [400, 500],
         [.failed(DownloadFailure(.transport(.cannotConnect), "")), .head(ResponseHead(status: 404))] as [ExchangeEvent])
     func aMirrorOfNoUseDoesNotKeepTheWholeAway(status: Int, mirror: ExchangeEvent) {
-        for retries in [2, nil] {
+        for (retries, whole) in [(2, status), (2, 503), (nil, status)] {
             let settings = Settings().with { $0.retry.maximumRetries = retries }
             var bench = Bench.requesting(settings, mirrors: 1, saved: .holding(0..<500))
             var (wholes, attempt) = ([Source](), Attempt(1))
@@ -141,17 +141,38 @@ import Testing
             while let (source, isWhole) = next, attempt < 40 {
                 if isWhole { wholes.append(source) }
                 if isWhole, retries == nil { break }
-                let refusal = ExchangeEvent.head(ResponseHead(status: status))
+                let refusal = ExchangeEvent.head(ResponseHead(status: isWhole ? whole : status))
                 bench.feed(.exchange(bench.id, ExchangeNumber(attempt), source == 0 ? refusal : mirror))
                 bench.closed(attempt, 0..<500)
                 bench.pass(.seconds(100))
                 attempt += 1
                 next = bench.opened(attempt, 0..<500).asks.first.map { ($0.source, $0.range == nil) }
             }
-            #expect(wholes == [0])
+            // A mirror that is gone for good leaves the URL alone, as it were without one.
+            #expect(wholes.first == 0 && wholes.count <= 2, "\(wholes)")
             if retries == nil { continue }
             guard case .failed = bench.phase else { return #expect(Bool(false), "\(bench.phase as Any)") }
         }
+    }
+
+    /// The mirror is up again in the last round, and goes on: nothing is given up.
+    @Test func whoGoesOnInTheEndComesBeforeTheWhole() {
+        var bench = Bench.requesting(
+            Settings().with { $0.retry.maximumRetries = 2 }, mirrors: 1, saved: .holding(0..<500))
+        let down = ExchangeEvent.failed(DownloadFailure(.transport(.cannotConnect), ""))
+        var sources: [Source] = [0]
+        for attempt in 1...5 as ClosedRange<Attempt> {
+            let refusal = ExchangeEvent.head(ResponseHead(status: 500))
+            bench.feed(.exchange(bench.id, ExchangeNumber(attempt), sources.last == 0 ? refusal : down))
+            bench.closed(attempt, 0..<500)
+            bench.pass(.seconds(100))
+            let asks = bench.opened(attempt + 1, 0..<500).asks
+            #expect(asks.map(\.range) == [500..<1000])
+            sources += asks.map(\.source)
+        }
+        #expect(sources == [0, 1, 0, 1, 0, 1])
+        bench.feed(.exchange(bench.id, 6, .head(.part(500..<1000, of: 1000))))
+        #expect(bench.transfer?.exchanges.map(\.isAccepted) == [true])
     }
 
     /// An answer that announces more than it brings measures no other one of the same version.
