@@ -80,7 +80,7 @@ extension Download {
         guard exchange.ask.range != nil, !goesOnWithOldURL, failure.reason.maySpeakOfRanges,
             context.settings.retry.maximumRetries != 0
         else { return false }
-        guard mirrors.isLast(exchange.ask.source) || mayPass && wholeTry == .possible else {
+        guard mirrors.isLast(exchange.ask.source) || wholeTry == .possible else {
             mirrors.refusePart(exchange.ask.source)
             return false
         }

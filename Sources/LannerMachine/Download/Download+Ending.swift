@@ -269,7 +269,11 @@ extension Download {
         switch decide(failure, retryAfter, &context) {
         case .retry(let delay):
             let isEndless = context.settings.retry.maximumRetries == nil && failures > Pace.fruitlessTries
-            if isEndless, seekWholeOfPartless(after: failure, over: over, &context) { return }
+            if isEndless {
+                if seekWholeOfPartless(after: failure, over: over, &context) { return }
+                // After this wait.
+                mirrors.forgetWholes()
+            }
             let time = context.now + delay
             tell(.retrying(failure, at: time), &context)
             close(for: .wait(.retry(at: time)), [], over: over, &context)

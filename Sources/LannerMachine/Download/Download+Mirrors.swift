@@ -108,15 +108,20 @@ extension Download {
         return true
     }
 
-    /// Goes to another place for its file, of which nothing bad is known, or one that only has another version, and drops
-    /// the present one. False when there is none.
+    /// Goes to another place for its file, of which nothing bad is known, else asks one that has refused a part for the
+    /// whole, else goes to one that only has another version, and drops the present one. False when there is none.
     private mutating func seekAnother(_ settings: Settings) -> Bool {
+        guard mayGoElsewhere(settings) else { return false }
         let (others, main) = (mirrors.others, mirrors.main)
-        guard mayGoElsewhere(settings), let next = (mirrors.usable + others).first(where: { $0 != main }) else {
+        let usable = mirrors.usable.first { $0 != main }
+        if usable == nil, mirrors.beginAtPartless() {
+            (seeksWhole, wholeTry) = (.rangesNotServed, .sought)
+        } else if let next = usable ?? others.first(where: { $0 != main }) {
+            mirrors.beginAnew(at: next)
+            seeksWhole = others.contains(next) || !mayGoOn(at: next, settings) ? .contentChanged : nil
+        } else {
             return false
         }
-        mirrors.beginAnew(at: next)
-        seeksWhole = others.contains(next) || !mayGoOn(at: next, settings) ? .contentChanged : nil
         // What was tried was tried at another server.
         isPlain = false
         ladder = RungLadder()
@@ -127,7 +132,7 @@ extension Download {
     /// mirror can go on with that. Not often, since the URL is dropped. False when there is no mirror of use.
     mutating func leaveURL(after failure: DownloadFailure, _ context: inout Context) -> Bool {
         guard mayGoElsewhere(context.settings) else { return false }
-        mirrors.drop(0)
+        mirrors.giveUp(0)
         if !beginElsewhere(context.settings) {
             // What the mirrors failed at may have passed, and they are all there is.
             mirrors.forgetFailures()
@@ -170,6 +175,7 @@ extension Download {
     private mutating func beginElsewhere(_ settings: Settings) -> Bool {
         guard let next = mirrors.usable.first(where: { mayAsk($0, settings) }) else { return false }
         if next != mirrors.main {
+            if wholeTry == .possible { wholeTry = .none }
             // A server without ranges would have sent all of it again: this one may as well, if it answers.
             if isPlain, completed > 0, !mayGoOn(at: next, settings) { seeksWhole = .contentChanged }
             // As after a wrong file.

@@ -180,6 +180,11 @@ extension Download {
         return transfer.exchanges.contains { $0.ask.source == 0 && ($0.isAccepted || mirrors.count == 0) }
     }
 
+    /// Whether more than one exchange is out.
+    var usesSeveralExchanges: Bool {
+        if case .transferring(let transfer) = state { transfer.exchanges.count > 1 } else { false }
+    }
+
     /// When the download wants to be looked at again, if nothing else happens before.
     func deadline(now: Duration) -> Duration? {
         switch state {

@@ -130,10 +130,16 @@ extension Machine {
         let others = holders.keys.filter { $0 != id && holders[$0] == host }
         guard others.contains(where: { roster[$0]?.isReceiving == true }) else { return false }
         // One connection more of a download is not to hold up others.
-        if !download.isReceiving, crowds.note(id, of: host, isFirst: download.crowdRefusals == 0, at: context.now) {
+        if download.isReceiving { return true }
+        // Until those that have several connections are down to one nobody knows how many it takes.
+        let isSettled = others.allSatisfy { roster[$0]?.usesSeveralExchanges != true }
+        if crowds.note(
+            id, of: host, isFirst: download.crowdRefusals == 0, at: context.now,
+            for: isSettled ? Pace.placeWait : Pace.crowdWait)
+        {
             if !slots.knowsHosts { stand { $0.knowHosts() } }
             // Those that have yet to be answered may be sent as well; each that is refused lowers it.
-            slots.limit(host, to: others.count)
+            slots.limit(host, to: slots.taken(host) - 1)
         }
         return true
     }
@@ -289,7 +295,7 @@ extension Machine {
     }
 
     private mutating func arm() {
-        guard let next = deadlines.first?.priority else { return }
+        guard let next = [deadlines.first?.priority, crowds.end].compactMap({ $0 }).min() else { return }
         if let wake = armed.last, wake <= next { return }
         armed.append(next)
         context.actions.append(.wake(at: next))

@@ -57,6 +57,15 @@ package struct Mirrors: Sendable, Hashable {
     /// The place does not have the file that is wanted.
     package mutating func drop(_ source: Source) { dropped |= source.bit }
 
+    /// Nothing is asked for there any more, nor the whole.
+    package mutating func giveUp(_ source: Source) {
+        drop(source)
+        partless &= ~source.bit
+    }
+
+    /// Those that were asked for the whole may be again.
+    package mutating func forgetWholes() { askedForWhole = 0 }
+
     /// Whether the place was found not to have the file that is wanted.
     package func isDropped(_ source: Source) -> Bool { dropped & source.bit != 0 }
 

@@ -21,18 +21,23 @@ struct Crowds: Sendable {
     /// A host has refused a download that had nothing else from it; says whether it has refused so many in a short while
     /// that no more are to ask than it takes now. Some may be refused for another reason, and for good: that is lowered
     /// only for who is refused for the first time, or as one of many; and only the first time do its others use one
-    /// connection each for a while.
-    mutating func note(_ id: DownloadID, of host: HostID, isFirst: Bool, at now: Duration) -> Bool {
+    /// connection each for a while. `time` is for how long no more ask.
+    mutating func note(
+        _ id: DownloadID, of host: HostID, isFirst: Bool, at now: Duration, for time: Duration
+    ) -> Bool {
         var crowd = hosts[host] ?? Crowd(since: now)
         if crowd.since + Pace.placeWait <= now { (crowd.since, crowd.refused) = (now, []) }
         crowd.refused.insert(id)
         if isFirst { crowd.isNarrowUntil = now + Pace.placeWait }
         let (count, isNew) = (crowd.refused.count, isFirst || crowd.isFullUntil == nil)
         let isFull = count >= (isNew ? Pace.crowd : 2 * Pace.crowd)
-        if isFull { crowd.isFullUntil = now + Pace.placeWait }
+        if isFull { crowd.isFullUntil = now + time }
         hosts[host] = crowd
         return isFull
     }
+
+    /// When a host may be asked for more again.
+    var end: Duration? { hosts.isEmpty ? nil : hosts.values.lazy.compactMap(\.isFullUntil).min() }
 
     /// Whether each download of the host uses one connection.
     func isNarrow(_ host: HostID, at now: Duration) -> Bool {

@@ -75,6 +75,18 @@ import Testing
         #expect(sources == [1, 2, 3, 0])
     }
 
+    /// The place of what is held refuses parts of it, and may send it all.
+    @Test func theWholeOfThisVersionComesBeforeAnother() {
+        var bench = Bench.requesting(mirrors: 1, saved: .holding(0..<400))
+        bench.feed(.exchange(bench.id, 1, .head(ResponseHead(status: 400))))
+        bench.closed(1, 0..<400)
+        #expect(bench.opened(2, 0..<400).asks.map(\.source) == [1])
+        #expect(bench.feed(.exchange(bench.id, 2, .head(.file(tag: "\"b\"")))).restarts.isEmpty)
+        bench.closed(2, 0..<400)
+        let asks = bench.opened(3, 0..<400).asks
+        #expect(asks.map(\.source) == [0] && asks.map(\.range) == [nil])
+    }
+
     /// It is another version than the one that was held then.
     @Test func whatIsSaidOfAMirrorIsSaidOfOneVersion() {
         var bench = Bench.requesting(mirrors: 1, saved: .holding(0..<400))

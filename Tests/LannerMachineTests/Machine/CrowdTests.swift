@@ -11,6 +11,7 @@ private struct Server {
     /// Whether first bytes come a while after the answer, but for the first of all.
     private let isSlow: Bool
     private let banned: Set<DownloadID>
+    private var wakes: [Duration] = []
 
     /// Asked for so many files, of one host but for those that are another's.
     init(
@@ -42,6 +43,8 @@ private struct Server {
             case .file(let id, let attempt, .close):
                 feed(.file(id, attempt, .closed(written: ByteRanges(), synced: ByteRanges())))
             case .transport(let id, .begin(let number, _)): head(id, number)
+            case .transport(let id, .stop): sending[id] = nil
+            case .wake(let time): wakes.append(time)
             default: break
             }
         }
@@ -62,8 +65,19 @@ private struct Server {
     mutating func pass(seconds: Int) {
         for _ in 0..<seconds {
             for (id, number) in sending { feed(.exchange(id, number, .received(1))) }
-            answer(bench.pass(.seconds(1)))
+            bench.now += .seconds(1)
+            let now = bench.now
+            guard wakes.contains(where: { $0 <= now }) else { continue }
+            wakes.removeAll { $0 <= now }
+            feed(.timer)
         }
+    }
+
+    /// Those that are sent something are suspended, and nobody is to begin in their place.
+    mutating func suspendAll() {
+        let ids = sending.keys.sorted()
+        feed(.withhold(ids))
+        feed(.user(.suspend, ids, nil))
     }
 
     /// A file is sent no more, for good.
@@ -111,6 +125,18 @@ private struct Server {
     @Test func otherHostsAreNotHeldUp() {
         let server = Server(20, takes: 2, others: [18, 19])
         #expect(server.isFull && [18, 19].allSatisfy { server.sending[DownloadID($0)] != nil })
+    }
+
+    /// Also when nothing else happens.
+    @Test func aHostIsAskedAgainAfterAWhile() {
+        var server = Server(20, takes: 2)
+        #expect(server.isFull)
+        server.suspendAll()
+        #expect(server.sending.isEmpty)
+        server.pass(seconds: 59)
+        #expect(server.isFull && server.sending.isEmpty)
+        server.pass(seconds: 10)
+        #expect(server.sending.count == 2)
     }
 
     /// Servers take a while before they send.

@@ -133,24 +133,26 @@ import Testing
         arguments: [400, 500],
         [.failed(DownloadFailure(.transport(.cannotConnect), "")), .head(ResponseHead(status: 404))] as [ExchangeEvent])
     func aMirrorOfNoUseDoesNotKeepTheWholeAway(status: Int, mirror: ExchangeEvent) {
-        for (retries, whole) in [(2, status), (2, 503), (nil, status)] {
+        for (retries, whole) in [(2, status), (2, 503), (2, 200), (nil, status), (nil, 200)] {
             let settings = Settings().with { $0.retry.maximumRetries = retries }
             var bench = Bench.requesting(settings, mirrors: 1, saved: .holding(0..<500))
             var (wholes, attempt) = ([Source](), Attempt(1))
             var next = (source: 0, isWhole: false) as (Source, Bool)?
             while let (source, isWhole) = next, attempt < 40 {
                 if isWhole { wholes.append(source) }
-                if isWhole, retries == nil { break }
-                let refusal = ExchangeEvent.head(ResponseHead(status: isWhole ? whole : status))
-                bench.feed(.exchange(bench.id, ExchangeNumber(attempt), source == 0 ? refusal : mirror))
+                if isWhole, retries == nil, whole != 200 { break }
+                let head = isWhole && whole == 200 ? .file() : ResponseHead(status: isWhole ? whole : status)
+                let answer = source == 0 ? ExchangeEvent.head(head) : mirror
+                if !bench.feed(.exchange(bench.id, ExchangeNumber(attempt), answer)).restarts.isEmpty { break }
                 bench.closed(attempt, 0..<500)
                 bench.pass(.seconds(100))
                 attempt += 1
                 next = bench.opened(attempt, 0..<500).asks.first.map { ($0.source, $0.range == nil) }
             }
             // A mirror that is gone for good leaves the URL alone, as it were without one.
-            #expect(wholes.first == 0 && wholes.count <= 2, "\(wholes)")
-            if retries == nil { continue }
+            #expect(wholes.first == 0 && wholes.count <= 3, "\(wholes)")
+            if whole == 200 { #expect(bench.transfer != nil) }
+            if retries == nil || whole == 200 { continue }
             guard case .failed = bench.phase else { return #expect(Bool(false), "\(bench.phase as Any)") }
         }
     }
