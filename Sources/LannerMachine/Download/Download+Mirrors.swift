@@ -119,12 +119,12 @@ extension Download {
         } else if let next = usable ?? others.first(where: { $0 != main }) {
             mirrors.beginAnew(at: next)
             seeksWhole = others.contains(next) || !mayGoOn(at: next, settings) ? .contentChanged : nil
+            // What was tried was tried at another server.
+            ladder = RungLadder()
         } else {
             return false
         }
-        // What was tried was tried at another server.
         isPlain = false
-        ladder = RungLadder()
         return true
     }
 

@@ -180,9 +180,15 @@ extension Download {
         return transfer.exchanges.contains { $0.ask.source == 0 && ($0.isAccepted || mirrors.count == 0) }
     }
 
-    /// Whether more than one exchange is out.
+    /// Whether more than one exchange is out for the download's own URL.
     var usesSeveralExchanges: Bool {
-        if case .transferring(let transfer) = state { transfer.exchanges.count > 1 } else { false }
+        guard case .transferring(let transfer) = state else { return false }
+        return transfer.exchanges.count { $0.ask.source == 0 } > 1
+    }
+
+    /// Whether its file is being closed for something else than its end.
+    var isPausing: Bool {
+        if case .pausing = state { true } else { false }
     }
 
     /// When the download wants to be looked at again, if nothing else happens before.

@@ -138,8 +138,10 @@ extension Machine {
             for: isSettled ? Pace.placeWait : Pace.crowdWait)
         {
             if !slots.knowsHosts { stand { $0.knowHosts() } }
-            // Those that have yet to be answered may be sent as well; each that is refused lowers it.
-            slots.limit(host, to: slots.taken(host) - 1)
+            // Those that have yet to be answered may be sent as well; each that is refused lowers it, also while its file
+            // is being closed.
+            let leaving = others.count { roster[$0]?.isPausing == true }
+            slots.limit(host, to: slots.taken(host) - 1 - leaving)
         }
         return true
     }

@@ -21,7 +21,7 @@ struct Crowds: Sendable {
     /// A host has refused a download that had nothing else from it; says whether it has refused so many in a short while
     /// that no more are to ask than it takes now. Some may be refused for another reason, and for good: that is lowered
     /// only for who is refused for the first time, or as one of many; and only the first time do its others use one
-    /// connection each for a while. `time` is for how long no more ask.
+    /// connection each for a while. `time` is for how long no more ask while they do.
     mutating func note(
         _ id: DownloadID, of host: HostID, isFirst: Bool, at now: Duration, for time: Duration
     ) -> Bool {
@@ -31,7 +31,7 @@ struct Crowds: Sendable {
         if isFirst { crowd.isNarrowUntil = now + Pace.placeWait }
         let (count, isNew) = (crowd.refused.count, isFirst || crowd.isFullUntil == nil)
         let isFull = count >= (isNew ? Pace.crowd : 2 * Pace.crowd)
-        if isFull { crowd.isFullUntil = now + time }
+        if isFull { crowd.isFullUntil = now + (now < crowd.isNarrowUntil ? time : Pace.placeWait) }
         hosts[host] = crowd
         return isFull
     }

@@ -12,11 +12,15 @@ private struct Server {
     private let isSlow: Bool
     private let banned: Set<DownloadID>
     private var wakes: [Duration] = []
+    /// Files that take a second to be closed, where the disk is slow.
+    private var closing: [Event]?
 
     /// Asked for so many files, of one host but for those that are another's.
     init(
-        _ count: UInt64, takes: Int, others: Set<UInt64> = [], banned: Set<UInt64> = [], isSlow: Bool = false
+        _ count: UInt64, takes: Int, others: Set<UInt64> = [], banned: Set<UInt64> = [], isSlow: Bool = false,
+        hasSlowDisk: Bool = false
     ) {
+        if hasSlowDisk { closing = [] }
         (self.takes, self.isSlow) = (takes, isSlow)
         self.banned = Set(banned.map { DownloadID($0) })
         self.others = Set(others.map { DownloadID($0) })
@@ -41,7 +45,8 @@ private struct Server {
             case .file(let id, let attempt, .open):
                 feed(.file(id, attempt, .opened(held: ByteRanges())))
             case .file(let id, let attempt, .close):
-                feed(.file(id, attempt, .closed(written: ByteRanges(), synced: ByteRanges())))
+                let closed = Event.file(id, attempt, .closed(written: ByteRanges(), synced: ByteRanges()))
+                if closing == nil { feed(closed) } else { closing?.append(closed) }
             case .transport(let id, .begin(let number, _)): head(id, number)
             case .transport(let id, .stop): sending[id] = nil
             case .wake(let time): wakes.append(time)
@@ -66,6 +71,9 @@ private struct Server {
         for _ in 0..<seconds {
             for (id, number) in sending { feed(.exchange(id, number, .received(1))) }
             bench.now += .seconds(1)
+            let closed = closing ?? []
+            if closing != nil { closing = [] }
+            for event in closed { feed(event) }
             let now = bench.now
             guard wakes.contains(where: { $0 <= now }) else { continue }
             wakes.removeAll { $0 <= now }
@@ -125,6 +133,14 @@ private struct Server {
     @Test func otherHostsAreNotHeldUp() {
         let server = Server(20, takes: 2, others: [18, 19])
         #expect(server.isFull && [18, 19].allSatisfy { server.sending[DownloadID($0)] != nil })
+    }
+
+    /// Several are refused before the file of one is closed.
+    @Test func whoIsJustRefusedDoesNotCount() {
+        var server = Server(300, takes: 2, hasSlowDisk: true)
+        server.pass(seconds: 30)
+        #expect(server.sending.count == 2 && server.isFull)
+        #expect(server.refusals.count <= 6, "\(server.refusals.count)")
     }
 
     /// Also when nothing else happens.
