@@ -35,7 +35,6 @@ extension Download {
         highMark = held
         (failures, crowdRefusals, isCrowdedOut) = (0, 0, false)
         link.isFresh = false
-        mirrors.forgetWholes()
     }
 
     mutating func synced(_ ranges: ByteRanges, _ context: inout Context) {

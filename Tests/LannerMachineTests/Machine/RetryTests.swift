@@ -157,45 +157,6 @@ import Testing
         }
     }
 
-    /// The URL sends wholes only, each time a little more of it, and the mirror is down.
-    @Test func whoSendsOnlyWholesIsAskedForOneAfterEachGain() {
-        var bench = Bench.requesting(mirrors: 1, saved: .holding(0..<500))
-        var (held, attempt, exchange) = (Int64(500), Attempt(1), ExchangeNumber(1))
-        var (ask, wholes) = (Ask?.none, 0)
-        let down = ExchangeEvent.failed(DownloadFailure(.transport(.cannotConnect), ""))
-        var actions = bench.feed(.exchange(bench.id, exchange, .head(ResponseHead(status: 400))))
-        for _ in 0..<400 where wholes < 4 {
-            var next: [Action] = []
-            for action in actions {
-                switch action {
-                case .file(let id, let number, .open):
-                    attempt = number
-                    next += bench.feed(.file(id, number, .opened(held: ByteRanges([0..<held]))))
-                case .file(let id, let number, .startOver):
-                    (attempt, wholes) = (number, wholes + 1)
-                    held = Int64(500 + wholes * 100)
-                    bench.feed(.file(id, number, .opened(held: ByteRanges())))
-                    bench.feed(.file(id, number, .wrote(0..<held)))
-                    next += bench.feed(.exchange(id, exchange, .failed(lost)))
-                case .file(let id, let number, .close):
-                    next += bench.feed(
-                        .file(id, number, .closed(written: ByteRanges([0..<held]), synced: ByteRanges([0..<held]))))
-                case .transport(_, .begin(let number, let begun)): (exchange, ask) = (number, begun)
-                default: break
-                }
-            }
-            if next.isEmpty, let asked = ask {
-                ask = nil
-                let answer = asked.range == nil ? ResponseHead.file() : ResponseHead(status: 400)
-                next = bench.feed(.exchange(bench.id, exchange, asked.source == 1 ? down : .head(answer)))
-            } else if next.isEmpty {
-                next = bench.pass(.seconds(100))
-            }
-            actions = next
-        }
-        #expect(wholes == 4 && attempt > 1, "\(bench.phase as Any)")
-    }
-
     /// The mirror is up again in the last round, and goes on: nothing is given up.
     @Test func whoGoesOnInTheEndComesBeforeTheWhole() {
         var bench = Bench.requesting(
