@@ -48,16 +48,32 @@ int lanner_disk_leads_to_memory(const char *path) {
 #endif
 }
 
+#ifdef __linux__
+/// Whether a path leads to a file system of one of these types.
+static int leads_to(const char *path, const unsigned *types, size_t count) {
+    struct statfs status;
+    if (statfs(path, &status) != 0) return 0;
+    for (size_t index = 0; index < count; index++) {
+        if ((unsigned)status.f_type == types[index]) return 1;
+    }
+    return 0;
+}
+#elif defined(__APPLE__)
+/// Whether a path leads to a file system with one of these names.
+static int leads_to(const char *path, const char *one, const char *other) {
+    struct statfs status;
+    if (statfs(path, &status) != 0) return 0;
+    return strcmp(status.f_fstypename, one) == 0 || strcmp(status.f_fstypename, other) == 0;
+}
+#endif
+
 int lanner_disk_fills_gaps(const char *path) {
 #ifdef __linux__
-    const unsigned fat = 0x4D44, exfat = 0x2011BAB0;
-    struct statfs status;
-    if (statfs(path, &status) != 0) return 0;
-    return (unsigned)status.f_type == fat || (unsigned)status.f_type == exfat;
+    // FAT, exFAT.
+    static const unsigned filled[] = {0x4D44, 0x2011BAB0};
+    return leads_to(path, filled, sizeof filled / sizeof *filled);
 #elif defined(__APPLE__)
-    struct statfs status;
-    if (statfs(path, &status) != 0) return 0;
-    return strcmp(status.f_fstypename, "msdos") == 0 || strcmp(status.f_fstypename, "exfat") == 0;
+    return leads_to(path, "msdos", "exfat");
 #else
     (void)path;
     return 0;
@@ -72,16 +88,9 @@ int lanner_disk_keeps_unsynced(const char *path) {
         0xEF53, 0x58465342, 0x9123683E, 0xF2F52010, 0x2FC12FC1, 0xCA451A4E, 0x3153464A, 0x52654973,
         0x794C7630, 0x01021994, 0x858458F6, 0x01021997, 0x6969,
     };
-    struct statfs status;
-    if (statfs(path, &status) != 0) return 0;
-    for (size_t index = 0; index < sizeof kept / sizeof *kept; index++) {
-        if ((unsigned)status.f_type == kept[index]) return 1;
-    }
-    return 0;
+    return leads_to(path, kept, sizeof kept / sizeof *kept);
 #elif defined(__APPLE__)
-    struct statfs status;
-    if (statfs(path, &status) != 0) return 0;
-    return strcmp(status.f_fstypename, "apfs") == 0 || strcmp(status.f_fstypename, "hfs") == 0;
+    return leads_to(path, "apfs", "hfs");
 #else
     (void)path;
     return 0;

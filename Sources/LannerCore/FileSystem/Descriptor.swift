@@ -44,7 +44,7 @@ final class Descriptor: Sendable {
 
     /// Whether nothing has the path any more, or something else, and this file no other name.
     func isRemoved(from path: String) -> Bool {
-        !isInPlace(path) && ((try? status("find", path))?.st_nlink == 0)
+        (try? status("find", path))?.st_nlink == 0 && !isInPlace(path)
     }
 }
 

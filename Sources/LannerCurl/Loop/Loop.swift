@@ -183,9 +183,14 @@ final class Loop: @unchecked Sendable {
     }
 
     private func isIdleForLong(_ calls: [Call]) -> Bool {
+        guard transfers.isEmpty, calls.isEmpty else {
+            idle = nil
+            return false
+        }
         let now = DispatchTime.now()
-        idle = transfers.isEmpty && calls.isEmpty ? idle ?? now : nil
-        return idle.map { $0 + .seconds(patience) <= now } ?? false
+        let start = idle ?? now
+        idle = start
+        return start + .seconds(patience) <= now
     }
 
     /// Nil also when the thread could not be woken, for which a transfer would wait as long as the loop does: libcurl goes

@@ -107,9 +107,15 @@ extension Download {
     mutating func seekWholeOfPartless(
         after failure: DownloadFailure, over: ExchangeNumber?, _ context: inout Context
     ) -> Bool {
-        guard failure.reason.isOfPlace, mirrors.beginAtPartless() else { return false }
-        (seeksWhole, wholeTry) = (.rangesNotServed, .sought)
+        guard failure.reason.isOfPlace, beginAtPartless() else { return false }
         restart(after: failure, over: over, &context)
+        return true
+    }
+
+    /// The next attempt asks a place that has refused a part for the whole. False when there is none.
+    mutating func beginAtPartless() -> Bool {
+        guard mirrors.beginAtPartless() else { return false }
+        (seeksWhole, wholeTry) = (.rangesNotServed, .sought)
         return true
     }
 

@@ -114,17 +114,16 @@ extension Download {
         guard mayGoElsewhere(settings) else { return false }
         let (others, main) = (mirrors.others, mirrors.main)
         let usable = mirrors.usable.first { $0 != main }
-        if usable == nil, mirrors.beginAtPartless() {
-            (seeksWhole, wholeTry) = (.rangesNotServed, .sought)
-        } else if let next = usable ?? others.first(where: { $0 != main }) {
-            mirrors.beginAnew(at: next)
-            seeksWhole = others.contains(next) || !mayGoOn(at: next, settings) ? .contentChanged : nil
-            // What was tried was tried at another server.
-            ladder = RungLadder()
-        } else {
-            return false
+        if usable == nil, beginAtPartless() {
+            isPlain = false
+            return true
         }
+        guard let next = usable ?? others.first(where: { $0 != main }) else { return false }
+        mirrors.beginAnew(at: next)
+        seeksWhole = others.contains(next) || !mayGoOn(at: next, settings) ? .contentChanged : nil
+        // What was tried was tried at another server.
         isPlain = false
+        ladder = RungLadder()
         return true
     }
 

@@ -7,9 +7,9 @@ struct Crowds: Sendable {
         var isNarrowUntil: Duration = .zero
         /// Until when no more of them run than it takes.
         var isFullUntil: Duration?
-        /// Which it has refused since then.
-        var refused: Set<DownloadID> = []
+        /// Since when its refusals are counted, and which of them it has refused since.
         var since: Duration
+        var refused: Set<DownloadID> = []
 
         func isOver(at now: Duration) -> Bool {
             isFullUntil == nil && isNarrowUntil <= now && since + Pace.placeWait <= now

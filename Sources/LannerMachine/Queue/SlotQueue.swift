@@ -138,9 +138,7 @@ struct SlotQueue: Sendable {
         let wasFull = isFull(host)
         lists[number].taken += count
         hosts[host, default: Host()].taken += count
-        if isFull(host) != wasFull {
-            for number in hosts[host]?.lists ?? [] { settle(number, host) }
-        }
+        settle(host, wasFull: wasFull)
         forgetIfUnused(host)
         settle(number)
     }
@@ -166,8 +164,7 @@ struct SlotQueue: Sendable {
     mutating func limit(_ host: HostID, to limit: Int?) {
         let wasFull = isFull(host)
         ownLimits[host] = limit
-        guard isFull(host) != wasFull else { return }
-        for number in hosts[host]?.lists ?? [] { settle(number, host) }
+        settle(host, wasFull: wasFull)
     }
 
     // MARK: Keeping order
@@ -178,6 +175,12 @@ struct SlotQueue: Sendable {
         if number == lists.count { lists.append(WaitingList(list)) } else { lists[number] = WaitingList(list) }
         numbers[list] = number
         return number
+    }
+
+    /// Who waits for a host may, or may no longer.
+    private mutating func settle(_ host: HostID, wasFull: Bool) {
+        if isFull(host) == wasFull { return }
+        for number in hosts[host]?.lists ?? [] { settle(number, host) }
     }
 
     private mutating func settle(_ number: Int, _ host: HostID?) {
