@@ -128,7 +128,9 @@ final class World {
     /// They have what the download's own URL leads to.
     var mirrors: Int { random.chance(30) ? 1 + random.below(2) : 0 }
 
-    var host: HostID { HostID(UInt64(1 + random.below(3))) }
+    static let hosts = (1...3).map { HostID(UInt64($0)) }
+
+    var host: HostID { Self.hosts[random.below(3)] }
 
     /// Any limit, or none.
     var hostLimit: Int? { random.chance(50) ? 1 + random.below(2) : nil }
@@ -148,9 +150,10 @@ final class World {
             note("    \(action)")
             try apply(action)
         }
-        try checkSlots()
-        try checkLists()
-        try checkHosts()
+        let running = machine.running
+        try checkSlots(running)
+        try checkLists(running)
+        try checkHosts(running)
         if case .exchange(let id, let number, .head(_)) = event { try checkHead(id, number) }
     }
 
@@ -169,7 +172,7 @@ final class World {
         if flow?.stage == .headed { throw Nonsense("the header of exchange \(number) was left without an answer") }
     }
 
-    private func checkSlots() throws {
+    private func checkSlots(_ running: [DownloadID]) throws {
         var open = 0
         for index in places.indices {
             if places[index].hasAll { places[index].file?.isSettled = true }
@@ -180,7 +183,7 @@ final class World {
         if open > mostRunning || machine.heldSlots > mostRunning {
             throw Nonsense("\(open) files are open and \(machine.heldSlots) run, \(mostRunning) may")
         }
-        let finishing = machine.running.count - machine.heldSlots
+        let finishing = running.count - machine.heldSlots
         mostFinishing = max(
             settings.maximumFinishing + settings.maximumRunning - 1, min(mostFinishing, finishing + machine.heldSlots))
         if finishing > mostFinishing { throw Nonsense("\(finishing) files are finished, \(mostFinishing) may be") }
@@ -196,9 +199,9 @@ final class World {
     }
 
     /// No list runs more than it may; what is shelved does not run, and waits for no slot.
-    private func checkLists() throws {
+    private func checkLists(_ running: [DownloadID]) throws {
         for list in ["a", "b"] {
-            let count = machine.running.count { places[index($0)].list == list }
+            let count = running.count { places[index($0)].list == list }
             let limit = settings.listLimits[list]
             let most = max(limit, min(mostOfList[list] ?? limit, count))
             mostOfList[list] = most
@@ -216,13 +219,12 @@ final class World {
     }
 
     /// Of no host more run than may.
-    private func checkHosts() throws {
+    private func checkHosts(_ running: [DownloadID]) throws {
         // Whoever has only to record what is in its place begins without opening a file.
-        let running = machine.running
         for id in running where !holders.contains(id) { places[index(id)].begunHost = places[index(id)].host }
         holders = Set(running)
         let limit = settings.hostLimit ?? .max
-        for host in Set(places.map(\.host)).union(places.map(\.begunHost)) {
+        for host in Self.hosts + [.unknown] {
             let count = running.count { places[index($0)].begunHost == host }
             let most = max(limit, min(mostOfHost[host] ?? limit, count))
             mostOfHost[host] = most
