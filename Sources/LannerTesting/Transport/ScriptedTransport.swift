@@ -240,16 +240,17 @@ public final class ScriptedTransport: Transport {
     /// Who asks again and again in no time does so for ever, and nothing else would tell.
     private func stopRush(of request: TransportRequest) {
         guard let now = clock?.now else { return }
-        guard state.withLock({ $0.rush.count(request, at: now) }) >= Self.rushLimit else { return }
+        let limit = rushLimit.withLock { $0 }
+        guard state.withLock({ $0.rush.count(request, at: now) }) >= limit else { return }
         Touch.trap(
             """
-            The same of \(request.url.absoluteString) was requested \(Self.rushLimit) times while the clock stood still, \
+            The same of \(request.url.absoluteString) was requested \(limit) times while the clock stood still, \
             as if for ever. Give the retry policy a delay; do not start a task that has failed in its own handler each time.
             """)
     }
 
     /// Slices of a long file are not the same, and few ask so often for one.
-    private static let rushLimit = 10_000
+    package let rushLimit = Locked(10_000)
 
     private func handover(of request: TransportRequest, goingOnWith kept: Kept?) -> ScriptedExchange.Handover? {
         guard traits.delivery == .file else { return nil }
