@@ -107,6 +107,34 @@ import FoundationNetworking
         #expect(await recorder.end().hasFile(FinishedTask.bytes))
     }
 
+    /// The system asks again where a connection breaks, and a server may have another file by then; a part is one of the same.
+    @Test(arguments: [
+        (200, ["ETag": "\"a\""], true), (200, ["ETag": "\"b\""], false), (200, [:], false),
+        (206, ["Content-Range": "bytes 1-2/3"], true),
+    ])
+    func aFileOfAnotherAnswerThanWasToldIsNoSuccess(status: Int, fields: [String: String], isTaken: Bool) async throws {
+        defer { try? FileManager.default.removeItem(at: directory) }
+        let exchange = exchange("a-1-1")
+        let recorder = Recorder()
+        attend(exchange, recorder)
+        let url = try #require(URL(string: "http://a.example/file"))
+        let first = HTTPURLResponse(url: url, statusCode: 200, httpVersion: "HTTP/1.1", headerFields: ["ETag": "\"a\""])
+        exchange.took(written: 1, response: try #require(first))
+        try FinishedTask(in: directory, status: status, fields).end(exchange)
+        let log = await recorder.end()
+        #expect(log.isComplete == isTaken && log.hasFile(FinishedTask.bytes) == isTaken)
+        #expect(log.failure?.fault == (isTaken ? nil : .other))
+    }
+
+    /// An earlier process may have begun it with resume data.
+    @Test func aFileThatCannotBeGoneOnWithIsNoFullDisk() async {
+        let exchange = exchange("a-1-1")
+        let recorder = Recorder()
+        attend(exchange, recorder)
+        exchange.ended(NSError(domain: NSURLErrorDomain, code: NSURLErrorCannotOpenFile), response: nil)
+        #expect(await recorder.end().failure?.fault == .other)
+    }
+
     @Test func aFenceComesBehindTheFileThatWasToldLast() async throws {
         defer { try? FileManager.default.removeItem(at: directory) }
         let gate = Turnstile()
@@ -137,13 +165,13 @@ struct FinishedTask {
     private let file: URL
     private let response: HTTPURLResponse
 
-    init(in directory: URL) throws {
+    init(in directory: URL, status: Int = 200, _ fields: [String: String] = [:]) throws {
         try FileManager.default.createDirectory(at: directory, withIntermediateDirectories: true)
         file = directory.appendingPathComponent("task-\(UUID().uuidString)")
         try Data(Self.bytes).write(to: file)
         let url = try #require(URL(string: "http://a.example/file"))
         response = try #require(
-            HTTPURLResponse(url: url, statusCode: 200, httpVersion: "HTTP/1.1", headerFields: [:]))
+            HTTPURLResponse(url: url, statusCode: status, httpVersion: "HTTP/1.1", headerFields: fields))
     }
 
     /// Hands it over, and says that this is the end.

@@ -149,6 +149,20 @@ import FoundationNetworking
         await pass(session)
     }
 
+    /// The system says only later that it was canceled.
+    @Test func whatWasDiscardedStaysSo() async throws {
+        defer { try? FileManager.default.removeItem(at: directory) }
+        let session = session()
+        await pass(session)
+        let task = task("a-1-1", try #require(URL(string: "http://a.example/file")))
+        let exchange = try #require(session.exchange(of: task))
+        exchange.ended(NSError(domain: NSURLErrorDomain, code: NSURLErrorCancelled), response: nil)
+        try #require(exchange.progress == .interrupted)
+        session.discard("a-1-1", of: session.makeOwner())
+        await pass(session)
+        #expect(session.exchange(of: task) == nil)
+    }
+
     /// A second manager of the identifier would take what the first one has for leftovers.
     @Test func whatOneHasIsNoOtherOnes() async throws {
         defer { try? FileManager.default.removeItem(at: directory) }

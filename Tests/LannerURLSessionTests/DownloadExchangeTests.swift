@@ -103,6 +103,17 @@ import FoundationNetworking
         control.invalidate()
     }
 
+    /// Its success is on its way.
+    @Test func whatIsStoppedBehindItsFileIsComplete() async throws {
+        let file = FileManager.default.temporaryDirectory.appendingPathComponent("lanner-\(UUID().uuidString)")
+        try Data([1, 2, 3]).write(to: file)
+        let (exchange, recorder, blocker) = blocked()
+        exchange.took(file: file, response: try response(["Content-Length": "3"]))
+        exchange.cancel()
+        blocker.turnstile.open()
+        #expect(await recorder.end().hasFile([1, 2, 3]))
+    }
+
     /// The data come with the error, or where they were asked for, or both.
     @Test func whatItsOwnerHasStoppedIsCanceledWithItsData() async throws {
         let (exchange, recorder, blocker) = blocked()

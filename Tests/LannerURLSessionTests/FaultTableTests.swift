@@ -91,6 +91,20 @@ struct FaultTableTests {
         #expect(TransportFailure(error, for: nil, resumes: true).fault == fault)
     }
 
+    /// Apple's TLS has the same code for a peer that has gone and for one that is not to be trusted.
+    @Test(
+        arguments: [
+            (-9805, TransportFault.connectionLost), (-9806, .connectionLost), (-9816, .connectionLost),
+            (-9824, .secureConnectionFailed),
+        ], [true, false])
+    func aHandshakeThatBreaksOffIsALostConnection(_ expected: (code: Int, fault: TransportFault), isBelow: Bool) {
+        let stream: [String: Any] = ["_kCFStreamErrorCodeKey": expected.code]
+        let cause = NSError(domain: "kCFErrorDomainCFNetwork", code: -1200, userInfo: stream)
+        let userInfo = isBelow ? [NSUnderlyingErrorKey: cause] : stream
+        let error = NSError(domain: NSURLErrorDomain, code: NSURLErrorSecureConnectionFailed, userInfo: userInfo)
+        #expect(TransportFailure(error, for: nil).fault == expected.fault)
+    }
+
     private static let full = NSError(domain: NSPOSIXErrorDomain, code: Int(ENOSPC))
     private static let refused = NSError(domain: NSPOSIXErrorDomain, code: Int(EACCES))
 

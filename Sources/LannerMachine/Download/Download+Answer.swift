@@ -7,7 +7,9 @@ extension Download {
         }
         exchange.offersRanges = head.offersRanges
         exchange.tellsLength = ContentLength(fields: head.fields).value != nil
-        let verdict = judge(head, for: exchange.ask, held: written.prefix, wallSeconds: context.wallSeconds)
+        let verdict = judge(
+            head, for: exchange.ask, held: written.prefix, wallSeconds: context.wallSeconds,
+            isGoneOnWith: context.settings.watchdog.leavesExchanges)
         if isOtherThanURLs(verdict, exchange, context.settings) { return leaveMirror(exchange, &context) }
         if isBesideOthers(number, context) { return answerBeside(exchange, head, verdict, &context) }
         if exchange.takesOldWay, !verdict.isOfUse { return leaveOldWay(exchange, &context) }

@@ -1,9 +1,11 @@
 /// Judges a response's head by the request it answers: the ladder of validators (RFC 9110, 13.1.5, 14, 15.3.7, 15.5.17).
 ///
 /// `held` is how many bytes are held from position 0 on without a gap; `wallSeconds` the time of day, for a `Retry-After`
-/// in a response without `Date`.
-package func judge(_ head: ResponseHead, for ask: Ask, held: Int64, wallSeconds: Int64) -> Verdict {
-    Judge(head: head, ask: ask, held: held, wallSeconds: wallSeconds).verdict
+/// in a response without `Date`; `isGoneOnWith` whether the system may have asked for the rest of a file by itself.
+package func judge(
+    _ head: ResponseHead, for ask: Ask, held: Int64, wallSeconds: Int64, isGoneOnWith: Bool = false
+) -> Verdict {
+    Judge(head: head, ask: ask, held: held, wallSeconds: wallSeconds, isGoneOnWith: isGoneOnWith).verdict
 }
 
 private struct Judge {
@@ -11,6 +13,7 @@ private struct Judge {
     var ask: Ask
     var held: Int64
     var wallSeconds: Int64
+    var isGoneOnWith: Bool
 
     var verdict: Verdict {
         switch head.status {
@@ -84,12 +87,15 @@ extension Judge {
         return .part(held.knowing(total: total), body: body)
     }
 
-    /// To a request for the whole file some caches answer with all of it as a part.
+    /// To a request for the whole file some caches answer with all of it as a part; and one that outlives processes may
+    /// have been gone on with by the system, whose last answer is all that the next process gets to see.
     private var wholePart: Verdict {
-        guard partProblem == nil, case .part(let range, let total?) = ContentRange(fields: head.fields),
+        if partProblem == nil, case .part(let range, let total?) = ContentRange(fields: head.fields),
             range == 0..<total, lengthProblem(range) == nil
-        else { return .unusable("status 206 though no range was asked for") }
-        return .whole(Version(head))
+        {
+            return .whole(Version(head))
+        }
+        return isGoneOnWith ? resumed : .unusable("status 206 though no range was asked for")
     }
 
     /// The rest of a file of which the transport holds the beginning: it hands over the whole.

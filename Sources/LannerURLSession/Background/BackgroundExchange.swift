@@ -17,8 +17,8 @@ final class BackgroundExchange: TaskFollower {
         var size: Int64?
         /// What the resume data stand for.
         var offset: Int64 = 0
-        /// Whether it was given resume data, by this process.
-        var isResumed = false
+        /// Whether it was given resume data; an earlier process may have done that.
+        var isResumed = true
         var isDiscarded = false
         var attendance: Attendance?
         /// Who was told the end last. It is handed over a little later.
@@ -147,6 +147,7 @@ final class BackgroundExchange: TaskFollower {
 
     func took(file: URL, response: HTTPURLResponse?) {
         guard let response, case let head = ResponseHead.ofDownload(response), !head.isRedirect else { return }
+        if let told = state.withLock({ $0.head }), head.isOther(than: told) { return finish(.changedMeanwhile) }
         let size = file.fileSize
         // One that was resumed is longer than the answer that completed it.
         if head.status != 206, case .announced(let length) = BodyLength(of: head), let size, size != length {
@@ -209,6 +210,20 @@ final class BackgroundExchange: TaskFollower {
     func abandon(_ failure: TransportFailure) {
         finish(failure)
     }
+}
+
+extension ResponseHead {
+    /// Whether this begins another file than an answer that was told before: the system has asked once more.
+    fileprivate func isOther(than told: ResponseHead) -> Bool {
+        status != 206 && (status != told.status || Self.marks.contains { fields[$0] != told.fields[$0] })
+    }
+
+    private static let marks = ["ETag", "Last-Modified", "Content-Length"]
+}
+
+extension TransportFailure {
+    fileprivate static let changedMeanwhile = TransportFailure(
+        .other, "The system had to ask for the file again, and has got another one.")
 }
 
 extension BackgroundExchange.State {

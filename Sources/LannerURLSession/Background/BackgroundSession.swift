@@ -150,7 +150,8 @@ final class BackgroundSession: @unchecked Sendable {
             if state.withLock({ $0.isTaken(from: owner) }) { return }
             let exchange = state.withLock { state in
                 let exchange = state.exchanges.removeValue(forKey: name)
-                if exchange?.progress == .running { state.discarded.insert(name) }
+                // Of one that was canceled the system may say so only later.
+                if let exchange, exchange.progress != .ended { state.discarded.insert(name) }
                 return exchange
             }
             if let exchange { exchange.discard() } else if OutcomeShelf.isName(name) { shelf.remove(name) }

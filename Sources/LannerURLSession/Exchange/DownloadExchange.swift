@@ -11,6 +11,8 @@ final class DownloadExchange: TransportExchange, SessionExchange {
         /// Why the owner or the transport gave the exchange up; its report waits for the resume data.
         var givenUp: TransportFailure?
         var isHeadReported = false
+        /// Whether the finished file was told: its end follows, or nothing more.
+        var isFileReported = false
         /// What the resume data stand for.
         var offset: Int64 = 0
     }
@@ -74,6 +76,10 @@ final class DownloadExchange: TransportExchange, SessionExchange {
             task?.cancel()
             return
         }
+        if state.withLock({ $0.isFileReported }) {
+            mailbox.finish(.end)
+            return
+        }
         guard let task = task as? URLSessionDownloadTask else { return abandon(failure, with: resumeData) }
         // Of one that has ended meanwhile the system may say nothing, and there is nothing to go on with.
         if task.state == .completed { return abandon(failure, with: nil) }
@@ -121,6 +127,7 @@ final class DownloadExchange: TransportExchange, SessionExchange {
             let kept = try keeper.keep(file)
             report(response)
             mailbox.post(.file(kept))
+            state.withLock { $0.isFileReported = true }
         } catch {
             end(with: TransportFailure(keeping: error))
         }

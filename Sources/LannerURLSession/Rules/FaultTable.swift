@@ -97,6 +97,14 @@ enum FaultTable {
     /// Certificates and TLS, −1200 to −1206.
     private static let secureCodes = -1206 ... -1200
 
+    /// Whether Apple's TLS says below an error that the connection has gone, which is none of a certificate:
+    /// `errSSLClosedGraceful`, `errSSLClosedAbort`, `errSSLClosedNoNotify`.
+    static func isBrokenHandshake(_ error: NSError) -> Bool {
+        guard error.code == NSURLErrorSecureConnectionFailed else { return false }
+        let cause = error.userInfo[NSUnderlyingErrorKey] as? NSError
+        return [error, cause].contains { [-9805, -9806, -9816].contains($0?.userInfo["_kCFStreamErrorCodeKey"] as? Int) }
+    }
+
     private static let codes: [Int: TransportFault] = [
         // A cancellation nobody asked for: the owner's own is reported before URLSession hears of it.
         NSURLErrorCancelled: .unavailable,
@@ -204,6 +212,7 @@ extension TransportFailure {
         #endif
         switch error.domain {
         case NSURLErrorDomain:
+            if FaultTable.isBrokenHandshake(error) { return .connectionLost }
             #if canImport(Darwin)
             // The text is Foundation's, in the user's language.
             return FaultTable.fault(code: error.code)

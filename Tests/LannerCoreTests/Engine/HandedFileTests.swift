@@ -148,6 +148,23 @@ import Testing
         #expect(parts.map { bench.disk.contents(of: $0)?.count } == [bytes.count])
     }
 
+    /// The process that began it has died, the system has asked for the rest, and only that answer is there to be seen.
+    @Test(arguments: [0, 5], [true, false])
+    func isTakenWhereTheSystemHasGoneOnWithIt(isShortBy missing: Int, outlivesProcess: Bool) throws {
+        let (bench, transport) = try Self.bench(outlivesProcess: outlivesProcess)
+        let total = bytes.count + missing
+        transport.status.withLock { $0 = 206 }
+        transport.fields.withLock {
+            $0 = ["Content-Range": "bytes 7-\(total - 1)/\(total)", "Content-Length": "\(total - 7)", "ETag": "\"a\""]
+        }
+        let task = try bench.download()
+        bench.lanes.runAll()
+        #expect(transport.requests == 1)
+        let isWhole = missing == 0 && outlivesProcess
+        #expect(task.status == (isWhole ? .succeeded : .failed))
+        if isWhole { #expect(bench.holds(bytes, in: task) == true) } else { #expect(task.completedBytes == 0) }
+    }
+
     /// The system may suspend the app once its handler was called.
     @Test func theHandlerOfTheSystemWaitsForIt() throws {
         let (bench, transport) = try Self.bench(outlivesProcess: true)
@@ -183,6 +200,7 @@ private final class HandingTransport: Transport {
     let cuts = Locked(false)
     /// Whether it comes only when it is asked for.
     let isHeld = Locked(false)
+    let status = Locked(200)
     let fields = Locked<HeaderFields>(["Content-Length": "\(bytes.count)", "ETag": "\"a\""])
     private let file: URL
     private let state = Locked(State())
@@ -222,7 +240,7 @@ private final class HandingTransport: Transport {
 
     func deliver() {
         let (receive, listen) = state.withLock { ($0.receive, $0.listen) }
-        receive?(.head(ResponseHead(status: 200, fields: fields.withLock { $0 })))
+        receive?(.head(ResponseHead(status: status.withLock { $0 }, fields: fields.withLock { $0 })))
         receive?(.file(file))
         if cuts.withLock({ $0 }) { truncate(file.path, 5 << 20) }
         if !traits.outlivesProcess { remove() }
