@@ -47,7 +47,7 @@ struct EpisodeLibrary {
     func state(of episode: Episode) -> State {
         guard let task = manager.fetchTask(episode.url) else { return .absent }
         switch task.status {
-        case .waiting: return task.waitingReason == .slot ? .queued : .waitingForNetwork
+        case .waiting: return task.waitingReason == .network ? .waitingForNetwork : .queued
         case .running: return .loading(percent: task.percent)
         case .suspended, .willSuspend: return .paused(percent: task.percent)
         case .succeeded: return .ready

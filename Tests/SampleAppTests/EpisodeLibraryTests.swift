@@ -24,11 +24,13 @@ struct EpisodeLibraryTests {
     }
 
     @Test func waitsForTheNetwork() {
+        bench.network.path = .unavailable
         bench.transport.outage = .notConnected
         library.fetch(episode)
         bench.settle()
         #expect(library.state(of: episode) == .waitingForNetwork)
         bench.transport.outage = nil
+        bench.network.path = NetworkPath(kind: .wifi)
         bench.runToRest()
         #expect(library.state(of: episode) == .ready)
     }

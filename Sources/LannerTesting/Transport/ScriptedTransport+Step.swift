@@ -37,7 +37,8 @@ extension ScriptedTransport {
 
         /// The byte at this position of the resource is sent with all its bits turned over.
         case corrupt(at: Int64)
-        /// The exchange fails after this many bytes; after the head for 0.
+        /// The exchange fails after this many bytes; after the head for 0. However it is framed: over a real connection the cut
+        /// of a body that nothing but the close ends looks like its end (RFC 9112, 6.3), as `LoopbackServer` shows.
         case cut(afterBytes: Int64, with: TransportFault = .connectionLost)
         /// Nothing more is sent after this many bytes until ``ScriptedTransport/release(_:bytes:)``; then the rest.
         case stall(afterBytes: Int64)

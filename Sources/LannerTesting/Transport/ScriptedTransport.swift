@@ -216,9 +216,10 @@ public final class ScriptedTransport: Transport {
     ) -> any TransportExchange {
         if let exchange = takeUp(request, receive) { return exchange }
         stopRush(of: request)
-        let isInvalidated = isInvalidated.withLock { $0 }
         let name = name(of: request)
         let exchange = state.withLock { state in
+            // Under the lock: what begins just before the end is ended with the others.
+            let isInvalidated = isInvalidated.withLock { $0 }
             let plan = state.note(request, isInvalidated: isInvalidated)
             let kept = request.resumeData.flatMap { state.kept[$0] }
             let handover = handover(of: request, goingOnWith: kept)

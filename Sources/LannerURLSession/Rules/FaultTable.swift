@@ -102,7 +102,9 @@ enum FaultTable {
     static func isBrokenHandshake(_ error: NSError) -> Bool {
         guard error.code == NSURLErrorSecureConnectionFailed else { return false }
         let cause = error.userInfo[NSUnderlyingErrorKey] as? NSError
-        return [error, cause].contains { [-9805, -9806, -9816].contains($0?.userInfo["_kCFStreamErrorCodeKey"] as? Int) }
+        return [error, cause].contains {
+            [-9805, -9806, -9816].contains($0?.userInfo["_kCFStreamErrorCodeKey"] as? Int)
+        }
     }
 
     private static let codes: [Int: TransportFault] = [
