@@ -64,6 +64,7 @@ struct Flaw: Sendable, CustomStringConvertible {
         Flaw(description: "answers from a cache", clause: .cache) { CachingTransport(transport: $0) },
         Flaw(description: "cannot pause", clause: .pause) { BrokenTransport($0, pauses: 0) },
         Flaw(description: "cannot pause again", clause: .pause) { BrokenTransport($0, pauses: 1) },
+        Flaw(description: "swaps two pieces when it goes on", clause: .pause) { AlteredTransport.swapping($0) },
         Flaw(description: "is not canceled while paused", clause: .endWhilePaused) { StuckTransport(transport: $0) },
         Flaw(description: "is not invalidated while paused", clause: .endWhilePaused) {
             StuckTransport(transport: $0, isInvalidated: false)

@@ -64,7 +64,7 @@ extension TransportTrial {
         let resource = serveLong()
         let begun = Locked<(any TransportExchange)?>(nil)
         let transport = transport
-        let witness = witness(keepsBytes: false) { event in
+        let witness = witness(comparing: resource) { event in
             guard case .head = event, let exchange = begun.withLock({ $0 }) else { return }
             act(transport, exchange)
         }
@@ -79,7 +79,7 @@ extension TransportTrial {
         let resource = serveLong()
         let barrier = Barrier()
         defer { barrier.open() }
-        let witness = witness(keepsBytes: false) { _ in barrier.hold() }
+        let witness = witness(comparing: resource) { _ in barrier.hold() }
         let exchange = try await beginHeld(witness)
         release()
         try await barrier.wait()

@@ -10,9 +10,7 @@ extension TransportTrial {
         try await comesToRest(witness) { Thread.detachNewThread { exchange.resume() } }
         begun.withLock { $0 = nil }
         Thread.detachNewThread { exchange.resume() }
-        let record = try await witness.end()
-        expect(record.isComplete, "A paused exchange ended with \(record.ending).")
-        expect(Int64(record.byteCount) == resource.length, "\(record.byteCount) bytes came in all.")
+        expect(try await witness.end(), resource, "A paused exchange")
     }
 
     func endWhilePaused() async throws {
@@ -33,7 +31,7 @@ extension TransportTrial {
     ) async throws -> (LoopbackServer.Resource, any TransportExchange, TransportWitness) {
         // More than can be on its way.
         let resource = serve(64 << 20, .hold)
-        let witness = witness(keepsBytes: false) { event in
+        let witness = witness(comparing: resource) { event in
             if case .bytes = event { begun.withLock { $0 }?.pause() }
         }
         let exchange = try await beginHeld(witness, after: others)

@@ -58,9 +58,10 @@ struct TransportTrial: Sendable {
     }
 
     func witness(
-        keepsBytes: Bool = true, hook: @escaping @Sendable (TransportEvent) -> Void = { _ in }
+        comparing resource: LoopbackServer.Resource? = nil,
+        hook: @escaping @Sendable (TransportEvent) -> Void = { _ in }
     ) -> TransportWitness {
-        TransportWitness(findings, transport.traits.delivery, keepsBytes: keepsBytes, hook: hook)
+        TransportWitness(findings, transport.traits.delivery, comparing: resource, hook: hook)
     }
 
     // MARK: Carrying out
@@ -137,9 +138,23 @@ struct TransportTrial: Sendable {
         if record.isComplete { expect(record.body == bytes, "\(what) had \(Self.difference(record.body, bytes)).") }
     }
 
+    /// Expects an exchange whose pieces were compared to be complete.
+    func expect(_ record: Record, _ resource: LoopbackServer.Resource, _ what: String) {
+        expect(record.isComplete, "\(what) ended with \(record.ending).")
+        expect(Int64(record.byteCount) == resource.length, "\(what) had \(record.byteCount) bytes.")
+        expectRight(record, what)
+    }
+
+    /// Expects the pieces that were compared to be those that were served.
+    private func expectRight(_ record: Record, _ what: String) {
+        let first = record.firstWrong
+        expect(first == nil, "\(what) had other bytes than were served, in a piece at \(first ?? 0).")
+    }
+
     /// Expects an exchange to have failed in one of these ways, with no more than the beginning of these bytes.
     func expect(_ record: Record, failed faults: [TransportFault], beginning bytes: [UInt8] = [], _ what: String) {
         expect(record.fault.map(faults.contains) ?? false, "\(what) ended with \(record.ending).")
+        expectRight(record, what)
         expect(bytes.starts(with: record.body), "\(what) had \(Self.difference(record.body, bytes)).")
     }
 

@@ -1,5 +1,6 @@
 import Foundation
 import LannerCore
+import LannerLoopback
 
 /// Watches one exchange: writes down what comes, and tells of what must never be.
 final class TransportWitness: Sendable {
@@ -9,6 +10,8 @@ final class TransportWitness: Sendable {
     struct Record: Sendable {
         var head: ResponseHead?
         var byteCount = 0
+        /// Where the first piece began that is not the resource's, of those that are compared.
+        var firstWrong: Int?
         /// Each piece, and what was in it when it came.
         var pieces: [(kept: Data, copy: [UInt8])] = []
         var progress: [Int64] = []
@@ -39,19 +42,20 @@ final class TransportWitness: Sendable {
     private let gauge = Gauge()
     private let findings: ContractFindings<Clause>
     private let delivery: TransportTraits.Delivery
-    private let keepsBytes: Bool
+    private let resource: LoopbackServer.Resource?
     private let leavesFile: Bool
     private let hook: @Sendable (TransportEvent) -> Void
 
-    /// `hook` is called with each event, inside the call that brings it. A file is moved away, unless it is left.
+    /// `hook` is called with each event, inside the call that brings it. A file is moved away, unless it is left. Pieces are
+    /// compared with a resource instead of being kept where one is given: then there may be many.
     init(
-        _ findings: ContractFindings<Clause>, _ delivery: TransportTraits.Delivery, keepsBytes: Bool = true,
-        leavesFile: Bool = false,
+        _ findings: ContractFindings<Clause>, _ delivery: TransportTraits.Delivery,
+        comparing resource: LoopbackServer.Resource? = nil, leavesFile: Bool = false,
         hook: @escaping @Sendable (TransportEvent) -> Void = { _ in }
     ) {
         self.findings = findings
         self.delivery = delivery
-        self.keepsBytes = keepsBytes
+        self.resource = resource
         self.leavesFile = leavesFile
         self.hook = hook
     }
@@ -77,7 +81,7 @@ final class TransportWitness: Sendable {
             }
             let overlap: [(Clause, String)] =
                 state.inside > 0 ? [(.oneAtATime, "\(event.name) came while an earlier call was under way.")] : []
-            return overlap + state.record.add(event, file, delivery, keepsBytes)
+            return overlap + state.record.add(event, file, delivery, resource)
         }
         for (clause, detail) in breaches { findings.add(clause, detail) }
         gauge.raise()
@@ -103,15 +107,21 @@ final class TransportWitness: Sendable {
 extension TransportWitness.Record {
     /// Adds an event; what is wrong with it at this point is the result.
     fileprivate mutating func add(
-        _ event: TransportEvent, _ taken: [UInt8]?, _ delivery: TransportTraits.Delivery, _ keepsBytes: Bool
+        _ event: TransportEvent, _ taken: [UInt8]?, _ delivery: TransportTraits.Delivery,
+        _ resource: LoopbackServer.Resource?
     ) -> [(TransportContract.Clause, String)] {
         var breaches = isOver ? [afterEnding(event)] : misplacement(event, delivery).map { [(.order, $0)] } ?? []
         switch event {
         case .head(let head): self.head = self.head ?? head
         case .bytes(let data):
             if data.isEmpty { breaches.append((.emptyBody, "A piece without bytes came.")) }
+            if let resource {
+                let served = resource.bytes(in: Int64(byteCount)..<Int64(byteCount + data.count))
+                if firstWrong == nil, data != Data(served) { firstWrong = byteCount }
+            } else {
+                pieces.append((data, [UInt8](data)))
+            }
             byteCount += data.count
-            if keepsBytes { pieces.append((data, [UInt8](data))) }
         case .progress(let count):
             if let last = progress.last, count < last {
                 breaches.append((.progress, "Progress went back from \(last) to \(count)."))

@@ -1,0 +1,67 @@
+import LannerCore
+import LannerTesting
+
+/// A transport whose exchanges are begun in a way of a test's own.
+struct AlteredTransport: Transport {
+    typealias Receiver = @Sendable (TransportEvent) -> Void
+
+    private let transport: any Transport
+    private let start: @Sendable (TransportRequest, @escaping Receiver) -> any TransportExchange
+
+    init(
+        _ transport: any Transport,
+        start: @escaping @Sendable (TransportRequest, @escaping Receiver) -> any TransportExchange
+    ) {
+        (self.transport, self.start) = (transport, start)
+    }
+
+    var traits: TransportTraits { transport.traits }
+
+    func begin(_ request: TransportRequest, receive: @escaping Receiver) -> any TransportExchange {
+        start(request, receive)
+    }
+
+    func invalidate() {
+        transport.invalidate()
+    }
+}
+
+/// An exchange that is told some things in another way.
+private final class AlteredExchange: TransportExchange {
+    typealias Call = @Sendable () -> Void
+
+    private let calls: (cancel: Call, pause: Call, resume: Call)
+
+    init(_ exchange: any TransportExchange, cancel: Call? = nil, pause: Call? = nil, resume: Call? = nil) {
+        calls = (cancel ?? exchange.cancel, pause ?? exchange.pause, resume ?? exchange.resume)
+    }
+
+    func cancel() { calls.cancel() }
+    func pause() { calls.pause() }
+    func resume() { calls.resume() }
+}
+
+extension AlteredTransport {
+    /// Hands over the first piece after a `resume()` behind the next one.
+    static func swapping(_ transport: any Transport) -> AlteredTransport {
+        AlteredTransport(transport) { request, receive in
+            let state = Locked((isResumed: false, held: TransportEvent?.none))
+            let exchange = transport.begin(request) { event in
+                let isHeld = state.withLock { state in
+                    guard case .bytes = event, state.isResumed else { return false }
+                    state = (false, event)
+                    return true
+                }
+                if isHeld { return }
+                receive(event)
+                if let held = state.withLock({ $0.held.take() }) { receive(held) }
+            }
+            return AlteredExchange(
+                exchange,
+                resume: {
+                    state.withLock { $0.isResumed = true }
+                    exchange.resume()
+                })
+        }
+    }
+}
