@@ -64,4 +64,20 @@ extension AlteredTransport {
                 })
         }
     }
+
+    /// Goes on when `resume()` was called as often as `pause()`; the difference is never less than `least`.
+    static func counting(_ transport: any Transport, least: Int) -> AlteredTransport {
+        AlteredTransport(transport) { request, receive in
+            let (exchange, pauses) = (transport.begin(request, receive: receive), Locked(0))
+            let count: @Sendable (Int) -> Int = { change in
+                pauses.withLock { pauses in
+                    pauses = max(least, pauses + change)
+                    return pauses
+                }
+            }
+            return AlteredExchange(
+                exchange, pause: { if count(1) == 1 { exchange.pause() } },
+                resume: { if count(-1) == 0 { exchange.resume() } })
+        }
+    }
 }

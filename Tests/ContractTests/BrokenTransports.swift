@@ -62,8 +62,12 @@ struct Flaw: Sendable, CustomStringConvertible {
                 })
         },
         Flaw(description: "answers from a cache", clause: .cache) { CachingTransport(transport: $0) },
-        Flaw(description: "cannot pause", clause: .pause) { BrokenTransport($0, pauses: 0) },
-        Flaw(description: "cannot pause again", clause: .pause) { BrokenTransport($0, pauses: 1) },
+        Flaw(description: "cannot pause", clause: .pause) { BrokenTransport($0, resumes: 0) },
+        Flaw(description: "cannot pause again", clause: .pause) { BrokenTransport($0, resumes: 3) },
+        Flaw(description: "counts pauses", clause: .pause) { AlteredTransport.counting($0, least: 0) },
+        Flaw(description: "counts whatever is called", clause: .pause) {
+            AlteredTransport.counting($0, least: .min)
+        },
         Flaw(description: "swaps two pieces when it goes on", clause: .pause) { AlteredTransport.swapping($0) },
         Flaw(description: "is not canceled while paused", clause: .endWhilePaused) { StuckTransport(transport: $0) },
         Flaw(description: "is not invalidated while paused", clause: .endWhilePaused) {
@@ -81,15 +85,15 @@ struct BrokenTransport: Transport {
     private let transport: ScriptedTransport
     private let change: @Sendable (TransportEvent, @escaping Receiver) -> Void
     private let send: @Sendable (inout TransportRequest) -> Void
-    private let pauses: Int
+    private let resumes: Int
 
     init(
-        _ transport: ScriptedTransport, pauses: Int = .max,
+        _ transport: ScriptedTransport, resumes: Int = .max,
         _ change: @escaping @Sendable (TransportEvent, @escaping Receiver) -> Void = { event, receive in receive(event)
         }
     ) {
         self.transport = transport
-        self.pauses = pauses
+        self.resumes = resumes
         self.change = change
         send = { _ in }
     }
@@ -97,7 +101,7 @@ struct BrokenTransport: Transport {
     init(_ transport: ScriptedTransport, sending send: @escaping @Sendable (inout TransportRequest) -> Void) {
         self.transport = transport
         self.send = send
-        pauses = .max
+        resumes = .max
         change = { event, receive in receive(event) }
     }
 
@@ -107,7 +111,7 @@ struct BrokenTransport: Transport {
         var request = request
         send(&request)
         let exchange = transport.begin(request) { [change] event in change(event, receive) }
-        return pauses == .max ? exchange : RestlessExchange(exchange, pauses: pauses)
+        return resumes == .max ? exchange : RestlessExchange(exchange, resumes: resumes)
     }
 
     func invalidate() {
@@ -240,13 +244,13 @@ private struct MixedTransport: Transport {
     }
 }
 
-/// Goes on when it is asked to pause, having paused so many times.
+/// Goes on when it is asked to pause, having been asked to go on so many times.
 private final class RestlessExchange: TransportExchange {
     private let exchange: any TransportExchange
     private let left: Locked<Int>
 
-    init(_ exchange: any TransportExchange, pauses: Int) {
-        (self.exchange, left) = (exchange, Locked(pauses))
+    init(_ exchange: any TransportExchange, resumes: Int) {
+        (self.exchange, left) = (exchange, Locked(resumes))
     }
 
     func cancel() { exchange.cancel() }

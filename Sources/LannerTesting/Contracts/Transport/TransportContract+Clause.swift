@@ -148,7 +148,9 @@ extension TransportContract.Clause {
         case .cancelAfterEnd: "may be called after the end, where they do nothing"
         case .invalidate: "Ends every exchange and gives all resources back. … Calling it twice does nothing."
         case .beginAfterInvalidate: "Those under way and those begun later fail with `unavailable`."
-        case .pause: "Asks for no more bytes until `resume()`; what is on its way still comes."
+        case .pause:
+            "Asks for no more bytes until `resume()`; what is on its way still comes. … Of this and `resume()` the call "
+                + "that came last counts, however often either was called"
         case .endWhilePaused:
             "Exactly one of `end` and `failure` comes, always, also after `cancel()` … and after `invalidate()`."
         case .ignoredPause: "A transport whose `Delivery` is not `pausable` ignores it."

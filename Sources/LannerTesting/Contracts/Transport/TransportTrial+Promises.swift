@@ -25,18 +25,25 @@ extension TransportTrial {
         withExtendedLifetime(exchange) {}
     }
 
-    /// An exchange that all bytes pause that come while it is held there.
+    /// An exchange that all bytes pause that come while it is held there. Calls are made more than once, of which the last
+    /// counts.
     private func paused(
         _ begun: Locked<(any TransportExchange)?>, after others: Int = 0
     ) async throws -> (LoopbackServer.Resource, any TransportExchange, TransportWitness) {
         // More than can be on its way.
         let resource = serve(64 << 20, .hold)
         let witness = witness(comparing: resource) { event in
-            if case .bytes = event { begun.withLock { $0 }?.pause() }
+            guard case .bytes = event, let exchange = begun.withLock({ $0 }) else { return }
+            for _ in 0..<2 { exchange.pause() }
         }
         let exchange = try await beginHeld(witness, after: others)
+        try await Arrival.of("The return of `resume` and `pause`") {
+            for call in [exchange.resume, exchange.resume, exchange.pause] { call() }
+        }
+        release()
+        try await rests(witness)
         begun.withLock { $0 = exchange }
-        try await comesToRest(witness) { release() }
+        try await comesToRest(witness) { Thread.detachNewThread { exchange.resume() } }
         return (resource, exchange, witness)
     }
 
@@ -45,6 +52,10 @@ extension TransportTrial {
         let count = witness.record.byteCount
         start()
         try await witness.wait(for: "More bytes") { $0.byteCount > count || $0.isOver }
+        try await rests(witness)
+    }
+
+    private func rests(_ witness: TransportWitness) async throws {
         try await settle(witness)
         expect(!witness.record.isOver, "All of 64 MiB came after `pause()`.")
     }
