@@ -1,3 +1,4 @@
+import Dispatch
 import LannerCore
 import LannerTesting
 
@@ -78,6 +79,60 @@ extension AlteredTransport {
             return AlteredExchange(
                 exchange, pause: { if count(1) == 1 { exchange.pause() } },
                 resume: { if count(-1) == 0 { exchange.resume() } })
+        }
+    }
+
+    /// Hands nothing over while it is paused, and reads on all the same.
+    static func greedy(_ transport: any Transport) -> AlteredTransport {
+        AlteredTransport(transport) { request, receive in
+            let relay = Relay(receive)
+            let exchange = transport.begin(request, receive: relay.add)
+            return AlteredExchange(exchange, pause: { relay.pause(true) }, resume: { relay.pause(false) })
+        }
+    }
+
+    /// Reports a cancellation, and lets the transfer go on.
+    static func idle(_ transport: any Transport) -> AlteredTransport {
+        AlteredTransport(transport) { request, receive in
+            let relay = Relay(receive)
+            let exchange = transport.begin(request, receive: relay.add)
+            return AlteredExchange(exchange, cancel: { relay.end(.canceled) })
+        }
+    }
+}
+
+/// Hands events over one by one, on a queue of its own.
+private final class Relay: Sendable {
+    private let receive: AlteredTransport.Receiver
+    private let queue = DispatchQueue(label: "lanner.relay")
+    private let state = Locked((events: [TransportEvent](), isPaused: false, isOver: false))
+
+    init(_ receive: @escaping AlteredTransport.Receiver) {
+        self.receive = receive
+    }
+
+    @Sendable func add(_ event: TransportEvent) {
+        state.withLock { state in
+            if state.isOver { return }
+            state.events.append(event)
+            if case .end = event { state.isOver = true }
+            if case .failure = event { state.isOver = true }
+        }
+        queue.async { self.handOver() }
+    }
+
+    func end(_ fault: TransportFault) {
+        add(.failure(TransportFailure(fault, "The test ends the exchange.")))
+    }
+
+    func pause(_ isPaused: Bool) {
+        state.withLock { $0.isPaused = isPaused }
+        queue.async { self.handOver() }
+    }
+
+    private func handOver() {
+        while let event = state.withLock({ $0.isPaused || $0.events.isEmpty ? nil : $0.events.removeFirst() }) {
+            receive(event)
         }
     }
 }

@@ -1,6 +1,7 @@
 import Dispatch
 import Foundation
 import LannerCore
+import LannerCurl
 import LannerTesting
 import Testing
 
@@ -91,13 +92,31 @@ struct SensitivityTests {
 
     /// Patience is for what has to come, not for what else takes the clause's time, such as other tests.
     @Test func whatIsSlowByItselfIsNoViolation() async {
-        let others = TransportContract.Clause.allCases.filter { $0 != .oneEnding }
-        let waived = Dictionary(uniqueKeysWithValues: others.map { ($0, "A test.") })
-        let violations = await TransportContract.check(waiving: waived, patience: .seconds(3)) {
+        let violations = await TransportContract.check(waiving: Self.all(but: .oneEnding), patience: .seconds(3)) {
             Thread.sleep(forTimeInterval: 3.5)
             return .init(ScriptedTransport())
         }
         #expect(violations == [])
+    }
+
+    private static func all(but clause: TransportContract.Clause) -> [TransportContract.Clause: String] {
+        let others = TransportContract.Clause.allCases.filter { $0 != clause }
+        return Dictionary(uniqueKeysWithValues: others.map { ($0, "A test.") })
+    }
+
+    /// What only a server sees.
+    @Test func aTransportThatReadsOnWhilePaused() async {
+        let violations = await TransportContract.check(waiving: Self.all(but: .pause)) {
+            AlteredTransport.greedy(try CurlTransport())
+        }
+        #expect(violations.map(\.clause) == [.pause], "\(violations)")
+    }
+
+    @Test func aTransportThatReadsOnWhenCanceled() async {
+        let violations = await TransportContract.check(waiving: Self.all(but: .cancelInBody)) {
+            AlteredTransport.idle(try CurlTransport())
+        }
+        #expect(violations.map(\.clause) == [.cancelInBody], "\(violations)")
     }
 
     @Test func aStoreThatReportsAtOnceAndKeepsNothing() async {

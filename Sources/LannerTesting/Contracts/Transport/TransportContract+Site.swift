@@ -19,6 +19,9 @@ extension TransportContract {
         func waitUntilHeld(_ count: Int) async throws
         /// Lets the answers go on that are held back now.
         func release() throws
+        /// How many bytes of bodies have been sent for a path; nil, as by default, where nobody counts them. What only
+        /// that shows is then not looked for.
+        func bytesSent(_ path: String) -> Int64?
     }
 
     /// How a request goes at a ``Site``. Counts of bytes are of the body that is sent.
@@ -56,6 +59,11 @@ extension TransportContract {
     }
 }
 
+extension TransportContract.Site {
+    /// Not counted.
+    public func bytesSent(_ path: String) -> Int64? { nil }
+}
+
 /// A loopback server as the place of a contract.
 struct LoopbackSite: TransportContract.Site {
     private let server: LoopbackServer
@@ -88,6 +96,8 @@ struct LoopbackSite: TransportContract.Site {
     func release() throws {
         try server.release()
     }
+
+    func bytesSent(_ path: String) -> Int64? { server.bytesSent(path) }
 
     private static func step(_ answer: TransportContract.Answer) -> LoopbackServer.Step {
         switch answer {

@@ -7,6 +7,7 @@ extension TransportTrial {
     func pause() async throws {
         let begun = Locked<(any TransportExchange)?>(nil)
         let (resource, exchange, witness) = try await paused(begun)
+        expectUnsent(of: resource, "an exchange that was paused")
         try await comesToRest(witness) { Thread.detachNewThread { exchange.resume() } }
         begun.withLock { $0 = nil }
         Thread.detachNewThread { exchange.resume() }
@@ -56,19 +57,10 @@ extension TransportTrial {
     }
 
     private func rests(_ witness: TransportWitness) async throws {
-        try await settle(witness)
-        expect(!witness.record.isOver, "All of 64 MiB came after `pause()`.")
-    }
-
-    /// Until nothing more has come for a while, in which other exchanges began and ended: a thread that has more may have
-    /// been kept waiting by others.
-    private func settle(_ witness: TransportWitness) async throws {
-        var (before, since) = (-1, ContinuousClock.now)
-        while !witness.record.isOver, .now - since < .milliseconds(250) {
-            try await fenceElsewhere()
-            let count = witness.record.byteCount
-            if count != before { (before, since) = (count, .now) }
+        try await settle {
+            witness.record.isOver ? nil : Int64(witness.record.byteCount) + (site.bytesSent(Self.path) ?? 0)
         }
+        expect(!witness.record.isOver, "All of 64 MiB came after `pause()`.")
     }
 
     func ignoredPause() async throws {

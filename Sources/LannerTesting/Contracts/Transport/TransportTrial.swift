@@ -126,6 +126,16 @@ struct TransportTrial: Sendable {
         try await trial.ending { try await trial.fence() }
     }
 
+    /// Until a count has stayed the same for a while, in which other exchanges began and ended: a thread that has more may
+    /// have been kept waiting by others. Not when it has become nil.
+    func settle(_ count: () -> Int64?) async throws {
+        var (last, since) = (-1 as Int64, ContinuousClock.now)
+        while let now = count(), now != last || .now - since < .milliseconds(250) {
+            if now != last { (last, since) = (now, .now) }
+            try await fenceElsewhere()
+        }
+    }
+
     // MARK: Expecting
 
     func expect(_ isKept: Bool, _ detail: @autoclosure () -> String) {
@@ -156,6 +166,12 @@ struct TransportTrial: Sendable {
         expect(record.fault.map(faults.contains) ?? false, "\(what) ended with \(record.ending).")
         expectRight(record, what)
         expect(bytes.starts(with: record.body), "\(what) had \(Self.difference(record.body, bytes)).")
+    }
+
+    /// Expects that the usual path's body, of which there is more than can be on its way, was not sent as a whole.
+    func expectUnsent(of resource: LoopbackServer.Resource, _ what: String) {
+        guard let sent = site.bytesSent(Self.path) else { return }
+        expect(sent < resource.length, "All of \(sent) bytes were sent for \(what).")
     }
 
     private static func difference(_ given: [UInt8], _ expected: [UInt8]) -> String {
