@@ -99,6 +99,19 @@ extension AlteredTransport {
             return AlteredExchange(exchange, cancel: { relay.end(.canceled) })
         }
     }
+
+    /// Takes the time that is meant for silence for that of the whole exchange.
+    static func hurried(_ transport: any Transport) -> AlteredTransport {
+        AlteredTransport(transport) { request, receive in
+            let relay = Relay(receive)
+            let exchange = transport.begin(request, receive: relay.add)
+            DispatchQueue.global().asyncAfter(deadline: .now() + .seconds(Int(request.timeout.components.seconds))) {
+                relay.end(.timedOut)
+                exchange.cancel()
+            }
+            return exchange
+        }
+    }
 }
 
 /// Hands events over one by one, on a queue of its own.

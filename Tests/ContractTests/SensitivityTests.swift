@@ -119,6 +119,13 @@ struct SensitivityTests {
         #expect(violations.map(\.clause) == [.cancelInBody], "\(violations)")
     }
 
+    @Test func aTransportWhoseTimeoutIsForAll() async {
+        let violations = await TransportContract.check(waiving: Self.all(but: .timeout)) {
+            AlteredTransport.hurried(try CurlTransport())
+        }
+        #expect(violations.map(\.clause) == [.timeout], "\(violations)")
+    }
+
     @Test func aStoreThatReportsAtOnceAndKeepsNothing() async {
         let violations = await StoreContract.check(patience: .seconds(5)) { { HastyStore() } }
         let clauses = Set(violations.map(\.clause))

@@ -56,6 +56,8 @@ extension TransportContract {
         case ownFields = "no fields of its own"
         /// A range is asked for, and answered, as it is.
         case range = "ranges"
+        /// The time that is given is for the connection and for silence, not for the whole exchange.
+        case timeout = "timeout is for silence"
 
         // Ends that are asked for.
         /// An exchange may be canceled before the head.
@@ -142,6 +144,7 @@ extension TransportContract.Clause {
         case .fields: "Every header field to send, `Range` and `Accept-Encoding` included."
         case .ownFields: "it adds no header field of its own that would change the answer"
         case .range: "Redirects, retries, ranges and validators … are the manager's, once, for all transports"
+        case .timeout: "How long a connection may take, and how long a response may stay silent"
         case .cancelBeforeHead, .cancelInBody, .cancelAtOnce:
             "also after `cancel()` (then `failure` with `canceled`, unless the end was already on its way)"
         case .cancelWhileBlocked: "All methods return at once"
@@ -176,9 +179,9 @@ extension TransportContract.Clause {
         switch self {
         case .order, .oneEnding, .nothingAfter, .oneAtATime, .blockedReceiver, .beginInside, .manyAtOnce, .beginSeveral,
             .emptyBody, .framing, .shortBody, .noAnswer, .contentCoding, .everyStatus, .finalHead, .redirect,
-            .challenge, .cookie, .cache, .target, .fields, .ownFields, .range, .cancelBeforeHead, .cancelInBody,
-            .cancelAtOnce, .cancelInside, .cancelWhileBlocked, .cancelAfterEnd, .invalidate, .invalidateInside,
-            .beginAfterInvalidate:
+            .challenge, .cookie, .cache, .target, .fields, .ownFields, .range, .timeout, .cancelBeforeHead,
+            .cancelInBody, .cancelAtOnce, .cancelInside, .cancelWhileBlocked, .cancelAfterEnd, .invalidate,
+            .invalidateInside, .beginAfterInvalidate:
             true
         case .keptBytes: traits.delivery != .file
         case .pause, .endWhilePaused: traits.delivery == .pausable
@@ -214,6 +217,7 @@ extension TransportContract.Clause {
         case .fields: try await trial.fields()
         case .ownFields: try await trial.ownFields()
         case .range: try await trial.range()
+        case .timeout: try await trial.timeout()
         case .cancelBeforeHead: try await trial.cancelBeforeHead()
         case .cancelInBody: try await trial.cancelInBody()
         case .cancelAtOnce: try await trial.cancelAtOnce()

@@ -22,6 +22,9 @@ extension TransportContract {
         /// How many bytes of bodies have been sent for a path; nil, as by default, where nobody counts them. What only
         /// that shows is then not looked for.
         func bytesSent(_ path: String) -> Int64?
+        /// Has the bodies of a path sent at this rate from now on, in small steps. False, as by default, where that cannot be
+        /// done, as where no time passes; what needs it is then left out.
+        func trickle(_ path: String, bytesPerSecond: Int) -> Bool
     }
 
     /// How a request goes at a ``Site``. Counts of bytes are of the body that is sent.
@@ -62,6 +65,9 @@ extension TransportContract {
 extension TransportContract.Site {
     /// Not counted.
     public func bytesSent(_ path: String) -> Int64? { nil }
+
+    /// Cannot be done.
+    public func trickle(_ path: String, bytesPerSecond: Int) -> Bool { false }
 }
 
 /// A loopback server as the place of a contract.
@@ -98,6 +104,11 @@ struct LoopbackSite: TransportContract.Site {
     }
 
     func bytesSent(_ path: String) -> Int64? { server.bytesSent(path) }
+
+    func trickle(_ path: String, bytesPerSecond: Int) -> Bool {
+        server.always(path, .trickle(bytesPerSecond: bytesPerSecond))
+        return true
+    }
 
     private static func step(_ answer: TransportContract.Answer) -> LoopbackServer.Step {
         switch answer {

@@ -13,7 +13,7 @@ import LannerLoopback
 /// Each clause gets a transport of its own and a ``LoopbackServer`` that serves what the clause needs; those that do not
 /// apply by the transport's `TransportTraits` are left out. Nothing sleeps: a clause waits for what has to come, and
 /// gives up when its patience is over. What must not come cannot be waited for; other exchanges are carried out
-/// meanwhile, and it is looked for after them.
+/// meanwhile, and it is looked for after them. One clause has a body come slowly, and takes six seconds.
 public enum TransportContract {
     /// A transport, and the place where it finds what the contract serves.
     public struct Setup: Sendable {

@@ -108,4 +108,16 @@ extension TransportTrial {
         let beyond = try await fetch(Self.path, ["Range": "bytes=100000-"])
         expect(beyond.isComplete && beyond.head?.status == 416, "A range beyond the end ended with \(beyond.ending).")
     }
+
+    /// A body takes twice as long as silence may, of which each step is a sixtieth. A machine that stands still is silent as
+    /// well: one of five exchanges will do.
+    func timeout() async throws {
+        let resource = serve(120)
+        guard site.trickle(Self.path, bytesPerSecond: 20) else { return }
+        var request = request()
+        request.timeout = .seconds(3)
+        var record = try await fetch(request)
+        for _ in 0..<4 where record.fault == .timedOut { record = try await fetch(request) }
+        expect(record, resource.bytes, "An exchange that was never silent for long")
+    }
 }
