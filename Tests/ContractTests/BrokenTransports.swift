@@ -28,6 +28,21 @@ struct Flaw: Sendable, CustomStringConvertible {
         Flaw(description: "says end on a short body", clause: .shortBody) { transport in
             BrokenTransport(transport) { event, receive in receive(event.fault == .connectionLost ? .end : event) }
         },
+        Flaw(description: "fails when a field comes twice", clause: .repeatedField) { transport in
+            BrokenTransport(transport) { event, receive in
+                guard case .head(let head) = event, head.fields.values(of: "Set-Cookie").count > 1 else {
+                    return receive(event)
+                }
+                receive(.failure(TransportFailure(.other, "A field came twice.")))
+            }
+        },
+        Flaw(description: "keeps the last of the fields of a name", clause: .repeatedField) { transport in
+            BrokenTransport(transport) { event, receive in
+                guard case .head(var head) = event else { return receive(event) }
+                for field in head.fields.fields { head.fields[field.name] = field.value }
+                receive(.head(head))
+            }
+        },
         Flaw(description: "does not report a cancellation", clause: .cancelBeforeHead) { transport in
             BrokenTransport(transport) { event, receive in
                 if event.fault != .canceled { receive(event) }

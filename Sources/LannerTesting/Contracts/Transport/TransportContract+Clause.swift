@@ -40,6 +40,8 @@ extension TransportContract {
         case everyStatus = "every status"
         /// Of several heads the final one is told.
         case finalHead = "final head"
+        /// Of fields that come twice both are told.
+        case repeatedField = "a field that comes twice"
         /// No redirect is followed.
         case redirect = "no redirect followed"
         /// No challenge is answered.
@@ -136,6 +138,7 @@ extension TransportContract.Clause {
             "It is kept, not copied: the memory behind it must not change after `receive` has returned."
         case .everyStatus: "reports what came back"
         case .finalHead: "The final response's status and header."
+        case .repeatedField: "A name may occur more than once"
         case .redirect: "follows no redirect"
         case .challenge: "answers no challenge"
         case .cookie: "stores no cookie"
@@ -178,8 +181,8 @@ extension TransportContract.Clause {
     func applies(to traits: TransportTraits) -> Bool {
         switch self {
         case .order, .oneEnding, .nothingAfter, .oneAtATime, .blockedReceiver, .beginInside, .manyAtOnce, .beginSeveral,
-            .emptyBody, .framing, .shortBody, .noAnswer, .contentCoding, .everyStatus, .finalHead, .redirect,
-            .challenge, .cookie, .cache, .target, .fields, .ownFields, .range, .timeout, .cancelBeforeHead,
+            .emptyBody, .framing, .shortBody, .noAnswer, .contentCoding, .everyStatus, .finalHead, .repeatedField,
+            .redirect, .challenge, .cookie, .cache, .target, .fields, .ownFields, .range, .timeout, .cancelBeforeHead,
             .cancelInBody, .cancelAtOnce, .cancelInside, .cancelWhileBlocked, .cancelAfterEnd, .invalidate,
             .invalidateInside, .beginAfterInvalidate:
             true
@@ -209,6 +212,7 @@ extension TransportContract.Clause {
         case .keptBytes: try await trial.keptBytes()
         case .everyStatus: try await trial.everyStatus()
         case .finalHead: try await trial.finalHead()
+        case .repeatedField: try await trial.repeatedField()
         case .redirect: try await trial.redirect()
         case .challenge: try await trial.challenge()
         case .cookie: try await trial.cookie()

@@ -21,6 +21,17 @@ extension TransportTrial {
         expect(record.head?.fields["Link"] == nil, "The head had a field of the 103.")
     }
 
+    /// In lines of their own, or in one where the transport joins them (RFC 9110, 5.3).
+    func repeatedField() async throws {
+        let resource = serve(100, .fields(["Set-Cookie": "a=b; Path=/", "Set-Cookie": "c=d; Path=/"]))
+        let record = try await fetch()
+        expect(record, resource.bytes, "An answer with two cookies")
+        let told = record.head?.fields.values(of: "Set-Cookie") ?? []
+        for cookie in ["a=b", "c=d"] {
+            expect(told.contains { $0.contains(cookie) }, "Of two cookies \(told) were reported.")
+        }
+    }
+
     func redirect() async throws {
         _ = serve(100, at: "/other")
         for status in [301, 302, 303, 307, 308] {
