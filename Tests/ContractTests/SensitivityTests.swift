@@ -126,6 +126,19 @@ struct SensitivityTests {
         #expect(violations.map(\.clause) == [.timeout], "\(violations)")
     }
 
+    @Test func aStoreWhereWhatIsUrgentOvertakes() async {
+        let violations = await StoreContract.check {
+            let last = Locked(MemoryStore())
+            return {
+                last.withLock { store in
+                    store = MemoryStore(store.contents)
+                    return OvertakingStore(store)
+                }
+            }
+        }
+        #expect(violations.map(\.clause) == [.completions], "\(violations)")
+    }
+
     @Test func aStoreThatReportsAtOnceAndKeepsNothing() async {
         let violations = await StoreContract.check(patience: .seconds(5)) { { HastyStore() } }
         let clauses = Set(violations.map(\.clause))
@@ -201,6 +214,48 @@ private final class HastyStore: Store {
         completion: @escaping @Sendable (Result<Void, StoreError>) -> Void
     ) {
         completion(.success(()))
+    }
+}
+
+/// Writes what has come meanwhile together, what has to survive the machine first.
+private final class OvertakingStore: Store {
+    private typealias Commit = (
+        changes: [StoreChange], durability: StoreDurability, completion: @Sendable (Result<Void, StoreError>) -> Void
+    )
+
+    private let store: MemoryStore
+    private let queue = DispatchQueue(label: "lanner.overtaking")
+    private let waiting = Locked<[Commit]>([])
+
+    init(_ store: MemoryStore) {
+        self.store = store
+    }
+
+    func load() throws -> StoreContents { try store.load() }
+
+    func commit(
+        _ changes: [StoreChange], durability: StoreDurability,
+        completion: @escaping @Sendable (Result<Void, StoreError>) -> Void
+    ) {
+        waiting.withLock { $0.append((changes, durability, completion)) }
+        queue.async { self.write() }
+    }
+
+    private func write() {
+        let batch = waiting.withLock { waiting in
+            defer { waiting = [] }
+            return waiting
+        }
+        if batch.isEmpty { return }
+        let sorted = batch.filter { $0.durability == .machine } + batch.filter { $0.durability == .process }
+        store.commit(sorted.flatMap(\.changes), durability: .machine) { result in
+            for commit in batch { commit.completion(result) }
+        }
+    }
+
+    func close() {
+        queue.sync { write() }
+        store.close()
     }
 }
 

@@ -26,7 +26,7 @@ public enum StoreContract {
         case order = "changes in order"
         /// A key that is not there may be removed.
         case missing = "removing what is not there"
-        /// Each completion is called once, in the order of the commits.
+        /// Each commit is applied, and its completion called once, in their order.
         case completions = "completions once and in order"
         /// No completion is called inside `commit`.
         case notInside = "never inside commit"
@@ -74,7 +74,9 @@ extension StoreContract.Clause {
         case .anything, .model: "A store is a map from keys to opaque values."
         case .order: "Applies changes, in their order, all of them or none, after all that was committed before."
         case .missing: "Removes a key; fine when it is not there."
-        case .completions: "`completion` is called exactly once, … in the order of the commits"
+        case .completions:
+            "Applies changes … after all that was committed before. … `completion` is called exactly once, … in the order "
+                + "of the commits"
         case .notInside: "Returns at once. `completion` is called … on a queue of the store's"
         case .atOnce: "Returns at once."
         case .threads: "Methods may be called on any thread."

@@ -103,10 +103,14 @@ extension StoreTrial {
     func completions() async throws {
         let (store, _) = try await open()
         let order = Locked<[Int]>([])
+        // Two for each key, with every pair of durabilities.
+        let changes = (0..<500).map { number in
+            number % 3 == 0 ? StoreChange.remove(key: "\(number / 2)") : .put("\(number / 2)", "\(number)")
+        }
         try await Arrival.of("The return of `commit`") {
-            for number in 0..<500 {
-                let durability = number % 5 == 0 ? StoreDurability.machine : .process
-                store.commit([.put("\(number % 7)", "\(number)")], durability: durability) { _ in
+            for (number, change) in changes.enumerated() {
+                let durability = [StoreDurability.process, .machine, .machine, .process, .process][number % 5]
+                store.commit([change], durability: durability) { _ in
                     order.withLock { $0.append(number) }
                 }
             }
@@ -117,7 +121,9 @@ extension StoreTrial {
         expect(Set(seen).count == 500, "Of 500 commits \(Set(seen).count) were completed.")
         expect(seen.count == Set(seen).count, "500 commits were completed \(seen.count) times.")
         expect(seen == seen.sorted(), "Completions did not come in the order of the commits.")
-        try await close(store)
+        var values: [String: Data] = [:]
+        for change in changes { values.apply(change) }
+        try await reopen(store, expecting: values)
     }
 
     func notInside() async throws {
