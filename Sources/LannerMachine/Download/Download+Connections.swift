@@ -237,12 +237,13 @@ extension Download {
         return transfer.base.addingClamped(transfer.received) - written.count > most
     }
 
-    /// A mirror that leaves a request without an answer for so long is left: what it was asked for may be all that is
-    /// missing.
-    private func unansweredByMirror(_ context: Context) -> ExchangeNumber? {
+    /// A request that is without an answer for so long is not waited for: what it was asked for may be all that is
+    /// missing. A mirror is left, the URL is asked once more, when it has brought bytes since and nothing else is under way.
+    private func unanswered(_ context: Context) -> ExchangeNumber? {
         guard context.settings.delivery == .whole, case .transferring(let transfer) = state else { return nil }
         let unanswered = transfer.exchanges.first { exchange in
-            !exchange.isAccepted && exchange.ask.source != mirrors.main
+            let isLeftOver = transfer.running == 0 && exchange.begun < transfer.lastAdvance
+            return !exchange.isAccepted && (exchange.ask.source != mirrors.main || isLeftOver)
                 && context.now - max(exchange.begun, transfer.heldUntil) >= Pace.endTime
         }
         return unanswered?.number
@@ -250,7 +251,7 @@ extension Download {
 
     /// The regular look at what the connections bring.
     mutating func adapt(_ context: inout Context) {
-        if let number = unansweredByMirror(context) { return stopAndLose(number, &context) }
+        if let number = unanswered(context) { return stopAndLose(number, &context) }
         guard context.settings.delivery == .whole, case .transferring(var transfer) = state, transfer.running > 0,
             maySplit(transfer, context.settings), let total
         else { return }

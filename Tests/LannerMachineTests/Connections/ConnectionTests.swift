@@ -37,8 +37,8 @@ import Testing
 
         /// The server answers every request that is out as it should.
         @discardableResult
-        mutating func answer() -> [Action] {
-            exchanges.filter { !$0.isAccepted }.flatMap { exchange in
+        mutating func answer(but silent: ExchangeNumber? = nil) -> [Action] {
+            exchanges.filter { !$0.isAccepted && $0.number != silent }.flatMap { exchange in
                 bench.feed(
                     .exchange(bench.id, exchange.number, .head(.part(exchange.ask.range ?? 0..<1, of: 100 << 20))))
             }
@@ -178,6 +178,35 @@ import Testing
         for _ in 0..<39 { #expect(line.tick(1 << 20).asks.isEmpty) }
         for _ in 0..<4 { line.tick(1 << 20) }
         #expect(line.exchanges.count == 2)
+    }
+
+    /// What it was asked for is all that is missing in the end, and the server sends it to others.
+    @Test(arguments: 2...6 as ClosedRange<ExchangeNumber>)
+    func aRequestThatIsLeftWithoutAnAnswerIsMadeAgain(silent: ExchangeNumber) {
+        var line = Line(8, first: 4)
+        while line.bench.transfer != nil, line.bench.now < .seconds(40) {
+            line.answer(but: silent)
+            line.tick()
+        }
+        #expect(line.bench.transfer == nil && line.bench.phase == .running, "\(line.exchanges.map(\.number))")
+        #expect(line.bench.now < .seconds(20), "\(line.bench.now)")
+    }
+
+    /// Who answers none of those any more either is as silent as any other.
+    @Test func whoIsSilentThenIsWaitedFor() {
+        var line = Line(8, first: 4)
+        var asks = 0
+        while line.bench.transfer != nil, line.bench.now < .seconds(100) {
+            if line.bench.now < .seconds(1) { line.answer(but: 3) }
+            let asked = line.tick().asks.count
+            if line.bench.now >= .seconds(10) { asks += asked }
+        }
+        #expect(line.bench.now > .seconds(60) && line.bench.now < .seconds(80), "\(line.bench.now)")
+        #expect((1...4).contains(asks), "\(asks)")
+        guard case .pausing(let pausing) = line.bench.state, case .wait(.retry) = pausing.intent else {
+            Issue.record("\(String(describing: line.bench.state))")
+            return
+        }
     }
 
     /// A second connection was refused for 100 seconds, and the first is lost, with a megabyte.
