@@ -28,7 +28,7 @@ struct AlteredTransport: Transport {
 }
 
 /// An exchange that is told some things in another way.
-private final class AlteredExchange: TransportExchange {
+final class AlteredExchange: TransportExchange {
     typealias Call = @Sendable () -> Void
 
     private let calls: (cancel: Call, pause: Call, resume: Call)
@@ -61,6 +61,19 @@ extension AlteredTransport {
                 exchange,
                 resume: {
                     state.withLock { $0.isResumed = true }
+                    exchange.resume()
+                })
+        }
+    }
+
+    /// Goes on when it is asked to pause, having been asked to go on so many times.
+    static func restless(_ transport: any Transport, resumes: Int) -> AlteredTransport {
+        AlteredTransport(transport) { request, receive in
+            let (exchange, left) = (transport.begin(request, receive: receive), Locked(resumes))
+            return AlteredExchange(
+                exchange, pause: { if left.withLock({ $0 > 0 }) { exchange.pause() } },
+                resume: {
+                    left.withLock { $0 -= 1 }
                     exchange.resume()
                 })
         }

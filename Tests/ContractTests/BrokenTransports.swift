@@ -77,8 +77,8 @@ struct Flaw: Sendable, CustomStringConvertible {
                 })
         },
         Flaw(description: "answers from a cache", clause: .cache) { CachingTransport(transport: $0) },
-        Flaw(description: "cannot pause", clause: .pause) { BrokenTransport($0, resumes: 0) },
-        Flaw(description: "cannot pause again", clause: .pause) { BrokenTransport($0, resumes: 3) },
+        Flaw(description: "cannot pause", clause: .pause) { AlteredTransport.restless($0, resumes: 0) },
+        Flaw(description: "cannot pause again", clause: .pause) { AlteredTransport.restless($0, resumes: 3) },
         Flaw(description: "counts pauses", clause: .pause) { AlteredTransport.counting($0, least: 0) },
         Flaw(description: "counts whatever is called", clause: .pause) {
             AlteredTransport.counting($0, least: .min)
@@ -100,15 +100,11 @@ struct BrokenTransport: Transport {
     private let transport: ScriptedTransport
     private let change: @Sendable (TransportEvent, @escaping Receiver) -> Void
     private let send: @Sendable (inout TransportRequest) -> Void
-    private let resumes: Int
 
     init(
-        _ transport: ScriptedTransport, resumes: Int = .max,
-        _ change: @escaping @Sendable (TransportEvent, @escaping Receiver) -> Void = { event, receive in receive(event)
-        }
+        _ transport: ScriptedTransport, _ change: @escaping @Sendable (TransportEvent, @escaping Receiver) -> Void
     ) {
         self.transport = transport
-        self.resumes = resumes
         self.change = change
         send = { _ in }
     }
@@ -116,7 +112,6 @@ struct BrokenTransport: Transport {
     init(_ transport: ScriptedTransport, sending send: @escaping @Sendable (inout TransportRequest) -> Void) {
         self.transport = transport
         self.send = send
-        resumes = .max
         change = { event, receive in receive(event) }
     }
 
@@ -125,8 +120,7 @@ struct BrokenTransport: Transport {
     func begin(_ request: TransportRequest, receive: @escaping Receiver) -> any TransportExchange {
         var request = request
         send(&request)
-        let exchange = transport.begin(request) { [change] event in change(event, receive) }
-        return resumes == .max ? exchange : RestlessExchange(exchange, resumes: resumes)
+        return transport.begin(request) { [change] event in change(event, receive) }
     }
 
     func invalidate() {
@@ -203,7 +197,7 @@ private final class EndedExchange: TransportExchange {
 
 /// Does nothing that it is told inside `receive`.
 private struct DeafTransport: Transport {
-    @TaskLocal fileprivate static var isInside = false
+    @TaskLocal private static var isInside = false
 
     private let transport: ScriptedTransport
 
@@ -216,27 +210,13 @@ private struct DeafTransport: Transport {
     func begin(
         _ request: TransportRequest, receive: @escaping @Sendable (TransportEvent) -> Void
     ) -> any TransportExchange {
-        DeafExchange(transport.begin(request) { event in Self.$isInside.withValue(true) { receive(event) } })
+        let exchange = transport.begin(request) { event in Self.$isInside.withValue(true) { receive(event) } }
+        return AlteredExchange(exchange, cancel: { if !Self.isInside { exchange.cancel() } })
     }
 
     func invalidate() {
         if !Self.isInside { transport.invalidate() }
     }
-}
-
-private final class DeafExchange: TransportExchange {
-    private let exchange: any TransportExchange
-
-    init(_ exchange: any TransportExchange) {
-        self.exchange = exchange
-    }
-
-    func cancel() {
-        if !DeafTransport.isInside { exchange.cancel() }
-    }
-
-    func pause() { exchange.pause() }
-    func resume() { exchange.resume() }
 }
 
 /// Returns exchanges that are begun together in another order.
@@ -259,27 +239,6 @@ private struct MixedTransport: Transport {
     }
 }
 
-/// Goes on when it is asked to pause, having been asked to go on so many times.
-private final class RestlessExchange: TransportExchange {
-    private let exchange: any TransportExchange
-    private let left: Locked<Int>
-
-    init(_ exchange: any TransportExchange, resumes: Int) {
-        (self.exchange, left) = (exchange, Locked(resumes))
-    }
-
-    func cancel() { exchange.cancel() }
-
-    func pause() {
-        if left.withLock({ $0 > 0 }) { exchange.pause() }
-    }
-
-    func resume() {
-        left.withLock { $0 -= 1 }
-        exchange.resume()
-    }
-}
-
 /// Has what is paused wait to go on before it is canceled, or invalidated.
 private struct StuckTransport: Transport {
     let transport: ScriptedTransport
@@ -294,35 +253,22 @@ private struct StuckTransport: Transport {
     func begin(
         _ request: TransportRequest, receive: @escaping @Sendable (TransportEvent) -> Void
     ) -> any TransportExchange {
-        StuckExchange(transport.begin(request, receive: receive), isPaused, isCanceled: !isInvalidated)
+        let (exchange, isPaused, isCanceled) = (transport.begin(request, receive: receive), isPaused, !isInvalidated)
+        return AlteredExchange(
+            exchange,
+            cancel: { if isCanceled || !isPaused.withLock({ $0 }) { exchange.cancel() } },
+            pause: {
+                isPaused.withLock { $0 = true }
+                exchange.pause()
+            },
+            resume: {
+                isPaused.withLock { $0 = false }
+                exchange.resume()
+            })
     }
 
     func invalidate() {
         if isInvalidated || !isPaused.withLock({ $0 }) { transport.invalidate() }
-    }
-}
-
-private final class StuckExchange: TransportExchange {
-    private let exchange: any TransportExchange
-    private let isPaused: Locked<Bool>
-    private let isCanceled: Bool
-
-    init(_ exchange: any TransportExchange, _ isPaused: Locked<Bool>, isCanceled: Bool) {
-        (self.exchange, self.isPaused, self.isCanceled) = (exchange, isPaused, isCanceled)
-    }
-
-    func cancel() {
-        if isCanceled || !isPaused.withLock({ $0 }) { exchange.cancel() }
-    }
-
-    func pause() {
-        isPaused.withLock { $0 = true }
-        exchange.pause()
-    }
-
-    func resume() {
-        isPaused.withLock { $0 = false }
-        exchange.resume()
     }
 }
 

@@ -20,30 +20,18 @@ struct LockingTransport: Transport {
     ) -> any TransportExchange {
         lock.withLock {}
         let exchange = transport.begin(request) { [lock] event in lock.withLock { receive(event) } }
-        return LockingExchange(exchange, lock)
+        return AlteredExchange(
+            exchange,
+            cancel: { [lock] in
+                lock.withLock {}
+                exchange.cancel()
+            })
     }
 
     func invalidate() {
         lock.withLock {}
         transport.invalidate()
     }
-}
-
-private final class LockingExchange: TransportExchange {
-    private let exchange: any TransportExchange
-    private let lock: NSLock
-
-    init(_ exchange: any TransportExchange, _ lock: NSLock) {
-        (self.exchange, self.lock) = (exchange, lock)
-    }
-
-    func cancel() {
-        lock.withLock {}
-        exchange.cancel()
-    }
-
-    func pause() { exchange.pause() }
-    func resume() { exchange.resume() }
 }
 
 // @unchecked Sendable: `lock` guards the rest.

@@ -238,12 +238,13 @@ extension Download {
     }
 
     /// A request that is without an answer for so long is not waited for: what it was asked for may be all that is
-    /// missing. A mirror is left, the URL is asked once more, when it has brought bytes since and nothing else is under way.
+    /// missing. A mirror is left; the URL is asked once more when bytes have come since, and nothing else is on its way.
     private func unanswered(_ context: Context) -> ExchangeNumber? {
         guard context.settings.delivery == .whole, case .transferring(let transfer) = state else { return nil }
+        let nothingComes = transfer.running == 0
         let unanswered = transfer.exchanges.first { exchange in
-            let isLeftOver = transfer.running == 0 && exchange.begun < transfer.lastAdvance
-            return !exchange.isAccepted && (exchange.ask.source != mirrors.main || isLeftOver)
+            !exchange.isAccepted
+                && (exchange.ask.source != mirrors.main || nothingComes && exchange.begun < transfer.lastAdvance)
                 && context.now - max(exchange.begun, transfer.heldUntil) >= Pace.endTime
         }
         return unanswered?.number

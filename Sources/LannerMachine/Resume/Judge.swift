@@ -90,12 +90,10 @@ extension Judge {
     /// To a request for the whole file some caches answer with all of it as a part; and one that outlives processes may
     /// have been gone on with by the system, whose last answer is all that the next process gets to see.
     private var wholePart: Verdict {
-        if partProblem == nil, case .part(let range, let total?) = ContentRange(fields: head.fields),
+        guard partProblem == nil, case .part(let range, let total?) = ContentRange(fields: head.fields),
             range == 0..<total, lengthProblem(range) == nil
-        {
-            return .whole(Version(head))
-        }
-        return isGoneOnWith ? resumed : .unusable("status 206 though no range was asked for")
+        else { return isGoneOnWith ? resumed : .unusable("status 206 though no range was asked for") }
+        return .whole(Version(head))
     }
 
     /// The rest of a file of which the transport holds the beginning: it hands over the whole.
