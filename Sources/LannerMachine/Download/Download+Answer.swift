@@ -13,6 +13,7 @@ extension Download {
         if isOtherThanURLs(verdict, exchange, context.settings) { return leaveMirror(exchange, &context) }
         if isBesideOthers(number, context) { return answerBeside(exchange, head, verdict, &context) }
         if exchange.takesOldWay, !verdict.isOfUse { return leaveOldWay(exchange, &context) }
+        if isTooMuch(verdict, exchange, context) { return dropAhead(exchange, &context) }
         if isLeftToDigest(verdict, head, exchange), ladder.leaveToDigest() {
             return close(for: .restart, [], &context)
         }
@@ -30,12 +31,6 @@ extension Download {
         case .redirect(let location):
             redirect(exchange, location, &context)
         case .refused(let status, let retryAfter):
-            if isAhead(exchange, context) {
-                asksOneByOne = true
-                // Alone it may be another matter.
-                if retryAfter == nil { return dropAhead(exchange, &context) }
-                alwaysAsksOneByOne = true
-            }
             refused(exchange, status, retryAfter, &context)
         }
     }

@@ -49,11 +49,6 @@ extension Download {
     private mutating func isAskedOtherwise(
         _ exchange: Exchange, after oddity: Oddity, _ context: inout Context
     ) -> Bool {
-        if isAhead(exchange, context) {
-            asksOneByOne = true
-            dropAhead(exchange, &context)
-            return true
-        }
         guard exchange.ask.range != nil, completed > 0 else { return false }
         let failure = DownloadFailure(.unusableResponse, oddity.words)
         partRefusals += 1

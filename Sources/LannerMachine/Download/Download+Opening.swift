@@ -6,7 +6,7 @@ extension Download {
         guard case .waiting(.slot) = state else { return }
         attempt += 1
         link.isFresh = false
-        asksOneByOne = alwaysAsksOneByOne
+        asksOneByOne = false
         if goesOnWithOldURL {
             goesOnWithOldURL = false
             renewURL()

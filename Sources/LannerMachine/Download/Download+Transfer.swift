@@ -128,10 +128,7 @@ extension Download {
             return leaveOldWay(exchange, isOver: true, &context)
         }
         if isBesideOthers(number, context), !failure.reason.isOfDisk { return lose(number, &context) }
-        if isAhead(exchange, context), isOfServer {
-            asksOneByOne = true
-            return dropAhead(exchange, over: true, &context)
-        }
+        if isAhead(exchange, context), isOfServer { return dropAhead(exchange, over: true, &context) }
         if seekWhole(after: failure, exchange, over: number, &context) { return }
         exchangeOver(failure, at: exchange.ask.source, over: number, &context)
     }
@@ -182,9 +179,17 @@ extension Download {
         return transfer.exchanges.contains { $0.number != exchange.number && $0.isAccepted }
     }
 
-    /// A slice that could not be had beside another is asked for again when that has come.
+    /// Whether the answer to such a request is of no use. Alone it may be another matter, whatever it says of the file, and
+    /// of when to come back.
+    func isTooMuch(_ verdict: Verdict, _ exchange: Exchange, _ context: Context) -> Bool {
+        if case .redirect = verdict { return false }
+        return !verdict.isOfUse && isAhead(exchange, context)
+    }
+
+    /// A slice that could not be had beside another is asked for again when that has come, as are those that follow.
     mutating func dropAhead(_ exchange: Exchange, over: Bool = false, _ context: inout Context) {
         guard case .transferring(var transfer) = state else { return }
+        asksOneByOne = true
         if !over { perform(.stop(exchange.number, keepBytes: false), &context) }
         transfer.give(back: exchange.number)
         state = .transferring(transfer)

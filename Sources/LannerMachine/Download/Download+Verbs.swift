@@ -72,7 +72,6 @@ extension Download {
         (pieceFailures, wholeRepairs) = ([:], 0)
         forgetDoubts()
         isPlain = false
-        (asksOneByOne, alwaysAsksOneByOne) = (false, false)
     }
 
     /// The user gives another URL. An attempt that is under way goes on with the old one.

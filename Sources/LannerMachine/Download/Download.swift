@@ -49,8 +49,8 @@ package struct Download: Sendable {
     /// Where the URL, or the mirror that told the version in hand, led to when that began.
     var oldWay = OldWay.none
     /// Whether a slice was refused or lost that was asked for beside another: for the rest of the attempt the one is waited
-    /// for; or until failures are forgotten, where the attempt has ended by that.
-    var (asksOneByOne, alwaysAsksOneByOne) = (false, false)
+    /// for.
+    var asksOneByOne = false
     /// How often in a row a file that came in one piece had another digest.
     var mismatches = 0
     /// How often the file was another one when the rest of it was asked for.

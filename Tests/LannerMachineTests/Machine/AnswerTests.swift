@@ -284,26 +284,28 @@ import Testing
         #expect(bench.closed(1, 0..<100).phases == [.running])
     }
 
-    /// It wants to be left alone for a while.
-    @Test func aServerThatSaysWhenToComeBackIsNotAskedBefore() {
+    /// As where a page in the place of the file means that one is enough, or another server knows another version.
+    @Test(arguments: [
+        ResponseHead(status: 200, fields: ["Content-Length": "0"]), .file(tag: "\"b\""), .file(),
+        .part(100..<200, of: 1000, tag: "\"b\""), ResponseHead(status: 206), ResponseHead(status: 416),
+    ]) func aSliceThatIsNoUseBesideAnotherIsAskedForAlone(head: ResponseHead) {
         var bench = askingAhead()
-        let head = ResponseHead(status: 503, fields: ["Retry-After": "100"])
-        #expect(bench.feed(.exchange(bench.id, 2, .head(head))).retry?.time == .seconds(100))
+        let actions = bench.feed(.exchange(bench.id, 2, .head(head)))
+        #expect(actions.retry == nil && actions.restarts.isEmpty && actions.asks.isEmpty)
+        #expect(actions.contains(.transport(bench.id, .stop(2, keepBytes: false))))
+        expectOneByOne(&bench)
     }
 
-    /// Nor is it asked ahead then: that would end the next attempt as well, and all that follow.
-    @Test func aServerThatHasSaidWhenToComeBackIsAskedForOneAfterTheOther() {
+    /// What it says of a second request may not hold of one alone. If it does, it is kept to.
+    @Test(arguments: [404, 429, 503]) func whenToComeBackIsAskedForAlone(status: Int) {
         var bench = askingAhead()
-        let head = ResponseHead(status: 503, fields: ["Retry-After": "100"])
-        bench.feed(.file(bench.id, 1, .wrote(0..<50)))
-        bench.feed(.exchange(bench.id, 2, .head(head)))
-        bench.closed(1, 0..<50)
-        bench.pass(.seconds(100))
-        let first = bench.opened(2, 0..<50).begun
-        #expect(first.count == 1)
-        #expect(bench.feed(.exchange(bench.id, first[0], .head(.part(50..<150, of: 1000)))).asks.isEmpty)
-        bench.feed(.file(bench.id, 2, .wrote(50..<150)))
-        #expect(bench.feed(.exchange(bench.id, first[0], .ended(received: 100))).asks.map(\.range) == [150..<250])
+        let head = ResponseHead(status: status, fields: ["Retry-After": "100"])
+        let actions = bench.feed(.exchange(bench.id, 2, .head(head)))
+        #expect(actions.retry == nil && actions.asks.isEmpty)
+        bench.feed(.file(bench.id, 1, .wrote(0..<100)))
+        #expect(bench.feed(.exchange(bench.id, 1, .ended(received: 100))).asks.map(\.range) == [100..<200])
+        let alone = ResponseHead(status: 503, fields: ["Retry-After": "100"])
+        #expect(bench.feed(.exchange(bench.id, 3, .head(alone))).retry?.time == .seconds(100))
     }
 
     @Test func aLaterSliceOfAnotherVersionBeginsAnew() {
