@@ -63,7 +63,10 @@ import Testing
         #expect(
             Trouble(LannerError.failed(.unnamed)).detail.hasSuffix(
                 "; log in there and run the same command again, or remove .lanner to begin anew"))
-        #expect(Trouble(LannerError.failed(DownloadFailure(.disk(.noSpace), "a; b."))).detail == "a; b")
+        let two = Trouble(LannerError.failed(DownloadFailure(.disk(.noSpace), "a; b.")))
+        #expect(two.reason == "a" && two.advice == "b")
+        let unmade = LannerError.cacheError(path: "p", message: "p: full; free some space and start again")
+        #expect(Trouble(unmade).detail == "p: full; free some space and run the same command again")
         let told = "Its md5 is a, not the b that the server gives; download again, or do not compare digests."
         #expect(
             Trouble(LannerError.failed(DownloadFailure(.checksumMismatch, told))).detail

@@ -40,7 +40,7 @@ import Testing
         let session = session(plan, Record())
         session.manager.download(DownloadRequest(url, startsImmediately: false))
         let outcomes = await session.run()
-        #expect(outcomes.map(\.exitCode) == [.failure] && !outcomes.contains(.suspended))
+        #expect(outcomes.map(\.exitCode) == [.failure] && !outcomes.contains(.suspended(goesOn: true)))
         #expect(await session.tidy(outcomes) == .nothing)
     }
 
@@ -94,7 +94,7 @@ import Testing
         let plans = try urls.map { try GetPlan(GetOptions(urls: [$0], directory: place.url.path)) }
         let first = session(plans[0], Record())
         #expect(await first.run().map(\.exitCode) == [.failure])
-        _ = await first.tidy([.suspended])
+        _ = await first.tidy([.suspended(goesOn: true)])
         let second = session(plans[1], Record())
         let outcomes = await second.run()
         guard case .others(let words) = await second.tidy(outcomes) else {
@@ -128,10 +128,10 @@ import Testing
         interruption.receive(SIGTERM)
         let options = GetOptions(urls: ["http://127.0.0.1/a", "http://127.0.0.1/b"], directory: place.url.path)
         let session = session(try GetPlan(options), record, interruption, over: SilentTransport())
-        #expect(await session.run() == [.suspended, .suspended])
+        #expect(await session.run() == [.suspended(goesOn: true), .suspended(goesOn: true)])
         let told = record.reports.withLock { $0.map(\.index) }
         #expect(told == [0, 1] && record.reports.withLock { $0.allSatisfy { $0.event == .suspended } })
-        #expect(await session.tidy([.suspended, .suspended]) == .nothing)
+        #expect(await session.tidy([.suspended(goesOn: true), .suspended(goesOn: true)]) == .nothing)
     }
 
     @Test func addsNoMoreWhenItIsInterrupted() async throws {
@@ -142,11 +142,12 @@ import Testing
             try GetPlan(GetOptions(urls: urls, directory: place.url.path)), record, interruption,
             over: SilentTransport(), Interrupting(interruption))
         let outcomes = await session.run()
-        #expect(outcomes.count == urls.count && outcomes.allSatisfy { $0 == .suspended })
+        #expect(outcomes.count == urls.count && outcomes.allSatisfy { $0 == .suspended(goesOn: true) })
         let suspended = record.reports.withLock { $0.filter { $0.event == .suspended }.map(\.index) }
         #expect(suspended.sorted() == Array(urls.indices), "each hears of it once")
         #expect(session.manager.tasks.count == 256)
-        #expect(await session.tidy(outcomes) == .own)
+        // Nothing has come of any.
+        #expect(await session.tidy(outcomes) == .nothing)
     }
 
     private func session(

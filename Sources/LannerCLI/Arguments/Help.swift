@@ -42,12 +42,12 @@ enum Help: String, Sendable, CaseIterable {
           --checksum ALGO:HEX  md5, sha1, sha256 or sha512 of the file (one URL only)
           --no-server-digests  ignore digests that servers give
           --mirror URL         another place that has it (one URL only); may be repeated
-          -j N, -x|--connections N  downloads at once, 4; most connections of each, 4
+          -j N, -x|--connections N  downloads at once, 4; parts of each, if sent, 4
           --header 'K: V'      field sent till the file is done; repeatable, a name once
           --retries N, --timeout S  retries without progress, 5; seconds of silence, 60
           --limit-rate N[k|m|g]  bytes a second at most, of all together
           --priority P         very-low, low, normal, high or very-high: who is next
-          --transport T        curl, urlsession, or auto, the default: curl where it is
+          --transport T        auto: curl where it is; curl; urlsession (decodes; no -x)
           --ca-certificate FILE  trust only these authorities (PEM); else CURL_CA_BUNDLE
           --json  one object a line on stdout: event, url, file, bytes, total, speed;
                   event is start, progress, suspended, restarted (code), done or skipped

@@ -90,14 +90,14 @@ private struct Demo {
     }
 
     private func download(_ file: DemoSite.File, _ index: Int) async -> DownloadOutcome {
-        guard let follower = await start(file, index) else { return .suspended }
+        guard let follower = await start(file, index) else { return .suspended(goesOn: true) }
         guard file.name == DemoSite.paused else { return await follower.follow() }
         let task = follower.task
         async let stop: Void = suspend(task, after: file.resource.length / 4)
-        guard await follower.follow() == .suspended else { return .suspended }
+        guard case .suspended = await follower.follow() else { return .suspended(goesOn: true) }
         await stop
         try? await Task.sleep(for: .seconds(1))
-        return await start(file, index)?.follow() ?? .suspended
+        return await start(file, index)?.follow() ?? .suspended(goesOn: true)
     }
 
     private func start(_ file: DemoSite.File, _ index: Int) async -> Follower? {

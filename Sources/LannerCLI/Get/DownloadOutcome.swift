@@ -2,8 +2,8 @@
 enum DownloadOutcome: Sendable, Equatable {
     /// The file is there.
     case done
-    /// It was stopped; the bytes are kept.
-    case suspended
+    /// It was stopped; the bytes are kept. Whether the same command goes on from there, where there are any.
+    case suspended(goesOn: Bool)
     case failed(Trouble)
 
     var exitCode: ExitCode {

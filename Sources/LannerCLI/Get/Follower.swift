@@ -12,6 +12,10 @@ final class Follower {
     private var hasBegun = false
     private var reported: Int64
     private var reportedSpeed: Int64 = 0
+    /// Whether the server has sent all of the file in the place of a part.
+    private var isSentWhole = false
+    /// The transport, where that decodes what a server has encoded.
+    var decoder: String?
 
     init(index: Int, item: GetPlan.Item, task: DownloadTask, held: Int64, reporter: any Reporter) {
         (self.index, self.item, self.task, self.held, self.reporter) = (index, item, task, held, reporter)
@@ -27,7 +31,7 @@ final class Follower {
         for await event in task.events {
             if let outcome = take(event) { return outcome }
         }
-        return .suspended
+        return .suspended(goesOn: true)
     }
 
     /// What has happened; how the download has ended, when it has come to rest with that.
@@ -45,11 +49,29 @@ final class Follower {
             // What it held before it was started is gone.
             if !hasBegun { held = 0 }
             (reported, reportedSpeed) = (0, 0)
+            isSentWhole = reason == .rangesNotServed
             report(.restarted(reason))
         case .retrying(let error, let delay): report(.retrying(Trouble(error), after: delay))
-        case .response: break
+        case .response(let head): take(head)
         }
         return nil
+    }
+
+    private func take(_ head: ResponseHead) {
+        if head.status == 206 { isSentWhole = false }
+        guard let transport = decoder, head.fields.isContentCoded, let coding = head.fields["Content-Encoding"] else {
+            return
+        }
+        reporter.note(
+            "\(item.name.printable): the server sends it as \(coding.printable), which \(transport) decodes: the file is not "
+                + "as it is there; with --transport curl it is")
+    }
+
+    private var standingAtRest: Standing {
+        var standing = Standing(atRest: task)
+        let sendsParts = !isSentWhole && task.response?.deniesRanges != true
+        if !sendsParts, standing.bytes > 0, standing.bytes != standing.total { standing.goesOn = false }
+        return standing
     }
 
     /// Reports bytes, and that no more come: what is shown else stays as if they did.
@@ -70,20 +92,28 @@ final class Follower {
             report(.done(isVerified: task.validation == .correct))
             return .done
         case .failed:
-            let standing = Standing(atRest: task)
+            let standing = standingAtRest
             let trouble = Trouble(
                 task.error ?? LannerError.invalidated, held: standing.bytes, goesOn: standing.goesOn,
                 from: OtherServer(of: item, at: task.currentURL))
             report(.failed(trouble), standing)
             return .failed(trouble)
         case .suspended, .canceled, .removed:
-            report(.suspended, Standing(atRest: task))
-            return .suspended
+            let standing = standingAtRest
+            report(.suspended, standing)
+            return .suspended(goesOn: standing.goesOn)
         }
     }
 
     private func report(_ event: DownloadReport.Event, _ standing: Standing? = nil) {
         reporter.report(DownloadReport(index: index, item: item, event: event, standing: standing ?? Standing(task)))
+    }
+}
+
+extension ResponseHead {
+    /// Whether the server says that it sends no parts (RFC 9110, 14.3).
+    fileprivate var deniesRanges: Bool {
+        FieldText.members(fields.values(of: "Accept-Ranges")).contains { FieldText.equal($0, "none") }
     }
 }
 

@@ -102,7 +102,7 @@ struct GetCommand {
         let reporter = reporter(interruption)
         let session = GetSession(
             plan: plan, headers: headers, priority: options.priority, manager: manager, reporter: reporter,
-            interruption: interruption)
+            interruption: interruption, decoder: transport is CurlTransport ? nil : "URLSession")
         let outcomes = await session.run()
         // One that comes from here on finds all at its end.
         let received = interruption.received

@@ -9,6 +9,8 @@ struct GetSession: Sendable {
     var manager: SessionManager
     var reporter: any Reporter
     var interruption: Interruption
+    /// The transport, where that decodes what a server has encoded.
+    var decoder: String?
 
     /// A file that has to be downloaded.
     private struct Missing {
@@ -127,7 +129,7 @@ struct GetSession: Sendable {
         let task = manager.fetchTask(item.url)
         let standing = Standing(bytes: file.held, goesOn: task.map { Standing(atRest: $0).goesOn } ?? true)
         reporter.report(DownloadReport(index: file.index, item: item, event: .suspended, standing: standing))
-        return .suspended
+        return .suspended(goesOn: standing.goesOn)
     }
 
     /// Those in whose places are files that may not be written to.
@@ -188,8 +190,10 @@ struct GetSession: Sendable {
             let item = plan.items[file.index]
             let isNext = rest.first?.key == item.url.absoluteString
             if isNext, let task = rest.popFirst() {
-                followers.append(
-                    Follower(index: file.index, item: item, task: task, held: file.held, reporter: reporter))
+                let follower = Follower(
+                    index: file.index, item: item, task: task, held: file.held, reporter: reporter)
+                follower.decoder = decoder
+                followers.append(follower)
             } else {
                 refused.append(file.index)
             }
@@ -214,10 +218,7 @@ struct GetSession: Sendable {
 
     /// What is said when the downloads have been stopped.
     func parting(_ outcomes: [DownloadOutcome]) -> String {
-        let areAllKept = zip(plan.items, outcomes).allSatisfy { item, outcome in
-            outcome != .suspended || manager.fetchTask(item.url).map { Standing(atRest: $0).goesOn } ?? true
-        }
-        if areAllKept { return "Stopped. The same command goes on from there." }
+        if !outcomes.contains(.suspended(goesOn: false)) { return "Stopped. The same command goes on from there." }
         if plan.items.count == 1 { return "Stopped. The same command begins anew." }
         return "Stopped. The same command goes on from there, but for what has to begin anew."
     }
@@ -273,10 +274,12 @@ struct GetSession: Sendable {
         return isEmpty
     }
 
-    /// Whether it failed and left no bytes, or the wrong ones, or some that fill a full disk for nothing.
+    /// Whether it was stopped or failed and left no bytes, or the wrong ones, or some that fill a full disk for nothing.
     private static func isUseless(_ task: DownloadTask, _ outcome: DownloadOutcome) -> Bool {
         switch outcome {
-        case .done, .suspended: false
+        case .done: false
+        // All that would be left of it is what was to be sent, credentials perhaps.
+        case .suspended: task.completedBytes == 0
         case .failed(let trouble):
             task.completedBytes == 0 || trouble.exitCode == .mismatch
                 || (trouble.exitCode == .disk && !Standing(atRest: task).goesOn)

@@ -25,7 +25,8 @@ extension Trouble {
             if held > 0, goesOn, [401, 403, 404, 410].contains(status) { advice = Self.mirrorAdvice(advice) }
         case .failed(let failure): self.init(failure.reason, failure.detail.inWordsOfCommands, goesOn)
         case .storeError(let error): self.init(error)
-        case .cacheError(_, let message): self.init(code: "disk.other", reason: message.oneLine, exitCode: .disk)
+        case .cacheError(_, let message):
+            self.init(code: "disk.other", reason: message.inWordsOfCommands.oneLine, exitCode: .disk)
         case .duplicateKey, .noTask, .invalidDestination, .destinationNotAllowed, .destinationTaken,
             .invalidURL, .duplicateURL, .indexOutOfRange, .fetchDownloadTaskFailed, .headersMatchFailed,
             .fileNamesMatchFailed, .codesMatchFailed, .invalidFileName, .fileNameIsFixed, .notFinished, .invalidated,
@@ -43,10 +44,14 @@ extension Trouble {
             return
         }
         // Some of the library's sentences say behind a semicolon what to do.
+        if let semicolon = detail.range(of: "; ", options: .backwards) {
+            self.init(
+                code: reason.code, reason: detail[..<semicolon.lowerBound].description.oneLine,
+                advice: detail[semicolon.upperBound...].description.oneLine, exitCode: reason.exitCode)
+            return
+        }
         let advice = Self.advice(of: reason, detail) ?? reason.advice(goesOn)
-        self.init(
-            code: reason.code, reason: detail.oneLine, advice: detail.contains(";") ? nil : advice,
-            exitCode: reason.exitCode)
+        self.init(code: reason.code, reason: detail.oneLine, advice: advice, exitCode: reason.exitCode)
     }
 
     fileprivate static let laterAdvice = "try again later"

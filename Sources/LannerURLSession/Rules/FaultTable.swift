@@ -188,8 +188,9 @@ extension TransportFailure {
         #if canImport(Darwin)
         let text = error.localizedDescription
         #else
-        // What libcurl said.
-        let text = cause?.localizedDescription ?? error.localizedDescription
+        // What libcurl said; Foundation has a number only.
+        let isLate = cause == nil && error.code == NSURLErrorTimedOut
+        let text = isLate ? "the request timed out" : cause?.localizedDescription ?? error.localizedDescription
         #endif
         var fault = Self.fault(of: error, text: text)
         // Of a file that could not be written, when more is known than that, or that is gone which was to be gone on with.

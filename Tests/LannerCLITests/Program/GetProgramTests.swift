@@ -213,6 +213,7 @@ import Testing
 
     // MARK: Stopped and run again
 
+    typealias EntityTag = LoopbackServer.Resource.EntityTag
     private static let mebibyte: Int64 = 1 << 20
 
     /// A file of which so much is sent and no more, so that no download of it can end: over libcurl it is asked for in
@@ -431,11 +432,12 @@ import Testing
         let result = await held.result()
         #expect(result.code == -SIGTERM)
         #expect(result.errors.last == "Stopped. The same command goes on from there.")
+        #expect(place.names.isEmpty, "what was to be sent is nobody's to keep")
     }
 
     /// Without a validator nobody knows next time whether the rest is of the same file.
-    @Test(arguments: [nil, .strong("1")] as [LoopbackServer.Resource.EntityTag?])
-    func promisesNothingThatCannotBeKept(_ tag: LoopbackServer.Resource.EntityTag?) async throws {
+    @Test(arguments: [nil, .strong("1")] as [EntityTag?])
+    func promisesNothingThatCannotBeKept(_ tag: EntityTag?) async throws {
         var large = putLarge(sending: 16, over: "curl")
         large.entityTag = tag
         server.put("large.bin", large)
@@ -455,13 +457,49 @@ import Testing
         #expect(place.bytes("large.bin") == large.bytes)
     }
 
-    @Test(arguments: [nil, .strong("1")] as [LoopbackServer.Resource.EntityTag?])
-    func advisesOnlyWhatHelps(_ tag: LoopbackServer.Resource.EntityTag?) async throws {
-        server.put("large.bin", .init(.generated(seed: 2, length: 4 * Self.mebibyte), entityTag: tag))
+    @Test(arguments: [(nil, true), (.strong("1"), true), (.strong("1"), false)] as [(EntityTag?, Bool)])
+    func advisesOnlyWhatHelps(_ tag: EntityTag?, sendsParts: Bool) async throws {
+        var large = LoopbackServer.Resource(.generated(seed: 2, length: 4 * Self.mebibyte), entityTag: tag)
+        large.acceptsRanges = sendsParts
+        server.put("large.bin", large)
         server.always("large.bin", .cut(afterBytes: 1_000_000))
         let get = try await Program.run(["get", "-q", "--retries", "0", "-x", "1", url("large.bin")], in: place)
-        let end = tag == nil ? "to begin anew" : "to go on"
+        let end = tag == nil || !sendsParts ? "to begin anew" : "to go on"
         #expect(get.code == 1 && get.errors.last?.hasSuffix("; run the same command again \(end)") == true)
+    }
+
+    /// What comes in the place of the rest is a whole, which does not say that no others come.
+    @Test func promisesNothingOfWhoHasSentTheWholeForAPart() async throws {
+        let large = putLarge(sending: 16, over: "curl")
+        let words = ["get", "--transport", "curl", url("large.bin")] + Self.patient
+        let stopped = try Program(words, in: place)
+        try await server.waitForStalls(1)
+        stopped.send(SIGINT)
+        #expect(await stopped.result().errors.last?.hasSuffix("goes on from there.") == true)
+        var whole = large
+        (whole.acceptsRanges, whole.fields) = (false, ["Accept-Ranges": "bytes"])
+        server.put("large.bin", whole)
+        let again = try Program(words, in: place)
+        try await server.waitForStalls(2)
+        again.send(SIGINT)
+        #expect(await again.result().errors.last == "Stopped. The same command begins anew.")
+    }
+
+    /// "Lanner", by gzip.
+    private static let encoded: [UInt8] = [
+        31, 139, 8, 0, 0, 0, 0, 0, 2, 3, 243, 73, 204, 203, 75, 45, 2, 0, 161, 220, 59, 82, 6, 0, 0, 0,
+    ]
+
+    /// What is stored so, as servers that take an archive for an encoding send it.
+    @Test(arguments: ["curl", "urlsession"]) func tellsOfWhatIsDecoded(transport: String) async throws {
+        server.put("a.tgz", .init(Self.encoded, fields: ["Content-Encoding": "gzip"]))
+        let get = try await Program.run(["get", "--transport", transport, url("a.tgz")], in: place)
+        #expect(get.code == 0)
+        let isDecoded = place.bytes("a.tgz") == Array("Lanner".utf8)
+        #expect(isDecoded || place.bytes("a.tgz") == Self.encoded)
+        #expect(isDecoded == (transport == "urlsession"))
+        let words = "a.tgz: the server sends it as gzip, which URLSession decodes"
+        #expect(get.errors.contains { $0.hasPrefix(words) } == isDecoded)
     }
 
     @Test func keepsToTheFilesThatMayBeOpen() async throws {

@@ -408,6 +408,17 @@ import Testing
         #expect(line.bench.now < .seconds(25))
     }
 
+    @Test(arguments: 1...8 as ClosedRange<ExchangeNumber>)
+    func theEndDoesNotWaitForOneOfManyThatBringsNothingAfterItsAnswer(silent: ExchangeNumber) {
+        var line = Line(8, first: 4)
+        while line.bench.transfer != nil, line.bench.now < .seconds(80) {
+            line.answer()
+            line.tick(butOver: silent)
+        }
+        #expect(line.bench.transfer == nil && line.bench.phase == .running, "\(line.exchanges.map(\.number))")
+        #expect(line.bench.now < .seconds(20), "\(line.bench.now)")
+    }
+
     /// No connection has brought anything lately that another one could be expected to.
     @Test func aServerThatBringsNothingAtAllIsNotAskedAgainAndAgain() {
         var line = Line(2, first: 2)
