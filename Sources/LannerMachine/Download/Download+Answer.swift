@@ -45,7 +45,7 @@ extension Download {
         switch verdict {
         case .whole(let version):
             // What follows is not to be asked for in parts again.
-            if seeksWholeForParts { isPlain = true }
+            if seeksWholeForParts { partUse = .useless }
             let reason = seeksWhole ?? forgetOtherVersion(than: version, exchange)
             acceptWhole(exchange, head, version, restarted: reason, &context)
         case .resumed(let version, let joint):
@@ -336,7 +336,7 @@ extension Download {
         if exchange.ask.resumeData != nil, failure.reason.maySpeakOfResumeData {
             return startOver(.cannotResume, plain: true, &context)
         }
-        if seekWhole(after: failure, exchange, &context) { return }
+        if seekWhole(after: failure, exchange, retryAfter: retryAfter, &context) { return }
         retryOrFail(failure, retryAfter: retryAfter, at: exchange.ask.source, &context)
     }
 }

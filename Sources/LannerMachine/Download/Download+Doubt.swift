@@ -67,9 +67,10 @@ extension Download {
     /// after another try; where the failure may pass, once no retry is left. False when nothing speaks for that, that has
     /// been tried, or there is another place to ask: then it may be asked for that when the others have come to nothing.
     mutating func seekWhole(
-        after failure: DownloadFailure, _ exchange: Exchange, over: ExchangeNumber? = nil, _ context: inout Context
+        after failure: DownloadFailure, _ exchange: Exchange, retryAfter: Duration? = nil,
+        over: ExchangeNumber? = nil, _ context: inout Context
     ) -> Bool {
-        let mayPass = failure.reason.isWorthRetrying
+        let mayPass = failure.reason.isWorthRetrying(retryAfter: retryAfter)
         // Who may have been asked for the whole in vain is asked for a part again first.
         if mayPass, !exchange.isAccepted, seeksWhole == .rangesNotServed { (seeksWhole, wholeTry) = (nil, .none) }
         guard exchange.ask.range != nil, !goesOnWithOldURL, failure.reason.maySpeakOfRanges,

@@ -115,14 +115,14 @@ extension Download {
         let (others, main) = (mirrors.others, mirrors.main)
         let usable = mirrors.usable.first { $0 != main }
         if usable == nil, beginAtPartless() {
-            isPlain = false
+            partUse = .possible
             return true
         }
         guard let next = usable ?? others.first(where: { $0 != main }) else { return false }
         mirrors.beginAnew(at: next)
         seeksWhole = others.contains(next) || !mayGoOn(at: next, settings) ? .contentChanged : nil
         // What was tried was tried at another server.
-        isPlain = false
+        partUse = .possible
         ladder = RungLadder()
         return true
     }
@@ -154,7 +154,7 @@ extension Download {
         guard let other = mirrors.usable.first ?? mirrors.others.first else { return false }
         mirrors.beginAnew(at: other)
         // Whether ranges work was found out at another server.
-        isPlain = false
+        partUse = .possible
         return true
     }
 
@@ -178,7 +178,7 @@ extension Download {
             // A server without ranges would have sent all of it again: this one may as well, if it answers.
             if isPlain, completed > 0, !mayGoOn(at: next, settings) { seeksWhole = .contentChanged }
             // As after a wrong file.
-            isPlain = false
+            partUse = .possible
             // What it did with parts says nothing of the next.
             if seeksWholeForParts, mayGoOn(at: next, settings) { (seeksWhole, wholeTry) = (nil, .none) }
         }

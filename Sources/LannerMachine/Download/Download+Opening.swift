@@ -20,7 +20,7 @@ extension Download {
         if !context.settings.takesServerDigests { version = version?.withoutDigest }
         chooseSource(context.settings)
         // What a plain request has brought would be given up: to ask for the rest once more can cost no more.
-        if isPlain, !hasWrongParts, completed > ladder.mark { isPlain = false }
+        if partUse == .useless, completed > ladder.mark { partUse = .possible }
         if seeksWhole == nil { forgetBytesThatCannotBeResumed(&context) }
         wasResumed = !written.isEmpty
         if generation == 0 { generation = 1 }
@@ -44,7 +44,7 @@ extension Download {
 
     /// Validators say nothing of what another URL leads to: only a digest can tell whether it is the same file.
     private mutating func tieToURL(_ context: inout Context) {
-        isPlain = false
+        partUse = .possible
         if hasDigest, carried.data == nil, !written.isEmpty {
             isTiedByDigest = true
             version = version?.sizeOnly
@@ -77,6 +77,9 @@ extension Download {
     package func canResumeLater(_ settings: Settings) -> Bool {
         (hasDigest || !saved.isOfOtherURL) && canResume(settings)
     }
+
+    /// Whether only a plain request for the whole file is left.
+    var isPlain: Bool { partUse != .possible }
 
     /// Why no request can be made for the rest of what is held.
     var lack: RestartReason { isPlain ? .rangesNotServed : .cannotResume }
@@ -218,9 +221,18 @@ extension Download {
         // What it leaves now comes too late.
         carried.exchange = nil
         giveUpBytes(reason, &context)
-        if plain { (isPlain, hasWrongParts) = (true, reason == .wrongDigest) }
+        if plain { partUse = reason == .wrongDigest ? .wrong : .useless }
         attempt += 1
         perform(.startOver(generation: generation, total: nil), &context)
         go(to: .opening(Opening(step: .file, since: context.now)), &context)
     }
+}
+
+/// Whether parts of the file may be asked for.
+enum PartUse: Sendable, Hashable {
+    case possible
+    /// The server refuses them, or its answers make no sense.
+    case useless
+    /// What they brought was wrong.
+    case wrong
 }

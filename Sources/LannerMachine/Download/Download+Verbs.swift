@@ -71,7 +71,7 @@ extension Download {
         changes = 0
         (pieceFailures, wholeRepairs) = ([:], 0)
         forgetDoubts()
-        isPlain = false
+        partUse = .possible
     }
 
     /// The user gives another URL. An attempt that is under way goes on with the old one.

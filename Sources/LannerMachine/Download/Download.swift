@@ -89,10 +89,8 @@ package struct Download: Sendable {
     var highMark: Int64
     /// Which ways to resume have been tried without a gain.
     var ladder = RungLadder()
-    /// Whether only a plain request for the whole file is left, ranges having proved unusable; and whether that is because
-    /// of what they brought.
-    var isPlain = false
-    var hasWrongParts = false
+    /// Whether parts may be asked for.
+    var partUse = PartUse.possible
     /// Whether the download has ended and is to be forgotten.
     package internal(set) var isGone = false
 

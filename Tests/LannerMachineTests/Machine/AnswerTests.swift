@@ -684,8 +684,6 @@ import Testing
 }
 
 extension Bench {
-    fileprivate var attempt: Attempt { machine[id]?.attempt ?? 0 }
-
     /// Brings so much of the whole file, is suspended and started again; what is asked for then.
     fileprivate mutating func askAfterAPause(holding end: Int64) -> Ask? {
         feed(.exchange(id, exchange, .head(.file())))
@@ -694,12 +692,6 @@ extension Bench {
         closed(attempt, 0..<end)
         #expect(verb(.start).restarts.isEmpty)
         return opened(attempt, 0..<end).asks.first
-    }
-
-    /// The exchange that was begun first, of those under way.
-    fileprivate var exchange: ExchangeNumber {
-        if case .opening(let opening) = state, case .request(let exchange) = opening.step { return exchange.number }
-        return transfer?.exchanges.first?.number ?? 0
     }
 }
 

@@ -167,6 +167,14 @@ struct Bench {
         if case .transferring(let transfer) = state { return transfer }
         return nil
     }
+
+    var attempt: Attempt { machine[id]?.attempt ?? 0 }
+
+    /// The exchange that was begun first, of those under way.
+    var exchange: ExchangeNumber {
+        if case .opening(let opening) = state, case .request(let exchange) = opening.step { return exchange.number }
+        return transfer?.exchanges.first?.number ?? 0
+    }
 }
 
 extension ResponseHead {

@@ -369,6 +369,40 @@ import Testing
             bench.feed(.file(bench.id, 2, .verified(.mismatch("")))).contains(.file(bench.id, 2, .close(sync: false))))
     }
 
+    /// Wrong parts are why each attempt begins anew; not those of an earlier start, where later ones are of no use.
+    @Test func wrongPartsCountUntilTheUserStartsAgain() {
+        var bench = Bench.transferring(hasDigest: true, saved: .holding(0..<500), head: .part(500..<1000, of: 1000))
+        bench.feed(.file(bench.id, 1, .wrote(500..<1000)))
+        bench.feed(.exchange(bench.id, 1, .ended(received: 500)))
+        #expect(bench.feed(.file(bench.id, 1, .verified(.mismatch("")))).restarts == [.wrongDigest])
+        bench.opened(2)
+        bench.verb(.suspend)
+        bench.closed(2)
+        bench.verb(.start)
+        bench.opened(3)
+        bench.feed(.exchange(bench.id, bench.exchange, .head(.file())))
+        var held: Int64 = 100
+        func breakOff() {
+            bench.feed(.file(bench.id, bench.attempt, .wrote(0..<held)))
+            bench.feed(
+                .exchange(bench.id, bench.exchange, .failed(DownloadFailure(.transport(.connectionLost), ""))))
+            bench.closed(bench.attempt, 0..<held)
+            bench.pass(.seconds(100))
+        }
+        breakOff()
+        for _ in 0..<2 {
+            #expect(bench.opened(bench.attempt, 0..<held).asks.map(\.range) == [held..<1000])
+            bench.feed(.exchange(bench.id, bench.exchange, .head(.part(0..<10, of: 1000))))
+            bench.closed(bench.attempt, 0..<held)
+            bench.pass(.seconds(100))
+        }
+        #expect(bench.opened(bench.attempt, 0..<held).asks == [.whole])
+        bench.feed(.exchange(bench.id, bench.exchange, .head(.file())))
+        held = 900
+        breakOff()
+        #expect(bench.opened(bench.attempt, 0..<held).asks.map(\.range) == [held..<1000])
+    }
+
     /// A wrong file says nothing of ranges.
     @Test func aFileThatIsFetchedAgainGoesOnWhereItEnded() {
         var bench = Bench.verifying(Settings().with { $0.retry.maximumChecksumRetries = 1 }, hasDigest: true)

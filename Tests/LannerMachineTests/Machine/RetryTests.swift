@@ -303,6 +303,20 @@ import Testing
         #expect(bench.feed(.exchange(bench.id, 1, .head(ResponseHead(status: status)))).retry == nil)
     }
 
+    /// Also of a part: the whole is not asked for before, nor with anything lost.
+    @Test func aPartIsAskedForAgainWhenTheServerSays() {
+        var bench = Bench.requesting(saved: .holding(0..<500))
+        let dated = ResponseHead(status: 413, fields: ["Retry-After": "60"])
+        for attempt in 1...4 as ClosedRange<Attempt> {
+            let now = bench.now
+            let actions = bench.feed(.exchange(bench.id, ExchangeNumber(attempt), .head(dated)))
+            #expect(actions.retry?.time == now + .seconds(60) && actions.restarts.isEmpty, "attempt \(attempt)")
+            bench.closed(attempt, 0..<500)
+            bench.pass(.seconds(60))
+            #expect(bench.opened(attempt + 1, 0..<500).asks.map(\.range) == [500..<1000])
+        }
+    }
+
     /// What comes in the place of bytes that the device has lost is a gain.
     @Test func whatTheDeviceHasLostIsGainedAgain() {
         var bench = Bench.transferring(Settings().with { $0.retry.maximumRetries = 1 })
