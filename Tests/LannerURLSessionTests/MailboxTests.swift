@@ -89,6 +89,26 @@ struct MailboxTests {
         mailbox.finish(.end)
         #expect(await recorder.end().bytes.count == 4 * Mailbox.capacity)
     }
+
+    /// One that was held for as long as may be owes nothing to the next time.
+    @Test func aPosterIsHeldEachTime() async {
+        let gates = [Turnstile(), Turnstile()]
+        defer { for gate in gates { gate.open() } }
+        let recorder = Recorder { event in
+            if case .head(let head) = event { gates[head.status - 200].pass() }
+        }
+        let mailbox = Mailbox(receive: recorder.receive)
+        for (index, gate) in gates.enumerated() {
+            mailbox.post(.head(ResponseHead(status: 200 + index)))
+            let begun = ContinuousClock.now
+            mailbox.post(.bytes(Data(count: Mailbox.capacity)))
+            #expect(ContinuousClock.now - begun >= .milliseconds(Mailbox.brake.step - 1))
+            gate.open()
+            await withCheckedContinuation { continuation in mailbox.fence { continuation.resume() } }
+        }
+        mailbox.finish(.end)
+        #expect(await recorder.end().bytes.count == 2 * Mailbox.capacity)
+    }
 }
 
 /// Tells when it is freed.

@@ -19,7 +19,7 @@ typedef struct lanner_curl_easy lanner_curl_easy;
 typedef struct lanner_curl_multi lanner_curl_multi;
 typedef struct lanner_curl_list lanner_curl_list;
 
-/// What a transfer calls with bytes. The result is how many were taken, or one of the two below.
+/// What a transfer calls with bytes. The result is how many were taken, or `LANNER_CURL_HOLD`.
 typedef size_t (*lanner_curl_receiver)(
     const char *_Nullable bytes, size_t size, size_t count, void *_Nullable context);
 

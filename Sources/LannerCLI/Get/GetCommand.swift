@@ -69,7 +69,7 @@ struct GetCommand {
     /// Says why, as the system does.
     private static func unreadable(_ file: String, _ error: any Error) -> UsageError {
         let cause = (error as NSError).userInfo[NSUnderlyingErrorKey] as? NSError ?? error as NSError
-        let why = cause.domain == NSPOSIXErrorDomain ? ": " + String(cString: strerror(Int32(cause.code))) : ""
+        let why = cause.domain == NSPOSIXErrorDomain ? ": " + FileError.words(for: Int32(cause.code)) : ""
         return UsageError("\(file) cannot be read\(why); check its name, and that you may read it")
     }
 

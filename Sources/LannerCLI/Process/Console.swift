@@ -28,7 +28,7 @@ enum Console {
         case 0: return nil
         case EPIPE, ETIMEDOUT: return .readerGone
         case _:
-            error("standard output cannot be written: \(String(cString: strerror(code)))")
+            error("standard output cannot be written: \(FileError.words(for: code))")
             return .told
         }
     }

@@ -54,7 +54,7 @@ extension Checksum {
 extension Checksum.ReadError: LocalizedError, CustomStringConvertible {
     /// One sentence for people.
     public var description: String {
-        "\(path) could not be read: \(String(cString: strerror(code)))."
+        "\(path) could not be read: \(FileError.words(for: code))."
     }
 
     /// The same as ``description``.

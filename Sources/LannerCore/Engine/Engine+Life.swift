@@ -11,7 +11,7 @@ extension Engine {
             state.isInvalidated = startup.error != nil
             state.context = configuration.contextAtLaunch
             state.resumesAtLaunch = configuration.resumesAtLaunch
-            state.keepsExchanges = traits.outlivesProcess
+            state.outlivesProcess = traits.outlivesProcess
             state.gate.onlyWakes = traits.outlivesProcess
             state.unread = startup.unread
         }
@@ -300,7 +300,7 @@ extension Job {
         return found[0] == found[1] ? task.endDate <= other.task.endDate : found[1]
     }
 
-    /// What the machine is told of a download that was remembered.
+    /// What the machine is told of a download, a new one or one that was remembered.
     func new(isShelved: Bool, host: HostID? = nil) -> NewDownload {
         let (list, priority, limit, url) = task.state.withLock { ($0.list, $0.priority, $0.rateLimit, $0.url) }
         return state.withLock { state in

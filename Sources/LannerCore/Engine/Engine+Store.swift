@@ -174,7 +174,7 @@ extension Engine {
     /// Commits again what was not kept, behind all that has happened meanwhile.
     private func retryCommit() {
         inOrder { [self] in
-            state.withLock { $0.owed.isDue() }
+            state.withLock { $0.owed.tryTimeCame() }
             if !isOver { commitAll(PendingChanges()) }
         }
     }

@@ -58,7 +58,7 @@ extension Engine {
         }
     }
 
-    /// Begins the exchanges that are to begin, those apart that have been stopped since.
+    /// Begins the exchanges that are to begin, except those that have been stopped since.
     func begin(_ pending: inout PendingChanges) {
         if pending.begins.isEmpty { return }
         let begins = pending.begins.filter { !$0.sink.isClosed }

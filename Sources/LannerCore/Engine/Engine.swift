@@ -437,14 +437,13 @@ struct EngineState {
     var fileNaming = FileNaming.urlDigest
     var conflictPolicy = FileConflictPolicy.replace
     var places = Places()
-    /// Whether exchanges may outlive the process; whether the transport has told which have; and whether downloads whose
-    /// exchange has not go on by themselves.
-    var keepsExchanges = false
-    var hasRecovered = false
+    /// Whether exchanges may outlive the process, and whether the transport has told which have.
+    var (outlivesProcess, hasRecovered) = (false, false)
     /// Of whom only a later version can read the record.
     var unread: Set<DownloadID> = []
     /// Those without an exchange that go on once it has: who has one has a slot before them.
     var interrupted: Set<DownloadID> = []
+    /// Whether downloads whose exchange has not outlived the process go on by themselves.
     var resumesAtLaunch = false
     var delivery = BackgroundDelivery()
     /// Keeps others out of the manager's directory.

@@ -97,7 +97,7 @@ extension OwedChanges {
     }
 
     /// The time to try again has come.
-    mutating func isDue() {
+    mutating func tryTimeCame() {
         isScheduled = false
     }
 }

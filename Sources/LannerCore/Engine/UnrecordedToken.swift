@@ -13,7 +13,7 @@ struct UnrecordedToken {
         do throws(FileError) {
             let file = try fileSystem.open(path, .read)
             defer { file.close() }
-            return try StoreIdentity(file.readAll(upTo: Self.bound).withBytes { Data($0) })?.token
+            return try StoreIdentity(file.readAll(upTo: Self.bound, at: path).withBytes { Data($0) })?.token
         } catch {
             return nil
         }

@@ -40,7 +40,8 @@ extension FileError: CustomStringConvertible {
         }
     }
 
-    private static func words(for code: Int32) -> String {
+    /// What the platform says of an `errno`; safe on any thread, as `strerror` is not.
+    package static func words(for code: Int32) -> String {
         withUnsafeTemporaryAllocation(of: CChar.self, capacity: 256) { buffer in
             guard let start = buffer.baseAddress else { return "error \(code)" }
             start.initialize(repeating: 0, count: buffer.count)

@@ -218,7 +218,7 @@ extension PartialFile {
     /// Does what belongs behind all syncs, on the write lane, which has nothing else to do any more: at once when there
     /// are none. For a small file the way to another thread takes longer than the work there.
     private func onSyncLane(_ work: @escaping @Sendable (PartialFile) -> Void) {
-        if state.withLock({ $0.mayPassSyncLane() }) { return work(self) }
+        if state.withLock({ $0.passSyncLane() }) { return work(self) }
         behindSyncs { file in
             work(file)
             file.state.withLock { $0.endSyncLaneWork() }

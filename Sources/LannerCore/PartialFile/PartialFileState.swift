@@ -206,7 +206,7 @@ extension PartialFileState {
     private var isSyncLaneFree: Bool { syncLaneWork == 0 && !isInGroup && phase != .taking }
 
     /// Whether what belongs on the sync lane may be done where one is; otherwise it counts as work there.
-    mutating func mayPassSyncLane() -> Bool {
+    mutating func passSyncLane() -> Bool {
         if isSyncLaneFree { return true }
         syncLaneWork += 1
         return false

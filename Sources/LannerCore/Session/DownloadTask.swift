@@ -31,7 +31,7 @@ public final class DownloadTask: Sendable {
             id: DownloadID(0), identity: Identity(context: nil, key: url.absoluteString), cache: cache, state: state)
     }
 
-    /// The URL the task was last asked for by, also after redirects.
+    /// The URL the task was last asked for by. Redirects do not change it; where they led says ``currentURL``.
     public var url: URL { state.withLock { $0.url } }
 
     /// The list whose limit the task keeps; nil for none.

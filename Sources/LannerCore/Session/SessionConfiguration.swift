@@ -159,8 +159,8 @@ extension SessionConfiguration {
         settings.takesResumeData = traits.hasResumeData && traits.delivery == .file
         settings.watchdog.silence = Self.duration(timeoutIntervalForRequest)
         settings.watchdog.minimumSpeed = max(0, minimumSpeed)
-        settings.watchdog.leavesExchanges = traits.outlivesProcess
-        settings.watchdog.total = timeoutIntervalForResource.map(Self.duration)
+        settings.outlivesProcess = traits.outlivesProcess
+        settings.watchdog.total = timeoutIntervalForResource.flatMap { $0.isNaN ? nil : Self.duration($0) }
         settings.retry = retryPolicy
         settings.links =
             environment.links == nil ? .never : refreshesLinksBeforeStart ? .always : .whenNeeded

@@ -142,7 +142,7 @@ public final class SessionManager: Sendable {
                 return state.totals
             }
             progress.set(completed: totals.completedOfTotal, total: totals.total)
-        } while state.withLock { $0.isProgressOld() }
+        } while state.withLock { $0.endProgress() }
         return progress
     }
 
@@ -219,8 +219,8 @@ struct ManagerState {
         return isFree
     }
 
-    /// Whether the progress has to be changed once more; else the turn is over.
-    mutating func isProgressOld() -> Bool {
+    /// Ends the turn, unless the progress has to be changed once more; whether it has.
+    mutating func endProgress() -> Bool {
         let isWanted = progressTurn == .wanted
         progressTurn = isWanted ? .taken : .free
         return isWanted

@@ -36,13 +36,13 @@ final class FileContents {
 }
 
 extension OpenFile {
-    /// Reads the whole file, unless it is larger than `bound`, or `allocate` has no memory for it.
+    /// Reads the whole file, which is at `path`, unless it is larger than `bound`, or `allocate` has no memory for it.
     func readAll(
-        upTo bound: Int64, allocate: (Int) -> UnsafeMutableRawPointer? = { malloc($0) }
+        upTo bound: Int64, at path: String, allocate: (Int) -> UnsafeMutableRawPointer? = { malloc($0) }
     ) throws(FileError) -> FileContents {
         let count = try size()
         guard count <= bound, let size = Int(exactly: count), let contents = FileContents(size: size, allocate) else {
-            throw FileError(fault: .tooLarge, operation: "read", path: "")
+            throw FileError(fault: .tooLarge, operation: "read", path: path)
         }
         try contents.fill(from: self)
         return contents

@@ -124,7 +124,7 @@ extension StoreFiles {
         do throws(FileError) {
             let file = try disk.open(path(name), .read)
             defer { file.close() }
-            return try file.readAll(upTo: StoreFormat.fileBound - 1)
+            return try file.readAll(upTo: StoreFormat.fileBound - 1, at: path(name))
         } catch {
             throw unreadable(error)
         }
@@ -165,7 +165,7 @@ extension StoreFiles {
         do throws(FileError) {
             let file = try disk.open(path(name), .read)
             defer { file.close() }
-            return try file.readAll(upTo: Int64(bytes.count)).withBytes { bytes.starts(with: $0) }
+            return try file.readAll(upTo: Int64(bytes.count), at: path(name)).withBytes { bytes.starts(with: $0) }
         } catch {
             return false
         }

@@ -9,7 +9,7 @@ extension Download {
         exchange.tellsLength = ContentLength(fields: head.fields).value != nil
         let verdict = judge(
             head, for: exchange.ask, held: written.prefix, wallSeconds: context.wallSeconds,
-            isGoneOnWith: context.settings.watchdog.leavesExchanges)
+            isGoneOnWith: context.settings.outlivesProcess)
         if isOtherThanURLs(verdict, exchange, context.settings) { return leaveMirror(exchange, &context) }
         if isBesideOthers(number, context) { return answerBeside(exchange, head, verdict, &context) }
         if exchange.takesOldWay, !verdict.isOfUse { return leaveOldWay(exchange, &context) }
@@ -26,7 +26,7 @@ extension Download {
             acceptPart(exchange, head, version, body, &context)
         case .whole, .resumed, .restart, .fromZero, .complete, .unusable:
             if exchange.ask.isElsewhere { return leaveMirror(exchange, &context) }
-            if isDoubted(verdict, exchange, &context) { return }
+            if doubt(verdict, exchange, &context) { return }
             answerAlone(exchange, head, verdict, &context)
         case .redirect(let location):
             redirect(exchange, location, &context)

@@ -270,7 +270,7 @@ extension Download {
             context.now - max(exchange.lastAdvance, transfer.heldUntil) >= context.settings.watchdog.silence
         }
         state = .transferring(transfer)
-        if let silent, isBesideOthers(silent.number, context), !context.settings.watchdog.leavesExchanges {
+        if let silent, isBesideOthers(silent.number, context), !context.settings.outlivesProcess {
             return stopAndLose(silent.number, &context)
         }
         askForMore(&context)

@@ -3,8 +3,8 @@
 
 extension Download {
     /// Whether an answer is not believed: what is to be done instead of giving up the bytes in hand is done.
-    mutating func isDoubted(_ verdict: Verdict, _ exchange: Exchange, _ context: inout Context) -> Bool {
-        if let oddity = verdict.oddity { return isAskedOtherwise(exchange, after: oddity, &context) }
+    mutating func doubt(_ verdict: Verdict, _ exchange: Exchange, _ context: inout Context) -> Bool {
+        if let oddity = verdict.oddity { return askOtherwise(exchange, after: oddity, &context) }
         if case .whole = verdict, wholeTry == .sought, completed > 0 {
             // The server is up again, and may send parts as well.
             (wholeTry, seeksWhole) = (.possible, nil)
@@ -46,7 +46,7 @@ extension Download {
 
     /// An answer makes no sense: the part is asked for once more, beside others alone, else in another attempt, and then
     /// the whole. Not where nothing can be lost by that at once.
-    private mutating func isAskedOtherwise(
+    private mutating func askOtherwise(
         _ exchange: Exchange, after oddity: Oddity, _ context: inout Context
     ) -> Bool {
         guard exchange.ask.range != nil, completed > 0 else { return false }

@@ -251,7 +251,7 @@ extension Download {
         _ failure: DownloadFailure, retryAfter: Duration?, at source: Source? = nil, over: ExchangeNumber? = nil,
         _ context: inout Context
     ) {
-        let isWaitedFor = context.isNetworkWatched || context.settings.watchdog.leavesExchanges
+        let isWaitedFor = context.isNetworkWatched || context.settings.outlivesProcess
         if isWaitedFor, failure.reason.isWantOfNetwork {
             tell(.retrying(failure, at: context.now + Pace.networkWait), &context)
             return close(for: .wait(.network), [], over: over, &context)

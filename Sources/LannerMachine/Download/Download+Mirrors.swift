@@ -160,7 +160,7 @@ extension Download {
 
     /// What outlives the process is taken up as what was asked of the URL, so that nothing else is asked there.
     private func mayGoElsewhere(_ settings: Settings) -> Bool {
-        mirrors.count > 0 && !settings.watchdog.leavesExchanges
+        mirrors.count > 0 && !settings.outlivesProcess
     }
 
     /// What failed beside others only may do alone, once no place is left.
@@ -295,7 +295,7 @@ extension Transfer {
         let time = max(now - exchange.begun, isLost ? .seconds(1) : .zero)
         guard time >= .seconds(1) else { return }
         if !exchange.isAccepted, !isLost, pastSpeeds[exchange.ask.source] != nil { return }
-        pastSpeeds[exchange.ask.source] = exchange.received.multipliedClamped(by: 1000) / time.milliseconds
+        pastSpeeds[exchange.ask.source] = exchange.received.perSecond(over: time)
     }
 }
 

@@ -246,7 +246,7 @@ extension Download {
         case .link(let asked):
             if context.now - asked >= silence { retryOrFail(.noLink(silence), retryAfter: nil, &context) }
         case .request(let exchange):
-            if context.settings.watchdog.leavesExchanges { return }
+            if context.settings.outlivesProcess { return }
             guard context.now - exchange.begun >= silence else { return }
             if exchange.takesOldWay { return leaveOldWay(exchange, &context) }
             retryOrFail(.silent(silence), retryAfter: nil, &context)
@@ -290,7 +290,7 @@ extension Download {
 
     /// Ends the attempt when it takes too long or brings too little; whether it did.
     private mutating func endIfOverdue(_ transfer: Transfer, _ context: inout Context) -> Bool {
-        if context.settings.watchdog.leavesExchanges { return false }
+        if context.settings.outlivesProcess { return false }
         if let failure = tooLong(transfer, context) {
             exchangeOver(failure, at: transfer.onlySource, &context)
             return true
@@ -398,9 +398,7 @@ extension Transfer {
     }
 
     /// Bytes a second over this attempt.
-    func speed(at now: Duration) -> Int64 {
-        (received / max(1, (now - since).milliseconds)).multipliedClamped(by: 1000)
-    }
+    func speed(at now: Duration) -> Int64 { received.perSecond(over: now - since) }
 
     /// Whether the speed is worth going by: enough has come, and quickly.
     var isFast: Bool { received >= lastAdvanceSeconds * (8 << 20) }
@@ -437,6 +435,9 @@ extension Int64 {
         let (product, overflow) = multipliedReportingOverflow(by: factor)
         return overflow ? .max : product
     }
+
+    /// So many in that time, in a second.
+    func perSecond(over time: Duration) -> Int64 { multipliedClamped(by: 1000) / Swift.max(1, time.milliseconds) }
 }
 
 extension DownloadFailure {

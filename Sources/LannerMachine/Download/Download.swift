@@ -1,6 +1,6 @@
 /// One download's life, as a value. Told what happened, it changes and says what to do; it does nothing itself.
 ///
-/// The files beside this one hold its events by topic: verbs, opening, answer, transfer, ending, rest.
+/// The files beside this one hold its events by topic.
 package struct Download: Sendable {
     package let id: DownloadID
     package internal(set) var state: State
@@ -184,7 +184,7 @@ extension Download {
         return transfer.exchanges.count { $0.ask.source == 0 } > 1
     }
 
-    /// Whether its file is being closed for something else than its end.
+    /// Whether its file is being closed, or its files are being removed, whatever follows.
     var isPausing: Bool {
         if case .pausing = state { true } else { false }
     }

@@ -125,7 +125,7 @@ package struct Exchange: Sendable, Equatable {
 
     /// Bytes a second, lately or in all.
     func speed(at now: Duration) -> Int64 {
-        recent.speed ?? received.multipliedClamped(by: 1000) / max(1, (now - begun).milliseconds)
+        recent.speed ?? received.perSecond(over: now - begun)
     }
 
     /// What is still to come of an accepted answer.
@@ -155,7 +155,7 @@ struct RecentSpeed: Sendable, Equatable {
     mutating func look(at received: Int64, now: Duration, isHeldUp: Bool) {
         let time = now - since
         guard isHeldUp || time >= Pace.recentTime else { return }
-        speed = isHeldUp ? nil : (received - self.received).multipliedClamped(by: 1000) / max(1, time.milliseconds)
+        speed = isHeldUp ? nil : (received - self.received).perSecond(over: time)
         (since, self.received) = (now, received)
     }
 }

@@ -30,6 +30,8 @@ package struct Settings: Sendable, Hashable {
     package var takesServerDigests = true
     /// Whether the transport goes on by resume data of its own.
     package var takesResumeData = false
+    /// Whether exchanges outlive the process, and are left alone: they go on while nobody can look at them.
+    package var outlivesProcess = false
     package var watchdog = Watchdog()
     package var retry = RetryPolicy()
     /// When another link is asked for.
@@ -84,8 +86,6 @@ package struct Watchdog: Sendable, Hashable {
     package var speedWindow: Duration = .seconds(30)
     /// The longest one attempt may take; nil for no bound.
     package var total: Duration?
-    /// Whether exchanges are left alone, because they go on while nobody can look at them.
-    package var leavesExchanges = false
 
     package init() {}
 }

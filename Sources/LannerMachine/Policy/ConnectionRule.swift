@@ -176,9 +176,3 @@ package struct ConnectionRule: Sendable, Equatable {
         pause = min(pause * 2, Self.longestPause)
     }
 }
-
-extension Int64 {
-    fileprivate func perSecond(over time: Duration) -> Int64 {
-        multipliedClamped(by: 1000) / Swift.max(1, time.milliseconds)
-    }
-}

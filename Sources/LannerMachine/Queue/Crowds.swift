@@ -4,15 +4,15 @@ struct Crowds: Sendable {
 
     private struct Crowd {
         /// Until when each of its downloads uses one connection.
-        var isNarrowUntil: Duration = .zero
+        var narrowUntil: Duration = .zero
         /// Until when no more of them run than it takes.
-        var isFullUntil: Duration?
+        var fullUntil: Duration?
         /// Since when its refusals are counted, and which of them it has refused since.
         var since: Duration
         var refused: Set<DownloadID> = []
 
         func isOver(at now: Duration) -> Bool {
-            isFullUntil == nil && isNarrowUntil <= now && since + Pace.placeWait <= now
+            fullUntil == nil && narrowUntil <= now && since + Pace.placeWait <= now
         }
     }
 
@@ -28,20 +28,20 @@ struct Crowds: Sendable {
         var crowd = hosts[host] ?? Crowd(since: now)
         if crowd.since + Pace.placeWait <= now { (crowd.since, crowd.refused) = (now, []) }
         crowd.refused.insert(id)
-        if isFirst { crowd.isNarrowUntil = now + Pace.placeWait }
-        let (count, isNew) = (crowd.refused.count, isFirst || crowd.isFullUntil == nil)
+        if isFirst { crowd.narrowUntil = now + Pace.placeWait }
+        let (count, isNew) = (crowd.refused.count, isFirst || crowd.fullUntil == nil)
         let isFull = count >= (isNew ? Pace.crowd : 2 * Pace.crowd)
-        if isFull { crowd.isFullUntil = now + (now < crowd.isNarrowUntil ? time : Pace.placeWait) }
+        if isFull { crowd.fullUntil = now + (now < crowd.narrowUntil ? time : Pace.placeWait) }
         hosts[host] = crowd
         return isFull
     }
 
     /// When a host may be asked for more again.
-    var end: Duration? { hosts.isEmpty ? nil : hosts.values.lazy.compactMap(\.isFullUntil).min() }
+    var end: Duration? { hosts.isEmpty ? nil : hosts.values.lazy.compactMap(\.fullUntil).min() }
 
     /// Whether each download of the host uses one connection.
     func isNarrow(_ host: HostID, at now: Duration) -> Bool {
-        hosts[host].map { now < $0.isNarrowUntil } ?? false
+        hosts[host].map { now < $0.narrowUntil } ?? false
     }
 
     /// Forgets what is over; says which hosts may be asked for more again.
@@ -49,9 +49,9 @@ struct Crowds: Sendable {
         if hosts.isEmpty { return [] }
         var free: [HostID] = []
         for (host, crowd) in hosts {
-            if let end = crowd.isFullUntil, end <= now {
+            if let end = crowd.fullUntil, end <= now {
                 free.append(host)
-                hosts[host]?.isFullUntil = nil
+                hosts[host]?.fullUntil = nil
             }
             if hosts[host]?.isOver(at: now) == true { hosts[host] = nil }
         }

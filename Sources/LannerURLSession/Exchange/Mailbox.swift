@@ -65,8 +65,18 @@ final class Mailbox: Sendable {
         }
         if backlog > 0 {
             let milliseconds = min(backlog * Self.brake.step, Self.brake.longest)
-            _ = room.wait(timeout: .now() + .milliseconds(milliseconds))
+            if room.wait(timeout: .now() + .milliseconds(milliseconds)) == .timedOut { stopWaiting() }
         }
+    }
+
+    /// What was to end the wait is not to spare the next piece its own.
+    private func stopWaiting() {
+        let isFreed = state.withLock { state in
+            defer { state.posterWaits = false }
+            return !state.posterWaits
+        }
+        // It was ended at the same time, or is about to be.
+        if isFreed { _ = room.wait(timeout: .now() + .milliseconds(Self.brake.longest)) }
     }
 
     /// Adds the last event behind all that waits. Only the first call counts; returns whether it was this one.

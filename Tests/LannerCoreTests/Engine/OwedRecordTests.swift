@@ -157,7 +157,7 @@ import Testing
                 wanted.make(changes)
                 waiting += owed.begin(changes, dropped: [])
             } else if random.below(10) == 0 {
-                owed.isDue()
+                owed.tryTimeCame()
                 waiting += owed.begin([], dropped: [])
             } else if !waiting.isEmpty {
                 end(waiting.removeFirst(), isKept: random.below(2) == 0)
@@ -190,7 +190,7 @@ import Testing
         let second = try #require(owed.begin(record, dropped: []).first)
         #expect(owed.end(first, isKept: false).delay != nil)
         #expect(owed.end(second, isKept: true).dropped == ["X"])
-        owed.isDue()
+        owed.tryTimeCame()
         #expect(owed.begin([], dropped: []).isEmpty, "once is enough")
     }
 

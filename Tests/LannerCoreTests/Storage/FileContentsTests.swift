@@ -14,14 +14,18 @@ import Testing
 
     @Test(arguments: [0, 1, 100_000] as [Int64]) func holdsAllBytes(count: Int64) throws {
         let bytes = Sample.bytes(count)
-        let contents = try file(bytes).readAll(upTo: count)
+        let contents = try file(bytes).readAll(upTo: count, at: "/file")
         #expect(contents.withBytes { Array($0) } == bytes)
     }
 
     @Test func memoryMayBeRefused() throws {
         let file = try file([1, 2, 3])
-        #expect { try file.readAll(upTo: 3) { _ in nil } } throws: { ($0 as? FileError)?.fault == .tooLarge }
-        #expect { try file.readAll(upTo: 2) } throws: { ($0 as? FileError)?.fault == .tooLarge }
+        func isTooLarge(_ error: any Error) -> Bool {
+            guard let error = error as? FileError else { return false }
+            return error.fault == .tooLarge && error.path == "/file"
+        }
+        #expect { try file.readAll(upTo: 3, at: "/file") { _ in nil } } throws: { isTooLarge($0) }
+        #expect { try file.readAll(upTo: 2, at: "/file") } throws: { isTooLarge($0) }
     }
 
     /// A file of the lock as large as any may be.

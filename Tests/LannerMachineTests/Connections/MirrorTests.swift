@@ -860,7 +860,7 @@ import Testing
     /// What is found of it after a death counts as an answer of the URL.
     @Test func whatOutlivesTheProcessIsNotAskedOfAMirror() {
         let settings = Settings().with {
-            ($0.watchdog.leavesExchanges, $0.retry.maximumChecksumRetries) = (true, 1)
+            ($0.outlivesProcess, $0.retry.maximumChecksumRetries) = (true, 1)
         }
         var bench = Bench.requesting(settings, hasDigest: true, mirrors: 1)
         bench.feed(.exchange(bench.id, 1, .failed(lost)))
