@@ -67,6 +67,33 @@ struct FailureTests {
         #expect(logs[1].isComplete && logs[1].bytes.count == 1_000_000)
     }
 
+    /// libcurl goes on to the next address of a host only when it is asked to do something. Here nothing else would be
+    /// done for a minute.
+    @Test func libcurlIsAskedEverySecondWhileSomethingIsUnderWay() async throws {
+        server.always("/file", .hold)
+        let (rounds, counts) = AsyncStream<Void>.makeStream()
+        let loop = Loop(
+            CurlTransport.Options(),
+            perform: { multi in
+                counts.yield()
+                return Loop.performNow(multi)
+            })
+        defer { loop.close() }
+        let (recorder, begun) = (Recorder(), ContinuousClock.now)
+        let exchange = CurlExchange(TransportRequest(url: server.url("/file")), loop: loop, receive: recorder.receive)
+        loop.begin([exchange])
+        try await server.waitForStalls(1)
+        // Connecting takes some of them.
+        var seconds: Set<Int64> = []
+        for await _ in rounds where seconds.count < 5 {
+            seconds.insert((ContinuousClock.now - begun).components.seconds)
+            if seconds.count == 5 { counts.finish() }
+        }
+        exchange.cancel()
+        #expect(await recorder.end().failure?.fault == .canceled)
+        #expect(ContinuousClock.now - begun < .seconds(50))
+    }
+
     @Test func aShortChunkedBodyIsALostConnection() async {
         server.put("/file", LoopbackServer.Resource(.generated(seed: 3, length: 1_000_000), framing: .chunked))
         #expect(await fault(after: .cut(afterBytes: 1000)) == .connectionLost)

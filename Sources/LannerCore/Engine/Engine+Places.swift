@@ -162,6 +162,7 @@ extension Engine {
         for directory in directories where synced.insert(PathKey(directory)).inserted {
             errors[PathKey(directory)] = syncError(directory)
         }
+        forgetOldNames(of: moved)
         return zip(moved, directories).map { file, directory in
             let (job, attempt) = (file.move.job, file.move.attempt)
             guard let error = file.doubt ?? errors[PathKey(directory)] else {
@@ -175,6 +176,13 @@ extension Engine {
             state.withLock { $0.places.leave(file.place, job.id) }
             return .file(job.id, attempt, .failed(DownloadFailure(error)))
         }
+    }
+
+    /// Has the device forget the old names, too, before anybody trusts the new ones: where names are not written in the
+    /// order of their changes the file would come back by both, and be lost with the first that is removed.
+    private func forgetOldNames(of moved: [MovedFile]) {
+        guard moved.contains(where: { !$0.isCopied }) else { return }
+        _ = syncError(cache.downloadTmpPath)
     }
 
     private func syncError(_ directory: String) -> FileError? {
@@ -297,10 +305,15 @@ extension Engine {
         _ move: FileMove, to place: FilePlace, onlyIfFree: Bool
     ) throws(FileError) -> Publisher.Move? {
         let (publisher, path) = (environment.publisher, cache.path(of: place))
+        let mayBeThere = move.job.state.withLock { $0.mayBeAt } == place
+        // A move would do nothing.
+        if mayBeThere, move.copy == nil, environment.fileSystem.isLastCounted(move.source, beside: path) {
+            return .apart
+        }
         guard onlyIfFree else { return try publisher.move(move.source, to: path, copiedTo: move.copy) }
         if let way = try publisher.moveIfFree(move.source, to: path, copiedTo: move.copy) { return way }
         // Or it is this very file that was put there before.
-        guard move.job.state.withLock({ $0.mayBeAt }) == place else { return nil }
+        guard mayBeThere else { return nil }
         return try publisher.isCopied(move.source, to: path) ? .copied : nil
     }
 

@@ -154,6 +154,9 @@ package protocol FileSystem: Sendable {
     func renameIfFree(_ path: String, to target: String) throws(FileError) -> Bool
     /// Whether two directories are on two file systems, between which no file is renamed.
     func areApart(_ directory: String, _ other: String) -> Bool
+    /// Whether two names lead to one file that counts only one, as a power loss leaves it where there is no journal: with
+    /// either name the file would be lost.
+    func isLastCounted(_ path: String, beside other: String) -> Bool
     /// Whether files in a directory have no holes, and zeros are written before what is written behind their end.
     func fillsGaps(in directory: String) -> Bool
     /// Whether what was written to files in a directory is there for as long as the machine runs, synced or not.
@@ -208,6 +211,9 @@ extension FileSystem {
 
     /// For those that are one.
     package func areApart(_ directory: String, _ other: String) -> Bool { false }
+
+    /// For those whose files have one name each.
+    package func isLastCounted(_ path: String, beside other: String) -> Bool { false }
 
     /// For those whose files have holes.
     package func fillsGaps(in directory: String) -> Bool { false }

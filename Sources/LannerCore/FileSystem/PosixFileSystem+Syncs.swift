@@ -61,7 +61,12 @@ extension PosixFileSystem {
             #if canImport(Darwin)
             try directory.syncFully("sync directory", path)
             #else
-            try systemCall("sync directory", path) { fsync(directory.number) }
+            // A FAT gives a name that a file was moved to its size and its place only with all the rest, as it takes back
+            // that which the file had.
+            let syncsAll = lanner_disk_fills_gaps(path) != 0
+            try systemCall("sync directory", path) {
+                syncsAll ? lanner_disk_sync_all(directory.number) : fsync(directory.number)
+            }
             #endif
         } catch {
             if !DeviceSyncs.areWithoutDirectories(error) { throw error }

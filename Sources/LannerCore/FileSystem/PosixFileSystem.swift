@@ -105,6 +105,12 @@ package struct PosixFileSystem: FileSystem {
         return renameat(AT_FDCWD, directory + name, AT_FDCWD, other + name) != 0 && errno == EXDEV
     }
 
+    package func isLastCounted(_ path: String, beside other: String) -> Bool {
+        var (one, two) = (stat(), stat())
+        guard lstat(path, &one) == 0, lstat(other, &two) == 0 else { return false }
+        return one.st_dev == two.st_dev && one.st_ino == two.st_ino && one.st_nlink == 1
+    }
+
     package func fillsGaps(in directory: String) -> Bool { lanner_disk_fills_gaps(directory) != 0 }
 
     package func keepsUnsynced(in directory: String) -> Bool { lanner_disk_keeps_unsynced(directory) != 0 }

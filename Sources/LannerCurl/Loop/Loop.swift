@@ -45,8 +45,9 @@ final class Loop: @unchecked Sendable {
     private static let mostResolvers = 512
     /// How long libcurl keeps a connection that is idle.
     static let longestIdle = 118
-    /// libcurl has shorter waits of its own where it needs them.
-    private static let longestWait: Int32 = 60_000
+    /// libcurl has shorter waits of its own where it needs them; but when it gives up one address of a host for the next
+    /// it tells nobody that it wants to go on, as 7.88 does. The program curl never waits longer, either.
+    private static let longestWait: Int32 = 1000
     /// `CURLM_OUT_OF_MEMORY`, and `CURLM_UNRECOVERABLE_POLL`: the system takes no more descriptors at once than a
     /// program may have open.
     private static let passingTroubles: Set<Int32> = [3, 12]
@@ -310,7 +311,7 @@ final class Loop: @unchecked Sendable {
         guard result == 0 else { return result }
         // 8.21 forgets while it performs that it was to be woken.
         if inbox.withLock({ $0.isClosed || !$0.calls.isEmpty }) { return 0 }
-        let longest = transfers.isEmpty ? min(Self.longestWait, Int32(patience) * 1000) : Self.longestWait
+        let longest = transfers.isEmpty ? Int32(patience) * 1000 : Self.longestWait
         return wait(multi, gathering.transfers.isEmpty ? longest : Self.delay.milliseconds)
     }
 

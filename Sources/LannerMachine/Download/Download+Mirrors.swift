@@ -171,6 +171,11 @@ extension Download {
         return beginElsewhere(settings)
     }
 
+    /// Whether another place than the one that is asked now may be, and has not failed.
+    func hasOtherPlace(_ settings: Settings) -> Bool {
+        mayGoElsewhere(settings) && mirrors.usable.contains { $0 != mirrors.main && mayAsk($0, settings) }
+    }
+
     private mutating func beginElsewhere(_ settings: Settings) -> Bool {
         guard let next = mirrors.usable.first(where: { mayAsk($0, settings) }) else { return false }
         if next != mirrors.main {

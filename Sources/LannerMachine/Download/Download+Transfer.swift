@@ -247,9 +247,12 @@ extension Download {
             if context.now - asked >= silence { retryOrFail(.noLink(silence), retryAfter: nil, &context) }
         case .request(let exchange):
             if context.settings.outlivesProcess { return }
-            guard context.now - exchange.begun >= silence else { return }
+            // While there are others that may answer, none is waited for as long as one alone would be.
+            let isFirstOfSeveral = failures == 0 && hasOtherPlace(context.settings)
+            let patience = isFirstOfSeveral ? min(silence, Pace.endTime) : silence
+            guard context.now - exchange.begun >= patience else { return }
             if exchange.takesOldWay { return leaveOldWay(exchange, &context) }
-            retryOrFail(.silent(silence), retryAfter: nil, &context)
+            retryOrFail(.silent(patience), retryAfter: nil, &context)
         }
     }
 

@@ -106,12 +106,18 @@ extension MemoryDiskState {
         }
         for path in files.paths where names[path] == nil { names[path] = DurableName(file: files[path]) }
         files = MemoryNames()
+        var survivors: [ObjectIdentifier: File] = [:]
         for path in names.keys.sorted() {
             guard let file = names[path]?.file else { continue }
+            if let survivor = survivors[ObjectIdentifier(file)] {
+                bind(path, to: survivor)
+                continue
+            }
             let survivor = File()
             survivor.bytes = file.survivors(&random)
             sync(survivor)
             bind(path, to: survivor)
+            survivors[ObjectIdentifier(file)] = survivor
         }
         (unsyncedNames, durableNames) = ([], [:])
         endProcess()

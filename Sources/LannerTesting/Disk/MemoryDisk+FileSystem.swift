@@ -58,9 +58,14 @@ extension MemoryDisk: FileSystem {
             if !replacing, state.file(at: target) != nil || state.isDirectory(target) { return false }
             if let obstacle = state.obstacle(at: target) { throw Refusal(obstacle) }
             if state.device(of: path) != state.device(of: target) { throw Refusal(.acrossDevices(path, to: target)) }
-            if path != target { state.move(file, from: path, to: target) }
+            // As of two names of one file.
+            if file !== state.file(at: target) { state.move(file, from: path, to: target) }
             return true
         }
+    }
+
+    package func isLastCounted(_ path: String, beside other: String) -> Bool {
+        state.withLock { state in state.file(at: path).map { $0 === state.file(at: other) } ?? false }
     }
 
     package func areApart(_ directory: String, _ other: String) -> Bool {

@@ -92,7 +92,8 @@ struct MemoryDiskState {
     var fillsGaps = false
     var keepsUnsynced = true
     /// Whether the device writes names in the order of their changes, as those with one journal do; else a directory that
-    /// is synced brings its own names only, and what they depend on.
+    /// is synced brings its own names only, and what they depend on: of a file that was moved from another directory both
+    /// names may be left, and the file counts one of them.
     var ordersNames = true
     /// Who has each lock; a number is never given twice, so that an old owner cannot give back a new one's.
     private var locks: [String: Int] = [:]
@@ -183,7 +184,13 @@ extension MemoryDiskState {
 
     /// Gives a file another name.
     mutating func move(_ file: File, from path: String, to target: String) {
-        note(.rename(path, to: target, file))
+        if ordersNames {
+            note(.rename(path, to: target, file))
+        } else {
+            // Each directory is written by itself.
+            note(.set(target, file))
+            note(.remove(path))
+        }
         // Open for a moment, so that losing the old name does not lose the bytes.
         openHandle(of: file)
         unbind(path)

@@ -551,6 +551,24 @@ import Testing
     }
 
     /// Half of the files that may be open are for those that run, and each of them has its own open besides.
+    /// Of what a server sends in bursts each is held back for a moment, by a limit of which much is left; another limit
+    /// holds all the time.
+    @Test(arguments: [true, false]) func bursts(areHeldForAMoment: Bool) {
+        var line = Line()
+        for count in 0..<40 where line.exchanges.count < 2 {
+            line.answer()
+            line.tick()
+            guard let number = line.exchanges.first?.number, count.isMultiple(of: 2) || !areHeldForAMoment else {
+                continue
+            }
+            line.bench.feed(.exchange(line.bench.id, number, .heldBack(until: line.bench.now + .milliseconds(300))))
+            guard areHeldForAMoment else { continue }
+            line.bench.now += .milliseconds(60)
+            line.bench.feed(.exchange(line.bench.id, number, .heldBack(until: line.bench.now)))
+        }
+        #expect((line.exchanges.count > 1) == areHeldForAMoment)
+    }
+
     @Test func thereAreNoMoreThanFilesMayBeOpen() {
         let settings = Settings().with {
             ($0.connections, $0.firstConnections, $0.maximumOpenFiles) = (8, 8, 12)

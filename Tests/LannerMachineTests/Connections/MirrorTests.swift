@@ -44,6 +44,23 @@ import Testing
         #expect(bench.machine[bench.id]?.saved.version?.entityTag == EntityTag("\"b\""))
     }
 
+    /// As long as another may answer none is waited for as one alone is; the last one is, and each once a failure counts.
+    @Test func whoIsSilentIsLeftForAnotherSoon() {
+        var bench = Bench.requesting(mirrors: 1)
+        #expect(bench.pass(.seconds(9)).retry == nil)
+        #expect(bench.pass(.seconds(1)).retry?.time == bench.now)
+        bench.closed(1)
+        #expect(bench.opened(2).asks.map(\.source) == [1])
+        #expect(bench.pass(.seconds(59)).retry == nil)
+        let retry = bench.pass(.seconds(1)).retry
+        #expect(retry.map { $0.time > bench.now } == true)
+        bench.closed(2)
+        bench.pass(.seconds(100))
+        #expect(bench.opened(3).asks.map(\.source) == [0])
+        #expect(bench.pass(.seconds(59)).retry == nil)
+        #expect(bench.pass(.seconds(1)).retry?.time == bench.now)
+    }
+
     /// Nothing is held of what the mirror told, and its file may be the reason.
     @Test func whatIsFetchedAgainIsAskedForAtTheURL() {
         var bench = Bench.requesting(mirrors: 1)
