@@ -84,6 +84,7 @@ extension Engine {
             leaveThrottle(job)
             stopExchanges(of: job)
             giveBackSpace(of: job)
+            job.task.state.withLock { $0.speed.stop() }
             let file = job.state.withLock { state in
                 defer { state.file = nil }
                 return state.file

@@ -224,6 +224,7 @@ extension TaskState {
         (list, metadata, priority) = (record.list, record.metadata, record.priority)
         maximumBytesPerSecond = record.maximumBytesPerSecond
         if case .failed(let failure) = saved.status { error = LannerError(failure) }
+        lastFailure = error
         isNameOpen = record.isNameOpen
         validation = record.validation
         (startDate, endDate) = (record.startDate, record.endDate)

@@ -213,10 +213,12 @@ extension TaskState {
         if endDate == 0 { endDate = now }
     }
 
-    /// The progress as it is now, unless it was told, or it is too soon to tell. The last byte is told whenever it comes.
+    /// The progress as it is now, unless it was told, or it is too soon to tell. What may be the last for a while is told
+    /// whenever it comes: the last byte, what a task that stands still has, and that bytes were given up.
     fileprivate mutating func dueProgress(at now: Duration, every interval: Duration) -> ProgressNews? {
         guard told != reached else { return nil }
-        switch pace.note(at: now, every: interval, isLast: completed == total && completed != told?.completed) {
+        let isLast = status != .running || told == nil || (completed == total && completed != told?.completed)
+        switch pace.note(at: now, every: interval, isLast: isLast) {
         case .tell: return progressNews()
         // A transfer is looked at several times a second, whether bytes come or not, and its end is told: nobody has to
         // come back for this.

@@ -61,6 +61,8 @@ extension Engine {
             state.movedIn = attempt
             return state.saved.generation
         }
+        // From now on it has the name that it has.
+        job.task.state.withLock { $0.isNameOpen = false }
         closeFile(of: job, sync: false)
         publish(
             FileMove(job: job, attempt: attempt, generation: generation, source: partialPath(job, generation)))

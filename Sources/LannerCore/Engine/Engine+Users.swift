@@ -390,9 +390,10 @@ extension EngineState {
         if request.destination == nil { move(job, to: place) } else { move(job, toDestination: place) }
     }
 
-    /// Whether the file of a download has yet to be moved to its place, so that it can go to another.
+    /// Whether the file of a download has yet to be moved to its place, so that it can go to another; not while one that
+    /// is fetched again is there.
     fileprivate func mayRename(_ id: DownloadID) -> Bool {
-        machine[id]?.hasPlace == false
+        machine[id]?.hasPlace == false && jobs[id]?.state.withLock { $0.isInPlace } != true
     }
 }
 

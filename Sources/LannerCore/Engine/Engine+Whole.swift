@@ -24,12 +24,14 @@ extension Engine {
 
     /// Announces downloads that were just added, before anything else is told of them.
     func announce(_ tasks: [DownloadTask], _ state: inout EngineState) {
-        guard !tasks.isEmpty, let ticket = state.makeTicket({ [self] in tellAdded(tasks) }) else { return }
+        let context = state.context
+        guard !tasks.isEmpty, let ticket = state.makeTicket({ [self] in tellAdded(tasks, in: context) }) else { return }
         state.actions.append(.answer(ticket))
     }
 
-    private func tellAdded(_ tasks: [DownloadTask]) {
-        let (observers, context) = state.withLock { ($0.observers.all, $0.context) }
+    /// `context` was the present one then.
+    private func tellAdded(_ tasks: [DownloadTask], in context: String?) {
+        let observers = state.withLock { $0.observers.all }
         postAdded(tasks)
         let shown = tasks.filter { $0.context == context }
         if shown.isEmpty { return }

@@ -146,7 +146,8 @@ struct Startup {
         // What has succeeded needs none, but the removal of one that was copied to its place may have been lost.
         let needed = Set(records.lazy.filter { $0.saved.status != .succeeded }.map(\.partialName))
         found.removeAll { needed.contains($0.0) }
-        for record in records where record.saved.status == .succeeded {
+        let left = Set(found.map(\.0))
+        for record in records where record.saved.status == .succeeded && left.contains(record.partialName) {
             let place = cache.path(of: record.place)
             found.removeAll { $0.0 == record.partialName && fileSystem.isLastCounted($0.1, beside: place) }
         }

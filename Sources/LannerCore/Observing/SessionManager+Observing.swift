@@ -23,6 +23,7 @@ extension SessionManager {
     /// Replaces an earlier closure of this kind. - Returns: The manager.
     @discardableResult
     public func taskCompletion(onMainQueue: Bool, handler: @escaping DownloadTask.Handler) -> Self {
+        if engine.isOver { return self }
         state.replace(\.taskCompletion, by: Callback(onMainQueue: onMainQueue, handler: handler))
         return self
     }

@@ -59,6 +59,7 @@ extension SessionManager {
     public var networkActivityHandler: (@Sendable (Bool) -> Void)? {
         get { state.withLock { $0.activitySign?.handler } }
         set {
+            if engine.isOver { return }
             state.replace(\.activitySign, by: newValue.map(ActivitySign.init))
             showActivity()
         }
@@ -75,8 +76,9 @@ extension SessionManager {
     }
 
     func tellActivity(_ isActive: Bool) {
-        let sign = state.withLock { $0.tellsActivity ? $0.activitySign : nil }
-        if let sign { engine.operationLane.run { sign.show(isActive) } }
+        guard let sign = state.withLock({ $0.activitySign }) else { return }
+        // By what is set when its turn comes: the word of who turns it off may be before this one.
+        engine.operationLane.run { [state] in sign.show(isActive && state.withLock { $0.tellsActivity }) }
     }
 
     /// Tells how it is now, who is told of it, or whether anybody is, being another.

@@ -58,7 +58,7 @@ extension Download {
         case .fromZero(let reason):
             fromZero(exchange, reason, &context)
         case .complete(let total):
-            complete(exchange, total, &context)
+            complete(exchange, head, total, &context)
         case .unusable(let why):
             unusable(exchange, why, &context)
         case .part, .redirect, .refused: break
@@ -241,11 +241,15 @@ extension Download {
         retryOrFail(failure, retryAfter: nil, at: source, &context)
     }
 
-    private mutating func complete(_ exchange: Exchange, _ total: Int64, _ context: inout Context) {
+    private mutating func complete(
+        _ exchange: Exchange, _ head: ResponseHead, _ total: Int64, _ context: inout Context
+    ) {
         // What is held behind the end is of another version, as in a part.
         guard written.contains(0..<total), written.end == total else {
             return fromZero(exchange, .contentChanged, &context)
         }
+        // Of an empty file there is no other.
+        if case .opening = state { tell(.head(head, from: exchange.ask.source), &context) }
         self.total = total
         stopAll(keepBytes: true, &context)
         verify(total, &context)

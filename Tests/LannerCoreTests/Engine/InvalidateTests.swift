@@ -317,6 +317,21 @@ import Testing
         #expect(calls.all == ["true", "false"])
     }
 
+    /// They would keep what they hold for ever: the manager, for example.
+    @Test func keepsNoClosureThatComesTooLate() {
+        let bench = TestBench()
+        weak var left: SessionManager?
+        do {
+            let manager = bench.other("other")
+            manager.invalidate()
+            manager.taskCompletion(onMainQueue: false) { [manager] _ in _ = manager }
+            manager.networkActivityHandler = { [manager] _ in _ = manager }
+            left = manager
+        }
+        bench.settle()
+        #expect(left == nil)
+    }
+
     /// Closures and observers that come late.
     @Test func tellsHowThingsStandThoughItIsOver() throws {
         let bench = TestBench.serving(large)

@@ -54,6 +54,24 @@ import Testing
         #expect(bench.manager.fetchTask(address)?.fileName == again.fileName)
     }
 
+    /// The file that does not have the digest is there until another is.
+    @Test func theNameStaysWhileItIsFetchedAgain() throws {
+        let (bench, task) = try Moment.succeeded.bench()
+        let (old, other) = (task.filePath, Array(large.reversed()))
+        bench.transport.serve(.init(other), at: place)
+        bench.transport.script(place, .hold)
+        bench.manager.download(address, checksum: try digest(of: other))
+        bench.settle()
+        #expect(task.status == .running)
+        bench.manager.download(address, fileName: "other")
+        bench.settle()
+        bench.transport.release()
+        bench.runToRest()
+        #expect(task.status == .succeeded && task.filePath == old && bench.files == [old])
+        #expect(bench.log.errors.contains { if case LannerError.fileNameIsFixed = $0 { true } else { false } })
+        #expect(bench.holds(other, in: task) == true)
+    }
+
     @Test func aFileThatIsGoneComesBackUnderTheNewName() throws {
         let (bench, task) = try Moment.succeeded.bench()
         try bench.disk.remove(task.filePath)

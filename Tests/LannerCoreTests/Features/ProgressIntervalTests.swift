@@ -40,6 +40,53 @@ import Testing
         #expect((38...41).contains(calls.all.count))
     }
 
+    @Test func thereIsNoSpeedOnceTheManagerHasEnded() throws {
+        let bench = bench(.zero)
+        let task = try start(bench)
+        flow(bench, seconds: 3)
+        #expect(task.speed > 0 && bench.manager.speed > 0)
+        bench.manager.invalidate()
+        #expect(task.speed == 0 && bench.manager.speed == 0)
+    }
+
+    /// It may wait for hours.
+    @Test func whatItHasWhenItBeginsToWaitIsTold() throws {
+        let bench = bench(.seconds(60))
+        let task = try start(bench)
+        let told = Locked<Int64>(0)
+        let token = task.observe { event in
+            if case .progress(let completed, _) = event { told.withLock { $0 = completed } }
+        }
+        flow(bench, seconds: 3)
+        #expect(told.withLock { $0 } < task.completedBytes)
+        bench.manager.context = "other"
+        bench.settle()
+        #expect(task.status == .waiting && task.completedBytes > 0)
+        #expect(told.withLock { $0 } == task.completedBytes)
+        withExtendedLifetime(token) {}
+    }
+
+    /// As when all of it was wrong, and the server lets nobody know when it begins again.
+    @Test func thatItHasLessIsTold() throws {
+        var configuration = SessionConfiguration()
+        configuration.progressInterval = .seconds(3600)
+        configuration.retryPolicy.maximumChecksumRetries = 1
+        let bench = TestBench(configuration: configuration)
+        bench.transport.serve(.init(Sample.bytes(100_000)), at: "/1")
+        bench.transport.script("/1", .pass, .hold)
+        let wrong = try digest(of: [1])
+        let task = try #require(bench.manager.download("https://a.example/1", checksum: wrong))
+        let told = Locked<[Int64]>([])
+        let token = task.observe { event in
+            if case .progress(let completed, _) = event { told.withLock { $0.append(completed) } }
+        }
+        bench.run(for: .seconds(5))
+        #expect(task.status == .running && task.completedBytes == 0)
+        let all = told.withLock { $0 }
+        #expect(all.contains(100_000) && all.last == 0, "\(all)")
+        withExtendedLifetime(token) {}
+    }
+
     /// A queue that does not run holds up no closure that is on another.
     @Test func aPendingCallHoldsUpNoOtherClosure() throws {
         let bench = bench(.zero)

@@ -8,6 +8,17 @@ import Testing
     let disk = PosixFileSystem()
     let place: TemporaryDirectory
 
+    @Test func twoNamesOfAFileAreCounted() throws {
+        for name in ["a", "b"] { try disk.open(place(name), .create).close() }
+        #expect(link(place("a"), place("c")) == 0)
+        for other in ["b", "c", "none"] {
+            #expect(!disk.isLastCounted(place("a"), beside: place(other)))
+            #expect(!disk.isLastCounted(place(other), beside: place("a")))
+        }
+        // What counts one, though both lead there.
+        #expect(disk.isLastCounted(place("b"), beside: place(".") + "/b"))
+    }
+
     init() throws {
         place = try TemporaryDirectory()
     }

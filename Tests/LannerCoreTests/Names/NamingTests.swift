@@ -37,6 +37,25 @@ import Testing
         #expect(FileName.safe(name) == name && name.utf8.dropFirst(32).elementsEqual(suffix.utf8))
     }
 
+    /// An empty file has no parts: that it is empty is all that a server says to who asks for one. A name is given once.
+    @Test func theServersNameOfAnEmptyFile() throws {
+        var configuration = SessionConfiguration()
+        configuration.fileNaming = .serverName
+        let bench = TestBench(
+            configuration: configuration, traits: .init(delivery: .sliced(16_384...65_536, inFlight: 2)))
+        bench.transport.serve(.init([UInt8]()), at: "/dir/file.bin")
+        let task = try #require(bench.manager.download(Self.url))
+        bench.settle()
+        #expect(task.status == .succeeded && task.fileName == "file.bin" && task.response?.status == 416)
+        #expect(bench.records.map(\.isNameOpen) == [false])
+        let others: LoopbackServer.Fields = ["Content-Disposition": "attachment; filename=other"]
+        bench.transport.serve(.init([1, 2, 3], fields: others), at: "/dir/file.bin")
+        bench.manager.download(Self.url, checksum: try digest(of: [1, 2, 3]))
+        #expect(bench.runToRest())
+        #expect(task.status == .succeeded && bench.contents(of: task) == [1, 2, 3])
+        #expect(bench.files == ["/downloads/File/file.bin"])
+    }
+
     @Test("T1-04, N-10: the last path component, on request") func theLastPathComponent() throws {
         let bench = Self.bench(.lastPathComponent, "attachment; filename=served.txt")
         let task = try #require(bench.manager.download(Self.url))
