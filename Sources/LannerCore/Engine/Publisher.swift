@@ -84,8 +84,8 @@ struct Publisher {
     /// took too long for that would be ended, and begin anew at its next launch.
     private static let mostReadAtLaunch: Int64 = 16 << 20
 
-    /// Looks whether a move was made, and has the file's name kept by the device. The digest of a large file is left to
-    /// who moves files.
+    /// Looks whether a move was made, and has the file's name kept by the device, and the old one forgotten. The digest of a
+    /// large file is left to who moves files.
     func find(_ source: String, at target: String, size: Int64?, digest: Checksum.Digest?) -> Found {
         let isLarge = size.map { $0 > Self.mostReadAtLaunch } ?? false
         do throws(FileError) {
@@ -99,6 +99,7 @@ struct Publisher {
         if isLarge, digest != nil { return .unconfirmed }
         do throws(FileError) {
             try confirm(target.directory)
+            try confirm(source.directory)
             return .confirmed
         } catch {
             return .unconfirmed

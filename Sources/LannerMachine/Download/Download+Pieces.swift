@@ -10,7 +10,11 @@ extension Download {
         case .opening where isOlderThanPieces, .transferring where isOlderThanPieces,
             .verifying where isOlderThanPieces:
             return startOver(.wrongPiece, &context)
-        case .opening: takeOut(piece, &context)
+        case .opening:
+            takeOut(piece, &context)
+            // It came in an earlier attempt, perhaps from elsewhere: nobody has been asked for it again yet.
+            pieceFailures[piece, default: 0] += 1
+            return
         case .transferring(var transfer):
             takeOut(piece, &context)
             transfer.takeOut(piece)

@@ -184,7 +184,7 @@ extension MemoryDiskState {
 
     /// Gives a file another name.
     mutating func move(_ file: File, from path: String, to target: String) {
-        if ordersNames {
+        if ordersNames || path.directory == target.directory {
             note(.rename(path, to: target, file))
         } else {
             // Each directory is written by itself.

@@ -70,6 +70,15 @@ public final class MemoryDisk: Sendable {
     /// The paths of all files, in alphabetical order: the manager's unfinished files and its lock among them.
     public var paths: [String] { state.withLock { $0.files.paths.sorted() } }
 
+    /// The paths of those that have another name as well, as a death of the machine leaves them where names are not written
+    /// in order.
+    package var sharedPaths: Set<String> {
+        state.withLock { state in
+            let names = Dictionary(grouping: state.files.paths) { state.files[$0].map(ObjectIdentifier.init) }
+            return Set(names.values.filter { $0.count > 1 }.joined())
+        }
+    }
+
     /// Puts a file at a path, in the stead of one that was there, with the directories above it, as another program
     /// would that syncs it: a reboot leaves it. Counts as no operation, no fault applies, and it may be more than fits.
     ///

@@ -149,15 +149,17 @@ extension World {
     }
 
     /// What nobody needs any more is gone from the disk. Copies are looked for at launch where files are by themselves:
-    /// in another directory one may come back whose removal the machine's death has lost. A name without which a finished
-    /// file would be lost takes no space.
+    /// in another directory one may come back whose removal the machine's death has lost. A name with which a finished
+    /// file would be lost is left until that has gone.
     private func compareLeftovers() {
+        // What another store could not read may be wanted when it can again.
+        if !manager.restorationProblems.isEmpty { return }
         let unfinished = manager.inspections.filter { $0.task.status != .succeeded }
         let needed = Set(unfinished.map(\.partialPath) + manager.leftoverPaths + [Self.foreignPart])
         let directories = [manager.cache.downloadTmpPath, manager.cache.downloadFilePath]
         for path in disk.paths where directories.contains(path.directory) && !needed.contains(path) {
             guard path.hasSuffix(".part") || path.hasSuffix(".copy") else { continue }
-            if manager.inspections.contains(where: { disk.isLastCounted(path, beside: $0.task.filePath) }) { continue }
+            if spared.contains(path) { continue }
             chronicle.report(.memory, "\(path) was left over")
         }
     }

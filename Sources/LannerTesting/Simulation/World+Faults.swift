@@ -154,6 +154,7 @@ extension World {
         let places = Dictionary(manager.allTasks.map { ($0.filePath, [$0]) }, uniquingKeysWith: +)
         launch.die()
         if reboots { disk.loseUnsynced(&random) }
+        spared.formUnion(disk.sharedPaths)
         disk.failNothing()
         if !chronicle.isHealed, !isUserQuiet, random.chance(1, in: 8) { loseFile(places) }
         if transport.traits.outlivesProcess { passWithoutProcess() }
@@ -189,7 +190,9 @@ extension World {
     /// Somebody removes a file while nobody is there, a finished one or a part, or cuts that.
     private func loseFile(_ places: [String: [DownloadTask]]) {
         let paths = disk.paths.filter { path in places[path] != nil || path.hasSuffix(".part") }
-        let lost = paths.filter { !foreignPaths.contains($0) && $0 != Self.foreignPart }
+        // Nor one that would take along what has its other name.
+        let kept = disk.sharedPaths.union([Self.foreignPart])
+        let lost = paths.filter { !foreignPaths.contains($0) && !kept.contains($0) }
         guard !lost.isEmpty else { return }
         let path = lost[random.below(lost.count)]
         chronicle.note("lose", text: path)

@@ -62,6 +62,8 @@ public final class World {
     let conflictPolicy: FileConflictPolicy
     /// Where files are that are none of the manager's.
     private(set) var foreignPaths: [String] = []
+    /// Files that have come back with a second name: a manager may leave one there.
+    var spared: Set<String> = []
     /// An unfinished file of another manager, which has the same directory for these.
     static let foreignPart = "/downloads/Tmp/1234567890abcdef-1-1.part"
     private let skipped: Set<Int>

@@ -46,6 +46,15 @@ import Testing
         #expect(actions.asks.isEmpty && actions.contains(.file(bench.id, 1, .close(sync: true))))
     }
 
+    /// What was brought before is no fault of the place that is asked now, which is asked for it again.
+    @Test func aPieceThatIsFoundWrongAtTheNextLookBlamesNobody() {
+        var settings = Settings()
+        settings.retry.maximumPieceRetries = 0
+        var bench = Bench.requesting(settings, hasDigest: true, saved: .holding(0..<500))
+        let actions = bench.feed(.file(bench.id, 1, .damaged(0..<100)))
+        #expect(actions.restarts == [.wrongPiece] && actions.retry == nil && bench.phase == .running)
+    }
+
     /// All of it has come, and a part of it was not written yet when the network went.
     @Test func waitsForTheNetworkWhileItIsWritten() {
         var bench = Bench.transferring(hasDigest: true)
