@@ -298,6 +298,11 @@ extension Engine {
         state.withLock { $0.livingJob(task.id) }.map { $0.task === task && hasFile($0) } ?? false
     }
 
+    /// Whether it is known that it is not.
+    func lacksFile(of task: DownloadTask) -> Bool {
+        state.withLock { $0.livingJob(task.id) }.map { $0.task === task && !hasFile($0) } ?? false
+    }
+
     /// The download of a key in the present context.
     func task(_ key: String) -> DownloadTask? {
         state.withLock { state in

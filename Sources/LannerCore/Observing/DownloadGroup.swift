@@ -2,7 +2,10 @@
 ///
 /// ```swift
 /// let group = DownloadGroup(manager.multiDownload(urls))
-/// for await progress in group.updates { print(progress.fractionCompleted) }
+/// for await progress in group.updates {
+///     print(progress.estimatedFractionCompleted)
+///     if progress.isAtRest { break }
+/// }
 /// ```
 public final class DownloadGroup: Sendable {
     /// The tasks, each once.

@@ -33,7 +33,24 @@ public struct AggregateProgress: Sendable, Hashable {
     /// Whether ``totalBytes`` is the size of all that is here.
     public var isTotalKnown: Bool { knownSizes == counts.all - counts[.canceled] - counts[.removed] }
 
-    /// How much is there, between 0 and 1, of the tasks whose sizes are known; 0 while none is.
+    /// Whether no task runs, waits or is about to end.
+    public var isAtRest: Bool {
+        counts.all == counts[.suspended] + counts[.failed] + counts[.succeeded] + counts[.canceled] + counts[.removed]
+    }
+
+    /// How much is there, between 0 and 1, where those whose sizes are not known yet are taken to be as large as the others
+    /// are on average; 0 while none is known. For a bar: it stands at 1 only when all is there, and goes back where a task
+    /// turns out to be larger.
+    public var estimatedFractionCompleted: Double {
+        let tasks = counts.all - counts[.canceled] - counts[.removed]
+        guard knownSizes > 0, knownSizes < tasks else { return fractionCompleted }
+        if totalBytes <= 0 { return Double(counts[.succeeded]) / Double(tasks) }
+        let expected = Double(totalBytes) * (Double(tasks) / Double(knownSizes))
+        return min(1, max(0, Double(completedBytes) / expected))
+    }
+
+    /// How much is there, between 0 and 1, of the tasks whose sizes are known; 0 while none is. While others have yet to
+    /// begin, that may be all: see ``estimatedFractionCompleted``.
     public var fractionCompleted: Double {
         if totalBytes <= 0 { return counts.all > 0 && counts[.succeeded] == counts.all ? 1 : 0 }
         return min(1, max(0, Double(completedOfTotal) / Double(totalBytes)))

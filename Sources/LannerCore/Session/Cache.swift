@@ -110,18 +110,21 @@ public final class Cache: Sendable {
         filePath(fileName: fileName) != nil
     }
 
-    /// The path of the finished file of a URL that was downloaded under its default name; nil when it is not there.
+    /// The path of the finished file of a URL that was downloaded under the digest of its URL, as it
+    /// is by ``FileNaming/urlDigest``; nil when it is not there.
     public func filePath(url: any URLConvertible) -> String? {
         guard let url = try? url.asURL() else { return nil }
         return filePath(fileName: FileName.standard(for: url))
     }
 
-    /// The URL of the finished file of a URL that was downloaded under its default name; nil when it is not there.
+    /// The URL of the finished file of a URL that was downloaded under the digest of its URL, as it
+    /// is by ``FileNaming/urlDigest``; nil when it is not there.
     public func fileURL(url: any URLConvertible) -> URL? {
         filePath(url: url).map { URL(fileURLWithPath: $0) }
     }
 
-    /// Whether the finished file of a URL that was downloaded under its default name is there.
+    /// Whether the finished file of a URL that was downloaded under the digest of its URL, as it is by
+    /// ``FileNaming/urlDigest``, is there.
     public func fileExists(url: any URLConvertible) -> Bool {
         filePath(url: url) != nil
     }

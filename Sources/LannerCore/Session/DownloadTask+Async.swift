@@ -7,8 +7,9 @@ extension DownloadTask {
     /// canceled, and no other waits for the file as well, the download is suspended soon, unless somebody starts it, or
     /// waits for the file, before that.
     ///
-    /// - Throws: The task's ``error`` when it fails; ``LannerError/notFinished(_:)`` when somebody suspends, cancels or
-    ///   removes it; ``LannerError/invalidated`` when the manager is invalidated or gone; `CancellationError` when the
+    /// - Throws: The task's ``error`` when it fails; ``LannerError/failed(_:)`` for ``DiskFault/notFound`` when it has
+    ///   succeeded, and somebody has taken the file away since, or another task has replaced it;
+    ///   ``LannerError/notFinished(_:)`` when somebody suspends, cancels or removes it; ``LannerError/invalidated`` when the manager is invalidated or gone; `CancellationError` when the
     ///   Swift task that waits is canceled.
     public var file: URL {
         get async throws {
@@ -43,11 +44,20 @@ extension DownloadTask {
 
     private func result(of status: Status) throws -> URL {
         switch status {
-        case .succeeded: return URL(fileURLWithPath: filePath)
+        case .succeeded:
+            if let engine, engine.lacksFile(of: self) { throw LannerError.failed(.gone(filePath)) }
+            return URL(fileURLWithPath: filePath)
         case .failed: throw error ?? state.withLock { $0.lastFailure } ?? LannerError.notFinished(status)
         case .suspended, .canceled, .removed, .waiting, .running, .willSuspend, .willCancel, .willRemove:
             throw Task.isCancelled ? CancellationError() : LannerError.notFinished(status)
         }
+    }
+}
+
+extension DownloadFailure {
+    fileprivate static func gone(_ path: String) -> DownloadFailure {
+        DownloadFailure(
+            .disk(.notFound), "The file at \(path) was removed, or is another task's; ask for the download again.")
     }
 }
 

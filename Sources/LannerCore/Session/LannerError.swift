@@ -60,7 +60,8 @@ extension LannerError: LocalizedError, CustomStringConvertible {
     /// One sentence for a person.
     public var errorDescription: String? { description }
 
-    /// One sentence for a person: what failed, where, and what to do.
+    /// One sentence for a person: what failed, where it is not the download as a whole, and what to do where that is
+    /// known.
     public var description: String {
         switch self {
         case .invalidURL(let url): "“\(Self.shown(url))” is not an http or https URL\(Self.fault(of: url))."
@@ -85,13 +86,25 @@ extension LannerError: LocalizedError, CustomStringConvertible {
             "Another task downloads to “\(path)”; remove that one, choose another path, or another conflict policy."
         case .fileNameIsFixed(let name, let asked):
             "The file is there as “\(name)” and was not renamed to “\(asked)”; remove the task first to download it again."
-        case .unacceptableStatusCode(let code): "The server answered with status \(code), which is not a file."
+        case .unacceptableStatusCode(let code):
+            "The server answered with status \(code), which is not a file; \(Self.advice(for: code))."
         case .failed(let failure): failure.detail
         case .cacheError(let path, let message): "\(path): \(message)"
         case .storeError(let error): error.message
         case .notFinished(let status):
             "The download is \(status.rawValue) and has no file; start it, or ask for it again."
         case .invalidated: "The session manager was invalidated or is gone; make a new one, and keep it."
+        }
+    }
+
+    /// What there is to do about a status that is no success.
+    private static func advice(for status: Int) -> String {
+        switch status {
+        case 401, 403: "check the URL, and whether it needs credentials, or other ones"
+        case 404, 410: "check the URL"
+        case 407: "give the proxy a user name and password"
+        case 408, 421, 425, 429, 500...599: "try again later"
+        default: "check the URL and the header fields"
         }
     }
 

@@ -6,6 +6,9 @@ extension SessionManager {
     ///
     /// A task belongs to the context in which it was added, for good. One key may have a task in each.
     ///
+    /// Files are not kept apart: the same URL leads to the same file, unless its tasks have names of their own, and it is
+    /// that of whoever has downloaded it last, and gone when that task is removed with it.
+    ///
     /// Setting another context stops what runs and waits, and keeps the bytes. The tasks of the other one come in the place
     /// of those that were shown, and those of them that had run or waited when their context was left do so again.
     /// Meanwhile a task of a context that is not present

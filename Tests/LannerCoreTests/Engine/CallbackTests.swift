@@ -240,6 +240,17 @@ import Testing
         guard case .notFinished(.removed) = removed else { return #expect(Bool(false), "\(removed as Any)") }
     }
 
+    @Test func thereIsNoFileThatSomebodyHasTakenAway() async throws {
+        let bench = TestBench.serving([1, 2])
+        let task = try bench.download()
+        bench.settle()
+        #expect(try await task.file.path == task.filePath)
+        #expect(bench.disk.remove(at: task.filePath))
+        let error = await #expect(throws: LannerError.self) { _ = try await task.file }
+        guard case .failed(let failure) = error else { return #expect(Bool(false), "\(error as Any)") }
+        #expect(failure.reason == .disk(.notFound) && failure.detail.contains(task.filePath))
+    }
+
     /// In a chain on a task that has ended, in whatever order.
     @Test func aCompletionIsCalledInThePlaceOfASuccess() throws {
         let bench = TestBench.serving([1, 2])

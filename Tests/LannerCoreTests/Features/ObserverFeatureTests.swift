@@ -454,6 +454,23 @@ extension SessionEvent {
         #expect(all.count == 1 && all.first?.fractionCompleted == 0)
     }
 
+    /// A bar is not full with the first of many.
+    @Test func takeUnknownSizesForAverageOnes() {
+        var configuration = SessionConfiguration()
+        configuration.maxConcurrentTasksLimit = 1
+        let bench = TestBench(configuration: configuration)
+        bench.transport.serveElsewhere(.init(Sample.bytes(1000)))
+        let group = bench.manager.multiDownload((0..<4).map { "https://a.example/\($0)" }).group
+        #expect(group.progress.estimatedFractionCompleted == 0 && !group.progress.isAtRest)
+        for task in group.tasks.dropFirst() { bench.manager.suspend(task) }
+        bench.settle()
+        #expect(group.progress.fractionCompleted == 1 && group.progress.estimatedFractionCompleted == 0.25)
+        #expect(group.progress.isAtRest)
+        bench.manager.totalStart()
+        bench.settle()
+        #expect(group.progress.estimatedFractionCompleted == 1 && group.progress.isAtRest)
+    }
+
     @Test func leaveNothingBehind() throws {
         let bench = TestBench.serving(large)
         let task = try bench.download()
