@@ -333,7 +333,8 @@ extension Engine {
         do throws(FileError) { return try environment.fileSystem.size(of: path) == nil } catch { return false }
     }
 
-    /// Names the download after the first name of the same kind that nothing has.
+    /// Names the download after the next name of the same kind that nothing has. A number that was looked at is not looked
+    /// at again: there may be many.
     private func giveFreeName(to job: Job) throws(FileError) {
         let taken = job.task.place
         for _ in 0..<10_000 {

@@ -61,8 +61,8 @@ struct Startup {
                 return try fileSystem.lock(cache.lockPath)
             } catch  where error.fault == .notFound {
                 continue
-            } catch  where error.fault == .locked && Clearings.waited(at: cache.lockPath) {
-                continue
+            } catch  where error.fault == .locked {
+                guard Clearings.waited(at: cache.lockPath) else { throw error }
             }
         }
         try fileSystem.makeDirectory(cache.downloadPath)

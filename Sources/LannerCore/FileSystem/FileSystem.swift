@@ -209,16 +209,16 @@ extension FileSystem {
         try remove(path)
     }
 
-    /// For those that are one.
+    /// For file systems that are one: no two directories of theirs are apart.
     package func areApart(_ directory: String, _ other: String) -> Bool { false }
 
-    /// For those whose files have one name each.
+    /// For file systems where a file has one name.
     package func isLastCounted(_ path: String, beside other: String) -> Bool { false }
 
-    /// For those whose files have holes.
+    /// For file systems whose files have holes.
     package func fillsGaps(in directory: String) -> Bool { false }
 
-    /// For those of the machine.
+    /// For file systems of the machine, which lose what was not synced only when that dies.
     package func keepsUnsynced(in directory: String) -> Bool { true }
 
     /// For file systems that have no links.

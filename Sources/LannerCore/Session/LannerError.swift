@@ -92,7 +92,8 @@ extension LannerError: LocalizedError, CustomStringConvertible {
         case .cacheError(let path, let message): "\(path): \(message)"
         case .storeError(let error): error.message
         case .notFinished(let status):
-            "The download is \(status.rawValue) and has no file; start it, or ask for it again."
+            "The download is \(status.rawValue) and has no file; "
+                + (status.isGone ? "ask for it again." : "start it, or ask for it again.")
         case .invalidated: "The session manager was invalidated or is gone; make a new one, and keep it."
         }
     }

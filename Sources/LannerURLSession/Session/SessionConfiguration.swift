@@ -6,15 +6,10 @@ import FoundationNetworking
 
 extension URLSessionConfiguration {
     #if canImport(Darwin)
-    /// The same, for a session that the system goes on with.
+    /// A configuration like ``quiet(connectionsPerHost:)`` of a session that the system goes on with, and wakes the app for.
     static func background(_ identifier: String, connectionsPerHost: Int) -> URLSessionConfiguration {
         let configuration = URLSessionConfiguration.background(withIdentifier: identifier)
-        configuration.httpCookieStorage = nil
-        configuration.httpCookieAcceptPolicy = .never
-        configuration.httpShouldSetCookies = false
-        configuration.urlCache = nil
-        configuration.requestCachePolicy = .reloadIgnoringLocalCacheData
-        configuration.urlCredentialStorage = nil
+        configuration.keepNothing()
         configuration.httpMaximumConnectionsPerHost = connectionsPerHost
         // At once, not when it suits the system; and with the app woken for what has come.
         configuration.isDiscretionary = false
@@ -26,14 +21,7 @@ extension URLSessionConfiguration {
     /// A configuration that keeps nothing, sends nothing of its own and decides nothing.
     static func quiet(connectionsPerHost: Int) -> URLSessionConfiguration {
         let configuration = URLSessionConfiguration.ephemeral
-        // Cookies are not the transport's; on Linux certain names in a Set-Cookie also kill the process.
-        configuration.httpCookieStorage = nil
-        configuration.httpCookieAcceptPolicy = .never
-        configuration.httpShouldSetCookies = false
-        // No stored answers to requests or challenges, and no files in the user's home.
-        configuration.urlCache = nil
-        configuration.requestCachePolicy = .reloadIgnoringLocalCacheData
-        configuration.urlCredentialStorage = nil
+        configuration.keepNothing()
         #if canImport(Darwin)
         configuration.httpMaximumConnectionsPerHost = connectionsPerHost
         #else
@@ -42,5 +30,16 @@ extension URLSessionConfiguration {
         configuration.httpMaximumConnectionsPerHost = 10_000
         #endif
         return configuration
+    }
+
+    private func keepNothing() {
+        // Cookies are not the transport's; on Linux certain names in a Set-Cookie also kill the process.
+        httpCookieStorage = nil
+        httpCookieAcceptPolicy = .never
+        httpShouldSetCookies = false
+        // No stored answers to requests or challenges, and no files in the user's home.
+        urlCache = nil
+        requestCachePolicy = .reloadIgnoringLocalCacheData
+        urlCredentialStorage = nil
     }
 }
