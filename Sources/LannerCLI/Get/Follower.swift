@@ -59,9 +59,9 @@ final class Follower {
 
     private func take(_ head: ResponseHead) {
         if head.status == 206 { isSentWhole = false }
-        guard let transport = decoder, head.fields.isContentCoded, let coding = head.fields["Content-Encoding"] else {
-            return
-        }
+        // Once, however often it is asked.
+        guard head.fields.isContentCoded, let coding = head.fields["Content-Encoding"], let transport = decoder.take()
+        else { return }
         reporter.note(
             "\(item.name.printable): the server sends it as \(coding.printable), which \(transport) decodes: the file is not "
                 + "as it is there; with --transport curl it is")

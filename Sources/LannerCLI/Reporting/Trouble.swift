@@ -44,13 +44,14 @@ extension Trouble {
             return
         }
         // Some of the library's sentences say behind a semicolon what to do.
-        if let semicolon = detail.range(of: "; ", options: .backwards) {
+        let special = Self.advice(of: reason, detail)
+        if special == nil, let semicolon = detail.range(of: "; ", options: .backwards) {
             self.init(
                 code: reason.code, reason: detail[..<semicolon.lowerBound].description.oneLine,
                 advice: detail[semicolon.upperBound...].description.oneLine, exitCode: reason.exitCode)
             return
         }
-        let advice = Self.advice(of: reason, detail) ?? reason.advice(goesOn)
+        let advice = special ?? reason.advice(goesOn)
         self.init(code: reason.code, reason: detail.oneLine, advice: advice, exitCode: reason.exitCode)
     }
 

@@ -164,7 +164,7 @@ extension Engine {
         for directory in directories where synced.insert(PathKey(directory)).inserted {
             errors[PathKey(directory)] = syncError(directory)
         }
-        forgetOldNames(of: moved)
+        if errors.isEmpty { forgetOldNames(of: moved) }
         return zip(moved, directories).map { file, directory in
             let (job, attempt) = (file.move.job, file.move.attempt)
             guard let error = file.doubt ?? errors[PathKey(directory)] else {
@@ -308,9 +308,9 @@ extension Engine {
     ) throws(FileError) -> Publisher.Move? {
         let (publisher, path) = (environment.publisher, cache.path(of: place))
         let mayBeThere = move.job.state.withLock { $0.mayBeAt } == place
-        // A move would do nothing.
-        if mayBeThere, move.copy == nil, environment.fileSystem.isLastCounted(move.source, beside: path) {
-            return .apart
+        // A move would do nothing: it is copied, and the copy takes the place of its own other name.
+        if mayBeThere, environment.fileSystem.isLastCounted(move.source, beside: path) {
+            return move.copy == nil ? .apart : try publisher.move(move.source, to: path, copiedTo: move.copy)
         }
         guard onlyIfFree else { return try publisher.move(move.source, to: path, copiedTo: move.copy) }
         if let way = try publisher.moveIfFree(move.source, to: path, copiedTo: move.copy) { return way }

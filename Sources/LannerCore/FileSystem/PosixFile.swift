@@ -229,16 +229,13 @@ package final class PosixFileLock: FileLock {
     }
 
     /// Who removes a lock file while it is his may do so between our opening and our locking it: then the lock is on a
-    /// file that nobody else will find, and worth nothing. Not every file system gives a file the same number each time:
-    /// then nobody can tell.
+    /// file that nobody else will find, and worth nothing.
     private static func locked(_ path: String) throws(FileError) -> Descriptor {
-        var tries = 0
         while true {
             let file = try Descriptor(
                 opening: path, O_RDWR | O_CREAT | O_NOFOLLOW | O_NONBLOCK, permissions: 0o600, operation: "lock")
             try systemCall("lock", path) { flock(file.number, LOCK_EX | LOCK_NB) }
-            tries += 1
-            if tries == 100 || file.isInPlace(path) { return file }
+            if !file.isRemoved(from: path) { return file }
         }
     }
 

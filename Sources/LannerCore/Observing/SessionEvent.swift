@@ -33,20 +33,21 @@ public struct AggregateProgress: Sendable, Hashable {
     /// Whether ``totalBytes`` is the size of all that is here.
     public var isTotalKnown: Bool { knownSizes == counts.all - counts[.canceled] - counts[.removed] }
 
-    /// Whether no task runs, waits or is about to end.
+    /// Whether no task runs, waits or is about to end; true where there is none.
     public var isAtRest: Bool {
         counts.all == counts[.suspended] + counts[.failed] + counts[.succeeded] + counts[.canceled] + counts[.removed]
     }
 
     /// How much is there, between 0 and 1, where those whose sizes are not known yet are taken to be as large as the others
-    /// are on average; 0 while none is known. For a bar: it stands at 1 only when all is there, and goes back where a task
-    /// turns out to be larger.
+    /// are on average, and no smaller than what is there of them; 0 while none is known. For a bar, which is not full with
+    /// the first of many then; it goes back where a task turns out to be larger.
     public var estimatedFractionCompleted: Double {
         let tasks = counts.all - counts[.canceled] - counts[.removed]
         guard knownSizes > 0, knownSizes < tasks else { return fractionCompleted }
         if totalBytes <= 0 { return Double(counts[.succeeded]) / Double(tasks) }
-        let expected = Double(totalBytes) * (Double(tasks) / Double(knownSizes))
-        return min(1, max(0, Double(completedBytes) / expected))
+        let average = Double(totalBytes) / Double(knownSizes)
+        let ofOthers = max(average * Double(tasks - knownSizes), Double(completedBytes) - Double(completedOfTotal))
+        return min(1, max(0, Double(completedBytes) / (Double(totalBytes) + ofOthers)))
     }
 
     /// How much is there, between 0 and 1, of the tasks whose sizes are known; 0 while none is. While others have yet to

@@ -9,8 +9,8 @@ extension DownloadTask {
     ///
     /// - Throws: The task's ``error`` when it fails; ``LannerError/failed(_:)`` for ``DiskFault/notFound`` when it has
     ///   succeeded, and somebody has taken the file away since, or another task has replaced it;
-    ///   ``LannerError/notFinished(_:)`` when somebody suspends, cancels or removes it; ``LannerError/invalidated`` when the manager is invalidated or gone; `CancellationError` when the
-    ///   Swift task that waits is canceled.
+    ///   ``LannerError/notFinished(_:)`` when somebody suspends, cancels or removes it; ``LannerError/invalidated`` when the
+    ///   manager is invalidated or gone; `CancellationError` when the Swift task that waits is canceled.
     public var file: URL {
         get async throws {
             let waiter = FileWaiter()

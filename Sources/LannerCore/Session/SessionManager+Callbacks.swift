@@ -59,7 +59,7 @@ extension SessionManager {
     public var networkActivityHandler: (@Sendable (Bool) -> Void)? {
         get { state.withLock { $0.activitySign?.handler } }
         set {
-            if engine.isOver { return }
+            if engine.isOver, newValue != nil { return }
             state.replace(\.activitySign, by: newValue.map(ActivitySign.init))
             showActivity()
         }

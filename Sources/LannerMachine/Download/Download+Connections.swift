@@ -258,12 +258,12 @@ extension Download {
         else { return }
         // While nobody takes more, a try would seem to bring nothing.
         let most = mayAskMore(transfer, context) ? context.connections : transfer.exchanges.count
-        let isMostlyHeld = transfer.isMostlyHeld(at: context.now)
+        transfer.noteHold(at: context.now)
         transfer.connections.look(
             ConnectionRule.Look(
                 now: context.now, received: transfer.received, running: transfer.running,
                 left: max(0, total - written.count),
-                isHeldUp: isMostlyHeld || isHeldUp(transfer),
+                isHeldUp: isHeldUp(transfer) || transfer.isMostlyHeld,
                 most: min(most, context.connections)))
         dropUnwanted(&transfer, &context)
         transfer.lookBack(at: context.now, isHeldUp: isHeldUp(transfer) || transfer.isHeld(at: context.now))
@@ -282,12 +282,14 @@ extension Transfer {
     /// Whether a limit on bandwidth keeps bytes away, or has a moment ago.
     func isHeld(at now: Duration) -> Bool { heldUntil > .zero && heldUntil + Pace.holdMemory > now }
 
-    /// Whether a limit keeps away what more connections would bring, by how it was at the last looks: of a server that sends
-    /// in bursts each may be held back for a moment, though much less comes than might.
-    mutating func isMostlyHeld(at now: Duration) -> Bool {
-        heldShare += ((heldUntil > now ? 256 : 0) - heldShare) / 4
-        return heldShare >= 128
+    /// Notes at each look whether a limit keeps bytes away.
+    mutating func noteHold(at now: Duration) {
+        heldShare = heldShare.map { $0 + ((heldUntil > now ? 256 : 0) - $0) / 4 }
     }
+
+    /// Whether it keeps away what more connections would bring, by how it was at the last looks: of a server that sends in
+    /// bursts each may be held back for a moment, though much less comes than might.
+    var isMostlyHeld: Bool { heldShare ?? 0 >= 128 }
 
     /// Over how many exchanges bytes come.
     var running: Int { exchanges.count { $0.isAccepted } }

@@ -93,7 +93,12 @@ extension Download {
             waitOnce(after: failure, over: over, &context)
         } else {
             seeksWhole = .rangesNotServed
-            restart(after: failure, over: over, &context)
+            if let rest = restEnd(after: retryAfter, context) {
+                tell(.retrying(failure, at: rest), &context)
+                close(for: .wait(.retry(at: rest)), [], over: over, &context)
+            } else {
+                restart(after: failure, over: over, &context)
+            }
         }
         return true
     }

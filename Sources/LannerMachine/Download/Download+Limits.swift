@@ -19,7 +19,7 @@ extension Download {
             }
             if !transfer.exchanges[index].isAccepted { transfer.exchanges[index].begun = time }
             // As long as nothing else is known it is a limit that keeps bytes away, not a burst.
-            if transfer.heldUntil == .zero { transfer.heldShare = 256 }
+            transfer.heldShare = transfer.heldShare ?? 256
             transfer.heldUntil = time
             // What comes in the meantime says nothing of the server.
             transfer.speedMark = ByteMark(time: time, bytes: transfer.arrived)

@@ -12,9 +12,9 @@ extension Download {
             return startOver(.wrongPiece, &context)
         case .opening:
             takeOut(piece, &context)
-            // It came in an earlier attempt, perhaps from elsewhere: nobody has been asked for it again yet.
-            pieceFailures[piece, default: 0] += 1
-            return
+            // It came in an earlier attempt, perhaps from elsewhere: nobody has been asked for it again yet. But not for
+            // ever is it found out so late.
+            return fetchAgain(piece, more: 1, &context)
         case .transferring(var transfer):
             takeOut(piece, &context)
             transfer.takeOut(piece)
@@ -43,13 +43,16 @@ extension Download {
         record(.status, &context)
     }
 
-    private mutating func fetchAgain(_ piece: Range<Int64>, _ context: inout Context) {
+    /// As often as is wanted, and so many times more.
+    private mutating func fetchAgain(_ piece: Range<Int64>, more: Int = 0, _ context: inout Context) {
         let tries = pieceFailures[piece, default: 0] + 1
         pieceFailures[piece] = tries
         let detail =
             "The bytes from \(piece.lowerBound) to \(piece.upperBound - 1) do not have the checksum of their piece; check "
             + "the checksums, or download again."
-        guard max(tries, wholeRepairs) <= context.settings.retry.maximumPieceRetries else {
+        guard max(tries, wholeRepairs) - more <= context.settings.retry.maximumPieceRetries else {
+            // Another place has as many tries.
+            pieceFailures = [:]
             return retryOrFail(DownloadFailure(.checksumMismatch, detail), retryAfter: nil, &context)
         }
         guard case .transferring(var transfer) = state else { return }

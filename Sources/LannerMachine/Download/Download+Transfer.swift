@@ -248,7 +248,8 @@ extension Download {
         case .request(let exchange):
             if context.settings.outlivesProcess { return }
             // While there are others that may answer, none is waited for as long as one alone would be.
-            let isFirstOfSeveral = failures == 0 && hasOtherPlace(context.settings)
+            let isFirstOfSeveral =
+                failures == 0 && context.settings.retry.maximumRetries != 0 && hasOtherPlace(context.settings)
             let patience = isFirstOfSeveral ? min(silence, Pace.endTime) : silence
             guard context.now - exchange.begun >= patience else { return }
             if exchange.takesOldWay { return leaveOldWay(exchange, &context) }

@@ -186,8 +186,8 @@ package struct Transfer: Sendable, Equatable {
     package var lastAdvance: Duration
     /// Up to when none have to come, since it is held back to keep a limit.
     package var heldUntil = Duration.zero
-    /// How much of the time it is, of late, in 256ths.
-    var heldShare = 0
+    /// How much of the time it is, of late, in 256ths; nil as long as it never was.
+    var heldShare: Int?
     /// Bytes received in this attempt.
     package var received: Int64 = 0
     /// The most that a transport held which hands the body over in the end.

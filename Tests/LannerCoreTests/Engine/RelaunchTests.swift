@@ -169,6 +169,49 @@ import Testing
         #expect(other.id != first.id)
     }
 
+    /// Where names are not written in the order of their changes the file could come back by its old name as well, and be
+    /// lost with that, whether it is on record then or not.
+    @Test(arguments: 0..<16 as Range<UInt64>, [false, true]) func aFinishedFileIsNotLostWithItsOldName(
+        seed: UInt64, isForgotten: Bool
+    ) throws {
+        let bench = TestBench.serving(large)
+        bench.disk.ordersNames = false
+        let path = try bench.download().filePath
+        #expect(bench.runToRest())
+        if isForgotten {
+            bench.manager.tasks.forEach { bench.manager.remove($0) }
+            bench.settle()
+        }
+        for _ in 0..<2 {
+            bench.reboot(seed: seed)
+            bench.settle()
+        }
+        #expect(bench.disk.contents(of: path) == large && bench.files == [path])
+    }
+
+    /// The machine dies between the move and the record of it.
+    @Test(arguments: 0..<12 as Range<UInt64>, [.replace, .keepBoth, .fail] as [FileConflictPolicy])
+    func aFileThatHasBothNamesIsNotLost(seed: UInt64, policy: FileConflictPolicy) throws {
+        for operations in 0..<12 {
+            let bench = TestBench.serving(large)
+            bench.manager.configuration.fileConflictPolicy = policy
+            bench.disk.ordersNames = false
+            let path = try bench.download().filePath
+            try bench.step { bench.records.first?.saved.status == .publishing }
+            bench.disk.operationsLeft = operations
+            bench.settle()
+            bench.reboot(seed: seed, store: MemoryStore(bench.contents, lanes: bench.lanes))
+            bench.manager.start(try restored(bench))
+            #expect(bench.runToRest())
+            for next in 0..<3 as Range<UInt64> {
+                #expect(try restored(bench).status == .succeeded)
+                #expect(bench.disk.contents(of: path) == large, "\(operations) operations")
+                bench.reboot(seed: seed + next)
+                bench.settle()
+            }
+        }
+    }
+
     /// Killed after every single piece of work: wherever it was, it ends with the right file.
     @Test(arguments: [false, true]) func survivesDeathAtEveryStep(reboots: Bool) throws {
         let bytes = Sample.bytes(1000)

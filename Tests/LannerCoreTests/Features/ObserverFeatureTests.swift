@@ -471,6 +471,18 @@ extension SessionEvent {
         #expect(group.progress.estimatedFractionCompleted == 1 && group.progress.isAtRest)
     }
 
+    /// Nor with what has no size.
+    @Test func expectNoLessThanThereIs() {
+        let bench = TestBench()
+        bench.transport.serve(.init(Sample.bytes(1000)), at: "/1")
+        bench.transport.serve(.init(Sample.bytes(5000), framing: .chunked), at: "/2")
+        bench.transport.script("/2", .stall(afterBytes: 3000))
+        let group = bench.manager.multiDownload(["https://a.example/1", "https://a.example/2"]).group
+        bench.run(for: .seconds(1))
+        #expect(group.progress.completedBytes == 4000 && group.progress.knownSizes == 1)
+        #expect(group.progress.estimatedFractionCompleted == 1 && !group.progress.isAtRest)
+    }
+
     @Test func leaveNothingBehind() throws {
         let bench = TestBench.serving(large)
         let task = try bench.download()

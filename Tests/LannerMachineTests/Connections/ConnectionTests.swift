@@ -550,7 +550,6 @@ import Testing
         #expect(bench.phase == .running)
     }
 
-    /// Half of the files that may be open are for those that run, and each of them has its own open besides.
     /// Of what a server sends in bursts each is held back for a moment, by a limit of which much is left; another limit
     /// holds all the time.
     @Test(arguments: [true, false]) func bursts(areHeldForAMoment: Bool) {
@@ -569,6 +568,7 @@ import Testing
         #expect((line.exchanges.count > 1) == areHeldForAMoment)
     }
 
+    /// Half of the files that may be open are for those that run, and each of them has its own open besides.
     @Test func thereAreNoMoreThanFilesMayBeOpen() {
         let settings = Settings().with {
             ($0.connections, $0.firstConnections, $0.maximumOpenFiles) = (8, 8, 12)

@@ -61,6 +61,12 @@ import Testing
         #expect(bench.pass(.seconds(1)).retry?.time == bench.now)
     }
 
+    @Test func whoMayBeAskedOnlyOnceIsWaitedFor() {
+        var bench = Bench.requesting(Settings().with { $0.retry.maximumRetries = 0 }, mirrors: 1)
+        #expect(bench.pass(.seconds(59)).retry == nil)
+        #expect(bench.pass(.seconds(1)).retry?.time == bench.now)
+    }
+
     /// Nothing is held of what the mirror told, and its file may be the reason.
     @Test func whatIsFetchedAgainIsAskedForAtTheURL() {
         var bench = Bench.requesting(mirrors: 1)
