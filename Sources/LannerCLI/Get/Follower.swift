@@ -110,13 +110,6 @@ final class Follower {
     }
 }
 
-extension ResponseHead {
-    /// Whether the server says that it sends no parts (RFC 9110, 14.3).
-    fileprivate var deniesRanges: Bool {
-        FieldText.members(fields.values(of: "Accept-Ranges")).contains { FieldText.equal($0, "none") }
-    }
-}
-
 /// Lets one in each interval through, the first after an interval.
 struct UpdateInterval {
     let interval: Duration

@@ -11,7 +11,6 @@ extension Engine {
             state.isInvalidated = startup.error != nil
             state.context = configuration.contextAtLaunch
             state.resumesAtLaunch = configuration.resumesAtLaunch
-            state.outlivesProcess = traits.outlivesProcess
             state.gate.onlyWakes = traits.outlivesProcess
             state.unread = startup.unread
         }

@@ -253,7 +253,7 @@ extension EngineState {
             }
         }
         // What was never started has no exchange, and others are not meant.
-        guard outlivesProcess, verb != .startAdded, let isWanted = verb.wantsToRun else { return [] }
+        guard machine.settings.outlivesProcess, verb != .startAdded, let isWanted = verb.wantsToRun else { return [] }
         return ids.compactMap { jobs[$0] }.filter { job in
             // Who is not shown any more stays wanted, or not.
             job.state.withLock { verb == .shelve ? $0.isLeftRunning : $0.want(isWanted) }

@@ -294,13 +294,10 @@ extension Engine {
 
     // MARK: Queries
 
-    func hasFile(of task: DownloadTask) -> Bool {
-        state.withLock { $0.livingJob(task.id) }.map { $0.task === task && hasFile($0) } ?? false
-    }
-
-    /// Whether it is known that it is not.
-    func lacksFile(of task: DownloadTask) -> Bool {
-        state.withLock { $0.livingJob(task.id) }.map { $0.task === task && !hasFile($0) } ?? false
+    /// Nil of a task that is none of the manager's any more.
+    func hasFile(of task: DownloadTask) -> Bool? {
+        guard let job = state.withLock({ $0.livingJob(task.id) }), job.task === task else { return nil }
+        return hasFile(job)
     }
 
     /// The download of a key in the present context.

@@ -437,8 +437,8 @@ struct EngineState {
     var fileNaming = FileNaming.urlDigest
     var conflictPolicy = FileConflictPolicy.replace
     var places = Places()
-    /// Whether exchanges may outlive the process, and whether the transport has told which have.
-    var (outlivesProcess, hasRecovered) = (false, false)
+    /// Whether the transport has told which exchanges have outlived the process.
+    var hasRecovered = false
     /// Of whom only a later version can read the record.
     var unread: Set<DownloadID> = []
     /// Those without an exchange that go on once it has: who has one has a slot before them.

@@ -23,26 +23,26 @@ public struct AggregateProgress: Sendable, Hashable {
     public let knownSizes: Int
     /// How many tasks have which status.
     public let counts: TaskCounts
+    /// Whether no task runs, waits or is about to end; true where there is none.
+    public let isAtRest: Bool
     private let completedOfTotal: Int64
 
     init(_ totals: Totals) {
         (completedBytes, totalBytes) = (totals.completed, totals.total)
         (knownSizes, counts, completedOfTotal) = (totals.knownSizes, totals.counts, totals.completedOfTotal)
+        isAtRest = totals.isAtRest
     }
+
+    /// How many tasks have bytes that count.
+    private var tasks: Int { counts.all - counts[.canceled] - counts[.removed] }
 
     /// Whether ``totalBytes`` is the size of all that is here.
-    public var isTotalKnown: Bool { knownSizes == counts.all - counts[.canceled] - counts[.removed] }
-
-    /// Whether no task runs, waits or is about to end; true where there is none.
-    public var isAtRest: Bool {
-        counts.all == counts[.suspended] + counts[.failed] + counts[.succeeded] + counts[.canceled] + counts[.removed]
-    }
+    public var isTotalKnown: Bool { knownSizes == tasks }
 
     /// How much is there, between 0 and 1, where those whose sizes are not known yet are taken to be as large as the others
     /// are on average, and no smaller than what is there of them; 0 while none is known. For a bar, which is not full with
     /// the first of many then; it goes back where a task turns out to be larger.
     public var estimatedFractionCompleted: Double {
-        let tasks = counts.all - counts[.canceled] - counts[.removed]
         guard knownSizes > 0, knownSizes < tasks else { return fractionCompleted }
         if totalBytes <= 0 { return Double(counts[.succeeded]) / Double(tasks) }
         let average = Double(totalBytes) / Double(knownSizes)

@@ -45,7 +45,7 @@ extension DownloadTask {
     private func result(of status: Status) throws -> URL {
         switch status {
         case .succeeded:
-            if let engine, engine.lacksFile(of: self) { throw LannerError.failed(.gone(filePath)) }
+            if engine?.hasFile(of: self) == false { throw LannerError.failed(.gone(filePath)) }
             return URL(fileURLWithPath: filePath)
         case .failed: throw error ?? state.withLock { $0.lastFailure } ?? LannerError.notFinished(status)
         case .suspended, .canceled, .removed, .waiting, .running, .willSuspend, .willCancel, .willRemove:

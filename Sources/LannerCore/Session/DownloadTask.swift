@@ -88,7 +88,7 @@ public final class DownloadTask: Sendable {
     var engine: Engine? { state.withLock { $0.engine } }
 
     /// Whether the finished file is there, and not another task's; what cannot be looked at is taken to be.
-    package var hasFile: Bool { engine?.hasFile(of: self) ?? false }
+    package var hasFile: Bool { engine?.hasFile(of: self) == true }
 
     /// Where the task stands now. Whoever is told of an event goes by what that says: this may be ahead of it.
     public var status: Status { state.withLock { $0.status } }

@@ -104,8 +104,8 @@ extension LannerError: LocalizedError, CustomStringConvertible {
         case 401, 403: "check the URL, and whether it needs credentials, or other ones"
         case 404, 410: "check the URL"
         case 407: "give the proxy a user name and password"
-        case 408, 421, 425, 429, 500, 502...504, 509, 512...599: "try again later"
         case 511: "log in to the network first"
+        case _ where DownloadFailure.Reason.status(status).isWorthRetrying: "try again later"
         default: "check the URL and the header fields"
         }
     }

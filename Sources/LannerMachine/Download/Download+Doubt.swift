@@ -94,8 +94,7 @@ extension Download {
         } else {
             seeksWhole = .rangesNotServed
             if let rest = restEnd(after: retryAfter, context) {
-                tell(.retrying(failure, at: rest), &context)
-                close(for: .wait(.retry(at: rest)), [], over: over, &context)
+                retry(failure, at: rest, over: over, &context)
             } else {
                 restart(after: failure, over: over, &context)
             }
@@ -140,8 +139,7 @@ extension Download {
     /// Tries again after the time of a first failure, without counting it as one.
     private mutating func waitOnce(after failure: DownloadFailure, over: ExchangeNumber?, _ context: inout Context) {
         let time = context.now + context.settings.retry.delay(failures: 1, random: context.random.next())
-        tell(.retrying(failure, at: time), &context)
-        close(for: .wait(.retry(at: time)), [], over: over, &context)
+        retry(failure, at: time, over: over, &context)
     }
 }
 

@@ -274,15 +274,21 @@ extension Download {
                 // After this wait.
                 mirrors.forgetWholes()
             }
-            let time = context.now + delay
-            tell(.retrying(failure, at: time), &context)
-            close(for: .wait(.retry(at: time)), [], over: over, &context)
+            retry(failure, at: context.now + delay, over: over, &context)
         case .fail:
             let mayPass = failure.reason.isWorthRetrying(retryAfter: retryAfter)
             if beginAnew(after: failure, mayPass: mayPass, over: over, &context) { return }
             if seekWholeOfPartless(after: failure, over: over, &context) { return }
             close(for: .fail(failure), [], over: over, &context)
         }
+    }
+
+    /// Ends the attempt; the next one is at that time.
+    mutating func retry(
+        _ failure: DownloadFailure, at time: Duration, over: ExchangeNumber?, _ context: inout Context
+    ) {
+        tell(.retrying(failure, at: time), &context)
+        close(for: .wait(.retry(at: time)), [], over: over, &context)
     }
 
     /// Counts a failure. Who is refused while the host sends others waits for their end, be that as often as it may, also

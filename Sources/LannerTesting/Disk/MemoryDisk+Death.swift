@@ -109,15 +109,12 @@ extension MemoryDiskState {
         var survivors: [ObjectIdentifier: File] = [:]
         for path in names.keys.sorted() {
             guard let file = names[path]?.file else { continue }
-            if let survivor = survivors[ObjectIdentifier(file)] {
-                bind(path, to: survivor)
-                continue
+            let survivor = survivors[ObjectIdentifier(file)] ?? File()
+            if survivors.updateValue(survivor, forKey: ObjectIdentifier(file)) == nil {
+                survivor.bytes = file.survivors(&random)
+                sync(survivor)
             }
-            let survivor = File()
-            survivor.bytes = file.survivors(&random)
-            sync(survivor)
             bind(path, to: survivor)
-            survivors[ObjectIdentifier(file)] = survivor
         }
         (unsyncedNames, durableNames) = ([], [:])
         endProcess()
