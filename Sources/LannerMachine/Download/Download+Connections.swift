@@ -43,11 +43,13 @@ extension Download {
             maySplit(transfer, context.settings),
             let total
         else { return nil }
-        let least = transfer.leastPiece(context.settings.smallestPiece, at: context.now)
-        guard let piece = transfer.nextPiece(besides: written, below: total, least: least) else {
-            return askForHeldUp(transfer, context)
-        }
+        guard let piece = nextPiece(of: transfer, below: total, context) else { return askForHeldUp(transfer, context) }
         return nextAsk(for: piece, transfer, context)
+    }
+
+    private func nextPiece(of transfer: Transfer, below total: Int64, _ context: Context) -> Range<Int64>? {
+        let least = transfer.leastPiece(context.settings.smallestPiece, at: context.now)
+        return transfer.nextPiece(besides: written, below: total, least: least)
     }
 
     /// What one exchange holds up of which the rest is too small to be halved, where another would bring ten times as much.
@@ -250,6 +252,34 @@ extension Download {
         return unanswered?.number
     }
 
+    /// Does not wait longer for places that the present try has asked for the first time, and that have not answered.
+    private func leaveUnheard(_ transfer: inout Transfer, _ context: inout Context) {
+        guard transfer.connections.hasWaited(at: context.now) else { return }
+        let unheard = transfer.newcomers.filter { !$0.isAccepted }
+        for exchange in unheard { leave(exchange.number, &transfer, &context) }
+        transfer.connections.isWithout(unheard.count)
+    }
+
+    /// Leaves an exchange that is not worth waiting for where another place would bring ten times as much. At the end it
+    /// is waited for until that answers.
+    private func leaveOutdone(_ transfer: inout Transfer, _ context: inout Context) {
+        guard mirrors.count > 0, transfer.running > 1, let total, nextPiece(of: transfer, below: total, context) != nil
+        else { return }
+        let outdone = transfer.exchanges.first { exchange in
+            guard let (piece, speed) = transfer.heldUp(by: exchange, besides: written),
+                let ask = nextAsk(for: piece, insteadOf: exchange, at: speed, transfer, context)
+            else { return false }
+            return ask.source != exchange.ask.source
+        }
+        if let outdone { leave(outdone.number, &transfer, &context) }
+    }
+
+    /// How many mirrors might be asked for the first time.
+    private func unasked(_ transfer: Transfer, _ context: Context) -> Int {
+        guard mirrors.count > 0, let gap = nextGap else { return 0 }
+        return furtherAsks(for: gap, transfer, context).count { transfer.isUnknown($0.source) }
+    }
+
     /// The regular look at what the connections bring.
     mutating func adapt(_ context: inout Context) {
         if let number = unanswered(context) { return stopAndLose(number, &context) }
@@ -259,14 +289,17 @@ extension Download {
         // While nobody takes more, a try would seem to bring nothing.
         let most = mayAskMore(transfer, context) ? context.connections : transfer.exchanges.count
         transfer.noteHold(at: context.now)
-        transfer.connections.look(
-            ConnectionRule.Look(
-                now: context.now, received: transfer.received, running: transfer.running,
-                left: max(0, total - written.count),
-                isHeldUp: isHeldUp(transfer) || transfer.isMostlyHeld,
-                most: min(most, context.connections)))
+        leaveUnheard(&transfer, &context)
+        var look = ConnectionRule.Look(
+            now: context.now, received: transfer.received, running: transfer.running,
+            left: max(0, total - written.count), isHeldUp: isHeldUp(transfer) || transfer.isMostlyHeld,
+            most: min(most, context.connections))
+        look.toUnknown = transfer.newcomers.count
+        look.unasked = unasked(transfer, context)
+        transfer.connections.look(look)
         dropUnwanted(&transfer, &context)
         transfer.lookBack(at: context.now, isHeldUp: isHeldUp(transfer) || transfer.isHeld(at: context.now))
+        leaveOutdone(&transfer, &context)
         let silent = transfer.exchanges.first { exchange in
             context.now - max(exchange.lastAdvance, transfer.heldUntil) >= context.settings.watchdog.silence
         }
@@ -290,6 +323,20 @@ extension Transfer {
     /// Whether it keeps away what more connections would bring, by how it was at the last looks: of a server that sends in
     /// bursts each may be held back for a moment, though much less comes than might.
     var isMostlyHeld: Bool { heldShare ?? 0 >= 128 }
+
+    /// Whether nothing tells what a place would bring.
+    func isUnknown(_ source: Source) -> Bool {
+        pastSpeeds[source] == nil && !exchanges.contains { $0.ask.source == source }
+    }
+
+    /// Exchanges of the present try, each with a place of which nothing was known.
+    fileprivate var newcomers: [Exchange] {
+        guard let begun = connections.triedSince else { return [] }
+        return exchanges.filter { new in
+            new.begun >= begun && new.ask.isElsewhere && pastSpeeds[new.ask.source] == nil
+                && !exchanges.contains { $0.ask.source == new.ask.source && $0.number != new.number }
+        }
+    }
 
     /// Over how many exchanges bytes come.
     var running: Int { exchanges.count { $0.isAccepted } }

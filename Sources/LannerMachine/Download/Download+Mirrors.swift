@@ -253,7 +253,7 @@ extension Download {
 
     /// A piece that was wrong is asked for where the attempt began: that is what is left when it stays so. As is what
     /// no place takes, now and then.
-    private func furtherAsks(for piece: Range<Int64>, _ transfer: Transfer, _ context: Context) -> [Ask] {
+    func furtherAsks(for piece: Range<Int64>, _ transfer: Transfer, _ context: Context) -> [Ask] {
         let isOfOne = mirrors.count == 0 || pieceFailures.keys.contains { $0.overlaps(piece) }
         // Where bytes come from now counts whatever it has failed at before.
         let places = [mirrors.main] + (isOfOne ? [] : mirrors.usableBeside.filter { $0 != mirrors.main })

@@ -2,7 +2,8 @@
 ///
 /// It is told at regular times how much has come, and says how many there should be. First it tries as many again as
 /// there are, and four times as many where these bring as much as the others, for each of them costs time while it is
-/// missing; after a try of which not all were worth it one at a time, with longer and longer pauses.
+/// missing; after a try of which not all were worth it one at a time, with longer and longer pauses. What a place brings
+/// that is asked for the first time says nothing of the others: all of these are tried at once, and without such pauses.
 package struct ConnectionRule: Sendable, Equatable {
     /// What it goes by.
     package struct Look: Sendable, Equatable {
@@ -17,6 +18,8 @@ package struct ConnectionRule: Sendable, Equatable {
         package var isHeldUp: Bool
         /// How many connections there may be.
         package var most: Int
+        /// Places that might be asked for the first time, and connections of the present try to such places.
+        package var (unasked, toUnknown) = (0, 0)
 
         package init(
             now: Duration, received: Int64, running: Int, left: Int64, isHeldUp: Bool = false, most: Int
@@ -115,6 +118,20 @@ package struct ConnectionRule: Sendable, Equatable {
         if now >= rest { waitLonger(at: now) }
     }
 
+    /// When the present try began; nil while there is none.
+    package var triedSince: Duration? { trial?.begun }
+
+    /// Whether connections of the present try that are still without an answer are not waited for any longer.
+    package func hasWaited(at now: Duration) -> Bool { trial.map { now - $0.begun >= Self.patience } ?? false }
+
+    /// So many connections of the present try have come to nothing, which says nothing of others: the try goes on with
+    /// the rest of them, if there are any.
+    package mutating func isWithout(_ count: Int) {
+        guard let trial else { return }
+        wanted = max(trial.before, wanted - count)
+        if wanted == trial.before { settle(at: wanted) }
+    }
+
     // MARK: Trying
 
     /// Whether what comes from now on tells something of all connections.
@@ -129,7 +146,7 @@ package struct ConnectionRule: Sendable, Equatable {
         let most = most(look)
         guard look.now >= rest, wanted < most, isWorthATry(look, speed) else { return }
         trial = Trial(before: wanted, speed: speed, begun: look.now)
-        wanted = min(most, isCautious ? wanted + 1 : wanted * factor)
+        wanted = min(most, isCautious ? wanted + 1 : max(wanted * factor, wanted + look.unasked))
         mark = nil
     }
 
@@ -149,9 +166,11 @@ package struct ConnectionRule: Sendable, Equatable {
         let most = each.multipliedClamped(by: Int64(wanted))
         let isMost = speed >= most - most / 8
         guard isMost || time >= Self.longWindow else { return }
+        // Where all are to places that were asked for the first time, it is these that are slow.
+        let tellsOfPlaces = look.toUnknown >= wanted - trial.before
         guard isMost || speed > trial.speed.addingClamped(trial.speed / 10) else {
             settle(at: trial.before)
-            return waitLonger(at: look.now)
+            return tellsOfPlaces ? () : waitLonger(at: look.now)
         }
         self.trial = nil
         pause = Self.firstPause
@@ -163,7 +182,7 @@ package struct ConnectionRule: Sendable, Equatable {
         let enough = Int(min(left > 0 ? whole + 1 : whole, Int64(wanted)))
         if enough == wanted { return consider(speed, look) }
         (wanted, mark) = (enough, ByteMark(time: look.now, bytes: look.received))
-        waitLonger(at: look.now)
+        if !tellsOfPlaces { waitLonger(at: look.now) }
     }
 
     private mutating func settle(at count: Int) {

@@ -15,14 +15,18 @@ import Testing
         var most = 16
         /// How many connections have come about; as many as are wanted unless set.
         var running: Int?
+        /// Places that are asked for the first time in each try.
+        var newPlaces = 0
         var speed: (Int) -> Int64
 
         mutating func tick() {
             now += .milliseconds(250)
             let running = running ?? rule.wanted
             received += speed(running) / 4
-            rule.look(
-                .init(now: now, received: received, running: running, left: left, isHeldUp: isHeldUp, most: most))
+            var look = ConnectionRule.Look(
+                now: now, received: received, running: running, left: left, isHeldUp: isHeldUp, most: most)
+            (look.unasked, look.toUnknown) = (newPlaces, newPlaces)
+            rule.look(look)
         }
 
         mutating func run(_ time: Duration) {
@@ -118,6 +122,32 @@ import Testing
         line.running = nil
         line.run(.seconds(10))
         #expect(line.rule.wanted == 2)
+    }
+
+    /// Three places may be asked for the first time, and none is as good as the one there is.
+    @Test func placesThatAreAskedForTheFirstTimeAreTriedAtOnceAndAreNoReasonToWait() {
+        var line = Line { _ in 5_000_000 }
+        line.newPlaces = 3
+        #expect(line.changes(in: .milliseconds(2500)) == [1, 4, 1])
+        line.newPlaces = 0
+        line.speed = { Int64($0) * 5_000_000 }
+        #expect(line.changes(in: .seconds(2)) == [1, 2, 8, 16])
+    }
+
+    @Test func aTryGoesOnWithoutThoseThatComeToNothing() {
+        var line = Line(most: 4, running: 2) { Int64($0) * 5_000_000 }
+        line.newPlaces = 3
+        line.run(.milliseconds(750))
+        #expect(line.rule.wanted == 4 && !line.rule.hasWaited(at: line.now))
+        line.run(.seconds(2))
+        #expect(line.rule.hasWaited(at: line.now))
+        line.rule.isWithout(2)
+        #expect(line.rule.wanted == 2 && line.rule.triedSince != nil)
+        line.rule.isWithout(1)
+        #expect(line.rule.wanted == 1 && line.rule.triedSince == nil)
+        // Nothing of a try that is over.
+        line.rule.isWithout(1)
+        #expect(line.rule.wanted == 1)
     }
 
     @Test func aRefusalBringsItBackToOneForAWhile() {

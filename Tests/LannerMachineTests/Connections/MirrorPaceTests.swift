@@ -74,6 +74,42 @@ import Testing
         #expect(line.connections(to: 0) > 1)
     }
 
+    /// What they bring says nothing of the URL, which is asked for more as soon as without them.
+    @Test(arguments: [(0, 3), (100 << 10, 3), (0, 1), (100 << 10, 1)] as [(Int64, Int)])
+    func severalMirrorsThatBringNothingHardlyDelayWhatTheURLBrings(speed: Int64, count: Int) {
+        var line = Line([5 << 20] + Array(repeating: speed, count: count))
+        if speed == 0 { line.dead = Set(1...count) }
+        for _ in 0..<20 where line.connections(to: 0) < 4 { line.tick() }
+        #expect(line.connections(to: 0) == 4)
+    }
+
+    /// One after the other, where there may be two.
+    @Test func withTwoConnectionsEachMirrorThatDoesNotAnswerIsAskedOnce() {
+        var line = Line([5 << 20, 0, 0, 0], connections: 2)
+        line.dead = [1, 2, 3]
+        var asks: [Ask] = []
+        for _ in 0..<48 { asks += line.tick().asks }
+        #expect(asks.map(\.source) == [1, 2, 3, 0])
+    }
+
+    /// A mirror that brings as much is found beside two that do not answer.
+    @Test func whoAnswersIsJudgedWithoutThoseThatDoNot() {
+        var line = Line([5 << 20, 0, 5 << 20, 0])
+        line.dead = [1, 3]
+        for _ in 0..<16 where line.exchanges.count(where: \.isAccepted) < 4 { line.tick() }
+        #expect(line.exchanges.count(where: \.isAccepted) == 4)
+    }
+
+    /// One that has seemed to be worth it, or has been once; the first place as well.
+    @Test(arguments: [0, 1] as [Source]) func aPlaceThatBringsATenthIsReplaced(slow: Source) {
+        var line = Line([5 << 20, 5 << 20])
+        for _ in 0..<20 where line.exchanges.count(where: \.isAccepted) < 4 { line.tick() }
+        #expect(line.connections(to: slow) > 0)
+        line.speeds[slow] = 100 << 10
+        line.run(15)
+        #expect(line.connections(to: 1 - slow) == 4)
+    }
+
     /// The URL's connection was cut where the other mirror's part begins, before that which it was asked for.
     @Test func whatAMirrorDoesNotAnswerForIsNotWaitedForUntilItIsSilentForTooLong() {
         var line = Line([20 << 20, 5 << 20, 0])
@@ -245,7 +281,9 @@ import Testing
     /// So many places, each of which brings 10 bytes a second, where 100 are asked for: up to where the attempt ends.
     private func tooSlow(places: Int, connections: Int) -> (bench: Bench, retry: Duration?) {
         let settings = Settings().with {
-            ($0.connections, $0.firstConnections, $0.watchdog.minimumSpeed) = (connections, connections, 100)
+            ($0.connections, $0.firstConnections) = (connections, connections)
+            // Before one of them is replaced.
+            ($0.watchdog.minimumSpeed, $0.watchdog.speedWindow) = (100, .seconds(4))
         }
         var bench = Bench.requesting(settings, mirrors: places - 1)
         bench.feed(.exchange(bench.id, 1, .head(.large())))
