@@ -83,6 +83,25 @@ struct SecureTests {
         #expect(Set(requests.map(\.connection)).count == 4 || wait > .seconds(60), "\(requests)")
     }
 
+    /// More are under way than connections are kept: those that become free are used again all the same.
+    @Test func ofManyAtOnceConnectionsAreUsedAgain() async throws {
+        let server = try server()
+        try server.put("small", LoopbackServer.Resource([1]))
+        let (transport, url) = (try transport(), server.url("small"))
+        await withTaskGroup(of: Int.self) { group in
+            for _ in 0..<100 {
+                group.addTask {
+                    var complete = 0
+                    for _ in 0..<6 where await transport.fetch(url).isComplete { complete += 1 }
+                    return complete
+                }
+            }
+            for await complete in group { #expect(complete == 6) }
+        }
+        let requests = try server.accessLog(atLeast: 600)
+        #expect(Set(requests.map(\.connection)).count <= 150)
+    }
+
     /// Twenty connections that do not come about hold up no others.
     @Test func aHostThatDoesNotAnswerHoldsUpNoOther() async throws {
         let silent = try ClosedPort(isSilent: true)

@@ -77,7 +77,7 @@ enum lanner_curl_option {
 
 /// Options of the handle of many (`CURLMoption`).
 enum lanner_curl_multi_option {
-    LANNER_CURL_IDLE_CONNECTIONS = 6,
+    LANNER_CURL_KEPT_CONNECTIONS = 6,
     LANNER_CURL_HOST_CONNECTIONS = 7,
     LANNER_CURL_TOTAL_CONNECTIONS = 13,
     /// From 8.20 on: as many names are looked up at once at most, by threads that may be stuck.

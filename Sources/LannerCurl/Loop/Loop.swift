@@ -39,8 +39,8 @@ final class Loop: @unchecked Sendable {
     /// Bytes worth being handed over at once, and how long fewer are kept: changes of threads cost more than they do.
     private static let batch = 256 << 10
     private static let delay = (milliseconds: Int32(5), nanoseconds: UInt64(5_000_000))
-    /// Connections that are kept for later exchanges.
-    private static let idleConnections = 64
+    /// Connections that are kept for later exchanges: no more than an eighth of what the program may have open.
+    private static let idleConnections = min(64, max(4, PosixFileSystem().maximumOpenFiles / 8))
     /// Names that are looked up at the same time: one that takes long is to hold up no other.
     private static let mostResolvers = 512
     /// How long libcurl keeps a connection that is idle.
@@ -63,6 +63,8 @@ final class Loop: @unchecked Sendable {
 
     private var transfers: [OpaquePointer: CurlTransfer] = [:]
     private var spareHandles: SpareHandles
+    /// How many connections libcurl was last told to keep, those in use included.
+    private var keptConnections = 0
     /// When a connection was given up over which nothing came: those that were idle then may have died with it.
     private var doubts: [Origin: DispatchTime] = [:]
     /// The exchanges that have been told something in this round: their receivers hear of it at its end, of all at once.
@@ -207,7 +209,8 @@ final class Loop: @unchecked Sendable {
 
     private func makeMulti() -> OpaquePointer? {
         guard let multi = make() else { return nil }
-        lanner_curl_multi_set_number(multi, LANNER_CURL_IDLE_CONNECTIONS, Self.idleConnections)
+        keptConnections = 0
+        keepConnections(multi)
         // Not known to older ones, which do so anyway.
         lanner_curl_multi_set_number(multi, LANNER_CURL_MOST_RESOLVERS, Self.mostResolvers)
         lanner_curl_multi_set_number(multi, LANNER_CURL_MULTI_QUICK_EXIT, 1)
@@ -218,6 +221,15 @@ final class Loop: @unchecked Sendable {
             lanner_curl_multi_set_number(multi, LANNER_CURL_TOTAL_CONNECTIONS, max(1, limit))
         }
         return multi
+    }
+
+    /// libcurl closes those that are idle when there are more than it is to keep, and counts those in use: with a number
+    /// that these exceed it would keep none. It goes by it whenever an exchange is over.
+    private func keepConnections(_ multi: OpaquePointer) {
+        let inUse = (transfers.count + 15) & ~15
+        guard keptConnections != Self.idleConnections + inUse else { return }
+        keptConnections = Self.idleConnections + inUse
+        lanner_curl_multi_set_number(multi, LANNER_CURL_KEPT_CONNECTIONS, keptConnections)
     }
 
     /// What came meanwhile; nil when the loop is over.
@@ -255,6 +267,7 @@ final class Loop: @unchecked Sendable {
             }
             transfers[easy] = transfer
             exchange.handle = easy
+            keepConnections(multi)
         } catch {
             exchange.finish(.failure(error))
             forget(exchange)
@@ -289,6 +302,7 @@ final class Loop: @unchecked Sendable {
         guard let transfer = transfers.removeValue(forKey: easy) else { return nil }
         transfer.exchange.handle = nil
         lanner_curl_multi_remove(multi, easy)
+        keepConnections(multi)
         gathering.transfers.removeAll { $0 === transfer }
         return transfer
     }
