@@ -208,7 +208,7 @@ extension Download {
         var publishing = publishing
         switch publishing.step {
         case .announcing:
-            let intent = publishing.afterwards ?? intent(after: failure, isToRest: publishing.isToRest, context)
+            let intent = publishing.afterwards ?? intent(after: failure, isToRest: publishing.isToRest, &context)
             close(for: intent, publishing.tickets, &context)
         case .readdressing:
             waitOrFail(failure, publishing, &context)
@@ -323,7 +323,7 @@ extension Download {
         case .opening(let opening) where opening.step == .file && isMissing(failure):
             startOver(.bytesLost, &context)
         case .opening, .transferring, .verifying:
-            close(for: intent(after: failure, context), [], &context)
+            close(for: intent(after: failure, &context), [], &context)
         case .publishing(let publishing) where publishing.step == .moving:
             notMoved(failure, publishing, &context)
         case .waiting, .pausing, .publishing, .suspended, .failed, .succeeded:
@@ -354,10 +354,10 @@ extension Download {
     }
 
     private mutating func waitOrFail(_ failure: DownloadFailure, _ publishing: Publishing, _ context: inout Context) {
-        guard publishing.afterwards == nil, let time = diskWait(failure, context) else {
+        guard publishing.afterwards == nil, let wait = diskWait(after: failure, &context) else {
             return settleFailed(failure, publishing, &context)
         }
-        go(to: .waiting(.disk(until: time)), &context)
+        go(to: .waiting(wait), &context)
         record(.status, &context)
         if publishing.isToRest { pauseAtRest(for: .suspend, nil, &context) }
         answer(publishing.tickets, &context)
@@ -365,17 +365,32 @@ extension Download {
 
     /// What an attempt ends for whose file, or record, the disk has refused something. Who was to be suspended does not
     /// wait for space.
-    private func intent(
-        after failure: DownloadFailure, isToRest: Bool = false, _ context: Context
+    private mutating func intent(
+        after failure: DownloadFailure, isToRest: Bool = false, _ context: inout Context
     ) -> Pausing.Intent {
-        guard let time = diskWait(failure, context) else { return .fail(failure) }
-        return isToRest ? .suspend : .wait(.disk(until: time))
+        guard let wait = diskWait(after: failure, &context) else { return .fail(failure) }
+        return isToRest ? .suspend : .wait(wait)
     }
 
-    /// Until when to wait for space on the disk, if that is what is missing and wanted.
-    func diskWait(_ failure: DownloadFailure, _ context: Context) -> Duration? {
-        guard failure.reason == .disk(.noSpace), context.settings.waitsForDiskSpace else { return nil }
-        return context.now + Pace.diskWait
+    /// What to wait for: space on the disk, if that is what is missing and wanted; or that others close their files. As long
+    /// as downloads run that will, that is no retry.
+    mutating func diskWait(after failure: DownloadFailure, _ context: inout Context) -> Wait? {
+        switch failure.reason {
+        case .disk(.noSpace) where context.settings.waitsForDiskSpace: .disk(until: context.now + Pace.diskWait)
+        case .disk(.tooManyFiles): filesWait(after: failure, &context)
+        case .disk, .store, .transport, .status, .unusableResponse, .redirect, .link, .checksumMismatch: nil
+        }
+    }
+
+    private mutating func filesWait(after failure: DownloadFailure, _ context: inout Context) -> Wait? {
+        context.lacksFiles = true
+        var time = context.now + Pace.filesWait
+        if context.isAlone {
+            guard case .retry(let delay) = decide(failure, nil, &context) else { return nil }
+            time = context.now + max(Pace.filesWait, delay)
+        }
+        tell(.retrying(failure, at: time), &context)
+        return .retry(at: time)
     }
 }
 

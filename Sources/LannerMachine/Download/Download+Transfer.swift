@@ -141,8 +141,8 @@ extension Download {
             stopAll(except: number, keepBytes: true, &context)
             return verify(total, &context)
         }
-        if let time = diskWait(failure, context) {
-            return close(for: .wait(.disk(until: time)), [], over: number, &context)
+        if let wait = diskWait(after: failure, &context) {
+            return close(for: .wait(wait), [], over: number, &context)
         }
         retryOrFail(failure, retryAfter: nil, at: source, over: number, &context)
     }

@@ -8,6 +8,9 @@ struct Context: Sendable {
     var connections = 1
     /// Whether the event is the refusal of a host that sends other downloads meanwhile.
     var isCrowd = false
+    /// Whether no other download runs, and whether the one that handles the event had a file refused because too many are
+    /// open.
+    var (isAlone, lacksFiles) = (true, false)
     /// Whether there is a network that may be used, as far as is known.
     var isNetworkAvailable = true
     /// Whether somebody tells when that changes.

@@ -16,6 +16,7 @@ package struct Machine: Sendable {
     private var leaving = IDTable<Void>()
     private var waitingForNetwork: Set<DownloadID> = []
     private var crowds = Crowds()
+    private var shortage: Shortage?
     /// What was met; nil while nobody wants to know.
     package var coverage: Coverage?
 
@@ -75,6 +76,7 @@ extension Machine {
         // One array for all, which is not made anew for each event.
         swap(&context.actions, &actions)
         for host in crowds.pass(to: now) { slots.limit(host, to: nil) }
+        shortage = shortage?.passed(to: now, most: settings.maximumRunning)
         take(event)
         admit()
         arm()
@@ -162,7 +164,10 @@ extension Machine {
     }
 
     private mutating func user(_ verb: Verb, _ ids: [DownloadID], _ ticket: Ticket?) {
-        if verb.startsSomething { fillEmptySlots() }
+        if verb.startsSomething {
+            fillEmptySlots()
+            shortage?.letOneTry()
+        }
         let places = ids.compactMap { roster.place(of: $0) }
         if let ticket { context.expect(places.count, for: ticket) }
         for place in places { change(at: place, .init(verb)) { $0.user(verb, ticket, &$1) } }
@@ -195,7 +200,10 @@ extension Machine {
         let earlier = context.actions.count
         defer { note(kind, from: from, at: place, after: earlier) }
         context.connections = connections(at: place)
-        guard let change = roster.change(place, &context, body) else { return }
+        (context.isAlone, context.lacksFiles) = (held <= 1, false)
+        let change = roster.change(place, &context, body)
+        if context.lacksFiles { shortage = Shortage(running: held, after: shortage, at: context.now) }
+        guard let change else { return }
         follow(change, at: place)
         time(place, change.deadline)
     }
@@ -204,6 +212,7 @@ extension Machine {
     /// one, too, and where its host has a limit, those that run there share that. One where that is crowded.
     private func connections(at place: Int) -> Int {
         guard settings.connections > 1 else { return settings.connections }
+        if shortage != nil { return 1 }
         let files = settings.maximumOpenFiles / 2 / max(1, slots.taken) - 1
         let most = max(1, min(settings.connections, files))
         if slots.hostLimit == nil, crowds.isEmpty { return most }
@@ -283,8 +292,11 @@ extension Machine {
 
     private var mayAdmit: Bool {
         slots.taken < settings.maximumRunning && finishing.count < settings.maximumFinishing
-            && context.isNetworkAvailable
+            && held < shortage?.most ?? .max && context.isNetworkAvailable
     }
+
+    /// How many downloads hold a slot, or a part of one, and so have files open.
+    private var held: Int { holders.count + finishing.count }
 
     // MARK: Time
 
@@ -297,7 +309,7 @@ extension Machine {
     }
 
     private mutating func arm() {
-        guard let next = [deadlines.first?.priority, crowds.end].compactMap({ $0 }).min() else { return }
+        guard let next = [deadlines.first?.priority, crowds.end, shortage?.end].compactMap({ $0 }).min() else { return }
         if let wake = armed.last, wake <= next { return }
         armed.append(next)
         context.actions.append(.wake(at: next))

@@ -125,6 +125,8 @@ extension DownloadFailure.Reason {
         case .link: true
         // The whole file was fetched and is wrong; only the user can tell whether it or the checksum is at fault.
         case .checksumMismatch: false
+        // Who has them open closes them by and by.
+        case .disk(.tooManyFiles): true
         // The network cannot help.
         case .disk, .store: false
         }

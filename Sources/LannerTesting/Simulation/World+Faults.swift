@@ -250,7 +250,11 @@ extension World {
         auditor.compareLengths(of: manager, disk, hasRebooted: hasRebooted)
         let sites = servers.sites
         auditor.compareClaims(of: manager, sites, disk)
-        for task in manager.allTasks where task.status == .succeeded { auditor.compareFile(of: task, sites, disk) }
+        for task in manager.allTasks where task.status == .succeeded {
+            // What was copied over the file of another is taken away where its name cannot be synced, and copied anew.
+            if !task.hasFile, isPlaceShared(by: task) { continue }
+            auditor.compareFile(of: task, sites, disk)
+        }
         tellOfLaunch()
     }
 }

@@ -217,7 +217,7 @@ import Testing
         _ policy: FileConflictPolicy = .fail, checksum: Checksum.Digest? = nil
     ) throws -> TestBench {
         var configuration = SessionConfiguration()
-        configuration.fileConflictPolicy = policy
+        (configuration.fileConflictPolicy, configuration.retryPolicy) = (policy, .never)
         let bench = TestBench.serving(large, configuration: configuration)
         bench.disk.fail(.syncDirectory, with: .tooManyFiles, path: "/downloads/File")
         let task = try bench.download(checksum: checksum)
@@ -386,7 +386,9 @@ import Testing
 
     /// Another download has replaced it since, with a file of the same size.
     @Test func whatIsInItsPlaceIsNotThatOfAnotherDownload() throws {
-        let bench = TestBench.serving(large)
+        var configuration = SessionConfiguration()
+        configuration.retryPolicy = .never
+        let bench = TestBench.serving(large, configuration: configuration)
         bench.transport.serve(.init(Array(large.reversed())), at: "/other")
         bench.disk.fail(.syncDirectory, with: .tooManyFiles, path: "/downloads/File")
         let first = try #require(bench.manager.download(DownloadRequest(address, fileName: "one")))
@@ -404,7 +406,9 @@ import Testing
 
     /// A bench where another file has had the name "one" for a second.
     private func holdingAnother() -> TestBench {
-        let bench = TestBench.serving(large)
+        var configuration = SessionConfiguration()
+        configuration.retryPolicy = .never
+        let bench = TestBench.serving(large, configuration: configuration)
         bench.transport.serve(.init(Array(large.reversed())), at: "/other")
         bench.manager.download(DownloadRequest("https://example.com/other", fileName: "one"))
         bench.settle()
