@@ -82,11 +82,11 @@ int lanner_disk_fills_gaps(const char *path) {
 
 int lanner_disk_keeps_unsynced(const char *path) {
 #ifdef __linux__
-    // ext, XFS, Btrfs, F2FS, ZFS, bcachefs, JFS, ReiserFS; overlays of these; tmpfs and ramfs; those of a host (9P); NFS, which
-    // sends again what its server has lost.
+    // ext, XFS, Btrfs, F2FS, ZFS, bcachefs, JFS, ReiserFS; overlays of these; tmpfs and ramfs; those of a host (9P). Not
+    // NFS, which tells only at a sync that its server is full.
     static const unsigned kept[] = {
         0xEF53, 0x58465342, 0x9123683E, 0xF2F52010, 0x2FC12FC1, 0xCA451A4E, 0x3153464A, 0x52654973,
-        0x794C7630, 0x01021994, 0x858458F6, 0x01021997, 0x6969,
+        0x794C7630, 0x01021994, 0x858458F6, 0x01021997,
     };
     return leads_to(path, kept, sizeof kept / sizeof *kept);
 #elif defined(__APPLE__)

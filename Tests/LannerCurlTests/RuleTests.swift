@@ -202,6 +202,11 @@ import Testing
         #expect(head(line).1?.fault == .malformedResponse)
     }
 
+    @Test func aNULInTheHeaderIsRefused() {
+        #expect(head("HTTP/1.1 200 O\0K").1?.fault == .malformedResponse)
+        #expect(head("HTTP/1.1 200 OK", "ETag: \"a\0b\"").1?.fault == .malformedResponse)
+    }
+
     /// Goes on with a field as often as the limit allows: minutes, if every line took as long as there are fields.
     @Test(.timeLimit(.minutes(10))) func aFieldMayGoOnAndOn() throws {
         var reader = HeadReader()

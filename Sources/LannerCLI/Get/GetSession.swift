@@ -274,15 +274,14 @@ struct GetSession: Sendable {
         return isEmpty
     }
 
-    /// Whether it was stopped or failed and left no bytes, or the wrong ones, or some that fill a full disk for nothing.
+    /// Whether it was stopped or failed and left no bytes, or the wrong ones, or some that no other call could go on from.
     private static func isUseless(_ task: DownloadTask, _ outcome: DownloadOutcome) -> Bool {
         switch outcome {
         case .done: false
         // All that would be left of it is what was to be sent, credentials perhaps.
-        case .suspended: task.completedBytes == 0
+        case .suspended(let goesOn): task.completedBytes == 0 || !goesOn
         case .failed(let trouble):
-            task.completedBytes == 0 || trouble.exitCode == .mismatch
-                || (trouble.exitCode == .disk && !Standing(atRest: task).goesOn)
+            task.completedBytes == 0 || trouble.exitCode == .mismatch || !Standing(atRest: task).goesOn
         }
     }
 

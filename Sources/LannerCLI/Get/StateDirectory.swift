@@ -24,14 +24,30 @@ struct StateDirectory {
     /// Makes it, for its owner alone; says what is wrong where somebody else has: he could read what is sent with requests,
     /// and put other files in the place of what was downloaded. To whom the directory above belongs, that is so anyway.
     func claim() -> Trouble? {
-        let above = path.directory
-        let disk = PosixFileSystem()
-        try? disk.makeDirectory(above)
-        if mkdir(path, 0o700) == 0 {
-            // Whoever finds it takes its name for one that is with the device; who makes it again tells why that is not so.
-            do { try disk.syncDirectory(above) } catch { rmdir(path) }
-            return nil
+        while true {
+            let (above, disk) = (path.directory, PosixFileSystem())
+            try? disk.makeDirectory(above)
+            if mkdir(path, 0o700) == 0 {
+                // Whoever finds it takes its name for one that is with the device; who makes it again tells why that is
+                // not so.
+                do { try disk.syncDirectory(above) } catch { rmdir(path) }
+                return nil
+            }
+            let isThere = errno == EEXIST
+            let trouble = claimWhatIsThere(above)
+            // Another call may have come to its end in between, and removed it.
+            if isThere, access(path, F_OK) != 0, errno == ENOENT, !isLink { continue }
+            return trouble
         }
+    }
+
+    /// Whether a symbolic link is in its place, wherever that leads.
+    private var isLink: Bool {
+        var status = stat()
+        return lstat(path, &status) == 0 && status.st_mode & S_IFMT == S_IFLNK
+    }
+
+    private func claimWhatIsThere(_ above: String) -> Trouble? {
         var (link, own, parent) = (stat(), stat(), stat())
         if stat(above, &parent) == 0, parent.st_mode & S_IFMT != S_IFDIR { return Self.inTheWay(above) }
         // What else is wrong is told by who uses it.
@@ -48,7 +64,9 @@ struct StateDirectory {
                 code: "disk.notPermitted", reason: "\(path) may not be used by you",
                 advice: "remove it, change its permissions, or choose another directory by -d", exitCode: .disk)
         }
-        if own.st_mode & 0o022 != 0 { chmod(path, own.st_mode & 0o755) }
+        // As it is made here: the library, which makes it again where somebody removes it, lets others look into it.
+        let most: mode_t = own.st_uid == geteuid() ? 0o700 : 0o755
+        if own.st_mode & 0o777 & ~most != 0 { chmod(path, own.st_mode & most) }
         return nil
     }
 

@@ -18,7 +18,6 @@ enum TargetName {
 
     /// Makes a name of any text.
     static func sanitized(_ text: String) -> String {
-        // Shortened first: what is left may be a name that is none, or that is taken.
         let isPlain = text.isGraphic && !text.utf8.contains { $0 == UInt8(ascii: "/") || $0 == UInt8(ascii: "\\") }
         let plain = isPlain ? text : text.unicodeScalars.map { isForbidden($0) ? "_" : String($0) }.joined()
         let name = shortened(plain)
@@ -60,13 +59,14 @@ enum TargetName {
         }
     }
 
-    /// Cuts between characters, and keeps a short extension.
+    /// Cuts between characters, or within the first where that is too long, and keeps a short extension.
     private static func shortened(_ name: String) -> String {
         guard name.utf8.count > longest else { return name }
         let dot = name.lastIndex(of: ".") ?? name.endIndex
         let suffix = name[dot...].utf8.count <= 32 ? name[dot...] : ""
         var stem = name.dropLast(suffix.count)
-        while stem.utf8.count + suffix.utf8.count > longest { stem.removeLast() }
+        while stem.count > 1, stem.utf8.count + suffix.utf8.count > longest { stem.removeLast() }
+        while stem.utf8.count + suffix.utf8.count > longest { stem.unicodeScalars.removeLast() }
         return String(stem + suffix)
     }
 }

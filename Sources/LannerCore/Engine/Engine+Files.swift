@@ -244,7 +244,7 @@ extension DiskFault {
         case .notFound: "; the directory may have been removed"
         case .inTheWay: "; move away what is there, or choose another name"
         case .tooLarge: "; choose a file system that holds files of this size"
-        case .tooManyFiles: "; let fewer downloads run at once"
+        case .tooManyFiles: "; let fewer downloads run at once, or the program have more files open"
         case .locked: "; let the other one end first, or choose another directory"
         case .other: ""
         }

@@ -19,10 +19,12 @@ extension Handle {
     private func decideNothing() {
         set(LANNER_CURL_FOLLOW_LOCATION, 0)
         set(LANNER_CURL_HTTP_CONTENT_DECODING, 0)
-        set(LANNER_CURL_NETRC, 0)
+        // Unknown to a libcurl that does so anyway.
+        ask(LANNER_CURL_NETRC, 0)
         set(LANNER_CURL_PATH_AS_IS, 1)
         set(LANNER_CURL_DISALLOW_USERNAME_IN_URL, 1)
-        set(LANNER_CURL_SUPPRESS_CONNECT_HEADERS, 1)
+        // And to one that knows no proxies.
+        ask(LANNER_CURL_SUPPRESS_CONNECT_HEADERS, 1)
         ask(LANNER_CURL_HTTP09_ALLOWED, 0)
         // The text is of 7.85; the number, which it replaces, is a bit for each protocol.
         if !ask(LANNER_CURL_PROTOCOLS_TEXT, "http,https") { set(LANNER_CURL_PROTOCOLS, 0b11) }

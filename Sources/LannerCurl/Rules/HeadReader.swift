@@ -39,6 +39,10 @@ struct HeadReader {
         guard size <= Self.mostBytes else {
             return TransportFailure(.malformedResponse, "The header is larger than \(Self.mostBytes) bytes.")
         }
+        // An old libcurl (7.68) lets it pass; in a tag that goes back to the server it would be refused each time.
+        guard !line.contains(0) else {
+            return TransportFailure(.malformedResponse, "The header has a NUL in it (RFC 9110, 5.5).")
+        }
         let line = Self.withoutEnd(line)
         switch state {
         case .empty, .whole: return begin(line)

@@ -62,4 +62,21 @@ import Testing
         state.remove()
         #expect(place.names.isEmpty)
     }
+
+    /// Calls come to their end, and remove it, while others begin in the same directory.
+    @Test func whoFindsItRemovedMeanwhileMakesItAgain() throws {
+        let path = place.url.appendingPathComponent("other").path
+        let (group, troubles) = (DispatchGroup(), Locked<[String]>([]))
+        for _ in 0..<3 {
+            DispatchQueue.global().async(group: group) {
+                for _ in 0..<3000 {
+                    let trouble = StateDirectory(in: path).claim()
+                    if let trouble { troubles.withLock { $0.append(trouble.reason) } }
+                    rmdir(path + "/.lanner")
+                }
+            }
+        }
+        group.wait()
+        #expect(troubles.withLock { $0 } == [])
+    }
 }
