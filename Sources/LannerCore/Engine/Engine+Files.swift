@@ -9,7 +9,7 @@ extension Engine {
         case .open(let generation, let claimed, let total):
             open(job, attempt, generation, claimed, total, onLane: isOnLane)
         case .startOver(let generation, let total): startOver(job, attempt, generation, total)
-        case .setTotal(let total): file(job)?.setTotal(total)
+        case .setTotal(let total): setTotal(total, of: job)
         case .expect(let digest): expect(digest, of: job)
         case .sync: file(job)?.checkpoint()
         case .verify(let total): verify(job, total)
@@ -21,6 +21,20 @@ extension Engine {
     }
 
     private func file(_ job: Job) -> PartialFile? { job.state.withLock { $0.file } }
+
+    /// What a transport hands over as a file takes the room of that: more is needed only where it has to be copied.
+    private func setTotal(_ total: Int64, of job: Job) {
+        let isThere = traits.outlivesProcess || job.state.withLock { $0.sinks.values }.contains(where: \.hasFile)
+        file(job)?.setTotal(total, reserves: traits.delivery != .file, needsRoom: !isThere)
+    }
+
+    /// Takes in a file that a transport hands over, under a name that a launch removes should nobody else.
+    func takeIn(_ path: String, of job: Job, _ number: ExchangeNumber) -> TakenFile? {
+        let name = PartialName(token: job.token, id: job.id, generation: UInt32(truncatingIfNeeded: number))
+        let (taken, fileSystem) = (cache.path(of: name) + PartialName.copySuffix, environment.fileSystem)
+        guard fileSystem.takeIn(path, as: taken, leavesIt: traits.outlivesProcess) else { return nil }
+        return TakenFile(taken, fileSystem)
+    }
 
     func partialPath(_ job: Job, _ generation: UInt32) -> String {
         cache.path(of: PartialName(token: job.token, id: job.id, generation: generation))

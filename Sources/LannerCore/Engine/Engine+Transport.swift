@@ -44,7 +44,8 @@ extension Engine {
             let way = Sink.Way(source: ask.source, destination: destination)
             let isPausable = traits.delivery == .pausable
             let sink = Sink(
-                way, isPausable: isPausable, meter: meter(job, number), lanes: environment.lanes
+                way, isPausable: isPausable, meter: meter(job, number), lanes: environment.lanes,
+                takeIn: { [weak self] path in self?.takeIn(path, of: job, number) }
             ) { [weak self] report in self?.take(report, of: job, number) }
             job.state.withLock { $0.sinks.put(sink, at: number) }
             if traits.outlivesProcess, ask.range == nil {

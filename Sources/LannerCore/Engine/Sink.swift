@@ -78,16 +78,19 @@ final class Sink: Sendable {
     let way: Way
     let meter: Meter?
     let lanes: any LaneFactory
+    /// Takes in a file that is handed over, so that it need not be copied; nil where that cannot be done.
+    let takeIn: @Sendable (String) -> TakenFile?
     let report: @Sendable (Report) -> Void
 
     init(
         _ way: Way, isPausable: Bool, meter: Meter?, lanes: any LaneFactory,
-        report: @escaping @Sendable (Report) -> Void
+        takeIn: @escaping @Sendable (String) -> TakenFile? = { _ in nil }, report: @escaping @Sendable (Report) -> Void
     ) {
         self.way = way
         self.isPausable = isPausable
         self.meter = meter
         self.lanes = lanes
+        self.takeIn = takeIn
         self.report = report
     }
 
@@ -95,6 +98,9 @@ final class Sink: Sendable {
     var isClosed: Bool {
         state.withLock { if case .closed = $0.phase { true } else { false } }
     }
+
+    /// Whether a file was handed over.
+    var hasFile: Bool { state.withLock { $0.hasFile } }
 
     /// Whether the exchange goes on when the process has ended.
     var isLasting: Bool { state.withLock { $0.isLasting } }
@@ -264,12 +270,14 @@ final class Sink: Sendable {
         }
     }
 
-    /// What was left of a file has been read, or cannot be.
-    func endUnread(_ failure: TransportFailure?) {
+    /// What was left of a file has been read, or cannot be; or all of it, so many bytes, has become the file.
+    func endUnread(_ failure: TransportFailure?, received count: Int64? = nil) {
         let (news, exchange) = state.withLock { state -> ([Report], (any TransportExchange)?) in
             let ending = failure.map { .failed($0) } ?? state.unread?.ending
             state.unread = nil
-            guard let ending, case .open(var target) = state.phase else { return ([], nil) }
+            guard case .open(var target) = state.phase else { return ([], nil) }
+            if let count { state.received = count }
+            guard let ending else { return (Self.progress(&state), nil) }
             defer { state.exchange = nil }
             state.hasEnded = true
             return (Self.conclude(&target, &state, ending), state.exchange)
@@ -285,8 +293,13 @@ final class Sink: Sendable {
         let (news, exchange) = state.withLock { state -> ([Report], (any TransportExchange)?) in
             guard case .undecided(let early) = state.phase else { return ([], nil) }
             var target = Target(file: file, position: body.lowerBound, end: body.upperBound)
-            for piece in early.bytes.pieces where !target.take(piece, &state.received) {
-                return Self.close(&target, &state, .overflowed)
+            let isToBecomeFile = state.unread?.file?.mayBecome(body) == true
+            if isToBecomeFile {
+                state.unread?.early = early.bytes
+            } else {
+                for piece in early.bytes.pieces where !target.take(piece, &state.received) {
+                    return Self.close(&target, &state, .overflowed)
+                }
             }
             state.phase = .open(target)
             guard let ending = early.ending, state.unread == nil else {

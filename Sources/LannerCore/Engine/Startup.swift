@@ -133,12 +133,14 @@ struct Startup {
     private func removeOrphans(
         _ names: [String], _ fileSystem: any FileSystem, _ cache: Cache, leftBy unrecorded: UInt64?
     ) {
-        var found = names.compactMap { name in PartialName(name).map { ($0, cache.downloadTmpPath + "/" + name) } }
-        var copies: [(PartialName, String)] = []
+        let unfinished = cache.downloadTmpPath
+        var found = names.compactMap { name in PartialName(name).map { ($0, unfinished + "/" + name) } }
+        // Files that transports have handed over, and that had yet to become partial ones.
+        var copies = names.compactMap { name in PartialName(ofCopy: name).map { ($0, unfinished + "/" + name) } }
         let finished = cache.downloadFilePath
         // Files are copied only where they cannot be moved, and there may be many.
         if fileSystem.areApart(cache.downloadTmpPath, finished), let names = try? fileSystem.list(finished) {
-            copies = names.compactMap { name in PartialName(ofCopy: name).map { ($0, finished + "/" + name) } }
+            copies += names.compactMap { name in PartialName(ofCopy: name).map { ($0, finished + "/" + name) } }
         }
         if found.isEmpty, copies.isEmpty { return }
         var tokens = Set(records.map(\.token) + replaced.map(\.token) + [identity.token])

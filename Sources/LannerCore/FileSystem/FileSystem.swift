@@ -152,6 +152,10 @@ package protocol FileSystem: Sendable {
     func rename(_ path: String, to target: String) throws(FileError)
     /// The same, unless something has the name already, a symbolic link included: then does nothing and says false.
     func renameIfFree(_ path: String, to target: String) throws(FileError) -> Bool
+    /// Gives somebody else's file a name of ours, which nothing has yet, where that takes no room and next to no time: it is
+    /// moved; or, where it is to stay, a copy that shares its blocks is made. False when that cannot be done, and then
+    /// nothing has changed.
+    func takeIn(_ file: String, as path: String, leavesIt isToStay: Bool) -> Bool
     /// Whether two directories are on two file systems, between which no file is renamed.
     func areApart(_ directory: String, _ other: String) -> Bool
     /// Whether two names lead to one file that counts only one, as a power loss leaves it where there is no journal: with
@@ -211,6 +215,9 @@ extension FileSystem {
 
     /// For file systems that are one: no two directories of theirs are apart.
     package func areApart(_ directory: String, _ other: String) -> Bool { false }
+
+    /// For file systems of their own.
+    package func takeIn(_ file: String, as path: String, leavesIt isToStay: Bool) -> Bool { false }
 
     /// For file systems where a file has one name.
     package func isLastCounted(_ path: String, beside other: String) -> Bool { false }

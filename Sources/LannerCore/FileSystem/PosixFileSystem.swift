@@ -96,6 +96,17 @@ package struct PosixFileSystem: FileSystem {
         return try linkIfFree(path, to: target)
     }
 
+    package func takeIn(_ file: String, as path: String, leavesIt isToStay: Bool) -> Bool {
+        var status = stat()
+        guard lstat(file, &status) == 0, status.isRegular else { return false }
+        if !isToStay { return (try? renameNow(file, to: path)) != nil }
+        #if canImport(Darwin)
+        return clonefile(file, path, 0) == 0
+        #else
+        return false
+        #endif
+    }
+
     package func areApart(_ directory: String, _ other: String) -> Bool {
         var (one, two) = (stat(), stat())
         guard stat(directory, &one) == 0, stat(other, &two) == 0 else { return false }

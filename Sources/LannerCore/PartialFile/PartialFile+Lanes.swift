@@ -35,11 +35,40 @@ extension PartialFile {
         }
     }
 
-    func reserveNow(_ total: Int64) {
+    func take(_ total: Int64, needsRoom: Bool) {
         guard let file = file(for: "allocate") else { return }
-        state.withLock { $0.setTotal(total) }
+        let isPutOff = state.withLock { state in
+            state.setTotal(total)
+            return state.unreserved != nil
+        }
         startHashing()
-        do throws(FileError) { try reserve(total, in: file) } catch { update { $0.fail(error) } }
+        do throws(FileError) {
+            if !isPutOff { return try reserve(total, in: file) }
+            if needsRoom { try requireRoom(for: total) }
+        } catch {
+            update { $0.fail(error) }
+        }
+    }
+
+    private func requireRoom(for total: Int64) throws(FileError) {
+        try fileSystem.requireRoom(for: total, to: "allocate \(total) bytes for", path)
+    }
+
+    /// Nobody has anything to do with the file as long as it holds nothing: it can be another.
+    func adoptNow(_ other: String, of count: Int64) -> Bool {
+        let (file, isEmpty) = state.withLock { ($0.wantedFile, $0.written.isEmpty && $0.outstanding == 0) }
+        guard let file, isEmpty, (try? fileSystem.rename(other, to: path)) != nil else { return false }
+        do throws(FileError) {
+            let adopted = try fileSystem.open(path, .readWrite)
+            guard try adopted.size() == count else { throw contradiction("adopt") }
+            state.withLock { $0.adopt(adopted) }
+            file.close()
+            update { $0.wrote(0..<count, missing: [0..<count]) }
+            startHashing()
+        } catch {
+            update { $0.fail(error) }
+        }
+        return true
     }
 
     /// Sets the space aside. An empty file is first held against what is free: not every file system can set aside, and
@@ -48,7 +77,7 @@ extension PartialFile {
         let (isEmpty, reserved) = state.withLock { ($0.written.isEmpty, $0.reserved) }
         // What is this file's already is not free any more.
         guard total > reserved else { return }
-        if isEmpty { try fileSystem.requireRoom(for: total, to: "allocate \(total) bytes for", path) }
+        if isEmpty { try requireRoom(for: total) }
         try file.allocate(total)
         state.withLock { $0.reserved = total }
     }

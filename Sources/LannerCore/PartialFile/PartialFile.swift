@@ -122,15 +122,27 @@ package final class PartialFile: Sendable {
 
     /// Sets space aside once the size is known, if it was not at `open`. → nothing or `failed`
     ///
-    /// For a file of no more than a chunk not before it is written, and not at all when it is written as a whole.
-    package func setTotal(_ total: Int64) {
+    /// For a file of no more than a chunk, or unless it `reserves`, not before it is written, and not at all when it is
+    /// written as a whole, or adopted. A large one fails at once where there is no room, if it `needsRoom`.
+    package func setTotal(_ total: Int64, reserves: Bool = true, needsRoom: Bool = true) {
         accept { state in
             guard state.phase == .taking else { return false }
-            state.unreserved = total > Int64(Chunk.standardSize) || state.hasPieces ? nil : total
-            return state.unreserved == nil
+            let isSmall = total <= Int64(Chunk.standardSize)
+            state.unreserved = isSmall && !state.hasPieces || !reserves ? total : nil
+            return !isSmall || state.hasPieces
         } work: {
-            $0.reserveNow(total)
+            $0.take(total, needsRoom: needsRoom)
         }
+    }
+
+    /// Has a file that lies beside this one, of so many bytes, take its place, all of it being written then: where none are
+    /// yet. → `wrote`, or `failed`; `done` is told before that whether it has, or else that nothing has changed
+    package func adopt(_ other: String, of count: Int64, then done: @escaping @Sendable (Bool) -> Void) {
+        let isAccepted = state.withLock { state in
+            if state.phase == .taking { lanes.write.run { done(self.adoptNow(other, of: count)) } }
+            return state.phase == .taking
+        }
+        if !isAccepted { done(false) }
     }
 
     /// Gives the file a fresh hasher, which gets every byte of the file; does nothing when it has one, or is finished.

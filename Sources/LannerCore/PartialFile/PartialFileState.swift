@@ -116,6 +116,11 @@ extension PartialFileState {
         clip(to: size)
     }
 
+    /// Another file is this one now, and nothing need be set aside for it.
+    mutating func adopt(_ other: any OpenFile) {
+        (file, isNameSynced, reserved, unreserved) = (other, false, 0, nil)
+    }
+
     /// A chunk to be written.
     mutating func accept(_ chunk: Chunk, at offset: Int64) {
         outstanding += chunk.count

@@ -1,3 +1,4 @@
+import Foundation
 import LannerCore
 
 extension MemoryDisk: FileSystem {
@@ -62,6 +63,24 @@ extension MemoryDisk: FileSystem {
             if file !== state.file(at: target) { state.move(file, from: path, to: target) }
             return true
         }
+    }
+
+    /// From the real disk, unless the test wants files to be copied.
+    package func takeIn(_ file: String, as path: String, leavesIt isToStay: Bool) -> Bool {
+        guard state.withLock({ $0.takesFilesIn }), let bytes = FileManager.default.contents(atPath: file) else {
+            return false
+        }
+        let path = MemoryDiskState.normal(path)
+        let taken: Void? = try? perform(.rename, path) { state throws(Refusal) in
+            if let obstacle = state.obstacle(at: path) { throw Refusal(obstacle) }
+            guard Int64(bytes.count) <= state.free else { throw Refusal(.noSpace) }
+            let new = MemoryDiskState.File()
+            state.put(new, at: path)
+            new.noteWrite(0..<Int64(bytes.count))
+            state.change(new) { $0.write([UInt8](bytes)) }
+        }
+        if taken != nil, !isToStay { try? FileManager.default.removeItem(atPath: file) }
+        return taken != nil
     }
 
     package func isLastCounted(_ path: String, beside other: String) -> Bool {

@@ -91,6 +91,8 @@ struct MemoryDiskState {
     var mounts: Set<String> = []
     var fillsGaps = false
     var keepsUnsynced = true
+    /// Whether files of transports are taken in as they are.
+    var takesFilesIn = true
     /// Whether the device writes names in the order of their changes, as those with one journal do; else a directory that
     /// is synced brings its own names only, and what they depend on: of a file that was moved from another directory both
     /// names may be left, and the file counts one of them.

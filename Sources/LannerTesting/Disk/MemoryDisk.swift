@@ -163,6 +163,12 @@ extension MemoryDisk {
 
     package var counters: Counters { state.withLock { $0.counters } }
 
+    /// Whether a file that a transport hands over is taken in as it is, and not copied.
+    package var takesFilesIn: Bool {
+        get { state.withLock { $0.takesFilesIn } }
+        set { state.withLock { $0.takesFilesIn = newValue } }
+    }
+
     /// How many times files are open.
     package var openFiles: Int { state.withLock { $0.openFiles } }
 

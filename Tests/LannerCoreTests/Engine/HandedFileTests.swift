@@ -5,7 +5,8 @@ import Testing
 
 @testable import LannerCore
 
-/// A transport that hands over a file right behind its head, before anybody has judged that.
+/// A transport that hands over a file right behind its head, before anybody has judged that; and a disk that does not take
+/// it in, so that it is copied.
 @Suite struct HandedFileTests {
     private let bench: TestBench
     private let transport: HandingTransport
@@ -20,7 +21,9 @@ import Testing
         let transport = try HandingTransport(outlivesProcess: outlivesProcess)
         var configuration = SessionConfiguration()
         configuration.retryPolicy = .never
-        return (TestBench(configuration: configuration, transport: { _ in transport }), transport)
+        let bench = TestBench(configuration: configuration, transport: { _ in transport })
+        bench.disk.takesFilesIn = false
+        return (bench, transport)
     }
 
     /// Bytes in memory, from the transport or on their way to the disk.
@@ -181,6 +184,131 @@ import Testing
     }
 }
 
+/// The same, and a disk on which it becomes the file of the download without being copied.
+@Suite struct AdoptedFileTests {
+    private let bench: TestBench
+    private let transport: HandingTransport
+
+    init() throws { (bench, transport) = try Self.bench() }
+
+    private static func bench(
+        _ disk: MemoryDisk = MemoryDisk(), outlivesProcess: Bool = false
+    ) throws -> (TestBench, HandingTransport) {
+        let transport = try HandingTransport(outlivesProcess: outlivesProcess)
+        var configuration = SessionConfiguration()
+        configuration.retryPolicy = .never
+        return (TestBench(configuration: configuration, transport: { _ in transport }, disk: disk), transport)
+    }
+
+    private func partials(_ bench: TestBench) -> [String] {
+        bench.disk.paths.filter { $0.hasPrefix(bench.manager.cache.downloadTmpPath) }
+    }
+
+    @Test(arguments: [true, false], [true, false]) func isNotCopied(endsAtOnce: Bool, outlivesProcess: Bool) throws {
+        let (bench, transport) = try Self.bench(outlivesProcess: outlivesProcess)
+        transport.endsAtOnce.withLock { $0 = endsAtOnce }
+        let task = try bench.download()
+        bench.lanes.runAll()
+        if !endsAtOnce {
+            bench.clock.advance(by: .seconds(1))
+            bench.lanes.runAll()
+            #expect(task.status == .running && task.completedBytes == Int64(bytes.count))
+            transport.end()
+            bench.lanes.runAll()
+        }
+        #expect(task.status == .succeeded)
+        #expect(bench.holds(bytes, in: task) == true && partials(bench) == [])
+        #expect(bench.disk.counters.bytesWritten < 1 << 20)
+    }
+
+    /// Nothing is set aside for it besides.
+    @Test(arguments: [true, false]) func takesItsRoomOnce(outlivesProcess: Bool) throws {
+        let disk = MemoryDisk(capacity: Int64(bytes.count) + 100_000)
+        let (bench, _) = try Self.bench(disk, outlivesProcess: outlivesProcess)
+        let task = try bench.download()
+        bench.lanes.runAll()
+        #expect(task.status == .succeeded && bench.holds(bytes, in: task) == true)
+    }
+
+    /// As early as it can be known.
+    @Test func failsAtItsHeadWhereThereIsNoRoom() throws {
+        let (bench, transport) = try Self.bench(MemoryDisk(capacity: 1 << 20))
+        transport.isHeld.withLock { $0 = true }
+        let task = try bench.download()
+        bench.lanes.runAll()
+        transport.begin()
+        bench.lanes.runAll()
+        #expect(task.reason == .disk(.noSpace))
+    }
+
+    @Test(arguments: [true, false]) func isComparedWithItsDigest(isRight: Bool) throws {
+        let task = try bench.download(checksum: digest(of: isRight ? bytes : [1]))
+        bench.lanes.runAll()
+        #expect(task.reason == (isRight ? nil : .checksumMismatch))
+        #expect(!isRight || bench.holds(bytes, in: task) == true)
+    }
+
+    /// When it is handed over, or when it is to become the file.
+    @Test(arguments: [0, 1]) func isCopiedWhereItCannotBeRenamed(skipping: Int) throws {
+        bench.disk.fail(.rename, with: .inputOutput, skipping: skipping)
+        let task = try bench.download()
+        bench.lanes.runAll()
+        #expect(task.status == .succeeded && bench.holds(bytes, in: task) == true)
+        #expect(bench.disk.counters.bytesWritten >= bytes.count && partials(bench) == [])
+    }
+
+    @Test func failsWhereItCannotBeOpened() throws {
+        bench.disk.fail(.open, with: .inputOutput, skipping: 1)
+        let task = try bench.download()
+        bench.lanes.runAll()
+        #expect(task.reason == .disk(.inputOutput))
+    }
+
+    @Test func leavesNothingWhenItIsNotWanted() throws {
+        let task = try bench.download()
+        while !transport.hasHandedOver, bench.lanes.runNext() {}
+        #expect(partials(bench).contains { $0.hasSuffix(".part.copy") })
+        bench.manager.cancel(task)
+        bench.lanes.runAll()
+        #expect(task.status == .canceled && partials(bench) == [])
+    }
+
+    @Test func whatADeathLeavesOfItGoesAtTheNextLaunch() throws {
+        let task = try bench.download()
+        while !transport.hasHandedOver, bench.lanes.runNext() {}
+        let taken = try #require(partials(bench).first { $0.hasSuffix(".part.copy") })
+        bench.relaunch()
+        #expect(!partials(bench).contains(taken))
+        withExtendedLifetime(task) {}
+    }
+
+    /// On a real disk it is the very file, with the permissions of a new one.
+    @Test func isTheVeryFile() async throws {
+        let place = FileManager.default.temporaryDirectory.appendingPathComponent("lanner-\(UUID().uuidString)")
+        defer { try? FileManager.default.removeItem(at: place) }
+        chmod(transport.file.path, 0o600)
+        let number = try status(transport.file.path).st_ino
+        let manager = SessionManager(
+            "handed", transport: transport, cache: Cache("handed", downloadPath: place.path))
+        defer { manager.invalidate() }
+        let task = try #require(manager.download("https://example.com/file"))
+        await withCheckedContinuation { continuation in
+            task.completion(onMainQueue: false) { _ in continuation.resume() }
+        }
+        let path = try await task.file.path
+        let (file, new) = (try status(path), place.appendingPathComponent("new").path)
+        try PosixFileSystem().open(new, .create).close()
+        #expect(try file.st_ino == number && file.st_mode == status(new).st_mode)
+        #expect(try Array(Data(contentsOf: URL(fileURLWithPath: path))) == bytes)
+    }
+
+    private func status(_ path: String) throws -> stat {
+        var status = stat()
+        try #require(stat(path, &status) == 0)
+        return status
+    }
+}
+
 /// 20 MiB and a little more.
 private let bytes = [UInt8](unsafeUninitializedCapacity: 20 << 20 | 5) { buffer, count in
     for index in buffer.indices { buffer.initializeElement(at: index, to: UInt8(truncatingIfNeeded: index &* 31 >> 7)) }
@@ -202,7 +330,7 @@ private final class HandingTransport: Transport {
     let isHeld = Locked(false)
     let status = Locked(200)
     let fields = Locked<HeaderFields>(["Content-Length": "\(bytes.count)", "ETag": "\"a\""])
-    private let file: URL
+    let file: URL
     private let state = Locked(State())
 
     private struct State {
@@ -238,9 +366,15 @@ private final class HandingTransport: Transport {
         return Over()
     }
 
+    /// Tells the head, and nothing more.
+    func begin() {
+        let receive = state.withLock { $0.receive }
+        receive?(.head(ResponseHead(status: status.withLock { $0 }, fields: fields.withLock { $0 })))
+    }
+
     func deliver() {
         let (receive, listen) = state.withLock { ($0.receive, $0.listen) }
-        receive?(.head(ResponseHead(status: status.withLock { $0 }, fields: fields.withLock { $0 })))
+        begin()
         receive?(.file(file))
         if cuts.withLock({ $0 }) { truncate(file.path, 5 << 20) }
         if !traits.outlivesProcess { remove() }
