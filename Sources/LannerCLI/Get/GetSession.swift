@@ -274,7 +274,7 @@ struct GetSession: Sendable {
         return isEmpty
     }
 
-    /// Whether it was stopped or failed and left no bytes, or the wrong ones, or some that no other call could go on from.
+    /// Whether it was stopped or failed and left no bytes, or the wrong ones, or some that the same call could not go on from.
     private static func isUseless(_ task: DownloadTask, _ outcome: DownloadOutcome) -> Bool {
         switch outcome {
         case .done: false

@@ -24,7 +24,7 @@ struct StateDirectory {
     /// Makes it, for its owner alone; says what is wrong where somebody else has: he could read what is sent with requests,
     /// and put other files in the place of what was downloaded. To whom the directory above belongs, that is so anyway.
     func claim() -> Trouble? {
-        while true {
+        for _ in 0..<1000 {
             let (above, disk) = (path.directory, PosixFileSystem())
             try? disk.makeDirectory(above)
             if mkdir(path, 0o700) == 0 {
@@ -34,40 +34,48 @@ struct StateDirectory {
                 return nil
             }
             let isThere = errno == EEXIST
-            let trouble = claimWhatIsThere(above)
-            // Another call may have come to its end in between, and removed it.
-            if isThere, access(path, F_OK) != 0, errno == ENOENT, !isLink { continue }
-            return trouble
+            switch lookAtWhatIsThere(above) {
+            // Another call has come to its end in between, and removed it.
+            case .nothing where isThere: continue
+            // What else is wrong is told by who uses it.
+            case .nothing, .own: return nil
+            case .trouble(let trouble): return trouble
+            }
         }
+        return nil
     }
 
-    /// Whether a symbolic link is in its place, wherever that leads.
-    private var isLink: Bool {
-        var status = stat()
-        return lstat(path, &status) == 0 && status.st_mode & S_IFMT == S_IFLNK
+    private enum Finding {
+        case nothing, own
+        case trouble(Trouble)
     }
 
-    private func claimWhatIsThere(_ above: String) -> Trouble? {
+    private func lookAtWhatIsThere(_ above: String) -> Finding {
         var (link, own, parent) = (stat(), stat(), stat())
-        if stat(above, &parent) == 0, parent.st_mode & S_IFMT != S_IFDIR { return Self.inTheWay(above) }
-        // What else is wrong is told by who uses it.
-        guard lstat(path, &link) == 0, stat(path, &own) == 0, stat(above, &parent) == 0 else { return nil }
+        if stat(above, &parent) == 0, parent.st_mode & S_IFMT != S_IFDIR { return .trouble(Self.inTheWay(above)) }
+        if lstat(path, &link) != 0 { return errno == ENOENT ? .nothing : .own }
+        let isLink = link.st_mode & S_IFMT == S_IFLNK
+        if stat(path, &own) != 0 { return errno == ENOENT && !isLink ? .nothing : .own }
+        guard stat(above, &parent) == 0 else { return .own }
         guard [link, own].allSatisfy({ [0, geteuid(), parent.st_uid].contains($0.st_uid) }) else {
-            return Trouble(
-                code: "disk.notPermitted", reason: "\(path) is another user's",
-                advice: "remove it, or choose another directory by -d", exitCode: .disk)
+            return .trouble(
+                Trouble(
+                    code: "disk.notPermitted", reason: "\(path) is another user's",
+                    advice: "remove it, or choose another directory by -d", exitCode: .disk))
         }
-        guard own.st_mode & S_IFMT == S_IFDIR else { return Self.inTheWay(path) }
+        guard own.st_mode & S_IFMT == S_IFDIR else { return .trouble(Self.inTheWay(path)) }
         // Root leaves one that nobody else gets into.
         guard access(path, R_OK | W_OK | X_OK) == 0 else {
-            return Trouble(
-                code: "disk.notPermitted", reason: "\(path) may not be used by you",
-                advice: "remove it, change its permissions, or choose another directory by -d", exitCode: .disk)
+            if errno == ENOENT { return .nothing }
+            return .trouble(
+                Trouble(
+                    code: "disk.notPermitted", reason: "\(path) may not be used by you",
+                    advice: "remove it, change its permissions, or choose another directory by -d", exitCode: .disk))
         }
         // As it is made here: the library, which makes it again where somebody removes it, lets others look into it.
-        let most: mode_t = own.st_uid == geteuid() ? 0o700 : 0o755
-        if own.st_mode & 0o777 & ~most != 0 { chmod(path, own.st_mode & most) }
-        return nil
+        let most: mode_t = own.st_uid == geteuid() && !isLink ? 0o7700 : 0o7755
+        if own.st_mode & 0o7777 & ~most != 0 { chmod(path, own.st_mode & most) }
+        return .own
     }
 
     private static func inTheWay(_ path: String) -> Trouble {

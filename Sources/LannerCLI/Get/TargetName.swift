@@ -65,7 +65,7 @@ enum TargetName {
         let dot = name.lastIndex(of: ".") ?? name.endIndex
         let suffix = name[dot...].utf8.count <= 32 ? name[dot...] : ""
         var stem = name.dropLast(suffix.count)
-        while stem.count > 1, stem.utf8.count + suffix.utf8.count > longest { stem.removeLast() }
+        while !stem.dropFirst().isEmpty, stem.utf8.count + suffix.utf8.count > longest { stem.removeLast() }
         while stem.utf8.count + suffix.utf8.count > longest { stem.unicodeScalars.removeLast() }
         return String(stem + suffix)
     }

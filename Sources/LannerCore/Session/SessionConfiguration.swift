@@ -44,8 +44,9 @@ public struct SessionConfiguration: Sendable, Hashable {
     /// validator, or a checksum, shows that all are of one version. They are given up where they bring nothing, and when
     /// their server refuses one. Losing one of several is no failure. 1 uses one in any case.
     ///
-    /// There are fewer where so many tasks run that half of the files that the process may have open are theirs, and one
-    /// where unfinished files are on FAT or exFAT, which would write zeros for all that has not come yet.
+    /// There are fewer where so many tasks run that half of the files that the process may have open are theirs, one while
+    /// it may open no more, and one where unfinished files are on FAT or exFAT, which would write zeros for all that has
+    /// not come yet.
     ///
     /// Where there is a ``maxConcurrentTasksPerHost``, all connections count for it: the tasks of a host that run share
     /// what is left, and when another begins, within half a second. With transports that ask for slices, as

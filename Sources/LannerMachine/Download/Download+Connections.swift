@@ -254,27 +254,34 @@ extension Download {
 
     /// Does not wait longer for places that the present try has asked for the first time, and that have not answered.
     private func leaveUnheard(_ transfer: inout Transfer, _ context: inout Context) {
-        guard transfer.connections.hasWaited(at: context.now) else { return }
-        let unheard = transfer.newcomers.filter { !$0.isAccepted }
+        let unheard = transfer.newcomers.filter { exchange in
+            !exchange.isAccepted && context.now - max(exchange.begun, transfer.heldUntil) >= transfer.patience
+        }
         for exchange in unheard { leave(exchange.number, &transfer, &context) }
         transfer.connections.isWithout(unheard.count)
     }
 
-    /// Leaves an exchange that is not worth waiting for where another place would bring ten times as much. At the end it
-    /// is waited for until that answers.
+    /// Leaves an exchange that is not worth waiting for where another place would bring ten times as much, as far as is
+    /// known. At the end it is waited for until that answers.
     private func leaveOutdone(_ transfer: inout Transfer, _ context: inout Context) {
         guard mirrors.count > 0, transfer.running > 1, let total, nextPiece(of: transfer, below: total, context) != nil
         else { return }
-        let outdone = transfer.exchanges.first { exchange in
-            guard let (piece, speed) = transfer.heldUp(by: exchange, besides: written),
-                let ask = nextAsk(for: piece, insteadOf: exchange, at: speed, transfer, context)
-            else { return false }
-            return ask.source != exchange.ask.source
+        let most = transfer.mostKnown(at: context.now) / 10
+        for exchange in transfer.exchanges where exchange.recent.speed ?? .max < most {
+            guard let (piece, speed) = transfer.heldUp(by: exchange, besides: written) else { continue }
+            let source = exchange.ask.source
+            var others = transfer
+            others.give(back: exchange.number)
+            others.pastSpeeds[source] = speed
+            guard let next = nextAsk(for: piece, amongKnown: others, context), next.source != source else { continue }
+            leave(exchange.number, &transfer, &context)
+            // It may have brought more before.
+            transfer.pastSpeeds[source] = speed
+            return
         }
-        if let outdone { leave(outdone.number, &transfer, &context) }
     }
 
-    /// How many mirrors might be asked for the first time.
+    /// How many places might be asked for the first time.
     private func unasked(_ transfer: Transfer, _ context: Context) -> Int {
         guard mirrors.count > 0, let gap = nextGap else { return 0 }
         return furtherAsks(for: gap, transfer, context).count { transfer.isUnknown($0.source) }
@@ -289,6 +296,7 @@ extension Download {
         // While nobody takes more, a try would seem to bring nothing.
         let most = mayAskMore(transfer, context) ? context.connections : transfer.exchanges.count
         transfer.noteHold(at: context.now)
+        let newcomers = transfer.newcomers
         leaveUnheard(&transfer, &context)
         var look = ConnectionRule.Look(
             now: context.now, received: transfer.received, running: transfer.running,
@@ -296,8 +304,10 @@ extension Download {
             most: min(most, context.connections))
         look.toUnknown = transfer.newcomers.count
         look.unasked = unasked(transfer, context)
+        look.patience = transfer.patience
         transfer.connections.look(look)
         dropUnwanted(&transfer, &context)
+        transfer.remember(of: newcomers, at: context.now)
         transfer.lookBack(at: context.now, isHeldUp: isHeldUp(transfer) || transfer.isHeld(at: context.now))
         leaveOutdone(&transfer, &context)
         let silent = transfer.exchanges.first { exchange in
@@ -336,6 +346,22 @@ extension Transfer {
             new.begun >= begun && new.ask.isElsewhere && pastSpeeds[new.ask.source] == nil
                 && !exchanges.contains { $0.ask.source == new.ask.source && $0.number != new.number }
         }
+    }
+
+    /// How long an answer is waited for that is one of several: a first one of a place takes a few ways more than others.
+    fileprivate var patience: Duration { max(ConnectionRule.patience, min(latency * 4, Pace.endTime)) }
+
+    /// What those have brought that are not there any more, in however short a time.
+    fileprivate mutating func remember(of newcomers: [Exchange], at now: Duration) {
+        for exchange in newcomers where isUnknown(exchange.ask.source) {
+            let time = max(now - exchange.begun, .seconds(1))
+            pastSpeeds[exchange.ask.source] = exchange.received.perSecond(over: time)
+        }
+    }
+
+    /// The most bytes a second that one exchange brings, or that a place has brought over one.
+    fileprivate func mostKnown(at now: Duration) -> Int64 {
+        max(exchanges.map { $0.speed(at: now) }.max() ?? 0, pastSpeeds.values.max() ?? 0)
     }
 
     /// Over how many exchanges bytes come.

@@ -228,6 +228,12 @@ extension Download {
         worths(for: piece, transfer, context).max { $0.worth < $1.worth }?.ask
     }
 
+    /// The same, but at no place of which nothing is known.
+    func nextAsk(for piece: Range<Int64>, amongKnown transfer: Transfer, _ context: Context) -> Ask? {
+        worths(for: piece, transfer, context).filter { !transfer.isUnknown($0.ask.source) }
+            .max { $0.worth < $1.worth }?.ask
+    }
+
     /// Where a piece may be asked for that one exchange holds up: where another would bring ten times as much, rather
     /// elsewhere.
     func nextAsk(

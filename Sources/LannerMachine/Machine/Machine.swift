@@ -76,7 +76,7 @@ extension Machine {
         // One array for all, which is not made anew for each event.
         swap(&context.actions, &actions)
         for host in crowds.pass(to: now) { slots.limit(host, to: nil) }
-        shortage = shortage?.passed(to: now, most: settings.maximumRunning)
+        shortage = shortage?.passed(to: now, most: settings.maximumRunning + settings.maximumFinishing)
         take(event)
         admit()
         arm()

@@ -131,8 +131,10 @@ package enum Pace {
     package static let holdMemory: Duration = .seconds(1)
     /// How long a full disk is left alone.
     package static let diskWait: Duration = .seconds(30)
-    /// How long one waits for which too many files are open, and how much later one more may run.
+    /// How long a download waits that had a file refused because too many are open, and how long fewer run then; at most, when
+    /// that happens again and again.
     package static let filesWait: Duration = .seconds(1)
+    package static let longestFilesWait: Duration = .seconds(60)
     /// How long a download at most waits that found no network where there should be one.
     package static let networkWait: Duration = .seconds(30)
     /// How often the record of a published file is tried again, and how long apart.

@@ -3,7 +3,7 @@
 /// It is told at regular times how much has come, and says how many there should be. First it tries as many again as
 /// there are, and four times as many where these bring as much as the others, for each of them costs time while it is
 /// missing; after a try of which not all were worth it one at a time, with longer and longer pauses. What a place brings
-/// that is asked for the first time says nothing of the others: all of these are tried at once, and without such pauses.
+/// that is asked for the first time says nothing of the others: such places are tried at once, and without such pauses.
 package struct ConnectionRule: Sendable, Equatable {
     /// What it goes by.
     package struct Look: Sendable, Equatable {
@@ -20,6 +20,8 @@ package struct ConnectionRule: Sendable, Equatable {
         package var most: Int
         /// Places that might be asked for the first time, and connections of the present try to such places.
         package var (unasked, toUnknown) = (0, 0)
+        /// How long a try at most waits for its connections.
+        package var patience = ConnectionRule.patience
 
         package init(
             now: Duration, received: Int64, running: Int, left: Int64, isHeldUp: Bool = false, most: Int
@@ -65,8 +67,8 @@ package struct ConnectionRule: Sendable, Equatable {
     static let shortWindow: Duration = .milliseconds(250)
     /// A gain of a tenth shows later, since servers that keep to a speed send in bursts.
     static let longWindow: Duration = .milliseconds(1500)
-    /// How long a try at most waits for its connections.
-    static let patience: Duration = .seconds(2)
+    /// How long a try waits for its connections where answers come soon.
+    package static let patience: Duration = .seconds(2)
     static let firstPause: Duration = .seconds(4)
     static let longestPause: Duration = .seconds(256)
 
@@ -121,9 +123,6 @@ package struct ConnectionRule: Sendable, Equatable {
     /// When the present try began; nil while there is none.
     package var triedSince: Duration? { trial?.begun }
 
-    /// Whether connections of the present try that are still without an answer are not waited for any longer.
-    package func hasWaited(at now: Duration) -> Bool { trial.map { now - $0.begun >= Self.patience } ?? false }
-
     /// So many connections of the present try have come to nothing, which says nothing of others: the try goes on with
     /// the rest of them, if there are any.
     package mutating func isWithout(_ count: Int) {
@@ -138,7 +137,7 @@ package struct ConnectionRule: Sendable, Equatable {
     private func isReady(_ look: Look) -> Bool {
         // The first bytes may have waited for a while.
         guard let trial else { return look.received > 0 }
-        return look.running >= wanted || look.now - trial.begun >= Self.patience
+        return look.running >= wanted || look.now - trial.begun >= look.patience
     }
 
     private mutating func consider(_ speed: Int64, _ look: Look, times factor: Int = 2) {

@@ -14,6 +14,10 @@
 /// sends another download of the manager's, does not count, unless ``maximumRetries`` is 0, and is tried again, with delays
 /// of 5 seconds at least, until that is over; and each download of that host uses one connection for a minute.
 ///
+/// When the program may open no more files (``DiskFault/tooManyFiles``), that does not count as long as other downloads run,
+/// which close theirs by and by; of one that runs alone it is a failure that is tried again. Fewer run until that is over,
+/// each over one connection.
+///
 /// Failures count in a row: the count starts again at 0 as soon as more bytes are held than ever before. Those of a
 /// piece that was wrong never were, nor those that were given up to begin anew; but who begins anew again and again and
 /// comes no farther gains nothing by that, and a file that has changed more than four times while it was downloaded counts

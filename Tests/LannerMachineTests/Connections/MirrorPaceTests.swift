@@ -110,6 +110,27 @@ import Testing
         #expect(line.connections(to: 1 - slow) == 4)
     }
 
+    /// Who brings something is not left for who might.
+    @Test func aPlaceThatIsNotAskedYetReplacesNone() {
+        var line = Line([5 << 20, 5 << 20, 0, 0], connections: 2)
+        line.dead = [2, 3]
+        line.run(3)
+        #expect(line.exchanges.map(\.ask.source) == [0, 1])
+        var asks: [Ask] = []
+        for _ in 0..<120 { asks += line.tick().asks }
+        #expect(line.exchanges.map(\.ask.source) == [0, 1] && asks.isEmpty)
+    }
+
+    /// What it brought before says nothing of the next.
+    @Test func aPlaceThatHasBecomeSlowIsNotAskedInItsOwnStead() {
+        var line = Line([5 << 20, 2 << 20], connections: 2, first: 2)
+        line.run(10)
+        line.speeds[0] = 50 << 10
+        var asks: [Ask] = []
+        for _ in 0..<120 { asks += line.tick().asks }
+        #expect(line.exchanges.map(\.ask.source) == [1, 1] && asks.map(\.source) == [1])
+    }
+
     /// The URL's connection was cut where the other mirror's part begins, before that which it was asked for.
     @Test func whatAMirrorDoesNotAnswerForIsNotWaitedForUntilItIsSilentForTooLong() {
         var line = Line([20 << 20, 5 << 20, 0])
