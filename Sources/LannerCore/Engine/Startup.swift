@@ -81,10 +81,19 @@ struct Startup {
                 "\(error.description) This file system has no locks, without which two programs would spoil each other's "
                 + "downloads; put downloadPath on another."
             return .cacheError(path: error.path, message: message)
+        case let error as FileError where error.fault == .notFound:
+            return .cacheError(path: error.path, message: "\(error); choose another downloadPath for the cache")
         case let error as FileError: return .cacheError(path: error.path, message: DownloadFailure(error).detail)
         // That of a store which is a caller's own.
-        default: return .storeError(StoreError(.disk(.other), "\(error)"))
+        default: return .storeError(StoreError(.disk(.other), words(of: error)))
         }
+    }
+
+    /// What somebody else's error says of itself.
+    private static func words(of error: any Error) -> String {
+        let isOfFoundation = type(of: error) == NSError.self
+        if isOfFoundation || error is any LocalizedError { return error.localizedDescription }
+        return "\(error)"
     }
 
     private mutating func read(_ contents: StoreContents) {

@@ -73,8 +73,9 @@ public struct DownloadRequest: Sendable {
     /// Whether the task is started; ``SessionConfiguration/startsImmediately`` when nil. One that is only added is
     /// suspended, until it is started or ``SessionManager/startWaiting(list:onMainQueue:handler:)`` finds it.
     public var startsImmediately: Bool?
-    /// Whether a task that is there and rests has no checksum any more when there is none here.
-    package var dropsChecksum = false
+    /// Whether a task that is there, and rests, has no ``checksum`` any more where there is none here; its ``pieces`` stay.
+    /// One that runs, or has succeeded, keeps its own.
+    public var dropsChecksum = false
 
     /// Makes a request.
     public init(
@@ -124,7 +125,7 @@ struct CheckedRequest {
         mirrors = try request.mirrors?.prefix(Mirrors.most).map { try $0.asURL().absoluteURL }
         key = request.key ?? url.absoluteString
         (list, priority, context) = (request.list, request.priority, request.context)
-        maximumBytesPerSecond = request.maximumBytesPerSecond
+        maximumBytesPerSecond = request.maximumBytesPerSecond.map { max(1, $0) }
         conflictPolicy = request.conflictPolicy
         metadata = request.metadata
         self.starts = request.startsImmediately ?? starts

@@ -78,9 +78,16 @@ public final class DownloadTask: Sendable {
     public var maximumBytesPerSecond: Int64? {
         get { state.withLock { $0.maximumBytesPerSecond } }
         set {
-            if engine?.limit(self, newValue) != true { state.withLock { $0.maximumBytesPerSecond = newValue } }
+            let limit = newValue.map { max(1, $0) }
+            if engine?.limit(self, limit) != true { state.withLock { $0.maximumBytesPerSecond = limit } }
         }
     }
+
+    /// What the file has to be, as asked for last; nil where nothing was, or the manager is gone.
+    public var checksum: Checksum.Digest? { engine?.job(id)?.state.withLock { $0.digest } }
+
+    /// The other places of the file, as asked for last; none where the manager is gone.
+    public var mirrors: [URL] { engine?.job(id)?.state.withLock { $0.askedMirrors } ?? [] }
 
     /// The manager of the task; nil once that is gone.
     public var manager: SessionManager? { engine?.manager }

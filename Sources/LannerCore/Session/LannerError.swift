@@ -89,7 +89,7 @@ extension LannerError: LocalizedError, CustomStringConvertible {
         case .unacceptableStatusCode(let code):
             "The server answered with status \(code), which is not a file; \(Self.advice(for: code))."
         case .failed(let failure): failure.detail
-        case .cacheError(let path, let message): "\(path): \(message)"
+        case .cacheError(let path, let message): message.contains(path) ? message : "\(path): \(message)"
         case .storeError(let error): error.message
         case .notFinished(let status):
             "The download is \(status.rawValue) and has no file; "

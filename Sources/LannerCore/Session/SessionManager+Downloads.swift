@@ -56,16 +56,36 @@ extension SessionManager {
     ) -> DownloadTask? {
         let callback = handler.map { Callback(onMainQueue: onMainQueue, handler: $0) }
         do {
-            let checked = try CheckedRequest(request, cache, starts: configuration.startsImmediately)
-            let intake = try engine.download(CollectionOfOne(checked), atMost: 1) { [engine] task in
+            return try add(request) { [engine] task in
                 if let callback, let task { engine.dispatch(callback, task) }
             }
-            if let refusal = intake.refusals.first { throw refusal }
-            return intake.tasks.first
         } catch {
-            engine.log { .error("could not add a download", error: error) }
             if let callback { engine.dispatch(callback, DownloadTask(nowhere: request.url, .failed, error, cache)) }
             return nil
+        }
+    }
+
+    /// The same as ``download(_:onMainQueue:handler:)``, for who wants to know at once why there is no task.
+    ///
+    /// - Throws: ``LannerError``: what in the request cannot be used, or why the manager cannot
+    ///   (``SessionManager/unavailable``). It is logged as well.
+    @discardableResult
+    public func add(_ request: DownloadRequest) throws -> DownloadTask {
+        try add(request) { _ in }
+    }
+
+    /// Calls `started`, unless this throws, when the task has been.
+    private func add(
+        _ request: DownloadRequest, _ started: @escaping @Sendable (DownloadTask?) -> Void
+    ) throws -> DownloadTask {
+        do {
+            let checked = try CheckedRequest(request, cache, starts: configuration.startsImmediately)
+            let intake = try engine.download(CollectionOfOne(checked), atMost: 1, started)
+            guard let task = intake.tasks.first else { throw intake.refusals.first ?? LannerError.invalidated }
+            return task
+        } catch {
+            engine.log { .error("could not add a download", error: error) }
+            throw error
         }
     }
 

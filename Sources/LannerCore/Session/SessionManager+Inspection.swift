@@ -76,11 +76,18 @@ extension SessionManager {
 }
 
 extension SessionManager {
-    /// Forgets everything, as the death of the process does: nothing is told, written or closed any more.
+    /// Forgets everything, as the death of the process does: nothing is told, written or closed any more. But sequences end
+    /// that somebody waits for, which the process would have taken along.
     package func abandon() {
-        let (jobs, tickets) = engine.state.withLock { $0.abandon() }
+        let (jobs, tickets, observers) = engine.state.withLock { state in
+            let observers = state.observers.end()
+            let (jobs, tickets) = state.abandon()
+            return (jobs, tickets, observers)
+        }
         engine.endNetworkWatch()
         for job in jobs { job.abandon() }
+        for observer in observers { observer.end() }
+        for job in jobs { job.task.endObservers() }
         // Released outside the lock: users' closures go with them.
         _ = tickets
     }

@@ -85,6 +85,8 @@ extension TransportFailure {
     }
 
     package static let noResponse = TransportFailure(.connectionLost, "The connection ended without a response.")
-    package static let invalidated = TransportFailure(.unavailable, "The transport has been invalidated.")
+    package static let invalidated = TransportFailure(
+        .unavailable,
+        "The transport has been invalidated, as it is with its manager: give each manager a transport of its own.")
     package static let canceled = TransportFailure(.canceled, "The exchange was canceled.")
 }

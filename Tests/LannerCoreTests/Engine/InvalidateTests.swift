@@ -85,6 +85,16 @@ import Testing
         manager.invalidate()
     }
 
+    /// What is wrong with a store of the caller's own is said in that one's words.
+    @Test func tellsWhatAStoreSays() {
+        struct Locked: LocalizedError { var errorDescription: String? { "the database is locked" } }
+        let old = NSError(domain: "db", code: 5, userInfo: [NSLocalizedDescriptionKey: "no database"])
+        for (error, words) in [(Locked() as any Error, "the database is locked"), (old, "no database")] {
+            let bench = TestBench(store: { _ in FailingStore(error) })
+            #expect(bench.manager.unavailable?.localizedDescription == words)
+        }
+    }
+
     @Test func tellsWhyItCannotBeUsed() {
         let disk = MemoryDisk()
         disk.fail(.makeDirectory, with: .notPermitted)
@@ -94,6 +104,7 @@ import Testing
         }
         #expect(path.hasPrefix("/downloads"))
         #expect(message.contains("permi"))
+        #expect(bench.manager.unavailable?.localizedDescription == message, "which has the path")
         #expect(bench.log.errors.count == 1)
         bench.relaunch()
         #expect(bench.manager.unavailable == nil)
@@ -628,4 +639,17 @@ extension TestBench {
                 clock: clock, fileSystem: disk, lanes: lanes, mainLane: lanes.makeLane("main"),
                 operationLane: lanes.makeLane("operation"), seed: seed))
     }
+}
+
+private final class FailingStore: Store {
+    let error: any Error
+
+    init(_ error: any Error) { self.error = error }
+
+    func load() throws -> StoreContents { throw error }
+    func commit(
+        _ changes: [StoreChange], durability: StoreDurability,
+        completion: @escaping @Sendable (Result<Void, StoreError>) -> Void
+    ) {}
+    func close() {}
 }

@@ -26,6 +26,24 @@ import Testing
         #expect(bench.ranges.last == "bytes=400-")
     }
 
+    /// The process that waited is gone; a task of the test's that did goes on.
+    @Test(.timeLimit(.minutes(10))) func whoWaitsForTheOldManagerIsTold() async throws {
+        let bench = TestBench.serving(large)
+        let task = try bench.download(.hold)
+        bench.settle()
+        let (manager, waits) = (bench.manager, Locked(0))
+        let file = Task { () -> URL in
+            waits.withLock { $0 += 1 }
+            return try await task.file
+        }
+        let all = Task { for await _ in manager.events { waits.withLock { $0 += 1 } } }
+        // The second has heard of the first event, the first may be about to wait.
+        while waits.withLock({ $0 }) < 1 { await Task.yield() }
+        bench.relaunch()
+        await #expect(throws: LannerError.self) { try await file.value }
+        await all.value
+    }
+
     @Test func resumesWhatWasKilled() throws {
         let bench = TestBench.serving(large)
         _ = try bench.download(.stall(afterBytes: 2_000_000))

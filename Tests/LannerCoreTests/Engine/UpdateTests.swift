@@ -33,6 +33,43 @@ import Testing
         _ = task
     }
 
+    @Test func aTaskTellsWhatItWasAskedForLast() throws {
+        let bench = TestBench.serving(large)
+        let checksum = try digest(of: large)
+        let mirrors = ["https://a.example/x", "https://b.example/x"]
+        let task = try bench.manager.add(DownloadRequest(address, checksum: checksum, mirrors: mirrors))
+        #expect(task.checksum == checksum && task.mirrors.map(\.absoluteString) == mirrors)
+        bench.manager.download(DownloadRequest(address, mirrors: []))
+        #expect(task.checksum == checksum && task.mirrors == [])
+        task.maximumBytesPerSecond = -5
+        #expect(task.maximumBytesPerSecond == 1)
+    }
+
+    @Test func aChecksumThatWasWrongCanBeTakenBack() throws {
+        let bench = TestBench.serving(large)
+        let task = try bench.manager.add(DownloadRequest(address, checksum: digest(of: [1])))
+        #expect(bench.runToRest())
+        #expect(task.reason == .checksumMismatch)
+        var request = DownloadRequest(address)
+        request.dropsChecksum = true
+        try #require(bench.manager.add(request) === task)
+        #expect(bench.runToRest())
+        #expect(task.status == .succeeded && task.checksum == nil)
+    }
+
+    @Test func whoAddsOneIsToldWhyItIsRefused() throws {
+        let bench = TestBench()
+        #expect(throws: LannerError.self) { try bench.manager.add(DownloadRequest("not a URL")) }
+        let error = #expect(throws: LannerError.self) {
+            try bench.manager.add(DownloadRequest(address, fileName: "a/b"))
+        }
+        #expect("\(try #require(error))".contains("“a/b” cannot be a file name"))
+        #expect(bench.manager.tasks.isEmpty)
+        bench.manager.invalidate()
+        bench.settle()
+        #expect(throws: LannerError.self) { try bench.manager.add(DownloadRequest(address)) }
+    }
+
     @Test(arguments: Moment.allCases) func theNameChangesUntilTheFileIsMoved(at moment: Moment) throws {
         let (bench, task) = try moment.bench()
         let old = task.fileName
