@@ -22,6 +22,6 @@ func awaiting(_ manager: SessionManager) async throws {
         if case .restarted(let reason) = event { print("bytes given up:", reason) }
         if case .status(let status) = event, status.isAtRest { break }
     }
-    print("saved to", try await task.file.path)  // without the loop, too; throws why there is none; who is canceled here suspends it
+    print("saved to", try await task.file.path)  // alone, too; throws why there is none; canceled, it suspends
     // end
 }
