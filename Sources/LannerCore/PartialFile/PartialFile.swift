@@ -135,8 +135,8 @@ package final class PartialFile: Sendable {
         }
     }
 
-    /// Has a file that lies beside this one, of so many bytes, take its place, all of it being written then: where none are
-    /// yet. → `wrote`, or `failed`; `done` is told before that whether it has, or else that nothing has changed
+    /// Has a file that lies beside this one, of so many bytes, take its place, all of it being written then: where nothing is
+    /// yet. → `wrote`, or `failed`; then `done`, whether it has: else nothing has changed
     package func adopt(_ other: String, of count: Int64, then done: @escaping @Sendable (Bool) -> Void) {
         let isAccepted = state.withLock { state in
             if state.phase == .taking { lanes.write.run { done(self.adoptNow(other, of: count)) } }

@@ -282,6 +282,31 @@ import Testing
         withExtendedLifetime(task) {}
     }
 
+    /// Of the process, or of the machine: what is held afterwards is what was sent.
+    @Test(arguments: [true, false], [true, false]) func aDeathAnywhereSpoilsNothing(
+        reboots: Bool, outlivesProcess: Bool
+    ) throws {
+        for steps in 0... {
+            let (bench, transport) = try Self.bench(outlivesProcess: outlivesProcess)
+            transport.remakes.withLock { $0 = true }
+            bench.manager.configuration.resumesAtLaunch = true
+            _ = try bench.download()
+            let isOver = bench.run(steps: steps)
+            if reboots { bench.reboot(seed: UInt64(steps)) } else { bench.relaunch() }
+            // Its record may not have been kept yet.
+            let task = try bench.manager.fetchTask(address) ?? bench.download()
+            #expect(bench.runToRest())
+            if task.status != .succeeded { bench.manager.start(task) }
+            #expect(bench.runToRest())
+            #expect(task.status == .succeeded && bench.holds(bytes, in: task) == true, "after \(steps) steps")
+            #expect(partials(bench) == [])
+            if isOver {
+                #expect(steps > 20)
+                break
+            }
+        }
+    }
+
     /// On a real disk it is the very file, with the permissions of a new one.
     @Test func isTheVeryFile() async throws {
         let place = FileManager.default.temporaryDirectory.appendingPathComponent("lanner-\(UUID().uuidString)")
@@ -326,6 +351,8 @@ private final class HandingTransport: Transport {
     let endsAtOnce = Locked(true)
     /// Whether the file is cut as soon as it is handed over.
     let cuts = Locked(false)
+    /// Whether it makes it again where it is gone.
+    let remakes = Locked(false)
     /// Whether it comes only when it is asked for.
     let isHeld = Locked(false)
     let status = Locked(200)
@@ -375,6 +402,7 @@ private final class HandingTransport: Transport {
     func deliver() {
         let (receive, listen) = state.withLock { ($0.receive, $0.listen) }
         begin()
+        if remakes.withLock({ $0 }) { try? Data(bytes).write(to: file) }
         receive?(.file(file))
         if cuts.withLock({ $0 }) { truncate(file.path, 5 << 20) }
         if !traits.outlivesProcess { remove() }
