@@ -30,6 +30,20 @@ struct DownloadTransportTests {
         #expect(log.progress == log.progress.sorted())
     }
 
+    /// Larger than what is read before the answer is judged: it becomes the file of the download, and is left nowhere else.
+    @Test func aManagerTakesInWhatItHandsOver() async throws {
+        let large = LoopbackServer.Resource(.generated(seed: 9, length: 5 << 20))
+        server.put("/large", large)
+        let place = FileManager.default.temporaryDirectory.appendingPathComponent("lanner-\(UUID().uuidString)")
+        defer { try? FileManager.default.removeItem(at: place) }
+        let manager = SessionManager("large", transport: transport, cache: Cache("large", downloadPath: place.path))
+        defer { manager.invalidate() }
+        manager.logger.option = .none
+        let task = try manager.add(DownloadRequest(server.url("/large")))
+        #expect(try await Array(Data(contentsOf: task.file)) == large.bytes)
+        #expect(try FileManager.default.contentsOfDirectory(atPath: manager.cache.downloadTmpPath) == [])
+    }
+
     @Test func aRedirectIsTheResponse() async {
         server.script("/file", [.redirect(to: "/other")])
         let log = await transport.fetch(server.url("/file"))

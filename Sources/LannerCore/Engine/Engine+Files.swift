@@ -22,15 +22,21 @@ extension Engine {
 
     private func file(_ job: Job) -> PartialFile? { job.state.withLock { $0.file } }
 
-    /// What a transport hands over as a file takes the room of that: more is needed only where it has to be copied.
+    /// What a transport hands over as a file takes the room of that, where it need not be copied.
     private func setTotal(_ total: Int64, of job: Job) {
+        guard let file = file(job) else { return }
+        guard traits.delivery == .file,
+            environment.fileSystem.mayTakeIn(into: cache.downloadTmpPath, leavingThem: traits.outlivesProcess)
+        else { return file.setTotal(total) }
         let isThere = traits.outlivesProcess || job.state.withLock { $0.sinks.values }.contains(where: \.hasFile)
-        file(job)?.setTotal(total, reserves: traits.delivery != .file, needsRoom: !isThere)
+        file.setTotal(total, reserves: false, needsRoom: !isThere)
     }
 
     /// Takes in a file that a transport hands over, under a name that a launch removes should nobody else.
     func takeIn(_ path: String, of job: Job, _ number: ExchangeNumber) -> TakenFile? {
-        let name = PartialName(token: job.token, id: job.id, generation: UInt32(truncatingIfNeeded: number))
+        // As of a generation that there never is: it is no copy of a partial file.
+        let generation = .max - UInt32(truncatingIfNeeded: number)
+        let name = PartialName(token: job.token, id: job.id, generation: generation)
         let (taken, fileSystem) = (cache.path(of: name) + PartialName.copySuffix, environment.fileSystem)
         guard fileSystem.takeIn(path, as: taken, leavesIt: traits.outlivesProcess) else { return nil }
         return TakenFile(taken, fileSystem)

@@ -42,6 +42,9 @@ extension Sink {
         /// What the chunk still takes: each ends at a multiple of its size in the file.
         private var room: Int { Chunk.standardSize - Int(position % Int64(Chunk.standardSize)) - chunk.count }
 
+        /// Of which nothing is there; nil where something is.
+        var untouched: Range<Int64>? { chunk.count == 0 ? position..<max(position, end) : nil }
+
         /// Ends the body sooner than the answer.
         mutating func cut(at end: Int64) {
             if end < self.end { (self.end, isCut) = (end, true) }

@@ -1,7 +1,8 @@
 import Foundation
 
-// What a transport hands over as a file. Before the answer is judged only its first bytes are read, since nobody knows how
-// much memory the others would take; it stays open meanwhile, whatever becomes of its name.
+// What a transport hands over as a file. A large one is taken in, and becomes the file of the download when it turns out to be
+// all of it. Where it cannot be, only its first bytes are read before the answer is judged, since nobody knows how much memory
+// the others would take; it stays open meanwhile, whatever becomes of its name.
 
 /// A file that a transport has made, read from its beginning to its end, unless it becomes the file of the download.
 struct HandedFile: Sendable {
@@ -39,8 +40,11 @@ struct HandedFile: Sendable {
         return nil
     }
 
-    /// Takes it in, as long as it is sure to be where it was made.
-    mutating func takeIn(by takeIn: (String) -> TakenFile?) { taken = takeIn(path) }
+    /// Takes it in where that is worth it, as long as it is sure to be where it was made; says whether it has.
+    mutating func takeIn(by takeIn: (String) -> TakenFile?) -> Bool {
+        taken = size < Int64(Chunk.standardSize) ? nil : takeIn(path)
+        return taken != nil
+    }
 
     /// Whether it can be the file of a body as it is.
     func mayBecome(_ body: Range<Int64>) -> Bool { taken != nil && body.lowerBound == 0 && size <= body.upperBound }
@@ -69,8 +73,6 @@ extension Sink {
     struct Unread {
         /// Nil while somebody reads it.
         var file: HandedFile?
-        /// Its first bytes, where it may become the file as a whole.
-        var early = Chunk()
         /// How the exchange has ended, if it has.
         var ending: Report?
     }
@@ -80,11 +82,14 @@ extension Sink {
         do throws(TransportFailure) {
             var file = try HandedFile(at: url)
             state.withLock { $0.hasFile = true }
+            if file.takeIn(by: takeIn), leave(file) {
+                report(.waits)
+                return readOn()
+            }
             // Not to its end once nobody takes it any more: that of the exchange is waited for.
             while !isClosed {
-                if isMuch { file.takeIn(by: takeIn) }
                 // Before the transport has handed over all: whoever waits for that waits for the rest as well.
-                if leave(file) { return report(.waits) }
+                if isMuch, leave(file) { return report(.waits) }
                 guard let piece = try file.next() else { return }
                 take(piece)
             }
@@ -100,24 +105,22 @@ extension Sink {
         }
     }
 
-    /// Whether the rest of a file waits until the answer is judged, since enough of it does already.
+    /// Has the rest of a file wait, unless nobody takes it any more.
     private func leave(_ file: HandedFile) -> Bool {
         state.withLock { state in
-            guard case .undecided(let early) = state.phase, early.bytes.count >= Chunk.standardSize else {
-                return false
-            }
+            if case .closed = state.phase { return false }
             state.unread = Unread(file: file)
             return true
         }
     }
 
-    /// Goes on with a file that has waited, as far as the disk keeps up.
+    /// Goes on with a file that has waited, as far as the disk keeps up; one that is all of the body becomes the file.
     func readOn() {
         let (file, target) = state.withLock { state -> (HandedFile?, PartialFile?) in
-            guard case .open(let target) = state.phase else { return (nil, nil) }
-            defer { state.unread?.file = nil }
-            let isToBecomeFile = state.unread.map { $0.early.count > 0 } ?? false
-            return (state.unread?.file, isToBecomeFile ? target.file : nil)
+            guard case .open(let target) = state.phase, let file = state.unread?.file else { return (nil, nil) }
+            state.unread?.file = nil
+            let isAll = state.received == 0 && target.untouched.map(file.mayBecome) == true
+            return (file, isAll ? target.file : nil)
         }
         guard let file else { return }
         guard let target, let taken = file.taken else { return beginReading(file) }
@@ -128,20 +131,7 @@ extension Sink {
     }
 
     private func beginReading(_ file: HandedFile) {
-        lanes.makeLane("handover").run {
-            self.putEarly()
-            self.read(file)
-        }
-    }
-
-    /// What was read of a file before it was known where it goes.
-    private func putEarly() {
-        state.withLock { state in
-            guard case .open(var target) = state.phase, let early = state.unread?.early else { return }
-            state.unread?.early = Chunk()
-            for piece in early.pieces { _ = target.take(piece, &state.received) }
-            state.phase = .open(target)
-        }
+        lanes.makeLane("handover").run { self.read(file) }
     }
 
     private func read(_ file: HandedFile) {

@@ -293,13 +293,8 @@ final class Sink: Sendable {
         let (news, exchange) = state.withLock { state -> ([Report], (any TransportExchange)?) in
             guard case .undecided(let early) = state.phase else { return ([], nil) }
             var target = Target(file: file, position: body.lowerBound, end: body.upperBound)
-            let isToBecomeFile = state.unread?.file?.mayBecome(body) == true
-            if isToBecomeFile {
-                state.unread?.early = early.bytes
-            } else {
-                for piece in early.bytes.pieces where !target.take(piece, &state.received) {
-                    return Self.close(&target, &state, .overflowed)
-                }
+            for piece in early.bytes.pieces where !target.take(piece, &state.received) {
+                return Self.close(&target, &state, .overflowed)
             }
             state.phase = .open(target)
             guard let ending = early.ending, state.unread == nil else {

@@ -156,6 +156,8 @@ package protocol FileSystem: Sendable {
     /// moved; or, where it is to stay, a copy that shares its blocks is made. False when that cannot be done, and then
     /// nothing has changed.
     func takeIn(_ file: String, as path: String, leavesIt isToStay: Bool) -> Bool
+    /// Whether that can be expected of files in the directory for temporary ones, or, where they stay, of any.
+    func mayTakeIn(into directory: String, leavingThem areToStay: Bool) -> Bool
     /// Whether two directories are on two file systems, between which no file is renamed.
     func areApart(_ directory: String, _ other: String) -> Bool
     /// Whether two names lead to one file that counts only one, as a power loss leaves it where there is no journal: with
@@ -218,6 +220,7 @@ extension FileSystem {
 
     /// For file systems of their own.
     package func takeIn(_ file: String, as path: String, leavesIt isToStay: Bool) -> Bool { false }
+    package func mayTakeIn(into directory: String, leavingThem areToStay: Bool) -> Bool { false }
 
     /// For file systems where a file has one name.
     package func isLastCounted(_ path: String, beside other: String) -> Bool { false }

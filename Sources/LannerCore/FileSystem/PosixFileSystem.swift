@@ -98,13 +98,25 @@ package struct PosixFileSystem: FileSystem {
 
     package func takeIn(_ file: String, as path: String, leavesIt isToStay: Bool) -> Bool {
         var status = stat()
-        guard lstat(file, &status) == 0, status.isRegular else { return false }
-        if !isToStay { return (try? renameNow(file, to: path)) != nil }
+        // Nobody else has it by another name, and it can be written to.
+        guard lstat(file, &status) == 0, status.isRegular, status.st_nlink == 1, status.st_uid == geteuid() else {
+            return false
+        }
+        guard isToStay else { return Self.letBeOpened(file) && (try? renameNow(file, to: path)) != nil }
         #if canImport(Darwin)
-        return clonefile(file, path, 0) == 0
+        guard clonefile(file, path, 0) == 0 else { return false }
+        if !Self.letBeOpened(path) { unlink(path) }
+        return lstat(path, &status) == 0
         #else
         return false
         #endif
+    }
+
+    package func mayTakeIn(into directory: String, leavingThem areToStay: Bool) -> Bool {
+        #if canImport(Darwin)
+        if areToStay { return true }
+        #endif
+        return !areToStay && !areApart(FileManager.default.temporaryDirectory.path, directory)
     }
 
     package func areApart(_ directory: String, _ other: String) -> Bool {
@@ -261,10 +273,15 @@ extension PosixFileSystem {
 
     /// Downloads go on while the device is locked: files in a new directory can be opened then, also where an app's are
     /// protected better by default.
-    private static func letFilesBeOpened(in directory: String) {
+    private static func letFilesBeOpened(in directory: String) { _ = letBeOpened(directory) }
+
+    /// The same of a file; whether that could be done.
+    private static func letBeOpened(_ path: String) -> Bool {
         #if canImport(Darwin) && !os(macOS)
-        try? FileManager.default.setAttributes(
-            [.protectionKey: FileProtectionType.completeUntilFirstUserAuthentication], ofItemAtPath: directory)
+        let attributes = [FileAttributeKey.protectionKey: FileProtectionType.completeUntilFirstUserAuthentication]
+        return (try? FileManager.default.setAttributes(attributes, ofItemAtPath: path)) != nil
+        #else
+        return true
         #endif
     }
 

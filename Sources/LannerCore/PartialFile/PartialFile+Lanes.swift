@@ -44,7 +44,7 @@ extension PartialFile {
         startHashing()
         do throws(FileError) {
             if !isPutOff { return try reserve(total, in: file) }
-            if needsRoom { try requireRoom(for: total) }
+            if needsRoom, state.withLock({ $0.written.isEmpty }) { try requireRoom(for: total) }
         } catch {
             update { $0.fail(error) }
         }
@@ -57,18 +57,33 @@ extension PartialFile {
     /// Nobody has anything to do with the file as long as it holds nothing: it can be another.
     func adoptNow(_ other: String, of count: Int64) -> Bool {
         let (file, isEmpty) = state.withLock { ($0.wantedFile, $0.written.isEmpty && $0.outstanding == 0) }
-        guard let file, isEmpty, (try? fileSystem.rename(other, to: path)) != nil else { return false }
+        guard let file, isEmpty, isWhole(other, count), (try? fileSystem.rename(other, to: path)) != nil else {
+            return false
+        }
+        file.close()
         do throws(FileError) {
             let adopted = try fileSystem.open(path, .readWrite)
-            guard try adopted.size() == count else { throw contradiction("adopt") }
             state.withLock { $0.adopt(adopted) }
-            file.close()
             update { $0.wrote(0..<count, missing: [0..<count]) }
             startHashing()
+            if state.withLock({ $0.phase == .taking }) { beginSync(of: 0..<count, in: adopted) }
         } catch {
             update { $0.fail(error) }
         }
         return true
+    }
+
+    /// Whether a file can be written to, has so many bytes, and none of them is a hole.
+    private func isWhole(_ path: String, _ count: Int64) -> Bool {
+        do throws(FileError) {
+            let file = try fileSystem.open(path, .readWrite)
+            defer { file.close() }
+            guard try file.size() == count else { return false }
+            try file.checkWhole()
+            return true
+        } catch {
+            return false
+        }
     }
 
     /// Sets the space aside. An empty file is first held against what is free: not every file system can set aside, and

@@ -351,9 +351,10 @@ extension Transfer {
     /// How long an answer is waited for that is one of several: a first one of a place takes a few ways more than others.
     fileprivate var patience: Duration { max(ConnectionRule.patience, min(latency * 4, Pace.endTime)) }
 
-    /// What those have brought that are not there any more, in however short a time.
+    /// What those have brought that are not there any more: of one that had no time to answer nothing is known yet.
     fileprivate mutating func remember(of newcomers: [Exchange], at now: Duration) {
         for exchange in newcomers where isUnknown(exchange.ask.source) {
+            guard exchange.isAccepted || now - exchange.begun >= ConnectionRule.shortWindow else { continue }
             let time = max(now - exchange.begun, .seconds(1))
             pastSpeeds[exchange.ask.source] = exchange.received.perSecond(over: time)
         }

@@ -212,7 +212,7 @@ extension Machine {
     /// one, too, and where its host has a limit, those that run there share that. One where that is crowded.
     private func connections(at place: Int) -> Int {
         guard settings.connections > 1 else { return settings.connections }
-        if shortage != nil { return 1 }
+        if let shortage, held >= shortage.most { return 1 }
         let files = settings.maximumOpenFiles / 2 / max(1, slots.taken) - 1
         let most = max(1, min(settings.connections, files))
         if slots.hostLimit == nil, crowds.isEmpty { return most }

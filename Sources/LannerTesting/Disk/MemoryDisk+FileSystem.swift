@@ -83,6 +83,8 @@ extension MemoryDisk: FileSystem {
         return taken != nil
     }
 
+    package func mayTakeIn(into directory: String, leavingThem areToStay: Bool) -> Bool { takesFilesIn }
+
     package func isLastCounted(_ path: String, beside other: String) -> Bool {
         state.withLock { state in state.file(at: path).map { $0 === state.file(at: other) } ?? false }
     }

@@ -257,11 +257,39 @@ import Testing
         #expect(bench.disk.counters.bytesWritten >= bytes.count && partials(bench) == [])
     }
 
-    @Test func failsWhereItCannotBeOpened() throws {
-        bench.disk.fail(.open, with: .inputOutput, skipping: 1)
+    /// When it is looked at, or once it has become the file.
+    @Test(arguments: [1, 2]) func isCopiedWhereItCannotBeOpened(skipping: Int) throws {
+        bench.disk.fail(.open, with: .inputOutput, skipping: skipping)
         let task = try bench.download()
         bench.lanes.runAll()
-        #expect(task.reason == .disk(.inputOutput))
+        #expect(task.reason == (skipping == 1 ? nil : .disk(.inputOutput)))
+        #expect(skipping == 2 || bench.holds(bytes, in: task) == true)
+    }
+
+    /// As mostly: the head comes long before.
+    @Test(arguments: [true, false]) func isNotCopiedWhereTheAnswerWasJudgedBefore(outlivesProcess: Bool) throws {
+        let (bench, transport) = try Self.bench(outlivesProcess: outlivesProcess)
+        transport.isHeld.withLock { $0 = true }
+        let task = try bench.download()
+        bench.lanes.runAll()
+        transport.begin()
+        bench.lanes.runAll()
+        transport.deliver(withHead: false)
+        bench.lanes.runAll()
+        #expect(task.status == .succeeded && bench.holds(bytes, in: task) == true)
+        #expect(bench.disk.counters.bytesWritten < 1 << 20 && partials(bench) == [])
+    }
+
+    /// Another has it by another name, and may change it.
+    @Test func isCopiedWhereItHasAnotherName() throws {
+        let disk = PosixFileSystem()
+        let other = transport.file.path + ".other"
+        defer { unlink(other) }
+        try #require(link(transport.file.path, other) == 0)
+        #expect(!disk.takeIn(transport.file.path, as: transport.file.path + ".taken", leavesIt: false))
+        unlink(other)
+        #expect(disk.takeIn(transport.file.path, as: transport.file.path + ".taken", leavesIt: false))
+        unlink(transport.file.path + ".taken")
     }
 
     @Test func leavesNothingWhenItIsNotWanted() throws {
@@ -399,9 +427,9 @@ private final class HandingTransport: Transport {
         receive?(.head(ResponseHead(status: status.withLock { $0 }, fields: fields.withLock { $0 })))
     }
 
-    func deliver() {
+    func deliver(withHead: Bool = true) {
         let (receive, listen) = state.withLock { ($0.receive, $0.listen) }
-        begin()
+        if withHead { begin() }
         if remakes.withLock({ $0 }) { try? Data(bytes).write(to: file) }
         receive?(.file(file))
         if cuts.withLock({ $0 }) { truncate(file.path, 5 << 20) }
