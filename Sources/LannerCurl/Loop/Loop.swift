@@ -39,8 +39,11 @@ final class Loop: @unchecked Sendable {
     /// Bytes worth being handed over at once, and how long fewer are kept: changes of threads cost more than they do.
     private static let batch = 256 << 10
     private static let delay = (milliseconds: Int32(5), nanoseconds: UInt64(5_000_000))
-    /// Connections that are kept for later exchanges: no more than an eighth of what the program may have open.
+    /// Connections that are kept for later exchanges, besides those in use; and how many there are then with these at most:
+    /// a server that serves so many and no more has each of the others wait for one to be closed. An eighth, and a quarter, of
+    /// what the program may have open.
     private static let idleConnections = min(64, max(4, PosixFileSystem().maximumOpenFiles / 8))
+    private static let mostConnections = 2 * idleConnections
     /// Names that are looked up at the same time: one that takes long is to hold up no other.
     private static let mostResolvers = 512
     /// How long libcurl keeps a connection that is idle.
@@ -224,12 +227,13 @@ final class Loop: @unchecked Sendable {
     }
 
     /// libcurl closes those that are idle when there are more than it is to keep, and counts those in use: with a number
-    /// that these exceed it would keep none. It goes by it whenever an exchange is over.
+    /// that these exceed it keeps none. It goes by it whenever an exchange is over.
     private func keepConnections(_ multi: OpaquePointer) {
         let inUse = (transfers.count + 15) & ~15
-        guard keptConnections != Self.idleConnections + inUse else { return }
-        keptConnections = Self.idleConnections + inUse
-        lanner_curl_multi_set_number(multi, LANNER_CURL_KEPT_CONNECTIONS, keptConnections)
+        let most = min(Self.idleConnections + inUse, Self.mostConnections)
+        guard keptConnections != most else { return }
+        keptConnections = most
+        lanner_curl_multi_set_number(multi, LANNER_CURL_KEPT_CONNECTIONS, most)
     }
 
     /// What came meanwhile; nil when the loop is over.

@@ -75,6 +75,7 @@ import Testing
         .timeLimit(.minutes(5)), arguments: [TransportTraits.Delivery.file, .sliced(24 << 20...24 << 20, inFlight: 2)])
     func waitsForADiskOfItsOwnThread(delivery: TransportTraits.Delivery) throws {
         let (bench, task) = try bench(TransportTraits(delivery: delivery))
+        bench.disk.takesFilesIn = false
         bench.settle()
         let observed = Locked(0)
         let observation = task.observe(onMainQueue: false) { [bench, task] _ in
