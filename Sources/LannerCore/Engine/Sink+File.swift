@@ -82,14 +82,15 @@ extension Sink {
         do throws(TransportFailure) {
             var file = try HandedFile(at: url)
             state.withLock { $0.hasFile = true }
-            if file.takeIn(by: takeIn), leave(file) {
-                report(.waits)
-                return readOn()
-            }
+            let isTaken = file.takeIn(by: takeIn)
             // Not to its end once nobody takes it any more: that of the exchange is waited for.
             while !isClosed {
                 // Before the transport has handed over all: whoever waits for that waits for the rest as well.
-                if isMuch, leave(file) { return report(.waits) }
+                if isTaken || isMuch, leave(file) {
+                    report(.waits)
+                    // The answer may be judged by now, and then nobody else would.
+                    return readOn()
+                }
                 guard let piece = try file.next() else { return }
                 take(piece)
             }
