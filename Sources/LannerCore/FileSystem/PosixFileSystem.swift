@@ -105,8 +105,9 @@ package struct PosixFileSystem: FileSystem {
         guard isToStay else { return Self.letBeOpened(file) && (try? renameNow(file, to: path)) != nil }
         #if canImport(Darwin)
         guard clonefile(file, path, 0) == 0 else { return false }
-        if !Self.letBeOpened(path) { unlink(path) }
-        return lstat(path, &status) == 0
+        if Self.letBeOpened(path) { return true }
+        unlink(path)
+        return false
         #else
         return false
         #endif
@@ -261,7 +262,7 @@ extension PosixFileSystem {
             guard error.code == EEXIST || error.code == EISDIR, Self.isDirectory(path) else { throw error }
             return
         }
-        Self.letFilesBeOpened(in: path)
+        Self.letBeOpened(path)
         do throws(FileError) {
             try syncDirectory(Self.parent(of: path))
         } catch {
@@ -271,11 +272,9 @@ extension PosixFileSystem {
         }
     }
 
-    /// Downloads go on while the device is locked: files in a new directory can be opened then, also where an app's are
-    /// protected better by default.
-    private static func letFilesBeOpened(in directory: String) { _ = letBeOpened(directory) }
-
-    /// The same of a file; whether that could be done.
+    /// Downloads go on while the device is locked: a file, and those in a new directory, can be opened then, also where an
+    /// app's are protected better by default. Says whether that could be done.
+    @discardableResult
     private static func letBeOpened(_ path: String) -> Bool {
         #if canImport(Darwin) && !os(macOS)
         let attributes = [FileAttributeKey.protectionKey: FileProtectionType.completeUntilFirstUserAuthentication]

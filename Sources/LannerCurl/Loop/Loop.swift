@@ -66,8 +66,6 @@ final class Loop: @unchecked Sendable {
 
     private var transfers: [OpaquePointer: CurlTransfer] = [:]
     private var spareHandles: SpareHandles
-    /// How many connections libcurl was last told to keep, those in use included.
-    private var keptConnections = 0
     /// When a connection was given up over which nothing came: those that were idle then may have died with it.
     private var doubts: [Origin: DispatchTime] = [:]
     /// The exchanges that have been told something in this round: their receivers hear of it at its end, of all at once.
@@ -212,7 +210,6 @@ final class Loop: @unchecked Sendable {
 
     private func makeMulti() -> OpaquePointer? {
         guard let multi = make() else { return nil }
-        keptConnections = 0
         keepConnections(multi)
         // Not known to older ones, which do so anyway.
         lanner_curl_multi_set_number(multi, LANNER_CURL_MOST_RESOLVERS, Self.mostResolvers)
@@ -229,10 +226,7 @@ final class Loop: @unchecked Sendable {
     /// libcurl closes those that are idle when there are more than it is to keep, and counts those in use: with a number
     /// that these exceed it keeps none. It goes by it whenever an exchange is over.
     private func keepConnections(_ multi: OpaquePointer) {
-        let inUse = (transfers.count + 15) & ~15
-        let most = min(Self.idleConnections + inUse, Self.mostConnections)
-        guard keptConnections != most else { return }
-        keptConnections = most
+        let most = min(Self.idleConnections + transfers.count, Self.mostConnections)
         lanner_curl_multi_set_number(multi, LANNER_CURL_KEPT_CONNECTIONS, most)
     }
 

@@ -67,9 +67,7 @@ extension MemoryDisk: FileSystem {
 
     /// From the real disk, unless the test wants files to be copied.
     package func takeIn(_ file: String, as path: String, leavesIt isToStay: Bool) -> Bool {
-        guard state.withLock({ $0.takesFilesIn }), let bytes = FileManager.default.contents(atPath: file) else {
-            return false
-        }
+        guard takesFilesIn, let bytes = FileManager.default.contents(atPath: file) else { return false }
         let path = MemoryDiskState.normal(path)
         let taken: Void? = try? perform(.rename, path) { state throws(Refusal) in
             if let obstacle = state.obstacle(at: path) { throw Refusal(obstacle) }

@@ -18,12 +18,9 @@ import Testing
     }
 
     private static func bench(outlivesProcess: Bool = false) throws -> (TestBench, HandingTransport) {
-        let transport = try HandingTransport(outlivesProcess: outlivesProcess)
-        var configuration = SessionConfiguration()
-        configuration.retryPolicy = .never
-        let bench = TestBench(configuration: configuration, transport: { _ in transport })
-        bench.disk.takesFilesIn = false
-        return (bench, transport)
+        let disk = MemoryDisk()
+        disk.takesFilesIn = false
+        return try AdoptedFileTests.bench(disk, outlivesProcess: outlivesProcess)
     }
 
     /// Bytes in memory, from the transport or on their way to the disk.
@@ -191,7 +188,7 @@ import Testing
 
     init() throws { (bench, transport) = try Self.bench() }
 
-    private static func bench(
+    fileprivate static func bench(
         _ disk: MemoryDisk = MemoryDisk(), outlivesProcess: Bool = false
     ) throws -> (TestBench, HandingTransport) {
         let transport = try HandingTransport(outlivesProcess: outlivesProcess)
