@@ -27,7 +27,10 @@ import Testing
         #expect(outcomes.map(\.exitCode) == [.failure])
         let lines = record.reports.withLock { $0 }.compactMap(Wording.line)
         #expect(
-            lines == ["lanner: http://127.0.0.1/x: this cannot be asked for; check the URL and the header fields"])
+            lines == [
+                "lanner: http://127.0.0.1/x: “ftp://127.0.0.1/x” is not an http or https URL: it has the scheme “ftp”; "
+                    + "only http and https can be downloaded"
+            ])
         #expect(await session.tidy(outcomes) == .nothing)
     }
 

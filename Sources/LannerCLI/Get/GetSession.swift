@@ -106,7 +106,7 @@ struct GetSession: Sendable {
         if interruption.received != nil { manager.totalSuspend() }
         ended.merge(await following.outcomes()) { _, outcome in outcome }
         observation?.cancel()
-        for index in refused { ended[index] = refuse(index, .unacceptable) }
+        for (index, error) in refused.sorted(by: { $0.key < $1.key }) { ended[index] = refuse(index, Trouble(error)) }
         for file in unstarted { ended[file.index] = leave(file) }
         return ended
     }
@@ -152,16 +152,16 @@ struct GetSession: Sendable {
         return .failed(trouble)
     }
 
-    /// Starts the tasks, as long as nobody interrupts, and has each followed from then on; returns those that the library
-    /// refuses, and those that were not started any more.
+    /// Starts the tasks, as long as nobody interrupts, and has each followed from then on; returns why the library refuses
+    /// some, by their places in the plan, and those that were not started any more.
     private func start(
         _ missing: [Missing], _ following: Following
-    ) async -> (refused: [Int], unstarted: ArraySlice<Missing>) {
-        var refused: [Int] = []
+    ) async -> (refused: [Int: any Error], unstarted: ArraySlice<Missing>) {
+        var refused: [Int: any Error] = [:]
         var rest = inOrder(missing)[...]
         // The first are on their way while the others are added.
         while !rest.isEmpty, interruption.received == nil {
-            refused += await start(rest.prefix(Self.startedAtOnce), following)
+            refused.merge(await start(rest.prefix(Self.startedAtOnce), following)) { _, error in error }
             rest = rest.dropFirst(Self.startedAtOnce)
         }
         return (refused, rest)
@@ -178,24 +178,22 @@ struct GetSession: Sendable {
     }
 
     /// Returns when the tasks have been started; before, they may still stand where an earlier call left them.
-    private func start(_ missing: ArraySlice<Missing>, _ following: Following) async -> [Int] {
-        var tasks: [DownloadTask] = []
+    private func start(_ missing: ArraySlice<Missing>, _ following: Following) async -> [Int: any Error] {
+        var added: [Result<DownloadTask, any Error>] = []
         await withCheckedContinuation { continuation in
             let requests = missing.map { request(for: plan.items[$0.index]) }
-            tasks = manager.multiDownload(requests: requests, onMainQueue: false) { _ in continuation.resume() }
+            added = manager.add(contentsOf: requests) { continuation.resume() }
         }
-        // They are in the order of the requests, without those that were refused.
-        var (rest, followers, refused): (ArraySlice<DownloadTask>, [Follower], [Int]) = (tasks[...], [], [])
-        for file in missing {
-            let item = plan.items[file.index]
-            let isNext = rest.first?.key == item.url.absoluteString
-            if isNext, let task = rest.popFirst() {
+        var (followers, refused): ([Follower], [Int: any Error]) = ([], [:])
+        for (file, result) in zip(missing, added) {
+            do {
                 let follower = Follower(
-                    index: file.index, item: item, task: task, held: file.held, reporter: reporter)
+                    index: file.index, item: plan.items[file.index], task: try result.get(), held: file.held,
+                    reporter: reporter)
                 follower.decoder = decoder
                 followers.append(follower)
-            } else {
-                refused.append(file.index)
+            } catch {
+                refused[file.index] = error
             }
         }
         following.follow(followers)
@@ -294,11 +292,6 @@ struct GetSession: Sendable {
 }
 
 extension Trouble {
-    /// The library did not take it, though the plan was looked over.
-    fileprivate static let unacceptable = Trouble(
-        code: "transport.unacceptableRequest", reason: "this cannot be asked for",
-        advice: "check the URL and the header fields", exitCode: .failure)
-
     /// To rename another file to its name would take no more than the directory's permission.
     fileprivate static func protected(_ path: String) -> Trouble {
         Trouble(

@@ -9,8 +9,11 @@ struct Intake {
 
     /// Those that were taken, in order, each with its download.
     var taken: [Taken] = []
-    /// Why others were not.
-    var refusals: [LannerError] = []
+    /// Why others were not, in order, each with its place among all.
+    var refusals: [(index: Int, error: any Error)] = []
+    /// Why none of the rest was looked at.
+    var end: LannerError?
+    fileprivate var count = 0
     fileprivate var seen: Set<Identity> = []
     /// Where those belong that name no context.
     fileprivate var context: String?
@@ -20,6 +23,19 @@ struct Intake {
     fileprivate var known: [Taken] = []
 
     var tasks: [DownloadTask] { taken.map(\.job.task) }
+
+    /// What became of each of so many.
+    func outcomes(_ count: Int) -> [Result<DownloadTask, any Error>] {
+        var (taken, refusals) = (taken[...], refusals[...])
+        return (0..<count).map { index in
+            if refusals.first?.index == index, let refusal = refusals.popFirst() { return .failure(refusal.error) }
+            return taken.popFirst().map { .success($0.job.task) } ?? .failure(end ?? .invalidated)
+        }
+    }
+
+    fileprivate mutating func refuse(_ error: any Error) {
+        refusals.append((count, error))
+    }
 
     /// Makes room once: arrays that grow leave the memory in pieces.
     fileprivate mutating func reserve(_ count: Int) {
@@ -63,17 +79,16 @@ extension Engine {
 
     /// Adds downloads, and starts those that are to be; those that are there already are updated. Throws when nothing
     /// happens any more; when that begins after the first parts of a long list, the rest are a refusal. `done` is called
-    /// exactly once, when they have been started, or added, with the first of them; not after a throw. For `count`,
-    /// which is no less than there are, room is made at once.
+    /// exactly once, when they have been started, or added, with the first of them; not after a throw.
     func download(
-        _ requests: some Sequence<CheckedRequest>, atMost count: Int,
+        _ requests: some Sequence<Result<CheckedRequest, any Error>>, count: Int,
         _ done: @escaping @Sendable (DownloadTask?) -> Void
     ) throws(LannerError) -> Intake {
         var intake = Intake()
         intake.reserve(count)
         let gathering = Gathering(done)
         var rest = requests.makeIterator()
-        var part: [CheckedRequest] = []
+        var part: [Result<CheckedRequest, any Error>] = []
         repeat {
             part.removeAll(keepingCapacity: true)
             while part.count < Self.intakeSize, let request = rest.next() { part.append(request) }
@@ -81,7 +96,7 @@ extension Engine {
             guard take(part, into: &intake) else {
                 let error = manager?.unavailable ?? .invalidated
                 if before == 0 { throw error }
-                intake.refusals.append(error)
+                intake.end = error
                 break
             }
             releaseHeld()
@@ -95,7 +110,7 @@ extension Engine {
     }
 
     /// Takes some; false when nothing happens any more.
-    private func take(_ requests: [CheckedRequest], into intake: inout Intake) -> Bool {
+    private func take(_ requests: [Result<CheckedRequest, any Error>], into intake: inout Intake) -> Bool {
         var isTaken = false
         let now = environment.clock.now
         enter(isPatient: true) { [self] state in
@@ -103,7 +118,14 @@ extension Engine {
             // The one of the first is that of all.
             if intake.seen.isEmpty { intake.context = state.context }
             (intake.new, intake.updates, intake.known) = ([], [], [])
-            for request in requests { take(request, into: &intake, &state, at: now) }
+            for request in requests {
+                do {
+                    try take(request.get(), into: &intake, &state, at: now)
+                } catch {
+                    intake.refuse(error)
+                }
+                intake.count += 1
+            }
             announce(intake.new.compactMap { state.jobs[$0.id]?.task }, &state)
             return [.add(intake.new)] + intake.updates
         }
@@ -112,16 +134,12 @@ extension Engine {
 
     private func take(
         _ request: CheckedRequest, into intake: inout Intake, _ state: inout EngineState, at now: Duration
-    ) {
+    ) throws(LannerError) {
         let context = request.context ?? intake.context
         let identity = Identity(context: context, key: request.key)
         let known = state.livingJob(identity)
-        do throws(LannerError) {
-            if !intake.seen.insert(identity).inserted { throw request.duplicate }
-            try state.checkDestination(of: request, for: known, besides: intake.new)
-        } catch {
-            return intake.refusals.append(error)
-        }
+        if !intake.seen.insert(identity).inserted { throw request.duplicate }
+        try state.checkDestination(of: request, for: known, besides: intake.new)
         if let known {
             intake.updates += state.update(known, request)
             if let limit = request.maximumBytesPerSecond { intake.updates += setLimit(limit, of: known, at: now) }
@@ -280,15 +298,19 @@ extension Engine {
 
     /// Gives a task another priority; false when it is no longer here.
     func prioritize(_ task: DownloadTask, _ priority: DownloadPriority) -> Bool {
-        var isHere = false
-        var events: [Event] = []
+        change(task) { state, job in state.prioritize(job, priority) }
+    }
+
+    /// Changes a task, and records it when the machine is told of that; false when it is no longer here.
+    func change(_ task: DownloadTask, _ makeEvents: (EngineState, Job) -> [Event]) -> Bool {
+        var (isHere, isChanged) = (false, false)
         enter { state in
-            guard let job = state.livingJob(task.id), job.task === task else { return [] }
-            isHere = true
-            events = state.prioritize(job, priority)
+            guard let job = state.livingJob(of: task) else { return [] }
+            let events = makeEvents(state, job)
+            (isHere, isChanged) = (true, !events.isEmpty)
             return events
         }
-        if !events.isEmpty { record(task) }
+        if isChanged { record(task) }
         return isHere
     }
 
@@ -296,8 +318,7 @@ extension Engine {
 
     /// Nil of a task that is none of the manager's any more.
     func hasFile(of task: DownloadTask) -> Bool? {
-        guard let job = state.withLock({ $0.livingJob(task.id) }), job.task === task else { return nil }
-        return hasFile(job)
+        state.withLock { $0.livingJob(of: task) }.map { hasFile($0) }
     }
 
     /// The download of a key in the present context.
@@ -341,6 +362,11 @@ extension EngineState {
     func livingJob(_ id: DownloadID) -> Job? {
         guard let job = jobs[id], let phase = machine[id]?.phase, !phase.isOnItsWayOut else { return nil }
         return job
+    }
+
+    /// The same of a task; nil also when another has its number by now, which took over what it has left.
+    func livingJob(of task: DownloadTask) -> Job? {
+        livingJob(task.id).flatMap { $0.task === task ? $0 : nil }
     }
 
     /// Whether the machine records nothing of a download as long as its file is being closed or moved.

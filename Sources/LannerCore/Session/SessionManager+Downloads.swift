@@ -79,10 +79,7 @@ extension SessionManager {
         _ request: DownloadRequest, _ started: @escaping @Sendable (DownloadTask?) -> Void
     ) throws -> DownloadTask {
         do {
-            let checked = try CheckedRequest(request, cache, starts: configuration.startsImmediately)
-            let intake = try engine.download(CollectionOfOne(checked), atMost: 1, started)
-            guard let task = intake.tasks.first else { throw intake.refusals.first ?? LannerError.invalidated }
-            return task
+            return try engine.download(check([request]), count: 1, started).outcomes(1)[0].get()
         } catch {
             engine.log { .error("could not add a download", error: error) }
             throw error
@@ -138,30 +135,60 @@ extension SessionManager {
         requests: [DownloadRequest], onMainQueue: Bool, handler: Handler? = nil
     ) -> [DownloadTask] {
         let callback = handler.map { Callback(onMainQueue: onMainQueue, handler: $0) }
-        do {
-            // Holds the manager until then, so that there is one to call with.
-            let intake = try engine.download(check(requests), atMost: requests.count) { [self] _ in
-                if let callback { engine.dispatch(callback, self) }
-            }
-            for refusal in intake.refusals { engine.log { .error("skipped a download of a batch", error: refusal) } }
-            return intake.tasks
-        } catch {
-            engine.log { .error("could not add a batch", error: error) }
+        // Holds the manager until then, so that there is one to call with.
+        let started: @Sendable () -> Void = { [self] in
             if let callback { engine.dispatch(callback, self) }
+        }
+        do {
+            return try intake(of: requests, started).tasks
+        } catch {
+            started()
             return []
         }
     }
 
-    /// Those that can be used; the others are logged as they are come upon.
-    private func check(_ requests: [DownloadRequest]) -> some Sequence<CheckedRequest> {
-        let starts = configuration.startsImmediately
-        return requests.lazy.compactMap { [cache, engine] request in
-            do {
-                return try CheckedRequest(request, cache, starts: starts)
-            } catch {
-                engine.log { .error("skipped a download of a batch", error: error) }
-                return nil
+    /// The same as ``multiDownload(requests:onMainQueue:handler:)``, for who wants to know at once what became of each.
+    ///
+    /// - Returns: For each request, in their order, its task; or why there is none, mostly a ``LannerError``: what in it
+    ///   cannot be used, that its key comes twice, or why the manager cannot be used (``SessionManager/unavailable``). That
+    ///   is logged as well.
+    @discardableResult
+    public func add(contentsOf requests: [DownloadRequest]) -> [Result<DownloadTask, any Error>] {
+        add(contentsOf: requests) {}
+    }
+
+    /// Calls `started` when the tasks have been, also when there are none.
+    package func add(
+        contentsOf requests: [DownloadRequest], _ started: @escaping @Sendable () -> Void
+    ) -> [Result<DownloadTask, any Error>] {
+        do {
+            return try intake(of: requests, started).outcomes(requests.count)
+        } catch {
+            started()
+            return requests.map { _ in .failure(error) }
+        }
+    }
+
+    /// Calls `started`, unless this throws, when the tasks have been. What is refused is logged.
+    private func intake(
+        of requests: [DownloadRequest], _ started: @escaping @Sendable () -> Void
+    ) throws -> Intake {
+        do {
+            let intake = try engine.download(check(requests), count: requests.count) { _ in started() }
+            for refusal in intake.refusals.map(\.error) + (intake.end.map { [$0] } ?? []) {
+                engine.log { .error("skipped a download of a batch", error: refusal) }
             }
+            return intake
+        } catch {
+            engine.log { .error("could not add a batch", error: error) }
+            throw error
+        }
+    }
+
+    private func check(_ requests: [DownloadRequest]) -> some Sequence<Result<CheckedRequest, any Error>> {
+        let starts = configuration.startsImmediately
+        return requests.lazy.map { [cache] request in
+            Result { try CheckedRequest(request, cache, starts: starts) }
         }
     }
 
