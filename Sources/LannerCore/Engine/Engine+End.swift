@@ -113,7 +113,10 @@ extension Engine {
         environment.clock.wake(at: environment.clock.now + Self.patienceAtEnd) { [self] in
             for job in late {
                 giveUpFiles(of: job)
-                job.state.withLock { $0.takeAfterEnding() }?()
+                let (sinks, done) = job.state.withLock { ($0.takeEnding(), $0.takeAfterEnding()) }
+                done?()
+                // Outside the lock: they hold the job, and it them.
+                withExtendedLifetime(sinks) {}
             }
         }
     }

@@ -158,7 +158,7 @@ extension Engine {
             if others.isEmpty || !isReachable(place) || !isCopied(to: place) { continue }
             let source = cache.path(of: record.partialName)
             // What cannot be read is left as it was.
-            let isCopied = try? environment.publisher.isCopied(source, to: cache.path(of: place))
+            let isCopied = environment.publisher.isFoundCopied(source, to: cache.path(of: place))
             if isCopied == true { replaced.formUnion(others) }
         }
         return replaced

@@ -20,19 +20,9 @@ extension Engine {
 
     /// Gives a task another limit; false when it is no longer here.
     func limit(_ task: DownloadTask, _ limit: Int64?) -> Bool {
-        var isHere = false
-        var events: [Event] = []
         let now = environment.clock.now
-        enter { state in
-            guard let job = state.livingJob(task.id), job.task === task else { return [] }
-            isHere = true
-            events = setLimit(limit, of: job, at: now)
-            return events
-        }
-        if !events.isEmpty {
-            record(task)
-            releaseHeld()
-        }
+        let isHere = change(task) { _, job in setLimit(limit, of: job, at: now) }
+        if isHere { releaseHeld() }
         return isHere
     }
 

@@ -122,13 +122,12 @@ extension Engine {
     }
 
     private func makeCopy(of move: FileMove, beside place: FilePlace) throws(FileError) -> String? {
-        let mayGoOn = { [self] in isWanted(move.job) && !isOver }
         // It may have waited for others.
-        guard mayGoOn() else { return nil }
+        guard mayGoOn(move.job) else { return nil }
         return try makingDirectory { () throws(FileError) in
             try makeDirectory(of: place)
         } for: { () throws(FileError) in
-            try environment.publisher.copy(move.source, beside: cache.path(of: place), while: mayGoOn)
+            try environment.publisher.copy(move.source, beside: cache.path(of: place)) { [self] in mayGoOn(move.job) }
         }
     }
 
@@ -140,6 +139,9 @@ extension Engine {
 
     /// Whether nobody has canceled or removed the download meanwhile.
     private func isWanted(_ job: Job) -> Bool { state.withLock { $0.machine[job.id]?.isUnwanted != true } }
+
+    /// Whether what takes long is still to be done: the end of the manager does not wait for it.
+    private func mayGoOn(_ job: Job) -> Bool { isWanted(job) && !isOver }
 
     /// Those whose files were in the place have none any more, whatever the device says to the new names. That is on record
     /// with the successes at the latest: after a launch it would be told by the dates, and the clock may have been set back.
@@ -205,6 +207,8 @@ extension Engine {
         let policy = job.state.withLock { $0.movePolicy ?? $0.conflictPolicy } ?? policy
         let outcome = try make(move, to: place, onlyIfFree: policy != .replace)
         guard case .taken = outcome else { return outcome }
+        // It may not have been looked at to the end.
+        guard mayGoOn(job) else { return nil }
         if policy == .fail {
             throw FileError(fault: .inTheWay, operation: "move a file to", path: cache.path(of: place))
         }
@@ -242,7 +246,7 @@ extension Engine {
         }
         let isMoved = try environment.publisher.isMoved(
             move.source, to: cache.path(of: place), size: size, digest: digest,
-            while: { [self] in isWanted(move.job) && !isOver })
+            while: { [self] in mayGoOn(move.job) })
         guard let isMoved else { return nil }
         if isMoved, let digest {
             move.job.state.withLock { $0.followed = digest }
@@ -316,7 +320,8 @@ extension Engine {
         if let way = try publisher.moveIfFree(move.source, to: path, copiedTo: move.copy) { return way }
         // Or it is this very file that was put there before.
         guard mayBeThere else { return nil }
-        return try publisher.isCopied(move.source, to: path) ? .copied : nil
+        let isCopied = try publisher.isCopied(move.source, to: path) { [self] in mayGoOn(move.job) }
+        return isCopied == true ? .copied : nil
     }
 
     private func settle(_ file: MovedFile, isMade: Bool) {

@@ -126,33 +126,21 @@ extension Engine {
 
     /// Records what a user has changed of a task that is still here.
     func record(_ task: DownloadTask) {
-        if let job = state.withLock({ $0.livingJob(task.id) }), job.task === task { record([job]) }
+        if let job = state.withLock({ $0.livingJob(of: task) }) { record([job]) }
     }
 
-    /// Records downloads that nothing else happens to, in order with all that does.
+    /// Records downloads as they are then, in order with the machine's records; not those that are being forgotten.
     func record(_ jobs: [Job], _ done: @escaping @Sendable () -> Void = {}) {
         inOrder { [self] in
             let living = state.withLock { state in
                 state.isOverHere ? [] : jobs.filter { state.livingJob($0.id) === $0 }
             }
-            if !living.isEmpty { recordAnew(living) }
+            var pending = PendingChanges()
+            pending.durability = .machine
+            for job in living { put(job, &pending) }
+            commit(pending)
             done()
         }
-    }
-
-    /// Records what changed of a task, the machine knowing nothing of it. Only in order with the machine's records, and
-    /// not when that is forgetting the download.
-    func recordAnew(_ task: DownloadTask) {
-        let job = state.withLock { $0.livingJob(task.id) }
-        if let job, job.task === task { recordAnew([job]) }
-    }
-
-    /// Records downloads as they are now.
-    func recordAnew(_ jobs: [Job]) {
-        var pending = PendingChanges()
-        pending.durability = .machine
-        for job in jobs { put(job, &pending) }
-        commit(pending)
     }
 
     func commit(_ pending: PendingChanges) {
@@ -227,9 +215,14 @@ extension EngineState {
 }
 
 extension DownloadFailure {
-    /// Why a record could not be kept: want of space may be waited for, whatever it is for.
+    /// Why a record could not be kept: want of space, or of files, may be waited for, whatever it is for.
     fileprivate init(_ error: StoreError) {
-        self.init(error.reason == .disk(.noSpace) ? .disk(.noSpace) : .store, error.message)
+        let reason: Reason =
+            switch error.reason {
+            case .disk(let fault) where fault == .noSpace || fault == .tooManyFiles: .disk(fault)
+            case .disk, .inUse, .unknownVersion, .closed: .store
+            }
+        self.init(reason, error.message)
     }
 }
 

@@ -80,6 +80,11 @@ final class Engine: Sendable {
 
     func job(_ id: DownloadID) -> Job? { state.withLock { $0.jobs[id] } }
 
+    /// Nil also when another has the number of the task by now, which took over what it has left.
+    func job(of task: DownloadTask) -> Job? {
+        job(task.id).flatMap { $0.task === task ? $0 : nil }
+    }
+
     // MARK: Events
 
     /// Tells the machine of events, and sees to it that its actions are run, by the drainer or a lane.

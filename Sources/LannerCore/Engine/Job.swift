@@ -123,6 +123,12 @@ extension JobState {
     }
 
     /// What waits for the end of exchanges, which it need not any more.
+    /// The exchanges whose end was waited for.
+    mutating func takeEnding() -> ExchangeList<Sink> {
+        defer { ending = ExchangeList() }
+        return ending
+    }
+
     mutating func takeAfterEnding() -> (@Sendable () -> Void)? {
         defer { afterEnding = nil }
         return afterEnding

@@ -43,11 +43,17 @@ struct Publisher {
     }
 
     /// Whether the target has the bytes of the source: a move across file systems was cut off behind the copy, if it was.
-    /// Reads both, where they have one size, up to the first difference.
-    func isCopied(_ source: String, to target: String) throws(FileError) -> Bool {
+    /// Reads both, where they have one size, up to the first difference. Nil when nobody wants to know any more.
+    func isCopied(_ source: String, to target: String, while isWanted: () -> Bool) throws(FileError) -> Bool? {
         guard let size = try fileSystem.size(of: source), size == (try? fileSystem.size(of: target))
         else { return false }
-        return try fileSystem.haveSameBytes(source, target)
+        return try fileSystem.haveSameBytes(source, target, while: isWanted)
+    }
+
+    /// The same at a launch; nil when that would take too long, or cannot be told.
+    func isFoundCopied(_ source: String, to target: String) -> Bool? {
+        guard let size = try? fileSystem.size(of: source), size <= Self.mostReadAtLaunch else { return nil }
+        return try? isCopied(source, to: target) { true }
     }
 
     /// Whether a move was made: the source is gone, and in the place is a file of that size and, where one is known, with

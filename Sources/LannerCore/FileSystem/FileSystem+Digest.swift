@@ -32,17 +32,20 @@ extension FileSystem {
         return true
     }
 
-    /// Whether two files of one size have the same bytes; they are read up to the first difference.
-    func haveSameBytes(_ path: String, _ other: String) throws(FileError) -> Bool {
+    /// Whether two files of one size have the same bytes; they are read up to the first difference. Nil when nobody wants to
+    /// know any more.
+    func haveSameBytes(
+        _ path: String, _ other: String, while isWanted: () -> Bool
+    ) throws(FileError) -> Bool? {
         let one = try open(path, .read)
         defer { one.close() }
         let two = try open(other, .read)
         defer { two.close() }
         var isSame = true
-        _ = try one.readPieces(while: { isSame }) { (piece, position) throws(FileError) in
+        let isRead = try one.readPieces(while: { isSame && isWanted() }) { (piece, position) throws(FileError) in
             isSame = try two.has(piece, at: position)
         }
-        return isSame
+        return isSame && !isRead ? nil : isSame
     }
 }
 

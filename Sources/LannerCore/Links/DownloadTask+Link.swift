@@ -14,14 +14,9 @@ extension DownloadTask {
 }
 
 extension Engine {
-    /// The download of a task; nil when another has its number by now, which took over what it has left.
-    fileprivate func job(of task: DownloadTask) -> Job? {
-        job(task.id).flatMap { $0.task === task ? $0 : nil }
-    }
-
     fileprivate func expectLink(of task: DownloadTask, expires date: Date?) {
-        guard let job = job(of: task) else { return }
-        enter { _ in
+        enter { state in
+            guard let job = state.livingJob(of: task) else { return [] }
             job.state.withLock { $0.linkExpirationDate = date }
             return [.expectLink(job.id, expires: date?.wholeSeconds)]
         }

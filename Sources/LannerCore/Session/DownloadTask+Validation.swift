@@ -177,8 +177,7 @@ extension Engine {
             state.validation = actual == request.expected ? .correct : .incorrect
             return true
         }
-        guard isCurrent else { return }
-        inOrder { [self] in if !isOverHere { recordAnew(task) } }
+        if isCurrent { record(task) }
     }
 
     /// Reads the finished file; nil when it cannot be read, which is logged, or once the end has begun.

@@ -83,11 +83,11 @@ public final class DownloadTask: Sendable {
         }
     }
 
-    /// What the file has to be, as asked for last; nil where nothing was, or the manager is gone.
-    public var checksum: Checksum.Digest? { engine?.job(id)?.state.withLock { $0.digest } }
+    /// What the file has to be, as asked for last; nil where nothing was, or the manager has the task no more.
+    public var checksum: Checksum.Digest? { engine?.job(of: self)?.state.withLock { $0.digest } }
 
-    /// The other places of the file, as asked for last; none where the manager is gone.
-    public var mirrors: [URL] { engine?.job(id)?.state.withLock { $0.askedMirrors } ?? [] }
+    /// The other places of the file, as asked for last; none where the manager has the task no more.
+    public var mirrors: [URL] { engine?.job(of: self)?.state.withLock { $0.askedMirrors } ?? [] }
 
     /// The manager of the task; nil once that is gone.
     public var manager: SessionManager? { engine?.manager }

@@ -22,11 +22,11 @@ extension SessionManager {
     }
 
     /// How many tasks there are. O(1).
-    public var taskCounts: TaskCounts { TaskCounts(engine.state.withLock { $0.scope.roll }) }
+    public var taskCounts: TaskCounts { engine.state.withLock { TaskCounts($0.scope.roll) } }
 
     /// How many tasks of a list there are, or of those that have none. O(1).
     public func taskCounts(list: String?) -> TaskCounts {
-        TaskCounts(engine.state.withLock { $0.scope.roll(of: list) })
+        engine.state.withLock { TaskCounts($0.scope.roll(of: list)) }
     }
 
     /// Where the task of a key stands; nil when there is none. O(1).

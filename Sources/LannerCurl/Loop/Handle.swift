@@ -96,8 +96,9 @@ final class Handle {
     /// Throws when an option was not taken: a key that is not pinned is not what was asked for.
     func check() throws(TransportFailure) {
         guard let refusal else { return }
+        // What is missing may be there later.
         throw TransportFailure(
-            .unavailable,
+            refusal.result == TransferEnd.outOfMemory ? .other : .unavailable,
             "libcurl does not take its option \(refusal.option.rawValue): \(String(cString: lanner_curl_text(refusal.result)))"
         )
     }

@@ -254,7 +254,7 @@ final class Loop: @unchecked Sendable {
         guard !exchange.isOver else { return forget(exchange) }
         do throws(TransportFailure) {
             guard let handle = spareHandles.take() else {
-                throw TransportFailure(.unavailable, "There is no memory left.")
+                throw TransportFailure(.other, "There is no memory left.")
             }
             let transfer = try CurlTransfer(exchange, handle, userAgent: options.userAgent, loop: self, pool: pool)
             avoidDeadConnections(transfer)

@@ -573,6 +573,16 @@ import Testing
         #expect(bench.transport.requests.count == 1)
     }
 
+    /// That is no want of the store's alone.
+    @Test(arguments: 1..<3) func waitsUntilItsRecordsCanBeOpened(commit: Int) throws {
+        let bench = TestBench.serving(bytes)
+        bench.store.fail(.commit, with: .disk(.tooManyFiles), skipping: commit)
+        let task = try bench.download()
+        #expect(bench.runToRest())
+        #expect(bench.holds(bytes, in: task) == true)
+        #expect(bench.transport.requests.count == 1)
+    }
+
     @Test func isToldWhenThereIsNoSpaceForItsRecords() throws {
         let bench = TestBench.serving(bytes)
         bench.store.fail(.commit, with: .disk(.noSpace), skipping: 1, times: .max)

@@ -45,6 +45,22 @@ import Testing
         #expect(task.maximumBytesPerSecond == 1)
     }
 
+    /// The next task of the key goes on with what it has left, under its number.
+    @Test func aTaskThatIsGoneDoesNotAnswerForTheNext() throws {
+        var configuration = SessionConfiguration()
+        configuration.keepsPartialFileOnCancel = true
+        let bench = TestBench.serving(large, configuration: configuration)
+        let gone = try bench.download(.stall(afterBytes: 1 << 20))
+        bench.settle()
+        bench.manager.cancel(gone)
+        bench.settle()
+        let checksum = try digest(of: large)
+        let task = try bench.manager.add(
+            DownloadRequest(address, checksum: checksum, mirrors: ["https://a.example/x"]))
+        #expect(task.id == gone.id && task.checksum == checksum && task.mirrors.count == 1)
+        #expect(gone.checksum == nil && gone.mirrors.isEmpty)
+    }
+
     @Test func aChecksumThatWasWrongCanBeTakenBack() throws {
         let bench = TestBench.serving(large)
         let task = try bench.manager.add(DownloadRequest(address, checksum: digest(of: [1])))
@@ -68,6 +84,33 @@ import Testing
         bench.manager.invalidate()
         bench.settle()
         #expect(throws: LannerError.self) { try bench.manager.add(DownloadRequest(address)) }
+    }
+
+    @Test func whoAddsSeveralIsToldOfEach() throws {
+        var configuration = SessionConfiguration()
+        configuration.startsImmediately = false
+        let bench = TestBench(configuration: configuration)
+        // Some are refused before the others are looked at together, 10,000 at once, and some then.
+        var requests = (0..<10_003).map { DownloadRequest("https://example.com/\($0)") }
+        requests[1].url = "not a URL"
+        requests[3].url = requests[0].url
+        requests[10_001].fileName = "a/b"
+        let outcomes = bench.manager.add(contentsOf: requests)
+        #expect(outcomes.count == requests.count)
+        let refusals = [1: "“not a URL” is not", 3: "more than once", 10_001: "“a/b” cannot be a file name"]
+        for (index, outcome) in outcomes.enumerated() {
+            switch outcome {
+            case .success(let task):
+                #expect(task.url.absoluteString == requests[index].url as? String && refusals[index] == nil)
+            case .failure(let error): #expect(refusals[index].map { "\(error)".contains($0) } == true)
+            }
+        }
+        #expect(bench.manager.tasks.count == 10_000)
+        bench.manager.invalidate()
+        bench.settle()
+        for outcome in bench.manager.add(contentsOf: [requests[0], requests[1]]) {
+            #expect(throws: LannerError.self) { try outcome.get() }
+        }
     }
 
     @Test(arguments: Moment.allCases) func theNameChangesUntilTheFileIsMoved(at moment: Moment) throws {
