@@ -263,21 +263,11 @@ final class Engine: Sendable {
             if let job { run(action, of: job, attempt, &changes) }
         case .tell(_, let notice):
             if let job { tell(notice, of: job) }
-        // It was when it was told.
-        case .forget: if let job { forget(job) }
         case .ignored(let id, let reason): logIgnored(id, reason)
         case .answer(let ticket): state.withLock { $0.tickets.removeValue(forKey: ticket) }?()
         case .wake(let time):
             environment.clock.wake(at: time) { [weak self] in self?.handle(.timer) }
         }
-    }
-
-    /// Forgets a download, unless it was when it was told that it is gone: its number may be another's by now.
-    private func forget(_ job: Job) {
-        let (isHere, unwanted) = state.withLock { state in
-            state.jobs[job.id] === job ? (true, state.forget(job)) : (false, nil)
-        }
-        if isHere { endForgetting(job, unwanted) }
     }
 
     /// What is left to be done for a download that was forgotten.
@@ -317,7 +307,7 @@ extension Action {
     fileprivate var download: DownloadID? {
         switch self {
         case .file(let id, _, _), .transport(let id, _), .link(let id, _, _), .store(let id, _, _), .tell(let id, _),
-            .forget(let id), .ignored(let id, _):
+            .ignored(let id, _):
             id
         case .answer, .wake: nil
         }

@@ -174,7 +174,6 @@ extension Download {
     private mutating func leave(_ pausing: Pausing, _ context: inout Context) {
         let phase: Phase = pausing.intent.isCancel ? .canceled : .removed
         tell(.status(phase), &context)
-        context.actions.append(.forget(id))
         answer(pausing.tickets, &context)
         isGone = true
     }

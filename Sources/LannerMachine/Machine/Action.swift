@@ -12,8 +12,6 @@ package enum Action: Sendable, Equatable {
     case store(DownloadID, Attempt, StoreAction)
     /// Something changed that a user may see.
     case tell(DownloadID, Notice)
-    /// The download has left the machine.
-    case forget(DownloadID)
     /// An event that came too late or makes no sense here; for the log.
     case ignored(DownloadID, IgnoredReason)
     /// The verbs of this ticket have come to rest.

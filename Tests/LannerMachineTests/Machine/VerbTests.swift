@@ -72,7 +72,7 @@ import Testing
         #expect(bench.feed(.store(bench.id, 1, .recorded)) == [.file(bench.id, 1, .discard(finished: false))])
         #expect(
             bench.feed(.file(bench.id, 1, .discarded)) == [
-                .tell(bench.id, .status(.canceled)), .forget(bench.id), .answer(7),
+                .tell(bench.id, .status(.canceled)), .answer(7),
             ])
         #expect(bench.machine.count == 0)
     }
@@ -94,7 +94,7 @@ import Testing
         #expect(saved.isLeftover && saved.written == ByteRanges([0..<10]) && saved.status == .suspended)
         #expect(
             bench.feed(.store(bench.id, 1, .recorded)) == [
-                .tell(bench.id, .status(.canceled)), .forget(bench.id), .answer(7),
+                .tell(bench.id, .status(.canceled)), .answer(7),
             ])
         #expect(bench.machine.count == 0)
     }
@@ -128,7 +128,7 @@ import Testing
         var bench = Bench.resting()
         #expect(bench.verb(.cancel) == [.tell(bench.id, .status(.willCancel)), .store(bench.id, 0, .unrecord)])
         let end = bench.feed(.store(bench.id, 0, .recorded))
-        #expect(end == [.tell(bench.id, .status(.canceled)), .forget(bench.id)])
+        #expect(end == [.tell(bench.id, .status(.canceled))])
     }
 
     @Test func aRecordThatCannotBeRemovedDoesNotKeepTheDownload() {

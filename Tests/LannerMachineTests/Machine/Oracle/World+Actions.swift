@@ -11,7 +11,6 @@ extension World {
         case .store(let id, let attempt, .record(let saved, let need)): try record(index(id), attempt, saved, need)
         case .store(let id, let attempt, .unrecord): try unrecord(index(id), attempt)
         case .tell(let id, let notice): try hear(index(id), notice)
-        case .forget(let id): try forget(index(id))
         case .ignored: break
         case .answer(let ticket):
             guard openTickets.remove(ticket) != nil else { throw Nonsense("ticket \(ticket) was answered twice") }
@@ -354,6 +353,8 @@ extension World {
                 throw Nonsense("tells a success before it is recorded")
             }
             places[index].phase = phase
+            // With that the machine is done with it.
+            if phase == .canceled || phase == .removed { try forget(index) }
         case .progress(let completed, let total):
             if completed < places[index].progress, !places[index].mayGoBack {
                 throw Nonsense("progress goes back from \(places[index].progress) to \(completed)")
@@ -371,9 +372,6 @@ extension World {
         guard places[index].isForgettable else { throw Nonsense("forgotten with its record kept") }
         guard places[index].file == nil, places[index].flows.allSatisfy({ $0.stage == .over }) else {
             throw Nonsense("forgotten with its file open")
-        }
-        guard places[index].phase == .canceled || places[index].phase == .removed else {
-            throw Nonsense("forgotten without a word")
         }
         places[index].isKnown = false
         places[index].isForgettable = false
