@@ -1,13 +1,6 @@
 import CLannerDisk
 import Dispatch
-
-#if canImport(Darwin)
-import Darwin
-#elseif canImport(Glibc)
-import Glibc
-#elseif canImport(Musl)
-import Musl
-#endif
+import Foundation
 
 /// Gives back to the disk what large files have of it that are removed. For a gibibyte that takes a tenth of a second,
 /// which whoever removes a file need not wait for: its name is gone at once, and it is held open until a thread of its

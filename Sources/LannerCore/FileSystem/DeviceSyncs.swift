@@ -1,13 +1,6 @@
 import CLannerDisk
 import Dispatch
-
-#if canImport(Darwin)
-import Darwin
-#elseif canImport(Glibc)
-import Glibc
-#elseif canImport(Musl)
-import Musl
-#endif
+import Foundation
 
 /// Brings files and names to their devices. Whoever wants that of something small while another such sync is under way
 /// waits for one sync of the whole file system, together with all others who do: that costs little more than one of a

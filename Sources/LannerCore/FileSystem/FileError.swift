@@ -1,12 +1,5 @@
+import Foundation
 import LannerMachine
-
-#if canImport(Darwin)
-import Darwin
-#elseif canImport(Glibc)
-import Glibc
-#elseif canImport(Musl)
-import Musl
-#endif
 
 extension FileError: CustomStringConvertible {
     /// One sentence: what was done, to which path, and the platform's words for why it failed.

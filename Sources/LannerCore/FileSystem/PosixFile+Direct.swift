@@ -1,13 +1,6 @@
 import CLannerDisk
+import Foundation
 import LannerMachine
-
-#if canImport(Darwin)
-import Darwin
-#elseif canImport(Glibc)
-import Glibc
-#elseif canImport(Musl)
-import Musl
-#endif
 
 // Writes that go from memory to the device, around the kernel's cache (`O_DIRECT`).
 

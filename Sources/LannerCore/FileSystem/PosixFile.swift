@@ -1,13 +1,6 @@
 import CLannerDisk
+import Foundation
 import LannerMachine
-
-#if canImport(Darwin)
-import Darwin
-#elseif canImport(Glibc)
-import Glibc
-#elseif canImport(Musl)
-import Musl
-#endif
 
 /// A file of the operating system.
 package final class PosixFile: OpenFile {

@@ -1,12 +1,5 @@
 import CLannerDisk
-
-#if canImport(Darwin)
-import Darwin
-#elseif canImport(Glibc)
-import Glibc
-#elseif canImport(Musl)
-import Musl
-#endif
+import Foundation
 
 extension PosixFileSystem {
     private static let directories = SharedSyncs<PathKey>()

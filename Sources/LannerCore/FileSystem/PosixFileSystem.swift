@@ -2,14 +2,6 @@ import CLannerDisk
 import Foundation
 import LannerMachine
 
-#if canImport(Darwin)
-import Darwin
-#elseif canImport(Glibc)
-import Glibc
-#elseif canImport(Musl)
-import Musl
-#endif
-
 /// The file system of the operating system.
 package struct PosixFileSystem: FileSystem {
     private let returns: BlockReturns

@@ -1,13 +1,6 @@
 import CLannerCurl
+import Foundation
 import LannerCore
-
-#if canImport(Darwin)
-import Darwin
-#elseif canImport(Glibc)
-import Glibc
-#elseif canImport(Musl)
-import Musl
-#endif
 
 /// One `CURL` handle and what it needs as long as it lives. Freed on the loop's thread, outside the loop's handle.
 final class Handle {

@@ -1,12 +1,5 @@
+import Foundation
 import LannerCore
-
-#if canImport(Darwin)
-import Darwin
-#elseif canImport(Glibc)
-import Glibc
-#elseif canImport(Musl)
-import Musl
-#endif
 
 /// How libcurl ended a transfer that did not succeed.
 struct TransferEnd: Sendable {

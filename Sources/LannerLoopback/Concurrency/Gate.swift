@@ -1,10 +1,4 @@
-#if canImport(Darwin)
-import Darwin
-#elseif canImport(Glibc)
-import Glibc
-#elseif canImport(Musl)
-import Musl
-#endif
+import Foundation
 
 /// A gate that opens once and then stays open, and that `poll` can wait for beside a socket.
 final class Gate: Sendable {

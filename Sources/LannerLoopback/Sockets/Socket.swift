@@ -1,10 +1,4 @@
-#if canImport(Darwin)
-import Darwin
-#elseif canImport(Glibc)
-import Glibc
-#elseif canImport(Musl)
-import Musl
-#endif
+import Foundation
 
 /// A non-blocking TCP socket on 127.0.0.1, used by one thread at a time.
 final class Socket: Sendable {
