@@ -6,7 +6,7 @@ extension Sink {
     /// What an answer has brought before it was judged.
     struct Early {
         var bytes = Chunk()
-        var ending: Report?
+        var ending: Outcome?
     }
 
     /// Where an answer's bytes go.

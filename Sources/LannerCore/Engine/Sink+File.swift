@@ -74,7 +74,7 @@ extension Sink {
         /// Nil while somebody reads it.
         var file: HandedFile?
         /// How the exchange has ended, if it has.
-        var ending: Report?
+        var ending: Outcome?
     }
 
     func take(fileAt url: URL) {

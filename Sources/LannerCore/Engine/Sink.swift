@@ -23,6 +23,9 @@ final class Sink: Sendable {
         case waits
     }
 
+    /// How an exchange has ended.
+    typealias Outcome = Result<Void, TransportFailure>
+
     enum Phase {
         /// The answer is not judged yet: what it brings waits.
         case undecided(Early)
@@ -157,8 +160,8 @@ final class Sink: Sendable {
                 state.phase = .closed
                 let isAll = target.take(data, &state.received)
                 // The rest of the answer is another's; or more came than belongs to the body.
-                if target.isCutOff { return Self.close(&target, &state, .ended(state.received)) }
-                guard isAll else { return Self.close(&target, &state, .overflowed) }
+                if target.isCutOff { return Self.close(&target, &state, [.ended(state.received)]) }
+                guard isAll else { return Self.close(&target, &state, [.received(state.received), .overflowed]) }
                 state.phase = .open(target)
                 return (Self.progress(&state), nil)
             }
@@ -172,19 +175,10 @@ final class Sink: Sendable {
 
     /// Nothing more is taken: what belongs to the body is kept, and the exchange is of no use any more.
     private static func close(
-        _ target: inout Target, _ state: inout State, _ last: Report
+        _ target: inout Target, _ state: inout State, _ news: [Report]
     ) -> ([Report], (any TransportExchange)?) {
         defer { state.exchange = nil }
-        return (finish(&target, &state, ending(last, state.received)), state.exchange)
-    }
-
-    /// The last report of an exchange that has brought so many bytes, and before it the one of these where it does not
-    /// tell.
-    private static func ending(_ last: Report, _ received: Int64) -> [Report] {
-        switch last {
-        case .ended: [last]
-        case .head, .received, .holds, .stopped, .failed, .overflowed, .waits: [.received(received), last]
-        }
+        return (finish(&target, &state, news), state.exchange)
     }
 
     /// What has come since the last report, when it is worth one.
@@ -225,7 +219,7 @@ final class Sink: Sendable {
 
     private static func end(_ state: inout State, _ failure: TransportFailure?) -> [Report] {
         state.hasEnded = true
-        let ending: Report = failure.map { .failed($0) } ?? .ended(0)
+        let ending: Outcome = failure.map { .failure($0) } ?? .success(())
         switch state.phase {
         case .closed:
             defer { state.tellsEnd = false }
@@ -233,7 +227,7 @@ final class Sink: Sendable {
         case .undecided(var early):
             guard state.hasHead else {
                 state.close()
-                return [ending]
+                return [failure.map { .failed($0) } ?? .ended(0)]
             }
             // A file that could not be read has ended it, whatever the transport says of the rest.
             if early.ending != nil { return [] }
@@ -248,9 +242,13 @@ final class Sink: Sendable {
     }
 
     /// The exchange has brought all that it will, and all of that was taken.
-    private static func conclude(_ target: inout Target, _ state: inout State, _ ending: Report) -> [Report] {
-        let last = completed(ending, state.received)
-        return finish(&target, &state, holding(&state, before: Self.ending(last, state.received)))
+    private static func conclude(_ target: inout Target, _ state: inout State, _ ending: Outcome) -> [Report] {
+        let last: [Report] =
+            switch ending {
+            case .success: [.ended(state.received)]
+            case .failure(let failure): [.received(state.received), .failed(failure)]
+            }
+        return finish(&target, &state, holding(&state, before: last))
     }
 
     /// Keeps what has come and takes nothing more; returns what is to be told.
@@ -263,17 +261,10 @@ final class Sink: Sendable {
         return [.stopped(nil)]
     }
 
-    private static func completed(_ ending: Report, _ received: Int64) -> Report {
-        switch ending {
-        case .ended: .ended(received)
-        case .head, .received, .holds, .stopped, .failed, .overflowed, .waits: ending
-        }
-    }
-
     /// What was left of a file has been read, or cannot be; or all of it, so many bytes, has become the file.
     func endUnread(_ failure: TransportFailure?, received count: Int64? = nil) {
         let (news, exchange) = state.withLock { state -> ([Report], (any TransportExchange)?) in
-            let ending = failure.map { .failed($0) } ?? state.unread?.ending
+            let ending = failure.map { .failure($0) } ?? state.unread?.ending
             state.unread = nil
             guard case .open(var target) = state.phase else { return ([], nil) }
             if let count { state.received = count }
@@ -294,7 +285,7 @@ final class Sink: Sendable {
             guard case .undecided(let early) = state.phase else { return ([], nil) }
             var target = Target(file: file, position: body.lowerBound, end: body.upperBound)
             for piece in early.bytes.pieces where !target.take(piece, &state.received) {
-                return Self.close(&target, &state, .overflowed)
+                return Self.close(&target, &state, [.received(state.received), .overflowed])
             }
             state.phase = .open(target)
             guard let ending = early.ending, state.unread == nil else {
@@ -316,7 +307,7 @@ final class Sink: Sendable {
             guard case .open(var target) = state.phase else { return ([], nil) }
             state.phase = .closed
             target.cut(at: end)
-            if target.isCutOff { return Self.close(&target, &state, .ended(state.received)) }
+            if target.isCutOff { return Self.close(&target, &state, [.ended(state.received)]) }
             state.phase = .open(target)
             return ([], nil)
         }
