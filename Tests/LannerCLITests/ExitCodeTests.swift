@@ -62,7 +62,8 @@ import Testing
                 == "write to f: full; free some space and run the same command again")
         #expect(
             Trouble(LannerError.failed(.unnamed)).detail.hasSuffix(
-                "; log in there and run the same command again, or remove .lanner to begin anew"))
+                "; log in there and run the same command again, or remove .lanner beside the file, with all that "
+                    + "is unfinished there, to begin anew"))
         let two = Trouble(LannerError.failed(DownloadFailure(.disk(.noSpace), "a; b.")))
         #expect(two.reason == "a" && two.advice == "b")
         let unmade = LannerError.cacheError(path: "p", message: "p: full; free some space and start again")

@@ -12,8 +12,6 @@ final class Follower {
     private var hasBegun = false
     private var reported: Int64
     private var reportedSpeed: Int64 = 0
-    /// Whether the server has sent all of the file in the place of a part.
-    private var isSentWhole = false
     /// The transport, where that decodes what a server has encoded.
     var decoder: String?
 
@@ -49,7 +47,6 @@ final class Follower {
             // What it held before it was started is gone.
             if !hasBegun { held = 0 }
             (reported, reportedSpeed) = (0, 0)
-            isSentWhole = reason == .rangesNotServed
             report(.restarted(reason))
         case .retrying(let error, let delay): report(.retrying(Trouble(error), after: delay))
         case .response(let head): take(head)
@@ -58,20 +55,12 @@ final class Follower {
     }
 
     private func take(_ head: ResponseHead) {
-        if head.status == 206 { isSentWhole = false }
         // Once, however often it is asked.
         guard head.fields.isContentCoded, let coding = head.fields["Content-Encoding"], let transport = decoder.take()
         else { return }
         reporter.note(
             "\(item.name.printable): the server sends it as \(coding.printable), which \(transport) decodes: the file is not "
                 + "as it is there; with --transport curl it is")
-    }
-
-    private var standingAtRest: Standing {
-        var standing = Standing(atRest: task)
-        let sendsParts = !isSentWhole && task.response?.deniesRanges != true
-        if !sendsParts, standing.bytes > 0, standing.bytes != standing.total { standing.goesOn = false }
-        return standing
     }
 
     /// Reports bytes, and that no more come: what is shown else stays as if they did.
@@ -92,14 +81,14 @@ final class Follower {
             report(.done(isVerified: task.validation == .correct))
             return .done
         case .failed:
-            let standing = standingAtRest
+            let standing = Standing(atRest: task)
             let trouble = Trouble(
                 task.error ?? LannerError.invalidated, held: standing.bytes, goesOn: standing.goesOn,
                 from: OtherServer(of: item, at: task.currentURL))
             report(.failed(trouble), standing)
             return .failed(trouble)
         case .suspended, .canceled, .removed:
-            let standing = standingAtRest
+            let standing = Standing(atRest: task)
             report(.suspended, standing)
             return .suspended(goesOn: standing.goesOn)
         }

@@ -51,7 +51,7 @@ extension Standing {
     /// That of a task that has come to rest before its end.
     init(atRest task: DownloadTask) {
         self.init(task)
-        goesOn = bytes == 0 || task.canResume
+        goesOn = bytes == 0 || (task.canResume && (bytes == total || task.response?.deniesRanges != true))
     }
 }
 

@@ -172,9 +172,11 @@ extension String {
     fileprivate var inWordsOfCommands: String {
         guard let semicolon = range(of: "; ", options: .backwards)?.upperBound else { return self }
         let advice = self[semicolon...].replacingOccurrences(of: "start again", with: "run the same command again")
-            .replacingOccurrences(of: "remove the download", with: "remove .lanner")
+            .replacingOccurrences(of: "remove the download", with: Self.removal)
         return self[..<semicolon] + advice
     }
+
+    private static let removal = "remove .lanner beside the file, with all that is unfinished there,"
 
     fileprivate var oneLine: String { printable.withoutFullStop }
 }

@@ -9,7 +9,7 @@ extension Engine {
         switch notice {
         case .status(let phase):
             // Until its context is chosen nothing follows.
-            if phase == .waiting(.shelved) { giveBackSpace(of: job) }
+            if case .waiting(.shelved) = phase { giveBackSpace(of: job) }
             tellStatus(job, phase)
         case .progress(let completed, let total): tellProgress(task, completed, total)
         case .restarted(let reason):

@@ -122,6 +122,7 @@ extension Download {
         // What is held behind the end is of another version: without a size nobody could tell.
         if let total = version.total, written.end > total { return startOver(.contentChanged, &context) }
         trust()
+        sendsWholes = false
         learn(version, of: exchange, &context)
         if let misfit = misfit(of: total) { return refuseSize(misfit, at: exchange.ask.source, &context) }
         guard mayGoOn(after: body, context.settings.delivery) else {
@@ -153,6 +154,7 @@ extension Download {
         tell(.head(head, from: exchange.ask.source), &context)
         stopAll(except: exchange.number, keepBytes: false, &context)
         if let reason {
+            sendsWholes = reason == .rangesNotServed
             beginNewFile(reason, keeping: exchange, total: version.total, &context)
         }
         carried.exchange = exchange.ask.range == nil ? exchange.number : nil

@@ -37,7 +37,7 @@ extension Download {
         ladder = RungLadder()
         // Only a digest keeps what is held.
         highMark = hasDigest ? written.count : 0
-        seeksWhole = nil
+        (seeksWhole, sendsWholes) = (nil, false)
         oldWay = .none
         mirrors.renewURL()
     }
@@ -73,9 +73,9 @@ extension Download {
     }
 
     /// The same of the first attempt of a later process, which does not know what URL bytes are from that are neither of
-    /// its own nor of a mirror: only a digest keeps them.
+    /// its own nor of a mirror: only a digest keeps them. A server that does not send parts will hardly do so then.
     package func canResumeLater(_ settings: Settings) -> Bool {
-        (hasDigest || !saved.isOfOtherURL) && canResume(settings)
+        (hasDigest || !saved.isOfOtherURL) && (isComplete || !sendsWholes) && canResume(settings)
     }
 
     /// Whether only a plain request for the whole file is left.

@@ -96,6 +96,7 @@ extension Download {
         case .retry(let time) where time > context.now && !isShelved: go(to: .waiting(reason), &context)
         case .disk(let time) where time > context.now && !isShelved: go(to: .waiting(reason), &context)
         case .network where !isShelved: go(to: .waiting(.network), &context)
+        case .shelved where isShelved: go(to: .waiting(reason), &context)
         case .slot, .retry, .disk, .network, .shelved: wait(&context)
         }
         record(.status, &context)

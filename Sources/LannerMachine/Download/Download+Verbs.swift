@@ -24,14 +24,16 @@ extension Download {
             record(.status, &context)
         case .waiting(let reason):
             switch reason {
-            case .retry, .disk, .network: wait(&context)
-            case .slot, .shelved: break
+            case .retry, .disk, .network, .shelved:
+                failures = 0
+                wait(&context)
+            case .slot: break
             }
         case .pausing(var pausing):
             switch pausing.intent {
             case .suspend, .wait, .fail:
                 if case .wait = pausing.intent { failures = 0 } else { forgive() }
-                pausing.intent = isShelved ? .wait(.shelved) : .restart
+                pausing.intent = again
                 go(to: .pausing(pausing), &context)
             case .restart, .cancel, .remove: break
             }
@@ -81,13 +83,28 @@ extension Download {
         // Whether it was given for this attempt still counts.
         (link.expires, link.refusal) = (nil, nil)
         switch state {
-        case .waiting, .suspended, .failed:
-            renewURL()
-            isOfOtherURL = isOfOtherURL || completed > 0 || version != nil
-        case .opening, .transferring, .verifying, .publishing, .pausing: (isOfOtherURL, goesOnWithOldURL) = (true, true)
+        case .waiting(let reason):
+            turnToNewURL()
+            // That is what the old one has asked for.
+            if reason.nextAttempt != nil { wait(&context) }
+        case .suspended, .failed: turnToNewURL()
+        case .pausing(var pausing):
+            (isOfOtherURL, goesOnWithOldURL) = (true, true)
+            guard pausing.intent.isOfURL else { return }
+            pausing.intent = again
+            go(to: .pausing(pausing), &context)
+        case .opening, .transferring, .verifying, .publishing: (isOfOtherURL, goesOnWithOldURL) = (true, true)
         case .succeeded: break
         }
     }
+
+    private mutating func turnToNewURL() {
+        renewURL()
+        isOfOtherURL = isOfOtherURL || completed > 0 || version != nil
+    }
+
+    /// Another attempt, as soon as may be.
+    private var again: Pausing.Intent { isShelved ? .wait(.shelved(until: nil)) : .restart }
 
     /// The user has changed what the download is to be.
     mutating func expectDigest(_ hasDigest: Bool, mirrors: MirrorChange?, _ context: inout Context) {
@@ -128,23 +145,27 @@ extension Download {
 
     /// Wants to run: waits for a slot, which nobody is given while there is no network, or for being wanted again.
     mutating func wait(_ context: inout Context) {
-        go(to: .waiting(isShelved ? .shelved : .slot), &context)
+        go(to: .waiting(isShelved ? .shelved(until: nil) : .slot), &context)
     }
 
     private mutating func shelve(_ ticket: Ticket?, _ context: inout Context) {
         isShelved = true
         switch state {
         case .opening, .transferring, .verifying:
-            close(for: .wait(.shelved), ticket.map { [$0] } ?? [], &context)
+            close(for: .wait(.shelved(until: nil)), ticket.map { [$0] } ?? [], &context)
         case .pausing(var pausing):
             if let ticket { pausing.tickets.append(ticket) }
-            if pausing.intent.goesOn { pausing.intent = .wait(.shelved) }
+            switch pausing.intent {
+            case .restart: pausing.intent = .wait(.shelved(until: nil))
+            case .wait(let reason): pausing.intent = .wait(.shelved(until: reason.nextAttempt))
+            case .suspend, .cancel, .remove, .fail: break
+            }
             go(to: .pausing(pausing), &context)
         case .publishing(var publishing):
             if let ticket { publishing.tickets.append(ticket) }
             state = .publishing(publishing)
-        case .waiting:
-            wait(&context)
+        case .waiting(let reason):
+            go(to: .waiting(.shelved(until: reason.nextAttempt)), &context)
             answer(ticket, &context)
         case .suspended, .failed, .succeeded:
             answer(ticket, &context)
@@ -154,11 +175,13 @@ extension Download {
     private mutating func unshelve(_ ticket: Ticket?, _ context: inout Context) {
         isShelved = false
         switch state {
-        case .waiting(.shelved): wait(&context)
-        case .pausing(var pausing) where pausing.intent == .wait(.shelved):
-            pausing.intent = .restart
+        case .waiting(.shelved(let time)):
+            if let time, time > context.now { go(to: .waiting(.retry(at: time)), &context) } else { wait(&context) }
+        case .pausing(var pausing):
+            guard case .wait(.shelved(let time)) = pausing.intent else { break }
+            pausing.intent = time.map { .wait(.retry(at: $0)) } ?? .restart
             go(to: .pausing(pausing), &context)
-        case .waiting, .pausing, .opening, .transferring, .verifying, .publishing: break
+        case .waiting, .opening, .transferring, .verifying, .publishing: break
         case .suspended, .failed, .succeeded: break
         }
         answer(ticket, &context)
@@ -238,11 +261,16 @@ extension Verb {
 }
 
 extension Pausing.Intent {
-    /// Whether another attempt follows by itself.
-    fileprivate var goesOn: Bool {
+    /// Whether it is for what the URL has come to, which says nothing of another.
+    fileprivate var isOfURL: Bool {
         switch self {
-        case .restart, .wait: true
-        case .suspend, .cancel, .remove, .fail: false
+        case .wait(let reason): reason.nextAttempt != nil
+        case .fail(let failure):
+            switch failure.reason {
+            case .transport, .status, .unusableResponse, .redirect, .link: true
+            case .checksumMismatch, .disk, .store: false
+            }
+        case .restart, .suspend, .cancel, .remove: false
         }
     }
 

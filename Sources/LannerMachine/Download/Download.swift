@@ -91,6 +91,8 @@ package struct Download: Sendable {
     var ladder = RungLadder()
     /// Whether parts may be asked for.
     var partUse = PartUse.possible
+    /// Whether the whole file has come the last time that a part was asked for.
+    var sendsWholes = false
     /// Whether the download has ended and is to be forgotten.
     package internal(set) var isGone = false
 

@@ -71,8 +71,18 @@ package enum Wait: Sendable, Hashable {
     case network
     /// Space on the disk; looked at again at that time.
     case disk(until: Duration)
-    /// To be taken off the shelf: what is not wanted for the time being does not run, whatever else is asked of it.
-    case shelved
+    /// To be taken off the shelf: what is not wanted for the time being does not run, whatever else is asked of it; and not
+    /// before the time of the next attempt, where there is one.
+    case shelved(until: Duration?)
+
+    /// Before which no attempt is to be made.
+    var nextAttempt: Duration? {
+        switch self {
+        case .retry(let time): time
+        case .shelved(let time): time
+        case .slot, .network, .disk: nil
+        }
+    }
 }
 
 /// What `opening` knows.

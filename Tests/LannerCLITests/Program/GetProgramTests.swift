@@ -469,6 +469,18 @@ import Testing
         #expect(get.code == 1 && get.errors.last?.hasSuffix("; run the same command again \(end)") == true)
     }
 
+    /// Also where only the end is told.
+    @Test(arguments: [[], ["-q"]]) func keepsNothingThatHasToBeginAnew(_ quiet: [String]) async throws {
+        var whole = LoopbackServer.Resource(.generated(seed: 2, length: 4 * Self.mebibyte), entityTag: .strong("1"))
+        (whole.acceptsRanges, whole.fields) = (false, ["Accept-Ranges": "bytes"])
+        server.put("large.bin", whole)
+        server.always("large.bin", .cut(afterBytes: 1_000_000))
+        let get = try await Program.run(
+            ["get", "--transport", "curl", "--retries", "1", "-x", "1", url("large.bin")] + quiet, in: place)
+        #expect(get.code == 1 && get.errors.last?.hasSuffix("; run the same command again to begin anew") == true)
+        #expect(place.names.isEmpty)
+    }
+
     /// What comes in the place of the rest is a whole, which does not say that no others come.
     @Test func promisesNothingOfWhoHasSentTheWholeForAPart() async throws {
         let large = putLarge(sending: 16, over: "curl")

@@ -166,7 +166,7 @@ private struct Lists {
         var bench = Bench.transferring()
         #expect(bench.verb(.shelve, 1).answers.isEmpty)
         let end = bench.closed(1, 0..<10)
-        #expect(end.phases == [] && end.answers == [1] && bench.phase == .waiting(.shelved))
+        #expect(end.phases == [] && end.answers == [1] && bench.phase == .waiting(.shelved(until: nil)))
         #expect(end.records.last?.status == .active && end.records.last?.written == ByteRanges([0..<10]))
         #expect(bench.machine.running.isEmpty)
         #expect(bench.verb(.unshelve, 2).phases == [.waiting(.slot), .running])
@@ -177,9 +177,62 @@ private struct Lists {
         bench.feed(.exchange(bench.id, 1, .failed(DownloadFailure(.transport(.timedOut), ""))))
         bench.closed()
         bench.verb(.shelve)
-        #expect(bench.phase == .waiting(.shelved))
         #expect(bench.pass(.seconds(60)).isEmpty)
         #expect(bench.verb(.unshelve).phases == [.waiting(.slot), .running])
+    }
+
+    private static let busy = ExchangeEvent.head(ResponseHead(status: 503, fields: ["Retry-After": "3600"]))
+
+    /// Whether its file is closed before it is shelved, or while it is, or after that.
+    @Test(arguments: 0..<3) func theShelfDoesNotForgetATime(closedAt moment: Int) {
+        var bench = Bench.requesting()
+        bench.feed(.exchange(bench.id, 1, Self.busy))
+        if moment == 0 { bench.closed() }
+        bench.verb(.shelve)
+        if moment == 1 { bench.closed() }
+        bench.verb(.shelve)
+        bench.verb(.unshelve)
+        if moment == 2 { bench.closed() }
+        #expect(bench.phase == .waiting(.retry(at: .seconds(3600))))
+        #expect(bench.pass(.seconds(3599)).phases.isEmpty)
+        #expect(bench.pass(.seconds(1)).phases == [.waiting(.slot), .running])
+    }
+
+    @Test func aStartOnTheShelfForgetsTheTime() {
+        var bench = Bench.requesting()
+        bench.feed(.exchange(bench.id, 1, Self.busy))
+        bench.closed()
+        bench.verb(.shelve)
+        bench.verb(.start)
+        #expect(bench.verb(.unshelve).phases == [.waiting(.slot), .running])
+    }
+
+    /// While it waits, while its file is closed for that, and on the shelf.
+    @Test("N-05: another URL does not wait for the old one's server", arguments: 0..<3)
+    func anotherURLInstead(_ moment: Int) {
+        var bench = Bench.requesting()
+        bench.feed(.exchange(bench.id, 1, Self.busy))
+        if moment != 1 { bench.closed() }
+        if moment == 2 { bench.verb(.shelve) }
+        bench.feed(.readdress(bench.id, HostID(1)))
+        if moment == 1 { bench.closed() }
+        if moment == 2 { bench.verb(.unshelve) }
+        #expect(bench.phase == .running)
+    }
+
+    @Test("N-05: what the old URL has just failed for says nothing of another") func anotherURLJustThen() {
+        var bench = Bench.requesting()
+        bench.feed(.exchange(bench.id, 1, .head(ResponseHead(status: 404))))
+        bench.feed(.readdress(bench.id, HostID(1)))
+        #expect(bench.closed().phases.allSatisfy { $0 == .running })
+        #expect(bench.phase == .running)
+        // The disk is the same.
+        bench = Bench.requesting()
+        bench.feed(.file(bench.id, 1, .failed(DownloadFailure(.disk(.inputOutput), ""))))
+        bench.feed(.readdress(bench.id, HostID(1)))
+        bench.closed()
+        let isFailed = if case .failed = bench.phase { true } else { false }
+        #expect(isFailed)
     }
 
     @Test func whatRestsStaysAsItIs() {
@@ -195,7 +248,7 @@ private struct Lists {
         var bench = Bench.resting()
         bench.verb(.shelve)
         let start = bench.verb(.start, 1)
-        #expect(start.phases == [.waiting(.shelved)] && start.answers == [1])
+        #expect(start.phases == [.waiting(.shelved(until: nil))] && start.answers == [1])
         #expect(start.records.map(\.status) == [.active])
         #expect(bench.verb(.suspend).phases == [.suspended])
         #expect(bench.verb(.unshelve).isEmpty)
@@ -214,7 +267,7 @@ private struct Lists {
         bench.verb(.shelve, 2)
         bench.verb(.start, 3)
         #expect(bench.closed().answers == [1, 2])
-        #expect(bench.phase == .waiting(.shelved))
+        #expect(bench.phase == .waiting(.shelved(until: nil)))
     }
 
     @Test func aNetworkThatComesBackChangesNothing() {
@@ -223,7 +276,7 @@ private struct Lists {
         bench.closed()
         bench.feed(.network(available: false))
         #expect(bench.feed(.network(available: true)).isEmpty)
-        #expect(bench.phase == .waiting(.shelved))
+        #expect(bench.phase == .waiting(.shelved(until: nil)))
     }
 }
 

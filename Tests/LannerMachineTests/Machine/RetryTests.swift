@@ -484,6 +484,19 @@ import Testing
         return bytes.count
     }
 
+    /// Whoever wants another try has as many as at first, whenever that is asked for.
+    @Test(arguments: [false, true]) func aStartForgivesWhatFailedBefore(whileClosing: Bool) {
+        var bench = Bench.requesting(Settings().with { $0.retry.maximumRetries = 1 })
+        for attempt in 1...Attempt(4) {
+            let number = ExchangeNumber(attempt)
+            #expect(bench.feed(.exchange(bench.id, number, .failed(lost))).retry != nil)
+            if whileClosing { bench.verb(.start) }
+            bench.closed(attempt)
+            if !whileClosing { bench.verb(.start) }
+            bench.opened(attempt + 1)
+        }
+    }
+
     @Test func failuresInARowAreCounted() {
         #expect(retries(gaining: [0, 0, 0, 0, 0, 0], limit: 2) == 2)
         #expect(retries(gaining: [0, 0], limit: 0) == 0)
