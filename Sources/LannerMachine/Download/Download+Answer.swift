@@ -171,7 +171,7 @@ extension Download {
         attempt += 1
         perform(.startOver(generation: generation, total: total), &context)
         if case .transferring = state {
-            go(to: .opening(Opening(step: .request(exchange), since: context.now)), &context)
+            go(to: .opening(Opening(step: .request(exchange))), &context)
         }
     }
 

@@ -131,11 +131,6 @@ extension Download {
         return true
     }
 
-    private mutating func restart(after failure: DownloadFailure, over: ExchangeNumber?, _ context: inout Context) {
-        tell(.retrying(failure, at: context.now), &context)
-        close(for: .restart, [], over: over, &context)
-    }
-
     /// Tries again after the time of a first failure, without counting it as one.
     private mutating func waitOnce(after failure: DownloadFailure, over: ExchangeNumber?, _ context: inout Context) {
         let time = context.now + context.settings.retry.delay(failures: 1, random: context.random.next())

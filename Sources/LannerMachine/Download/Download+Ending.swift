@@ -3,11 +3,6 @@
 extension Download {
     // MARK: Success
 
-    func verifyingTotal() -> Int64? {
-        if case .verifying(let verifying) = state { return verifying.total }
-        return nil
-    }
-
     /// Whether a digest decides in the end, one of the caller's or of the server's.
     func isDecidedByDigest(_ settings: Settings) -> Bool {
         hasDigest || (settings.takesServerDigests && version?.digest != nil)
@@ -28,13 +23,13 @@ extension Download {
         let isSettled = slotClaim == .holdsPart || mayBeSettled(context.settings)
         carried.drop()
         tell(.progress(completed: total, total: total), &context)
-        go(to: .verifying(Verifying(total: total, isSettled: isSettled)), &context)
+        go(to: .verifying(Verifying(isSettled: isSettled)), &context)
         if let misfit = misfit(of: total) { return verified(.mismatch(misfit), &context) }
         perform(.verify(total: total), &context)
     }
 
     mutating func verified(_ result: Verification, _ context: inout Context) {
-        guard let total = verifyingTotal() else { return ignore(.late("verified"), &context) }
+        guard case .verifying = state else { return ignore(.late("verified"), &context) }
         let result = withoutUnwanted(result, context.settings)
         tell(.verified(result), &context)
         switch result {
@@ -47,7 +42,7 @@ extension Download {
         case .sizeOnly, .correct:
             synced = written
             hasOtherPieces = false
-            go(to: .publishing(Publishing(step: .announcing, total: total)), &context)
+            go(to: .publishing(Publishing(step: .announcing)), &context)
             record(.confirmed, &context)
         case .mismatch(let detail):
             mismatched(detail, &context)
@@ -69,7 +64,7 @@ extension Download {
     mutating func mismatched(_ detail: String, _ context: inout Context) {
         if goesOnWithOldURL {
             startOver(.wrongDigest, &context)
-            return goToNewURL(after: DownloadFailure(.checksumMismatch, detail), &context)
+            return restart(after: DownloadFailure(.checksumMismatch, detail), &context)
         }
         // Where it was another version after all, that one may be resumed.
         if wasResumed { return startOver(.wrongDigest, plain: !ladder.endDigestTry(), &context) }
@@ -256,7 +251,8 @@ extension Download {
             tell(.retrying(failure, at: context.now + Pace.networkWait), &context)
             return close(for: .wait(.network), [], over: over, &context)
         }
-        if goesOnWithOldURL { return goToNewURL(after: failure, over: over, &context) }
+        // What the old one comes to says nothing of the new one.
+        if goesOnWithOldURL { return restart(after: failure, over: over, &context) }
         if context.isCrowd {
             isCrowdedOut = true
             if crowdRefusals < .max { crowdRefusals += 1 }
@@ -309,9 +305,8 @@ extension Download {
         return retry.decide(failure, failures: failures, retryAfter: retryAfter, random: random)
     }
 
-    /// Another URL was given meanwhile. What an attempt without it comes to says nothing of that, which is turned to at
-    /// once.
-    mutating func goToNewURL(
+    /// Tries again at once.
+    mutating func restart(
         after failure: DownloadFailure, over: ExchangeNumber? = nil, _ context: inout Context
     ) {
         tell(.retrying(failure, at: context.now), &context)

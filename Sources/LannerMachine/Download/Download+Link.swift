@@ -37,7 +37,7 @@ extension Download {
     /// Asks for another link if one is wanted; says whether it does.
     mutating func askForLink(_ opening: Opening, _ context: inout Context) -> Bool {
         guard let reason = wantedLink(context) else { return false }
-        go(to: .opening(Opening(step: .link(asked: context.now), since: opening.since)), &context)
+        go(to: .opening(Opening(step: .link(asked: context.now))), &context)
         perform(.ask(reason), &context)
         return true
     }
@@ -50,7 +50,7 @@ extension Download {
         case .none(let failure):
             // Whoever starts it again has the link that there is tried first.
             link.refusal = nil
-            if goesOnWithOldURL { return goToNewURL(after: failure, &context) }
+            if goesOnWithOldURL { return restart(after: failure, &context) }
             if !leaveURL(after: failure, &context) { close(for: .fail(failure), [], &context) }
         case .failed(let failure): retryOrFail(failure, retryAfter: nil, &context)
         }

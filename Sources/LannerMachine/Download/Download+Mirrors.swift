@@ -59,8 +59,7 @@ extension Download {
             mirrors.drop(source)
         }
         if source != mirrors.main || beginElsewhere(after: failure, context.settings) {
-            tell(.retrying(failure, at: context.now), &context)
-            close(for: .restart, [], over: over, &context)
+            restart(after: failure, over: over, &context)
             return nil
         }
         let counting = mirrors.passing ?? failure
@@ -103,8 +102,7 @@ extension Download {
         mirrors.fail(main, mayPass ? failure : nil)
         // After what may pass each is asked once.
         if !mayPass { failures = 0 }
-        tell(.retrying(failure, at: context.now), &context)
-        close(for: .restart, [], over: over, &context)
+        restart(after: failure, over: over, &context)
         return true
     }
 
@@ -139,8 +137,7 @@ extension Download {
                 return beginAnew(after: failure, mayPass: false, &context)
             }
         }
-        tell(.retrying(failure, at: context.now), &context)
-        close(for: .restart, [], &context)
+        restart(after: failure, &context)
         return true
     }
 

@@ -12,7 +12,7 @@ extension Download {
             renewURL()
         }
         if isPublished {
-            let publishing = Publishing(step: isPublishedAsAsked ? .moving : .disowning, total: total ?? 0)
+            let publishing = Publishing(step: isPublishedAsAsked ? .moving : .disowning)
             return isPublishedAsAsked ? publishAgain(publishing, &context) : leavePublished(publishing, &context)
         }
         renewMirrors(&context)
@@ -25,7 +25,7 @@ extension Download {
         wasResumed = !written.isEmpty
         if generation == 0 { generation = 1 }
         hasFile = true
-        go(to: .opening(Opening(step: .file, since: context.now)), &context)
+        go(to: .opening(Opening(step: .file)), &context)
         // Of a file of which nothing is held the size may be another by now: no space is set aside for it.
         perform(.open(generation: generation, claimed: written, total: written.isEmpty ? nil : total), &context)
         if let digest = version?.digest { perform(.expect(digest), &context) }
@@ -187,7 +187,7 @@ extension Download {
         guard let ask = firstAsk(context.settings) else {
             return startOver(lack, &context)
         }
-        begin(ask, since: opening.since, &context)
+        begin(ask, &context)
     }
 
     /// The first request of an attempt.
@@ -206,10 +206,10 @@ extension Download {
         return ask(for: slice, delivery)
     }
 
-    private mutating func begin(_ ask: Ask, since: Duration, _ context: inout Context) {
+    private mutating func begin(_ ask: Ask, _ context: inout Context) {
         let exchange = Exchange(number: context.makeExchangeNumber(), ask: ask, begun: context.now)
         carried.exchange = nil
-        go(to: .opening(Opening(step: .request(exchange), since: since)), &context)
+        go(to: .opening(Opening(step: .request(exchange))), &context)
         perform(.begin(exchange.number, ask), &context)
     }
 
@@ -224,7 +224,7 @@ extension Download {
         if plain { partUse = reason == .wrongDigest ? .wrong : .useless }
         attempt += 1
         perform(.startOver(generation: generation, total: nil), &context)
-        go(to: .opening(Opening(step: .file, since: context.now)), &context)
+        go(to: .opening(Opening(step: .file)), &context)
     }
 }
 

@@ -125,7 +125,7 @@ package struct Download: Sendable {
         hasFile = new.saved.generation > 0
         isPublished = new.saved.isPublished && new.saved.status != .succeeded
         switch new.saved.status {
-        case .publishing where new.isMoving: state = .publishing(Publishing(step: .moving, total: total ?? 0))
+        case .publishing where new.isMoving: state = .publishing(Publishing(step: .moving))
         case .active, .suspended, .publishing: state = .suspended
         case .failed(let failure): state = .failed(failure)
         case .succeeded: state = .succeeded

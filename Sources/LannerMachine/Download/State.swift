@@ -98,8 +98,6 @@ package struct Opening: Sendable, Equatable {
     }
 
     package var step: Step
-    /// When the slot was given.
-    package var since: Duration
 }
 
 /// One request and its answer.
@@ -276,7 +274,6 @@ package struct Pausing: Sendable, Equatable {
 
 /// What `verifying` knows.
 package struct Verifying: Sendable, Equatable {
-    package var total: Int64
     /// Whether nothing more is wanted of the server: no digest decides, or one that came too late to be compared now.
     package var isSettled = false
 }
@@ -300,7 +297,6 @@ package struct Publishing: Sendable, Equatable {
     }
 
     package var step: Step
-    package var total: Int64
     /// How often the success could not be recorded.
     package var recordFailures = 0
     /// Whether it was to be suspended meanwhile: it is, should it come to nothing.
