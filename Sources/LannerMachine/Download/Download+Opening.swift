@@ -118,7 +118,7 @@ extension Download {
         mirrors.giveUpVersion()
         total = nil
         wasResumed = false
-        isUnproven = false
+        provenEnd = .max
         isTiedByDigest = false
         isOfOtherURL = goesOnWithOldURL
         seeksWhole = nil

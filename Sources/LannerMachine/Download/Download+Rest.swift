@@ -45,12 +45,10 @@ extension Download {
         guard case .pausing(let pausing) = state, pausing.step == .closing else {
             return ignore(.late("closed"), &context)
         }
-        if isUnproven {
-            settle(written: ByteRanges(), synced: ByteRanges(), .cannotResume, &context)
-            isUnproven = false
-        } else {
-            settle(written: written, synced: synced, .bytesLost, &context)
-        }
+        settle(
+            written: written.clipped(to: provenEnd), synced: synced.clipped(to: provenEnd),
+            isUnproven ? .cannotResume : .bytesLost, &context)
+        provenEnd = .max
         switch pausing.intent {
         case .suspend: rest(in: .suspended, pausing, &context)
         case .cancel, .remove: forget(for: pausing.intent, pausing.tickets, &context)

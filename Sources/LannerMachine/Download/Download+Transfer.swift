@@ -90,7 +90,7 @@ extension Download {
                 DownloadFailure(.transport(.lengthMismatch), "The answer ended \(missing) bytes early."),
                 at: exchange.ask.source, &context)
         }
-        isUnproven = false
+        provenEnd = .max
         stopNeedless(&context)
         askForMore(&context)
         takeNoMore(&context)
@@ -119,7 +119,9 @@ extension Download {
 
     mutating func exchangeFailed(_ number: ExchangeNumber, _ failure: DownloadFailure, _ context: inout Context) {
         guard let exchange = exchange(number) else { return ignore(.unknownExchange(number), &context) }
-        let failure = exchange.isAccepted ? failure.amidBody : failure
+        let isBroken = exchange.isAccepted && failure.reason == .transport(.malformedResponse)
+        // As where a server dies and says so.
+        let failure = isBroken ? DownloadFailure(.transport(.connectionLost), failure.detail) : failure
         if exchange.ask.resumeData != nil, !exchange.isAccepted, failure.reason.maySpeakOfResumeData {
             return startOver(.cannotResume, plain: true, over: number, &context)
         }
@@ -127,8 +129,13 @@ extension Download {
         if exchange.takesOldWay, !exchange.isAccepted, isOfServer {
             return leaveOldWay(exchange, isOver: true, &context)
         }
-        if isBesideOthers(number, context), !failure.reason.isOfDisk { return lose(number, &context) }
-        if isAhead(exchange, context), isOfServer { return dropAhead(exchange, over: true, &context) }
+        if isBroken, let body = exchange.body, !isDecidedByDigest(context.settings) {
+            // What was taken for bytes of the file may have been framing.
+            provenEnd = min(provenEnd, body.lowerBound)
+        } else {
+            if isBesideOthers(number, context), !failure.reason.isOfDisk { return lose(number, &context) }
+            if isAhead(exchange, context), isOfServer { return dropAhead(exchange, over: true, &context) }
+        }
         if seekWhole(after: failure, exchange, over: number, &context) { return }
         exchangeOver(failure, at: exchange.ask.source, over: number, &context)
     }
@@ -442,12 +449,4 @@ extension Int64 {
 
     /// So many in that time, in a second.
     func perSecond(over time: Duration) -> Int64 { multipliedClamped(by: 1000) / Swift.max(1, time.milliseconds) }
-}
-
-extension DownloadFailure {
-    /// What it is behind a head that was taken: a body whose framing breaks off is a connection that is lost, as where a
-    /// server dies and says so.
-    fileprivate var amidBody: DownloadFailure {
-        reason == .transport(.malformedResponse) ? DownloadFailure(.transport(.connectionLost), detail) : self
-    }
 }

@@ -37,9 +37,10 @@ package struct Download: Sendable {
     var isPublished = false
     /// Whether bytes of an earlier attempt are part of the file.
     var wasResumed = false
-    /// Whether the bytes are of a file that the transport has put together from two answers, and its length is yet to show
-    /// that they meet: until then none of them counts.
-    package var isUnproven = false
+    /// From here on bytes may be out of place, and none of them counts: those of a file that the transport has put together
+    /// from two answers, until its length shows that they meet; those of an answer whose framing has broken off.
+    var provenEnd = Int64.max
+    package var isUnproven: Bool { provenEnd < .max }
     /// Whether nothing but the digest ties some of the bytes to the others.
     package internal(set) var isTiedByDigest = false
     /// Whether bytes in hand may come from another URL than the one it has now, and from none of its mirrors.
@@ -247,7 +248,7 @@ extension Download {
     package var saved: Saved {
         var saved = Saved(
             status: savedStatus, generation: generation,
-            written: isUnproven ? ByteRanges() : written, synced: isUnproven ? ByteRanges() : synced, total: total,
+            written: written.clipped(to: provenEnd), synced: synced.clipped(to: provenEnd), total: total,
             resumeData: carried.data, isUnstarted: isUnstarted)
         saved.$version = $version
         saved.isOfOtherURL = isOfOtherURL || losesMirror

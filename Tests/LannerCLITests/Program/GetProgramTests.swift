@@ -481,6 +481,21 @@ import Testing
         #expect(place.names.isEmpty)
     }
 
+    /// What was taken for bytes of the file may have been framing: a chunk has fewer bytes here than it says.
+    @Test func takesNoBytesOfAnAnswerWhoseFramingBreaksOff() async throws {
+        let file = LoopbackServer.Resource(.generated(seed: 2, length: 400_000), entityTag: .strong("1"))
+        server.put("file.bin", file)
+        let bytes = file.bytes
+        var answer = Array("HTTP/1.1 200 OK\r\nETag: \"1\"\r\nTransfer-Encoding: chunked\r\n\r\n".utf8)
+        for (size, range) in [("10000", 0..<65_536), ("10064", 65_536..<131_072), ("10000", 131_072..<196_608)] {
+            answer += Array("\(size)\r\n".utf8) + bytes[range] + Array("\r\n".utf8)
+        }
+        server.script("file.bin", [.raw(answer)])
+        let get = try await Program.run(["get", "--transport", "curl", "-q", url("file.bin")], in: place)
+        #expect(get.code == 0 && server.requests.count == 2)
+        #expect(place.bytes("file.bin") == bytes)
+    }
+
     /// What comes in the place of the rest is a whole, which does not say that no others come.
     @Test func promisesNothingOfWhoHasSentTheWholeForAPart() async throws {
         let large = putLarge(sending: 16, over: "curl")
