@@ -167,6 +167,19 @@ struct ReuseTests {
         #expect(server.requests.count == 17)
     }
 
+    /// A new connection would not have brought it.
+    @Test func whatIsLeftOfAnAnswerIsNoFaultOfTheNext() {
+        server.script("/file", [.raw(Array("\r\n".utf8))])
+        #expect(transport.fetchBlocking(server.url("/file")).failure?.fault == .malformedResponse)
+        #expect(transport.fetchBlocking(server.url("/file")).isComplete)
+        server.script("/file", [.raw(Array("\r\n".utf8))])
+        #expect(transport.fetchBlocking(server.url("/file")).failure?.fault == .connectionLost)
+        // That one is new.
+        server.script("/file", [.pass, .raw(Array("\r\n".utf8))])
+        #expect(transport.fetchBlocking(server.url("/file")).isComplete)
+        #expect(transport.fetchBlocking(server.url("/file")).failure?.fault == .malformedResponse)
+    }
+
     @Test func aHeadOfATransferIsNotThatOfTheNext() async {
         let first = await transport.fetch(server.url("/file"))
         server.script("/file", [.raw(Array("HTTP/1.1 200 OK\r\nConnection: close\r\n\r\nhello".utf8))])

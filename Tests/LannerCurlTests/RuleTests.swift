@@ -40,6 +40,10 @@ import Testing
         }
         #expect(TransferEnd(code: 7, text: "", systemError: ECONNREFUSED).fault == .cannotConnect)
         #expect(TransferEnd(code: 18, text: "").fault == .connectionLost)
+        for code in [1, 8] as [Int32] {
+            #expect(TransferEnd(code: code, text: "").fault == .malformedResponse)
+            #expect(TransferEnd(code: code, text: "", isReused: true).fault == .connectionLost)
+        }
         #expect(TransferEnd(code: 18, text: "", hasLength: true).fault == .lengthMismatch)
         #expect(TransferEnd(code: 56, text: "", proxyStatus: 200).fault == .connectionLost)
         for code in [58, 77, 90] as [Int32] {

@@ -154,6 +154,7 @@ final class CurlTransfer {
 
     private func failure(_ code: Int32) -> TransportFailure {
         let end = handle.end(code, hasLength: hasLength)
+        if end.isOfEarlierAnswer { loop.distrust(origin) }
         return TransportFailure(end.fault, "\(origin.host): \(end.words)")
     }
 }

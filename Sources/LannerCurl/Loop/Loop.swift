@@ -68,6 +68,8 @@ final class Loop: @unchecked Sendable {
     private var spareHandles: SpareHandles
     /// When a connection was given up over which nothing came: those that were idle then may have died with it.
     private var doubts: [Origin: DispatchTime] = [:]
+    /// Those whose connections bring one answer each.
+    private var distrusted: Set<Origin> = []
     /// The exchanges that have been told something in this round: their receivers hear of it at its end, of all at once.
     private var told: [CurlExchange] = []
     /// Whether something has come since the last wait.
@@ -289,7 +291,14 @@ final class Loop: @unchecked Sendable {
         doubts[origin] = now
     }
 
+    /// Where a connection had something left of one answer when the next was to come, others will: none is used again.
+    func distrust(_ origin: Origin) {
+        if distrusted.count > 1000 { distrusted = [] }
+        distrusted.insert(origin)
+    }
+
     private func avoidDeadConnections(_ transfer: CurlTransfer) {
+        if distrusted.contains(transfer.origin) { transfer.handle.set(LANNER_CURL_FRESH_CONNECT, 1) }
         guard let time = doubts[transfer.origin] else { return }
         let seconds = (DispatchTime.now().uptimeNanoseconds - time.uptimeNanoseconds) / 1_000_000_000
         // libcurl closes those that have been idle for longer.

@@ -19,12 +19,15 @@ struct TransferEnd: Sendable {
     var proxyError = 0
     /// Whether the response announced its length.
     var hasLength = false
+    /// Whether the connection was there from an earlier request.
+    var isReused = false
 }
 
 extension TransferEnd {
     /// What that is for the manager.
     var fault: TransportFault {
         switch code {
+        case _ where isOfEarlierAnswer: .connectionLost
         case _ where isRefusedByProxy: .unacceptableRequest
         case _ where isTunnelRefused: .cannotConnect
         case 7 where hasNoRouteToLast && !hasRoute: .notConnected
@@ -37,6 +40,9 @@ extension TransferEnd {
         case _: Self.faults[code] ?? .other
         }
     }
+
+    /// Whether what came, and is no HTTP, may be left of the answer before: another connection may bring this one's.
+    var isOfEarlierAnswer: Bool { isReused && [1, 8].contains(code) }
 
     /// Whether a proxy would not let the same request through later either, as far as can be told: of one that speaks
     /// HTTP, by what is worth a retry of a server.
