@@ -95,8 +95,8 @@ extension Engine {
             let before = intake.taken.count
             guard take(part, into: &intake) else {
                 let error = manager?.unavailable ?? .invalidated
-                if before == 0 { throw error }
-                intake.end = error
+                if intake.count == 0 { throw error }
+                if !part.isEmpty { intake.end = error }
                 break
             }
             releaseHeld()

@@ -122,13 +122,13 @@ extension JobState {
         return digest == nil && pieces == nil ? nil : Expectation(digest: digest, pieces: pieces)
     }
 
-    /// What waits for the end of exchanges, which it need not any more.
     /// The exchanges whose end was waited for.
     mutating func takeEnding() -> ExchangeList<Sink> {
         defer { ending = ExchangeList() }
         return ending
     }
 
+    /// What waits for the end of exchanges, which it need not any more.
     mutating func takeAfterEnding() -> (@Sendable () -> Void)? {
         defer { afterEnding = nil }
         return afterEnding

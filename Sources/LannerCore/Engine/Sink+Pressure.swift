@@ -1,27 +1,9 @@
 // When a transport has to wait: while the disk does not keep up, and while a limit is kept.
 
 extension Sink {
-    /// How many bytes may wait for the disk, for one exchange: usually, and while too much waits in all files together.
-    struct WaterMark {
-        /// A transport is held back above this.
-        static let high = WaterMark(usual: 8 << 20, crowded: 1 << 20)
-        /// It may go on at this: of many files each comes to that by its own writes.
-        static let low = WaterMark(usual: 4 << 20, crowded: 512 << 10)
-
-        fileprivate var usual: Int
-        fileprivate var crowded: Int
-    }
-
-    /// Whether more bytes wait than that; nil when none are taken.
-    func isAbove(_ mark: WaterMark) -> Bool? {
-        outstanding.map { $0 > (isCrowded ? mark.crowded : mark.usual) }
-    }
-
-    private var isCrowded: Bool {
-        state.withLock { state in
-            if case .open(let target) = state.phase { target.file.load.isTooMuch } else { false }
-        }
-    }
+    /// Bytes on their way to the disk at which a transport is held back, and at which it may go on.
+    static let highWater = 8 << 20
+    private static let lowWater = 4 << 20
 
     /// Bytes that wait, here or on their way to the disk; nil when none are taken.
     var outstanding: Int? {
@@ -36,7 +18,7 @@ extension Sink {
 
     func holdBack() {
         followMeter()
-        guard isAbove(.high) == true else { return }
+        guard let outstanding, outstanding > Self.highWater else { return }
         if isPausable {
             pause { $0.isFull = true }
             // What would have let it go on may have come between the look and the pause.
@@ -48,7 +30,7 @@ extension Sink {
 
     /// The file has written something, or failed: the transport may go on.
     func relieve() {
-        if isAbove(.low) == true { return }
+        guard (outstanding ?? 0) <= Self.lowWater else { return }
         signalRoom()
         readOn()
         if isPausable { pause { $0.isFull = false } }
@@ -102,7 +84,7 @@ extension Sink {
             return room
         }
         // After that, so that whatever makes room from here on opens it.
-        if isJudged, isAbove(.low) == true { return room }
+        if isJudged, let outstanding, outstanding > Self.lowWater { return room }
         signalRoom()
         return nil
     }

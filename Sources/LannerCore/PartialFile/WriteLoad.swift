@@ -2,8 +2,6 @@
 package final class WriteLoad: Sendable {
     /// From this many on the disk is behind, 8 MiB: a chunk of each of a few files is not much.
     private static let much = 8 << 20
-    /// What may wait in all, as far as each file may have a chunk: many files would have gigabytes.
-    private static let most = 256 << 20
 
     private let bytes = Locked(0)
 
@@ -13,9 +11,6 @@ package final class WriteLoad: Sendable {
 
     /// Whether bytes come faster than they are written.
     var isMuch: Bool { waiting >= Self.much }
-
-    /// Whether each has to be content with little.
-    var isTooMuch: Bool { waiting > Self.most }
 
     package func add(_ count: Int) {
         bytes.withLock { $0 += count }

@@ -126,7 +126,9 @@ extension DownloadTask {
     /// Whether the task goes on with what it holds when it is next started, as far as can be told before; false when it
     /// holds nothing.
     package var canResume: Bool {
-        engine?.state.withLock { $0.machine[id]?.canResumeLater($0.machine.settings) } ?? false
+        engine?.state.withLock { state in
+            state.jobs[id]?.task === self && state.machine[id]?.canResumeLater(state.machine.settings) == true
+        } ?? false
     }
 
     /// Calls `witness` with every event, on the thread that tells of it: it has to be quick, and to call nothing.

@@ -118,7 +118,7 @@ final class Handle {
             systemError: Int32(truncatingIfNeeded: lanner_curl_number(easy, LANNER_CURL_SYSTEM_ERROR)),
             proxyStatus: Int(lanner_curl_number(easy, LANNER_CURL_CONNECT_STATUS)),
             proxyError: Int(lanner_curl_number(easy, LANNER_CURL_PROXY_ERROR)), hasLength: hasLength,
-            isReused: lanner_curl_number(easy, LANNER_CURL_NEW_CONNECTIONS) == 0)
+            isReused: hasConnection && lanner_curl_number(easy, LANNER_CURL_NEW_CONNECTIONS) == 0)
         if end.hasNoRouteToLast { end.hasRoute = lanner_curl_has_route() != 0 }
         if end.hasUnreadFile { end.hasTooManyFiles = Self.hasTooManyFiles }
         return end

@@ -298,7 +298,10 @@ final class Loop: @unchecked Sendable {
     }
 
     private func avoidDeadConnections(_ transfer: CurlTransfer) {
-        if distrusted.contains(transfer.origin) { transfer.handle.set(LANNER_CURL_FRESH_CONNECT, 1) }
+        if distrusted.contains(transfer.origin) {
+            transfer.handle.set(LANNER_CURL_FRESH_CONNECT, 1)
+            transfer.handle.set(LANNER_CURL_FORBID_REUSE, 1)
+        }
         guard let time = doubts[transfer.origin] else { return }
         let seconds = (DispatchTime.now().uptimeNanoseconds - time.uptimeNanoseconds) / 1_000_000_000
         // libcurl closes those that have been idle for longer.

@@ -51,7 +51,7 @@ extension Download {
         case .resumed(let version, let joint):
             carried.join(at: joint)
             wasResumed = true
-            provenEnd = 0
+            unproven = ByteRanges([0..<Int64.max])
             acceptWhole(exchange, head, version, restarted: nil, &context)
         case .restart(let version, let reason):
             acceptWhole(exchange, head, version, restarted: reason, &context)

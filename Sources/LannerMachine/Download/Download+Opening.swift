@@ -118,7 +118,7 @@ extension Download {
         mirrors.giveUpVersion()
         total = nil
         wasResumed = false
-        provenEnd = .max
+        unproven = ByteRanges()
         isTiedByDigest = false
         isOfOtherURL = goesOnWithOldURL
         seeksWhole = nil

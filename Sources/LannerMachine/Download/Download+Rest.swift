@@ -46,9 +46,8 @@ extension Download {
             return ignore(.late("closed"), &context)
         }
         settle(
-            written: written.clipped(to: provenEnd), synced: synced.clipped(to: provenEnd),
-            isUnproven ? .cannotResume : .bytesLost, &context)
-        provenEnd = .max
+            written: proven(written), synced: proven(synced), isUnproven ? .cannotResume : .bytesLost, &context)
+        unproven = ByteRanges()
         switch pausing.intent {
         case .suspend: rest(in: .suspended, pausing, &context)
         case .cancel, .remove: forget(for: pausing.intent, pausing.tickets, &context)

@@ -90,7 +90,7 @@ extension Download {
                 DownloadFailure(.transport(.lengthMismatch), "The answer ended \(missing) bytes early."),
                 at: exchange.ask.source, &context)
         }
-        provenEnd = .max
+        unproven = ByteRanges()
         stopNeedless(&context)
         askForMore(&context)
         takeNoMore(&context)
@@ -129,9 +129,10 @@ extension Download {
         if exchange.takesOldWay, !exchange.isAccepted, isOfServer {
             return leaveOldWay(exchange, isOver: true, &context)
         }
-        if isBroken, let body = exchange.body, !isDecidedByDigest(context.settings) {
+        if isBroken, let body = exchange.body {
             // What was taken for bytes of the file may have been framing.
-            provenEnd = min(provenEnd, body.lowerBound)
+            unproven.insert(body.lowerBound..<body.lowerBound.addingClamped(exchange.received))
+            record(.status, &context)
         } else {
             if isBesideOthers(number, context), !failure.reason.isOfDisk { return lose(number, &context) }
             if isAhead(exchange, context), isOfServer { return dropAhead(exchange, over: true, &context) }

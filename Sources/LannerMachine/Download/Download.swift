@@ -37,10 +37,10 @@ package struct Download: Sendable {
     var isPublished = false
     /// Whether bytes of an earlier attempt are part of the file.
     var wasResumed = false
-    /// From here on bytes may be out of place, and none of them counts: those of a file that the transport has put together
-    /// from two answers, until its length shows that they meet; those of an answer whose framing has broken off.
-    var provenEnd = Int64.max
-    package var isUnproven: Bool { provenEnd < .max }
+    /// Where bytes may be out of place, so that none of them counts: those of a file that the transport has put together from
+    /// two answers, until its length shows that they meet; those of an answer whose framing has broken off.
+    var unproven = ByteRanges()
+    package var isUnproven: Bool { !unproven.isEmpty }
     /// Whether nothing but the digest ties some of the bytes to the others.
     package internal(set) var isTiedByDigest = false
     /// Whether bytes in hand may come from another URL than the one it has now, and from none of its mirrors.
@@ -92,7 +92,7 @@ package struct Download: Sendable {
     var ladder = RungLadder()
     /// Whether parts may be asked for.
     var partUse = PartUse.possible
-    /// Whether the whole file has come the last time that a part was asked for.
+    /// Whether the whole file has come the last time that a part was asked for, since its server sends none.
     var sendsWholes = false
     /// Whether the download has ended and is to be forgotten.
     package internal(set) var isGone = false
@@ -248,7 +248,7 @@ extension Download {
     package var saved: Saved {
         var saved = Saved(
             status: savedStatus, generation: generation,
-            written: written.clipped(to: provenEnd), synced: synced.clipped(to: provenEnd), total: total,
+            written: proven(written), synced: proven(synced), total: total,
             resumeData: carried.data, isUnstarted: isUnstarted)
         saved.$version = $version
         saved.isOfOtherURL = isOfOtherURL || losesMirror
@@ -256,6 +256,13 @@ extension Download {
         saved.isLeftover = isBeingKept
         saved.isPublished = isPublishedAsAsked && saved.status != .succeeded
         return saved
+    }
+
+    /// Those that count.
+    func proven(_ bytes: ByteRanges) -> ByteRanges {
+        var bytes = bytes
+        for range in unproven.ranges { bytes.remove(range) }
+        return bytes
     }
 
     /// Whether it is on its way out, and its record marked as one that only keeps bytes.

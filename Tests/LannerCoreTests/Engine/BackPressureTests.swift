@@ -39,22 +39,6 @@ import Testing
         #expect(bench.disk.contents(of: task.filePath)?.count == 48 << 20)
     }
 
-    /// Many files together would have much more than each may have.
-    @Test(arguments: [TransportTraits.Delivery.pausable, .file])
-    func leavesLessToEachOfMany(delivery: TransportTraits.Delivery) throws {
-        let (bench, task) = try bench(TransportTraits(delivery: delivery))
-        bench.disk.takesFilesIn = false
-        bench.settle()
-        // What others have given the disk, which does not get on.
-        bench.manager.engine.load.add(300 << 20)
-        bench.transport.release()
-        var most = outstanding(bench, task)
-        while bench.lanes.runNext() { most = max(most, outstanding(bench, task)) }
-        #expect(most <= 3 << 20)
-        #expect(task.status == .succeeded && bench.transport.paused == 0)
-        #expect(bench.disk.contents(of: task.filePath)?.count == 48 << 20)
-    }
-
     /// A transport that took an earlier call for the later one.
     @Test func pausesAgainWhatGoesOn() throws {
         let bench = TestBench(transport: { ForgetfulTransport(base: $0) })
