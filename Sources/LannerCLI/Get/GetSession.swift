@@ -20,6 +20,9 @@ struct GetSession: Sendable {
         var held: Int64
     }
 
+    /// Its place in the plan, and why the library does not take it.
+    private typealias Refusal = (index: Int, error: any Error)
+
     /// Downloads everything that is not there. The outcomes are in the order of the plan.
     func run() async -> [DownloadOutcome] {
         let missing = await survey()
@@ -106,7 +109,7 @@ struct GetSession: Sendable {
         if interruption.received != nil { manager.totalSuspend() }
         ended.merge(await following.outcomes()) { _, outcome in outcome }
         observation?.cancel()
-        for (index, error) in refused.sorted(by: { $0.key < $1.key }) { ended[index] = refuse(index, Trouble(error)) }
+        for (index, error) in refused { ended[index] = refuse(index, Trouble(error)) }
         for file in unstarted { ended[file.index] = leave(file) }
         return ended
     }
@@ -152,16 +155,16 @@ struct GetSession: Sendable {
         return .failed(trouble)
     }
 
-    /// Starts the tasks, as long as nobody interrupts, and has each followed from then on; returns why the library refuses
-    /// some, by their places in the plan, and those that were not started any more.
+    /// Starts the tasks, as long as nobody interrupts, and has each followed from then on; returns which the library
+    /// refuses, and those that were not started any more.
     private func start(
         _ missing: [Missing], _ following: Following
-    ) async -> (refused: [Int: any Error], unstarted: ArraySlice<Missing>) {
-        var refused: [Int: any Error] = [:]
+    ) async -> (refused: [Refusal], unstarted: ArraySlice<Missing>) {
+        var refused: [Refusal] = []
         var rest = inOrder(missing)[...]
         // The first are on their way while the others are added.
         while !rest.isEmpty, interruption.received == nil {
-            refused.merge(await start(rest.prefix(Self.startedAtOnce), following)) { _, error in error }
+            refused += await start(rest.prefix(Self.startedAtOnce), following)
             rest = rest.dropFirst(Self.startedAtOnce)
         }
         return (refused, rest)
@@ -178,13 +181,13 @@ struct GetSession: Sendable {
     }
 
     /// Returns when the tasks have been started; before, they may still stand where an earlier call left them.
-    private func start(_ missing: ArraySlice<Missing>, _ following: Following) async -> [Int: any Error] {
+    private func start(_ missing: ArraySlice<Missing>, _ following: Following) async -> [Refusal] {
         var added: [Result<DownloadTask, any Error>] = []
         await withCheckedContinuation { continuation in
             let requests = missing.map { request(for: plan.items[$0.index]) }
             added = manager.add(contentsOf: requests) { continuation.resume() }
         }
-        var (followers, refused): ([Follower], [Int: any Error]) = ([], [:])
+        var (followers, refused): ([Follower], [Refusal]) = ([], [])
         for (file, result) in zip(missing, added) {
             do {
                 let follower = Follower(
@@ -193,7 +196,7 @@ struct GetSession: Sendable {
                 follower.decoder = decoder
                 followers.append(follower)
             } catch {
-                refused[file.index] = error
+                refused.append((file.index, error))
             }
         }
         following.follow(followers)

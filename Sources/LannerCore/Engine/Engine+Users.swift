@@ -364,9 +364,13 @@ extension EngineState {
         return job
     }
 
-    /// The same of a task; nil also when another has its number by now, which took over what it has left.
-    func livingJob(of task: DownloadTask) -> Job? {
-        livingJob(task.id).flatMap { $0.task === task ? $0 : nil }
+    /// The same of a task.
+    func livingJob(of task: DownloadTask) -> Job? { job(of: task).flatMap { livingJob($0.id) } }
+
+    /// The download of a task; nil also when another has its number by now, which took over what it has left, or when it is
+    /// another manager's.
+    func job(of task: DownloadTask) -> Job? {
+        jobs[task.id].flatMap { $0.task === task ? $0 : nil }
     }
 
     /// Whether the machine records nothing of a download as long as its file is being closed or moved.

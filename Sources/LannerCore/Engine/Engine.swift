@@ -80,10 +80,8 @@ final class Engine: Sendable {
 
     func job(_ id: DownloadID) -> Job? { state.withLock { $0.jobs[id] } }
 
-    /// Nil also when another has the number of the task by now, which took over what it has left.
-    func job(of task: DownloadTask) -> Job? {
-        job(task.id).flatMap { $0.task === task ? $0 : nil }
-    }
+    /// See ``EngineState/job(of:)``.
+    func job(of task: DownloadTask) -> Job? { state.withLock { $0.job(of: task) } }
 
     // MARK: Events
 

@@ -247,9 +247,6 @@ extension SessionManager {
 }
 
 extension EngineState {
-    /// The numbers of tasks. A task of another manager, or one that is gone, is not mistaken for the one that has its
-    /// number here.
-    func ids(of tasks: [DownloadTask]) -> [DownloadID] {
-        tasks.filter { jobs[$0.id]?.task === $0 }.map(\.id)
-    }
+    /// The numbers of those tasks that are here.
+    func ids(of tasks: [DownloadTask]) -> [DownloadID] { tasks.compactMap { job(of: $0)?.id } }
 }

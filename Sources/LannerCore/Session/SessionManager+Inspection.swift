@@ -127,7 +127,7 @@ extension DownloadTask {
     /// holds nothing.
     package var canResume: Bool {
         engine?.state.withLock { state in
-            state.jobs[id]?.task === self && state.machine[id]?.canResumeLater(state.machine.settings) == true
+            state.job(of: self) != nil && state.machine[id]?.canResumeLater(state.machine.settings) == true
         } ?? false
     }
 

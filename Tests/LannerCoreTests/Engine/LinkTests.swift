@@ -316,22 +316,6 @@ import Testing
         #expect(bench.records.first?.saved.written == [0..<1 << 20])
     }
 
-    /// The next task of the key goes on with what it has left, under its number.
-    @Test func ofATaskThatIsGoneNoTimeIsKnown() throws {
-        var configuration = SessionConfiguration()
-        configuration.keepsPartialFileOnCancel = true
-        let bench = TestBench.serving(large, configuration: configuration)
-        let gone = try bench.download(.stall(afterBytes: 1 << 20))
-        bench.settle()
-        bench.manager.cancel(gone)
-        bench.settle()
-        let task = try bench.download(.hold)
-        let date = Date(timeIntervalSince1970: 1e9)
-        task.linkExpirationDate = date
-        bench.settle()
-        #expect(task.id == gone.id && task.linkExpirationDate == date && gone.linkExpirationDate == nil)
-    }
-
     @Test func aLaunchAsksAnew() throws {
         let (bench, _, links) = try asking(resumesAtLaunch: true)
         bench.transport.script(place, .status(403))

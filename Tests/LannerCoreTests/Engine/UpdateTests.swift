@@ -54,11 +54,16 @@ import Testing
         bench.settle()
         bench.manager.cancel(gone)
         bench.settle()
+        bench.transport.script(place, .hold)
         let checksum = try digest(of: large)
         let task = try bench.manager.add(
             DownloadRequest(address, checksum: checksum, mirrors: ["https://a.example/x"]))
+        let date = Date(timeIntervalSince1970: 1e9)
+        task.linkExpirationDate = date
+        bench.settle()
         #expect(task.id == gone.id && task.checksum == checksum && task.mirrors.count == 1)
-        #expect(gone.checksum == nil && gone.mirrors.isEmpty)
+        #expect(task.linkExpirationDate == date)
+        #expect(gone.checksum == nil && gone.mirrors.isEmpty && gone.linkExpirationDate == nil)
     }
 
     @Test func aChecksumThatWasWrongCanBeTakenBack() throws {
