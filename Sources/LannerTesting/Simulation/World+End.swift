@@ -86,7 +86,7 @@ extension World {
         guard servers.sites.contains(where: { $0.leads(from: claim.task.url) }) else { return }
         switch claim.task.status {
         case .succeeded:
-            auditor.compareFile(of: claim.task, servers.sites, disk)
+            compareFile(of: claim.task)
             if !isPlaceShared(by: claim.task) { auditor.compareDigests(of: claim, disk) }
         case .failed where isAskedInVain(claim): break
         // What is in the way stays there.
@@ -95,6 +95,13 @@ extension World {
             let reason = claim.task.error.map { "\($0)" } ?? ""
             chronicle.report(.liveness, "\(claim.task.url) is \(status.rawValue) in a good world: \(reason)")
         }
+    }
+
+    /// S1 of one that has succeeded. Its file may have been replaced by that of another with another URL, which may be about
+    /// to be copied anew; then it says that it has none.
+    func compareFile(of task: DownloadTask) {
+        if !task.hasFile, isPlaceShared(by: task) { return }
+        auditor.compareFile(of: task, servers.sites, disk)
     }
 
     /// Whether the server of a download does not have what its digest or its pieces are of: then it fails, with what

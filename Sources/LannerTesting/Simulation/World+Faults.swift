@@ -248,13 +248,8 @@ extension World {
         lookout.begin(with: manager)
         if let reason = manager.unavailable { chronicle.report(.memory, "the manager cannot be used: \(reason)") }
         auditor.compareLengths(of: manager, disk, hasRebooted: hasRebooted)
-        let sites = servers.sites
-        auditor.compareClaims(of: manager, sites, disk)
-        for task in manager.allTasks where task.status == .succeeded {
-            // What was copied over the file of another is taken away where its name cannot be synced, and copied anew.
-            if !task.hasFile, isPlaceShared(by: task) { continue }
-            auditor.compareFile(of: task, sites, disk)
-        }
+        auditor.compareClaims(of: manager, servers.sites, disk)
+        for task in manager.allTasks where task.status == .succeeded { compareFile(of: task) }
         tellOfLaunch()
     }
 }
