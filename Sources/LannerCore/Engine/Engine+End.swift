@@ -233,7 +233,7 @@ private struct LastStep {
 extension JobState {
     /// Whether the file of an attempt is in its place.
     fileprivate func hasMoved(in attempt: Attempt) -> Bool {
-        movedIn == attempt && isInPlace && generationInPlace == saved.generation
+        movedIn == attempt && fileInPlace?.generation == saved.generation
     }
 }
 

@@ -242,9 +242,8 @@ extension JobState {
         pieces = record.pieces
         let isThere = isFound || saved.status == .succeeded
         if isFound { followed = digest }
-        isInPlace = (isThere && !record.isReplaced) || saved.isPublished
-        if isInPlace { generationInPlace = saved.generation }
-        if isThere, isInPlace { sizeInPlace = saved.total }
+        let isInPlace = (isThere && !record.isReplaced) || saved.isPublished
+        if isInPlace { fileInPlace = PlacedFile(generation: saved.generation, size: isThere ? saved.total : nil) }
         if isThere, isInPlace, !record.isUncompared {
             // Without a digest what was found has only the right size.
             (followed, followedPieces) = (digest, isFound && digest == nil ? nil : record.pieces)
@@ -278,7 +277,7 @@ extension EngineState {
 
     /// Of two that had one place the later file is there.
     private mutating func keepPlace(_ job: Job) -> Job? {
-        guard job.state.withLock({ $0.isInPlace }) else { return nil }
+        guard job.state.withLock({ $0.fileInPlace != nil }) else { return nil }
         let place = job.task.place
         let other = places.owner(of: place).flatMap { jobs[$0] }
         let isLater = other.map { $0.isEarlier(than: job) } ?? true

@@ -173,7 +173,10 @@ extension Engine {
                 if file.isCopied { removeNow(file.move.source) }
                 return .file(job.id, attempt, .published)
             }
-            job.state.withLock { ($0.mayBeAt, $0.isInPlace) = (file.place, !file.isCopied) }
+            job.state.withLock { state in
+                state.mayBeAt = file.place
+                if file.isCopied { state.fileInPlace = nil }
+            }
             if !file.isCopied { return .file(job.id, attempt, .unconfirmed(DownloadFailure(error))) }
             // It is copied again; a later launch would take this one for somebody's that is in its way.
             removeNow(cache.path(of: file.place))
@@ -238,7 +241,7 @@ extension Engine {
     /// that it was not compared with; nil when nobody wants to know any more.
     private func isMoved(_ move: FileMove, to place: FilePlace) throws(FileError) -> Bool? {
         // Before it was fetched again, that was another one.
-        guard hasItsFile(move.job), move.job.state.withLock({ $0.generationInPlace }) == move.generation
+        guard hasItsFile(move.job), move.job.state.withLock({ $0.fileInPlace?.generation }) == move.generation
         else { return false }
         let (size, digest) = move.job.state.withLock { state in
             let digest = state.digest ?? (state.pieces == nil ? state.saved.serverDigest : nil)
@@ -254,7 +257,7 @@ extension Engine {
         }
         // It is not here and not there: what is in the place is somebody's by now, and does not go with the task.
         if !isMoved, try environment.fileSystem.size(of: move.source) == nil {
-            move.job.state.withLock { $0.isInPlace = false }
+            move.job.state.withLock { $0.fileInPlace = nil }
         }
         return isMoved
     }
@@ -327,9 +330,12 @@ extension Engine {
     private func settle(_ file: MovedFile, isMade: Bool) {
         let job = file.move.job
         job.state.withLock { state in
-            // Else what it has put there before, if anything, still is.
-            state.isInPlace = isMade || (state.isInPlace && file.other == job.id)
-            if isMade { (state.sizeInPlace, state.generationInPlace) = (state.saved.total, file.move.generation) }
+            if isMade {
+                state.fileInPlace = PlacedFile(generation: file.move.generation, size: state.saved.total)
+            } else if file.other != job.id {
+                // Else what it has put there before, if anything, still is.
+                state.fileInPlace = nil
+            }
         }
         if !isMade { state.withLock { $0.giveBack(file.place, from: job.id, to: file.other) } }
     }
@@ -382,8 +388,8 @@ extension Engine {
     func withdraw(_ job: Job) {
         let place = job.task.place
         let (size, isInPlace) = job.state.withLock { state in
-            defer { (state.isInPlace, state.mayBeAt) = (false, nil) }
-            return (state.sizeOfUntold, state.isInPlace)
+            defer { (state.fileInPlace, state.mayBeAt) = (nil, nil) }
+            return (state.sizeOfUntold, state.fileInPlace != nil)
         }
         let isOwner = state.withLock { state in
             defer { state.places.leave(place, job.id) }
@@ -453,18 +459,18 @@ extension Job {
 extension JobState {
     /// What tells the finished file from another that has come in its place, while nobody was told of it; nil
     /// afterwards, when it is its user's.
-    fileprivate var sizeOfUntold: Int64? { saved.status == .succeeded ? nil : sizeInPlace ?? saved.total }
+    fileprivate var sizeOfUntold: Int64? { saved.status == .succeeded ? nil : fileInPlace?.size ?? saved.total }
 }
 
 extension Job {
     /// The file in its place is another's now: nothing that was found of its own holds for that. Says whether there was one.
     func noteReplaced() -> Bool {
         let (wasInPlace, isForgotten) = state.withLock { state in
-            defer { state.isInPlace = false }
+            defer { state.fileInPlace = nil }
             // Of one that is fetched again the partial file is hashed for what is followed.
-            let isForgotten = state.isInPlace && state.saved.mayBeInPlace
+            let isForgotten = state.fileInPlace != nil && state.saved.mayBeInPlace
             if isForgotten { (state.followed, state.followedPieces) = (nil, nil) }
-            return (state.isInPlace, isForgotten)
+            return (state.fileInPlace != nil, isForgotten)
         }
         if isForgotten { task.state.withLock { $0.validation = .unknown } }
         return wasInPlace
@@ -474,7 +480,7 @@ extension Job {
 extension EngineState {
     /// Whether a download has put a file into its place, and no other has replaced that.
     func hasItsFile(_ job: Job) -> Bool {
-        job.state.withLock { $0.isInPlace } && places.owner(of: job.task.place) == job.id
+        job.state.withLock { $0.fileInPlace != nil } && places.owner(of: job.task.place) == job.id
     }
 
     /// Gives a download whose file is not in its place another one.
@@ -486,7 +492,7 @@ extension EngineState {
         places.leave(old, job.id)
         places.giveUpClaim(old, job.id)
         let isClaimed = job.state.withLock { state in
-            state.isInPlace = false
+            state.fileInPlace = nil
             return state.hasDestination
         }
         if isClaimed { places.claim(place, for: job.id) }

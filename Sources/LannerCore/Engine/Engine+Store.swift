@@ -103,7 +103,7 @@ extension Engine {
             // Until it has no more use for the exchange, which has all of them.
             if state.exchange != nil { (saved.written, saved.synced) = (ByteRanges(), ByteRanges()) }
             // Another file has come in its place.
-            if !state.isInPlace { saved.isPublished = false }
+            if state.fileInPlace == nil { saved.isPublished = false }
             // Whoever takes over what a canceled one has left brings fields of its own, which may be keys.
             let isLeftover = saved.isLeftover
             return DownloadRecord(
@@ -112,7 +112,7 @@ extension Engine {
                 place: place, hasDestination: state.hasDestination, isNameOpen: isNameOpen, rank: state.rank,
                 digest: state.digest?.description,
                 pieces: state.pieces, isUncompared: saved.mayBeInPlace && state.uncompared != nil,
-                isReplaced: saved.status == .succeeded && !state.isInPlace,
+                isReplaced: saved.status == .succeeded && state.fileInPlace == nil,
                 startDate: startDate, endDate: endDate,
                 validation: validation, boot: boot, key: job.task.key, list: list, priority: priority,
                 maximumBytesPerSecond: limit, context: job.task.context, metadata: metadata,

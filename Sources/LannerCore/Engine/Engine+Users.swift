@@ -425,7 +425,7 @@ extension EngineState {
     /// Whether the file of a download has yet to be moved to its place, so that it can go to another; not while one that
     /// is fetched again is there.
     fileprivate func mayRename(_ id: DownloadID) -> Bool {
-        machine[id]?.hasPlace == false && jobs[id]?.state.withLock { $0.isInPlace } != true
+        machine[id]?.hasPlace == false && jobs[id]?.state.withLock { $0.fileInPlace == nil } != false
     }
 }
 

@@ -50,12 +50,8 @@ struct JobState {
     var saved: Saved
     var lastAttempt: Attempt = 0
 
-    /// Whether the file of the task's name is this download's: it was moved there.
-    var isInPlace = false
-    /// Which of its partial files that one was; 0 when that is not known.
-    var generationInPlace: UInt32 = 0
-    /// The size of that file, if that is known.
-    var sizeInPlace: Int64?
+    /// The file in the place of the task, while it is this download's: it was moved there.
+    var fileInPlace: PlacedFile?
     /// The place in which the file may be though its partial file is there as well: a copy to another
     /// file system that was cut off.
     @Apart var mayBeAt: FilePlace?
@@ -138,6 +134,14 @@ extension JobState {
         followed = expectation.digest ?? followed
         followedPieces = expectation.pieces ?? followedPieces
     }
+}
+
+/// A finished file that was moved to its place.
+struct PlacedFile: Sendable {
+    /// Which of the partial files of its download it was.
+    var generation: UInt32
+    /// Nil when that is not known.
+    var size: Int64?
 }
 
 /// A comparison that is under way.

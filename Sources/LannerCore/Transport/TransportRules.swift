@@ -79,8 +79,9 @@ extension TransportFailure {
         TransportFailure(.malformedResponse, "The exchange ended with the interim status \(status).")
     }
 
-    package static func contradictoryLength(_ text: String) -> TransportFailure {
-        TransportFailure(
+    package static func contradictoryLength(of head: ResponseHead) -> TransportFailure {
+        let text = head.fields.values(of: "Content-Length").joined(separator: ", ")
+        return TransportFailure(
             .malformedResponse, "The response's Content-Length is not one number: \(FieldText.shown(text))")
     }
 

@@ -74,9 +74,7 @@ struct HeadReader {
             if isCodingOverlooked { throw .overlookedCoding }
             if let coding = Self.strangeCoding(head.fields) { throw .strangeCoding(coding) }
             length = ContentLength(fields: head.fields)
-            if case .contradictory = length {
-                throw .contradictoryLength(head.fields.values(of: "Content-Length").joined(separator: ", "))
-            }
+            if length == .contradictory { throw .contradictoryLength(of: head) }
             return head
         }
     }

@@ -1,17 +1,12 @@
 /// What the next request asks a server for.
 package struct Ask: Sendable, Hashable {
-    /// What has to hold for a range to be sent; the server sends the whole file otherwise.
-    package enum Condition: Sendable, Hashable {
-        case none
-        /// The value of `If-Range` (RFC 9110, 13.1.5).
-        case ifRange(String)
-    }
-
     /// The bytes that are wanted; nil asks for the file as a whole, without `Range`. Never empty.
     package let range: Range<Int64>?
     /// Whether everything from the range's first byte on is asked for: a server may send past its end.
     package let isOpenEnded: Bool
-    package let condition: Condition
+    /// The validator that has to hold for the range to be sent (`If-Range`, RFC 9110, 13.1.5); the server sends the whole
+    /// file otherwise.
+    package let ifRange: String?
     /// The version that an answer has to continue; nil when nothing is held and nothing has begun.
     @Apart package private(set) var held: Version?
     /// How the answer is tied to `held`; `none` when `held` is nil.
@@ -27,11 +22,11 @@ package struct Ask: Sendable, Hashable {
     package var isPlain: Bool { range == nil && resumeData == nil }
 
     /// Asks for the file from its first byte on, without `Range`, whatever is held.
-    package static let whole = Ask(range: nil, isOpenEnded: true, condition: .none, held: nil, rung: .none)
+    package static let whole = Ask(range: nil, isOpenEnded: true, ifRange: nil, held: nil, rung: .none)
 
     /// Has the transport go on by its own means, and hand over the whole file; `held` is the version that was begun.
     package static func resumed(_ data: ResumeData, held: Version?) -> Ask {
-        Ask(range: nil, isOpenEnded: true, condition: .none, held: held, rung: .none, resumeData: data.bytes)
+        Ask(range: nil, isOpenEnded: true, ifRange: nil, held: held, rung: .none, resumeData: data.bytes)
     }
 
     /// Asks for a range of the file.
@@ -44,12 +39,12 @@ package struct Ask: Sendable, Hashable {
         guard !range.isEmpty, range.lowerBound >= 0 else { return nil }
         guard let held else {
             guard range.lowerBound == 0 else { return nil }
-            return Ask(range: range, isOpenEnded: isOpenEnded, condition: .none, held: nil, rung: .none)
+            return Ask(range: range, isOpenEnded: isOpenEnded, ifRange: nil, held: nil, rung: .none)
         }
         let rung = held.rung(from: top, hasDigest: hasDigest)
         guard rung != .none else { return nil }
         return Ask(
-            range: range, isOpenEnded: isOpenEnded, condition: condition(for: held, on: rung), held: held, rung: rung)
+            range: range, isOpenEnded: isOpenEnded, ifRange: validator(of: held, on: rung), held: held, rung: rung)
     }
 
     /// The same request, at another place.
@@ -73,28 +68,28 @@ package struct Ask: Sendable, Hashable {
         guard !held.isEncoded, hasDigest || isTagged else { return nil }
         let rung = hasDigest ? Rung.digestOnly : .strongTag
         var ask = Ask(
-            range: range, isOpenEnded: isOpenEnded, condition: condition(for: held, on: rung), held: held, rung: rung)
+            range: range, isOpenEnded: isOpenEnded, ifRange: validator(of: held, on: rung), held: held, rung: rung)
         (ask.source, ask.isElsewhere) = (source, true)
         return ask
     }
 
     private init(
-        range: Range<Int64>?, isOpenEnded: Bool, condition: Condition, held: Version?, rung: Rung,
+        range: Range<Int64>?, isOpenEnded: Bool, ifRange: String?, held: Version?, rung: Rung,
         resumeData: [UInt8]? = nil
     ) {
         self.range = range
         self.isOpenEnded = isOpenEnded
-        self.condition = condition
+        self.ifRange = ifRange
         self.held = held
         self.rung = rung
         self.resumeData = resumeData
     }
 
-    private static func condition(for version: Version, on rung: Rung) -> Condition {
+    private static func validator(of version: Version, on rung: Rung) -> String? {
         switch rung {
-        case .strongTag: version.entityTag.map { .ifRange($0.text) } ?? .none
-        case .strongDate: version.lastModified.map { .ifRange($0) } ?? .none
-        case .weak, .digestOnly, .none: .none
+        case .strongTag: version.entityTag?.text
+        case .strongDate: version.lastModified
+        case .weak, .digestOnly, .none: nil
         }
     }
 
@@ -103,10 +98,7 @@ package struct Ask: Sendable, Hashable {
         var fields: HeaderFields = ["Accept-Encoding": "identity"]
         guard let range else { return fields }
         fields["Range"] = "bytes=\(range.lowerBound)-" + (isOpenEnded ? "" : "\(range.upperBound - 1)")
-        switch condition {
-        case .none: break
-        case .ifRange(let value): fields["If-Range"] = value
-        }
+        if let ifRange { fields["If-Range"] = ifRange }
         return fields
     }
 }

@@ -150,7 +150,7 @@ final class BackgroundExchange: TaskFollower {
         if let told = state.withLock({ $0.head }), head.isOther(than: told) { return finish(.changedMeanwhile) }
         let size = file.fileSize
         // One that was resumed is longer than the answer that completed it.
-        if head.status != 206, case .announced(let length) = BodyLength(of: head), let size, size != length {
+        if head.status != 206, let length = head.bodyLength.value, let size, size != length {
             return finish(.length(announced: length, received: size))
         }
         do {

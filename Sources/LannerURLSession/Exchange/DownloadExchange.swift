@@ -190,7 +190,7 @@ final class DownloadExchange: TransportExchange, SessionExchange {
 
     /// A resumed file is longer than the response that completed it.
     private func lengthFault(of file: URL, under head: ResponseHead) -> TransportFailure? {
-        guard resumeData == nil, case .announced(let length) = BodyLength(of: head) else { return nil }
+        guard resumeData == nil, let length = head.bodyLength.value else { return nil }
         guard let size = file.fileSize, size != length else { return nil }
         return .length(announced: length, received: size)
     }

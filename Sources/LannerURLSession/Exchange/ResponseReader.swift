@@ -73,11 +73,9 @@ struct ResponseReader {
     private mutating func first(_ count: Int, of head: ResponseHead) -> Piece {
         guard head.status >= 200 else { return .refuse(.notFinal(head.status)) }
         guard !head.isRedirect else { return .drop }
-        switch BodyLength(of: head) {
-        case .invalid(let text): return .refuse(.contradictoryLength(text))
-        case .unchecked: return add(count, to: 0, of: nil, head, isReported: false)
-        case .announced(let length): return add(count, to: 0, of: length, head, isReported: false)
-        }
+        let length = head.bodyLength
+        if length == .contradictory { return .refuse(.contradictoryLength(of: head)) }
+        return add(count, to: 0, of: length.value, head, isReported: false)
     }
 
     private mutating func add(
@@ -92,51 +90,23 @@ struct ResponseReader {
     /// The end of a response without a body.
     private func decide(_ head: ResponseHead) -> End {
         guard head.status >= 200 else { return .refuse(.notFinal(head.status)) }
-        switch BodyLength(of: head) {
-        case .invalid(let text):
-            return .refuse(.contradictoryLength(text))
-        case .announced(let length) where length > 0:
-            return .refuse(.length(announced: length, received: 0))
-        case .announced, .unchecked:
-            return .complete(head: head)
+        return switch head.bodyLength {
+        case .contradictory: .refuse(.contradictoryLength(of: head))
+        case .bytes(let length) where length > 0: .refuse(.length(announced: length, received: 0))
+        case .bytes, .unknown: .complete(head: head)
         }
-    }
-}
-
-/// How many bytes the body of a response must have.
-enum BodyLength: Equatable {
-    /// Nothing can be compared with the bytes that come.
-    case unchecked
-    case announced(Int64)
-    /// The field is there and is not one number (RFC 9110, 8.6).
-    case invalid(String)
-
-    init(of head: ResponseHead) {
-        // The transport decodes a content coding (RFC 9110, 8.4) and drops the body of a redirect; chunks and the
-        // absence of a body in 204 and 304 override the field (RFC 9112, 6.3).
-        guard !head.isEncoded, !head.isRedirect, head.status != 204, head.status != 304,
-            head.fields["Transfer-Encoding"] == nil
-        else {
-            self = .unchecked
-            return
-        }
-        self = Self.parse(head.fields.values(of: "Content-Length"))
-    }
-
-    /// Several lines, or one with a list, are accepted when all say the same.
-    static func parse(_ lines: [String]) -> BodyLength {
-        let values = FieldText.members(lines)
-        guard let first = values.first else { return .unchecked }
-        guard values.allSatisfy({ $0 == first }), let length = FieldText.decimal(first) else {
-            return .invalid(lines.joined(separator: ", "))
-        }
-        return .announced(length)
     }
 }
 
 extension ResponseHead {
+    /// How many bytes of the body must arrive; unknown where nothing can be compared with them.
+    var bodyLength: ContentLength {
+        // The body of a redirect is dropped; 204 and 304 have none, whatever the field says (RFC 9112, 6.3).
+        isEncoded || isRedirect || status == 204 || status == 304 ? .unknown : ContentLength(fields: fields)
+    }
+
     /// Whether the body that arrives is not the one the length was announced for: URLSession decodes it.
-    var isEncoded: Bool {
+    private var isEncoded: Bool {
         fields.values(of: "Content-Encoding").contains { !HeaderFields.same($0, "identity") }
     }
 

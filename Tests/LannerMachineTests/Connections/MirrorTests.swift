@@ -38,7 +38,7 @@ import Testing
         bench.feed(.exchange(bench.id, 1, .failed(lost)))
         bench.closed(1)
         let asks = bench.opened(2).asks
-        #expect(asks.map(\.source) == [1] && asks.map(\.condition) == [.none] && asks.map(\.held) == [nil])
+        #expect(asks.map(\.source) == [1] && asks.map(\.ifRange) == [nil] && asks.map(\.held) == [nil])
         let actions = bench.feed(.exchange(bench.id, 2, .head(.part(0..<100, of: 900, tag: "\"b\""))))
         #expect(actions.contains(.transport(bench.id, .accept(2, 0..<100))) && actions.restarts == [])
         #expect(bench.machine[bench.id]?.saved.version?.entityTag == EntityTag("\"b\""))

@@ -615,7 +615,7 @@ import Testing
         #expect(actions.contains(.transport(bench.id, .stop(1, keepBytes: true))))
         bench.closed(1, 0..<500)
         let ask = bench.opened(2, 0..<500).asks.first
-        #expect(ask?.range == 500..<1000 && ask?.rung == .digestOnly && ask?.condition == Ask.Condition.none)
+        #expect(ask?.range == 500..<1000 && ask?.rung == .digestOnly && ask?.ifRange == nil)
         // A server that does not go on without a condition, either, does not go on.
         #expect(bench.feed(.exchange(bench.id, 2, .head(.file(tag: "\"c\"")))).restarts == [.contentChanged])
     }

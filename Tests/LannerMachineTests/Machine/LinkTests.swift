@@ -43,7 +43,7 @@ import Testing
         #expect(opened.asks.isEmpty)
         let ask = give(&bench).asks.first
         #expect(ask?.range == 500..<1000)
-        #expect(ask?.condition == .ifRange("\"a\""), "the validators decide")
+        #expect(ask?.ifRange == "\"a\"", "the validators decide")
     }
 
     @Test(arguments: [404, 500]) func otherStatusesDoNot(status: Int) {

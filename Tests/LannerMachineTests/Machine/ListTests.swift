@@ -327,7 +327,7 @@ private struct Lists {
         bench.feed(.readdress(bench.id, HostID(1)))
         #expect(bench.verb(.start).restarts.isEmpty)
         let ask = bench.feed(.file(bench.id, 1, .opened(held: ByteRanges([0..<500])))).asks.first
-        #expect(ask?.range?.lowerBound == 500 && ask?.condition == Ask.Condition.none && ask?.rung == .digestOnly)
+        #expect(ask?.range?.lowerBound == 500 && ask?.ifRange == nil && ask?.rung == .digestOnly)
         bench.feed(.exchange(bench.id, 1, .head(.part(500..<1000, of: 1000))))
         bench.feed(.file(bench.id, 1, .wrote(500..<1000)))
         bench.feed(.exchange(bench.id, 1, .ended(received: 1000)))

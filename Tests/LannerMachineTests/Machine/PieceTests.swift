@@ -19,7 +19,7 @@ import Testing
         #expect(actions.asks.isEmpty)
         bench.feed(.file(bench.id, 1, .wrote(400..<1000)))
         let ask = bench.feed(.exchange(bench.id, 1, .ended(received: 1000))).asks
-        #expect(ask.map(\.range) == [200..<300] && ask.first?.condition == .ifRange("\"a\""))
+        #expect(ask.map(\.range) == [200..<300] && ask.first?.ifRange == "\"a\"")
         bench.feed(.exchange(bench.id, 2, .head(.part(200..<300, of: 1000))))
         bench.feed(.file(bench.id, 1, .wrote(200..<300)))
         #expect(

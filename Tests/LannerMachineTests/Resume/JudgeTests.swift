@@ -82,7 +82,7 @@ import Testing
 
     @Test func onTheWeakRungEverythingHasToBeToldAgain() {
         let weak = Self.ask(400..<1000, isOpenEnded: true, Self.held, from: .weak)
-        #expect(weak.condition == .none)
+        #expect(weak.ifRange == nil)
         #expect(verdict(weak, Heads.part(400..<1000)) == .part(Self.held, body: 400..<1000))
         #expect(verdict(weak, Heads.part(400..<1000, tag: nil)) == .fromZero(.contentChanged))
         #expect(verdict(weak, Heads.part(400..<1000, of: nil)) == .fromZero(.contentChanged))

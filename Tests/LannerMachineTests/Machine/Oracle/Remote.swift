@@ -69,7 +69,7 @@ extension Remote {
     /// The answer of a server that keeps to the rules.
     mutating func answer(_ ask: Ask, _ random: inout SeededGenerator) -> Answer {
         answers += 1
-        guard let range = ask.range, servesRanges, holds(ask.condition) else { return whole }
+        guard let range = ask.range, servesRanges, holds(ask.ifRange) else { return whole }
         guard range.lowerBound < total else { return random.chance(20) ? whole : unsatisfied }
         var end = ask.isOpenEnded ? total : min(total, range.upperBound)
         if shortens { end -= Int64(random.below(Int(end - range.lowerBound))) }
@@ -143,12 +143,7 @@ extension Remote {
         Answer(head: ResponseHead(status: code, fields: fields), body: 0..<0, version: version)
     }
 
-    private func holds(_ condition: Ask.Condition) -> Bool {
-        switch condition {
-        case .none: true
-        case .ifRange(let value): value == tag || value == date
-        }
-    }
+    private func holds(_ validator: String?) -> Bool { validator == nil || validator == tag || validator == date }
 
     private var tag: String? {
         switch tie {
