@@ -317,19 +317,13 @@ extension Download {
         }
     }
 
-    /// Whether servers answer so for a place that was led to and whose time is over: as for a link, or as if it had never
-    /// been. Who says when to ask again has not forgotten it.
-    static func mayHaveExpired(_ status: Int, _ retryAfter: Duration?) -> Bool {
-        retryAfter == nil && (refusals.contains(status) || status == 404)
-    }
-
     private mutating func refused(
         _ exchange: Exchange, _ status: Int, _ retryAfter: Duration?, _ context: inout Context
     ) {
         // The place that a redirect led to may have expired: a new attempt begins at the first URL. Not without a gain.
         var mayHaveExpired = false
         if case .transferring(let transfer) = state {
-            mayHaveExpired = transfer.received > 0 && Self.mayHaveExpired(status, retryAfter)
+            mayHaveExpired = transfer.received > 0 && RefusalTables.mayMeanThatAPlaceExpired(status, retryAfter)
         }
         // Who was led there at once has not asked where the link leads: nothing is known against that.
         let isOfLink = exchange.ask.source == 0 && !goesOnWithOldURL && !(mayHaveExpired && exchange.wasLed)

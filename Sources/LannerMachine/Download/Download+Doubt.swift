@@ -154,20 +154,6 @@ extension DownloadFailure {
             + "that wants a login; log in there and start again, or remove the download to begin anew.")
 }
 
-extension DownloadFailure.Reason {
-    /// Whether who answers so to a request for a part of a file may still send all of it.
-    fileprivate var maySpeakOfRanges: Bool {
-        switch self {
-        // The program behind a server may fail at every part, which the server tells as its own failure, or as that of a
-        // gateway. The others speak of the moment, of the file, or of who asks.
-        case .status(500), .status(502): true
-        case .status(let code): !isWorthRetrying && ![401, 403, 404, 407, 410, 451].contains(code)
-        case .transport(let fault): fault == .malformedResponse
-        case .unusableResponse, .redirect, .link, .checksumMismatch, .disk, .store: false
-        }
-    }
-}
-
 /// What makes no sense in an answer to a request for a part, whatever the file is like.
 private struct Oddity {
     var words: String

@@ -12,12 +12,9 @@ struct HeldLink: Sendable, Hashable {
 }
 
 extension Download {
-    /// How servers answer for a link whose time is over: object stores also by 400.
-    static let refusals: Set<Int> = [400, 401, 403, 410]
-
     /// Whether a refusal is worth another link.
     func wantsLink(after status: Int, _ settings: Settings) -> Bool {
-        settings.links != .never && !link.isFresh && Self.refusals.contains(status)
+        settings.links != .never && !link.isFresh && RefusalTables.ofLinks.contains(status)
     }
 
     /// Why another link is wanted before the first request; nil when the one in hand will do.

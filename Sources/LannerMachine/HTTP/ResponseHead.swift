@@ -16,3 +16,15 @@ public struct ResponseHead: Sendable, Hashable {
         self.url = url
     }
 }
+
+extension ResponseHead {
+    /// Whether the server says that it sends parts (RFC 9110, 14.3), or has sent one.
+    var offersRanges: Bool { status == 206 || acceptsRanges(in: "bytes") }
+
+    /// Whether the server says that it sends none.
+    package var deniesRanges: Bool { acceptsRanges(in: "none") }
+
+    private func acceptsRanges(in unit: StaticString) -> Bool {
+        FieldText.members(fields.values(of: "Accept-Ranges")).contains { FieldText.equal($0, unit) }
+    }
+}

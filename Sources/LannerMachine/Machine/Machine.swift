@@ -126,7 +126,7 @@ extension Machine {
     /// Says whether a host refuses a download by what servers answer to one connection too many, while it sends others.
     /// When it has refused several no more of them run than it takes, for a while.
     private mutating func noteCrowd(_ id: DownloadID, _ number: ExchangeNumber, _ event: ExchangeEvent) -> Bool {
-        guard case .head(let head) = event, [429, 503, 509].contains(head.status), let host = holders[id],
+        guard case .head(let head) = event, RefusalTables.ofCrowds.contains(head.status), let host = holders[id],
             let download = roster[id], download.exchange(number)?.ask.source == 0
         else { return false }
         let others = holders.keys.filter { $0 != id && holders[$0] == host }
