@@ -205,6 +205,7 @@ extension Engine {
             } else {
                 pending.changes.append(.remove(key: DownloadRecord.key(step.job.id)))
                 pending.forgets = true
+                if step.removesFinished { put(removal(of: step.job), of: step.job, &pending) }
             }
         }
         // The last try of all that is owed.

@@ -195,11 +195,11 @@ extension Engine {
     }
 
     func removeNow(_ path: String) {
-        do throws(FileError) {
-            try environment.fileSystem.remove(path)
-        } catch {
-            log { .error("could not remove a file", error: LannerError.failed(DownloadFailure(error))) }
-        }
+        do throws(FileError) { try environment.fileSystem.remove(path) } catch { logRemoval(error) }
+    }
+
+    func logRemoval(_ error: FileError) {
+        log { .error("could not remove a file", error: LannerError.failed(DownloadFailure(error))) }
     }
 }
 

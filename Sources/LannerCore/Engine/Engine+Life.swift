@@ -26,6 +26,7 @@ extension Engine {
         removeCopies(of: startup.records)
         removeCopies(of: startup.replaced)
         forget(startup.replaced.map(\.storeKey))
+        finishRemovals(startup.removals)
         restore(startup.records, configuration)
         recover()
     }

@@ -362,63 +362,8 @@ extension Engine {
         throw FileError(fault: .inTheWay, operation: "find a free name like", path: cache.path(of: taken))
     }
 
-    // MARK: Removing
-
-    /// Removes the partial file and, if asked, the finished one; not one that is somebody else's.
-    func discard(_ job: Job, _ attempt: Attempt, finished: Bool) {
-        let (id, files) = (job.id, job.files)
-        fileLane.run { [self, weak job] in
-            // Not held any more when it may be forgotten: with it may go the last to hold the manager, whose end would wait
-            // for this lane.
-            if let job { remove(files, of: job, finished: finished) }
-            handle(.file(id, attempt, .discarded))
-        }
-    }
-
-    /// The same at the end, when the lane has nothing more to do.
-    func discardLast(_ job: Job, finished: Bool) { remove(job.files, of: job, finished: finished) }
-
-    private func remove(_ files: JobFiles, of job: Job, finished: Bool) {
-        removePartial(job, files)
-        if finished, hasItsFile(job) { removeFinished(job.task.filePath, ofSize: files.sizeOfUntold) }
-    }
-
-    /// Removes the file of a download that is to be another one. Its place is free at once, and may be somebody's when the
-    /// lane gets there.
-    func withdraw(_ job: Job) {
-        let place = job.task.place
-        let (size, isInPlace) = job.state.withLock { state in
-            defer { (state.fileInPlace, state.mayBeAt) = (nil, nil) }
-            return (state.sizeOfUntold, state.fileInPlace != nil)
-        }
-        let isOwner = state.withLock { state in
-            defer { state.places.leave(place, job.id) }
-            return state.places.owner(of: place) == job.id
-        }
-        guard isInPlace, isOwner else { return }
-        fileLane.run { [self] in
-            guard state.withLock({ $0.places.owner(of: place) }) == nil, isReachable(place) else { return }
-            removeFinished(cache.path(of: place), ofSize: size)
-        }
-    }
-
-    private func removePartial(_ job: Job, _ files: JobFiles) {
-        guard let path = files.generation.map({ partialPath(job, $0) }) else { return }
-        removeNow(path)
-        // The process may have died while it copied the file to another device, now or in an earlier launch.
-        for place in Set([files.place, files.mayBeAt ?? files.place]) where isReachable(place) {
-            removeNow(Publisher.copyPath(of: path, beside: cache.path(of: place)))
-        }
-    }
-
-    /// Removes a finished file: one of another size than is given is somebody else's.
-    private func removeFinished(_ path: String, ofSize size: Int64?) {
-        guard size == nil || (try? environment.fileSystem.size(of: path)) == size else { return }
-        removeNow(path)
-    }
-
     /// Whether the file in the place of a download is the one that it has put there.
-    private func hasItsFile(_ job: Job) -> Bool {
+    func hasItsFile(_ job: Job) -> Bool {
         state.withLock { $0.hasItsFile(job) } && isReachable(job.task.place)
     }
 }
@@ -433,33 +378,6 @@ extension FileMove {
 
     /// What the machine is told when it comes to nothing.
     fileprivate func given(up failure: DownloadFailure) -> Event { .file(job.id, attempt, .failed(failure)) }
-}
-
-/// What a download may have on the disk.
-private struct JobFiles {
-    /// Of its partial file.
-    var generation: UInt32?
-    var place: FilePlace
-    var mayBeAt: FilePlace?
-    /// See ``JobState/sizeOfUntold``.
-    var sizeOfUntold: Int64?
-}
-
-extension Job {
-    fileprivate var files: JobFiles {
-        let place = task.place
-        return state.withLock { state in
-            JobFiles(
-                generation: state.fileGeneration, place: place, mayBeAt: state.mayBeAt,
-                sizeOfUntold: state.sizeOfUntold)
-        }
-    }
-}
-
-extension JobState {
-    /// What tells the finished file from another that has come in its place, while nobody was told of it; nil
-    /// afterwards, when it is its user's.
-    fileprivate var sizeOfUntold: Int64? { saved.status == .succeeded ? nil : fileInPlace?.size ?? saved.total }
 }
 
 extension Job {

@@ -35,8 +35,14 @@ extension Engine {
     func run(_ action: StoreAction, of job: Job, _ attempt: Attempt, _ pending: inout PendingChanges) {
         switch action {
         case .record(let saved, let need): record(job, attempt, saved, need, &pending)
-        case .unrecord: unrecord(job, attempt, &pending)
+        case .unrecord:
+            if takesFileAlong(job) { unrecordLeavingFile(job, attempt) } else { unrecord(job, attempt, &pending) }
         }
+    }
+
+    /// Whether the finished file of a download goes with it, and is there.
+    private func takesFileAlong(_ job: Job) -> Bool {
+        state.withLock { $0.machine[job.id]?.parting?.takesFileAlong == true && $0.hasItsFile(job) }
     }
 
     private func record(
@@ -77,7 +83,7 @@ extension Engine {
         pending.dropped += job.takeDropped()
     }
 
-    private func unrecord(_ job: Job, _ attempt: Attempt, _ pending: inout PendingChanges) {
+    func unrecord(_ job: Job, _ attempt: Attempt, _ pending: inout PendingChanges) {
         job.state.withLock { state in
             state.dropExchange()
             state.saved.isLeftover = false

@@ -25,6 +25,7 @@ final class Engine: Sendable {
     let drainLane: any Lane
     /// Files that wait to be moved.
     let moves = Locked<[FileMove]>([])
+    let removals = Locked(Removals())
     let boot: String?
     /// Whether unfinished files lie where files have no holes, as on most sticks.
     let fillsGaps: Bool

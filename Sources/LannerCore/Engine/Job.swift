@@ -52,6 +52,8 @@ struct JobState {
 
     /// The file in the place of the task, while it is this download's: it was moved there.
     var fileInPlace: PlacedFile?
+    /// Whether there is a record by which the next launch removes that file.
+    var hasRemoval = false
     /// The place in which the file may be though its partial file is there as well: a copy to another
     /// file system that was cut off.
     @Apart var mayBeAt: FilePlace?

@@ -9,6 +9,8 @@ struct Startup {
     private(set) var records: [DownloadRecord] = []
     /// Records that a later one of the same key has replaced.
     private(set) var replaced: [DownloadRecord] = []
+    /// Finished files that an earlier process had yet to remove.
+    private(set) var removals: [DownloadID: Removal] = [:]
     /// Those that cannot be read. They stay, for a later version of the library may be able to: neither the number nor the
     /// partial file of one becomes another's, and its exchange goes on.
     private(set) var unread: Set<DownloadID> = []
@@ -105,6 +107,8 @@ struct Startup {
                 (identity, isKnown) = (known, true)
             } else if let record = DownloadRecord(value), record.storeKey == key {
                 records.append(record)
+            } else if let id = Removal.id(ofKey: key), let removal = Removal(value) {
+                removals[id] = removal
             } else {
                 if let number = Int64(key), DownloadRecord.numbers.contains(number) {
                     unread.insert(DownloadID(UInt64(number)))
@@ -112,7 +116,7 @@ struct Startup {
                 problems.append("The record “\(key)” makes no sense and is left out.")
             }
         }
-        identity.lastID = max(identity.lastID, unread.max()?.number ?? 0)
+        identity.lastID = max(identity.lastID, unread.max()?.number ?? 0, removals.keys.max()?.number ?? 0)
         // Nobody knows which numbers are those of records that may come back.
         if !isKnown, !problems.isEmpty { identity.lastID = max(identity.lastID, identity.token >> 3) }
         problems.sort()

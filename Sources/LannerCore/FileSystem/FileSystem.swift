@@ -141,6 +141,8 @@ package protocol FileSystem: Sendable {
     func list(_ path: String) throws(FileError) -> [String]
     /// The size of a regular file, nil when nothing is there.
     func size(of path: String) throws(FileError) -> Int64?
+    /// What tells a regular file from any that may come in its place; nil when nothing is there, or nothing tells it.
+    func fingerprint(of path: String) throws(FileError) -> FileFingerprint?
     /// Removes a file; fine when it is not there. What a large one has of the disk may be given back somewhat later.
     func remove(_ path: String) throws(FileError)
     /// The same, and what the file has of the disk is given back also while somebody has it open, unless it has another
@@ -188,6 +190,21 @@ package protocol FileSystem: Sendable {
     var maximumOpenFiles: Int { get }
 }
 
+/// A file as long as nobody writes to it, also under another name and after the machine was booted again.
+package struct FileFingerprint: Sendable, Hashable {
+    /// Which file it is of its file system; may be given to another once it is gone.
+    package var number: UInt64
+    /// When it was written to last, in nanoseconds since 1970.
+    package var modified: Int64
+    package var size: Int64
+
+    package init(number: UInt64, modified: Int64, size: Int64) {
+        self.number = number
+        self.modified = modified
+        self.size = size
+    }
+}
+
 /// An advisory lock that is held until `release`, or until the process ends.
 package protocol FileLock: AnyObject, Sendable {
     /// Whether the lock file's path still leads to it; otherwise somebody else may have the lock of that path.
@@ -204,6 +221,9 @@ extension FileLock {
 extension FileSystem {
     /// For file systems that take as many as there is memory for: what a program may have open mostly.
     package var maximumOpenFiles: Int { 1024 }
+
+    /// For file systems that know their files by their names only.
+    package func fingerprint(of path: String) throws(FileError) -> FileFingerprint? { nil }
 
     /// For file systems that sync files one by one.
     package func syncAll(_ files: [any OpenFile]) -> [Result<Void, FileError>]? { nil }

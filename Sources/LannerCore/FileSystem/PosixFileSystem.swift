@@ -22,7 +22,16 @@ package struct PosixFileSystem: FileSystem {
         return PosixFile(file, path: path, device: status.st_dev, returns)
     }
 
-    package func size(of path: String) throws(FileError) -> Int64? {
+    package func size(of path: String) throws(FileError) -> Int64? { try status(of: path).map { Int64($0.st_size) } }
+
+    package func fingerprint(of path: String) throws(FileError) -> FileFingerprint? {
+        try status(of: path).map { status in
+            FileFingerprint(number: UInt64(status.st_ino), modified: status.modified, size: Int64(status.st_size))
+        }
+    }
+
+    /// Of a regular file; nil when nothing is there.
+    private func status(of path: String) throws(FileError) -> stat? {
         var status = stat()
         do throws(FileError) {
             try systemCall("look at", path) { lstat(path, &status) }
@@ -31,7 +40,7 @@ package struct PosixFileSystem: FileSystem {
             throw error
         }
         guard status.isRegular else { throw FileError(fault: .inTheWay, operation: "look at", path: path) }
-        return Int64(status.st_size)
+        return status
     }
 
     package func remove(_ path: String) throws(FileError) {
@@ -339,4 +348,14 @@ extension stat {
     var isRegular: Bool { st_mode & S_IFMT == S_IFREG }
     fileprivate var isLink: Bool { st_mode & S_IFMT == S_IFLNK }
     fileprivate var isDirectory: Bool { st_mode & S_IFMT == S_IFDIR }
+
+    /// In nanoseconds since 1970.
+    fileprivate var modified: Int64 {
+        #if canImport(Darwin)
+        let time = st_mtimespec
+        #else
+        let time = st_mtim
+        #endif
+        return Int64(time.tv_sec) &* 1_000_000_000 &+ Int64(time.tv_nsec)
+    }
 }

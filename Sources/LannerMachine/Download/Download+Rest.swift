@@ -202,6 +202,13 @@ package enum Parting: Sendable, Equatable {
     case cancel(keepsBytes: Bool, finished: Bool)
     /// Its partial file goes, and the finished one as well.
     case remove(finished: Bool)
+
+    /// Whether a finished file goes as well.
+    package var takesFileAlong: Bool {
+        switch self {
+        case .cancel(_, let finished), .remove(let finished): finished
+        }
+    }
 }
 
 extension Pausing.Intent {

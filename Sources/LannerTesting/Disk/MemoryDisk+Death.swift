@@ -109,7 +109,7 @@ extension MemoryDiskState {
         var survivors: [ObjectIdentifier: File] = [:]
         for path in names.keys.sorted() {
             guard let file = names[path]?.file else { continue }
-            let survivor = survivors[ObjectIdentifier(file)] ?? File()
+            let survivor = survivors[ObjectIdentifier(file)] ?? File(after: file)
             if survivors.updateValue(survivor, forKey: ObjectIdentifier(file)) == nil {
                 survivor.bytes = file.survivors(&random)
                 sync(survivor)

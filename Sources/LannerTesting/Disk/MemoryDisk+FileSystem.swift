@@ -33,6 +33,14 @@ extension MemoryDisk: FileSystem {
         }
     }
 
+    package func fingerprint(of path: String) throws(FileError) -> FileFingerprint? {
+        let path = MemoryDiskState.normal(path)
+        return try perform(.size, path) { state throws(Refusal) in
+            guard !state.isDirectory(path) else { throw Refusal(.inTheWay) }
+            return state.file(at: path)?.fingerprint
+        }
+    }
+
     package func remove(_ path: String) throws(FileError) {
         let path = MemoryDiskState.normal(path)
         try perform(.remove, path) { state throws(Refusal) in
@@ -72,7 +80,7 @@ extension MemoryDisk: FileSystem {
         let taken: Void? = try? perform(.rename, path) { state throws(Refusal) in
             if let obstacle = state.obstacle(at: path) { throw Refusal(obstacle) }
             guard Int64(bytes.count) <= state.free else { throw Refusal(.noSpace) }
-            let new = MemoryDiskState.File()
+            let new = state.makeFile()
             state.put(new, at: path)
             new.noteWrite(0..<Int64(bytes.count))
             state.change(new) { $0.write([UInt8](bytes)) }
@@ -142,7 +150,7 @@ extension MemoryDisk: FileSystem {
         let number = try perform(.lock, path) { state throws(Refusal) in
             if let obstacle = state.obstacle(at: path) { throw Refusal(obstacle) }
             guard let number = state.takeLock(path) else { throw Refusal(.locked) }
-            if state.file(at: path) == nil { state.put(MemoryDiskState.File(), at: path) }
+            if state.file(at: path) == nil { state.put(state.makeFile(), at: path) }
             return number
         }
         return MemoryLock(path: path, number: number, disk: self)
@@ -199,7 +207,7 @@ extension MemoryDiskState {
                 change(existing) { $0 = MemoryBytes() }
             }
         }
-        let file = existing ?? File()
+        let file = existing ?? makeFile()
         if existing == nil { put(file, at: path) }
         openHandle(of: file)
         return file

@@ -23,6 +23,10 @@ struct MemoryDiskState {
     /// A file: its bytes live as long as it has a name or is open.
     // @unchecked Sendable: only touched under the lock of the disk's state.
     final class File: @unchecked Sendable {
+        /// Of all that there ever were; the same after a reboot.
+        let number: UInt64
+        /// How often it was written to.
+        var changes: Int64 = 0
         var bytes = MemoryBytes()
         var name: String?
         var handles = 0
@@ -35,6 +39,17 @@ struct MemoryDiskState {
         var inherited = ByteRanges()
         /// Why a sync of all files could not write this one, until a sync of its own, or a look, has told that.
         var untold: DiskFault?
+
+        init(number: UInt64) {
+            self.number = number
+        }
+
+        /// What a reboot leaves of a file.
+        init(after old: File) {
+            (number, changes) = (old.number, old.changes)
+        }
+
+        var fingerprint: FileFingerprint { FileFingerprint(number: number, modified: changes, size: bytes.size) }
 
         /// A process that dies before it can say that a sync has failed leaves a loss that nobody could tell: there is
         /// none here.
@@ -101,6 +116,7 @@ struct MemoryDiskState {
     private var locks: [String: Int] = [:]
     private var lastLock = 0
     var files = MemoryNames<File>()
+    private var madeFiles: UInt64 = 0
     /// Files that were changed, among them all of which something is not on the device.
     var changed: [ObjectIdentifier: File] = [:]
     private(set) var used: Int64 = 0
@@ -224,7 +240,13 @@ extension MemoryDiskState {
     }
 
     /// Changes a file's bytes and keeps the account.
+    mutating func makeFile() -> File {
+        madeFiles += 1
+        return File(number: madeFiles)
+    }
+
     mutating func change(_ file: File, _ body: (inout MemoryBytes) -> Void) {
+        file.changes += 1
         let before = file.bytes.footprint
         body(&file.bytes)
         used += file.bytes.footprint - before

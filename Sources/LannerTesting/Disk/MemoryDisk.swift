@@ -31,7 +31,7 @@ public final class MemoryDisk: Sendable {
         case truncate
         /// Waiting for the device to have a file's bytes.
         case sync
-        /// Asking for a size.
+        /// Asking for a size, or for what tells a file from others.
         case size
         /// Making a directory.
         case makeDirectory
@@ -88,7 +88,7 @@ public final class MemoryDisk: Sendable {
         state.withLock { state in
             let isPossible = state.makeDirectory(path.directory) && state.obstacle(at: path) == nil
             precondition(isPossible, "something else is in the place of \(path)")
-            let file = MemoryDiskState.File()
+            let file = state.makeFile()
             state.put(file, at: path)
             state.change(file) { $0.write(contents) }
             state.sync(file)
@@ -114,6 +114,11 @@ public final class MemoryDisk: Sendable {
     /// How long a file is; nil when there is none.
     func length(of path: String) -> Int64? {
         state.withLock { $0.file(at: path)?.bytes.size }
+    }
+
+    /// What tells a file from others; nil when there is none.
+    func identity(of path: String) -> FileFingerprint? {
+        state.withLock { $0.file(at: path)?.fingerprint }
     }
 
     /// Makes an operation fail: the next `times` of it, after letting `skipping` of it pass. One that fails changes

@@ -27,6 +27,8 @@ struct Auditor {
     /// Downloads that have succeeded and lost their files since: to the user, or to a removal that the store could not
     /// keep, and which may therefore come back without them.
     private let doomed = Locked(Doomed())
+    /// Finished files that are to go with their tasks, by their paths.
+    let leaving = Leaving()
 
     init(_ chronicle: Chronicle) {
         self.chronicle = chronicle
@@ -39,6 +41,7 @@ struct Auditor {
         (observed, expected) = ([], [])
         let tasks = manager.allTasks
         tasks.forEach { observe($0) }
+        leaving.forget(tasks)
         let found = Dictionary(tasks.map { ($0.identity, $0.status) }, uniquingKeysWith: { $1 })
         if found.count < tasks.count { chronicle.report(.oneTask, "two downloads have one key") }
         for one in known where found[one] == nil { chronicle.report(.memory, "\(one) is forgotten") }
@@ -151,6 +154,14 @@ struct Auditor {
 
     /// Whether another file may be in the place of a task that has succeeded, or none.
     func mayHaveLost(_ task: DownloadTask) -> Bool { doomed.withLock { $0.contains(task) } }
+
+    /// A file that was to go with its task is not there without it.
+    func compareRemovals(of manager: SessionManager, _ disk: MemoryDisk) {
+        let places = Set(manager.allTasks.map(\.filePath))
+        for path in leaving.left(on: disk) where !places.contains(path) {
+            chronicle.report(.memory, "\(path) was left over, though it was to go with its task")
+        }
+    }
 
     func noteStart() {
         starts.withLock { $0 += 1 }
@@ -283,6 +294,28 @@ private struct Doomed {
             paths.remove(task.filePath)
         case .waiting, .running, .suspended, .failed, .willSuspend, .canceled, .removed: break
         }
+    }
+}
+
+/// Finished files that are to go with their tasks.
+final class Leaving: Sendable {
+    private let files = Locked<[String: FileFingerprint]>([:])
+
+    /// The user wants a task to go with its finished file, or to leave that there.
+    func note(_ task: DownloadTask, completely: Bool, _ disk: MemoryDisk) {
+        let isThere = completely && task.status == .succeeded && task.hasFile
+        let file = isThere ? disk.identity(of: task.filePath) : nil
+        files.withLock { $0[task.filePath] = file }
+    }
+
+    /// What has come back was not removed: another removal may leave its file.
+    func forget(_ tasks: [DownloadTask]) {
+        files.withLock { files in tasks.forEach { files[$0.filePath] = nil } }
+    }
+
+    /// The paths of those that are still there.
+    func left(on disk: MemoryDisk) -> [String] {
+        files.withLock { $0 }.filter { disk.identity(of: $0.key) == $0.value }.keys.sorted()
     }
 }
 

@@ -152,6 +152,7 @@ extension World {
         for claim in manager.inspections { compareEnd(of: claim) }
         try runToRest()
         compareLeftovers()
+        auditor.compareRemovals(of: manager, disk)
         try check()
     }
 

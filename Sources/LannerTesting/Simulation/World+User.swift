@@ -209,9 +209,10 @@ extension World {
         let number = random.below(6)
         let completely = random.chance(1, in: 2)
         let expected = auditor.expectCall("verb \(number)")
-        return { [chronicle, starts = auditor.starts] task, manager in
+        return { [chronicle, disk, starts = auditor.starts, leaving = auditor.leaving] task, manager in
             chronicle.note("verb", number, text: task.url.path)
             if number < 2 { starts.withLock { $0 += 1 } }
+            if number > 3 { leaving.note(task, completely: completely && number == 5, disk) }
             expected.make { called in
                 let handler = called.map { called -> DownloadTask.Handler in { _ in called() } }
                 switch number {
@@ -231,6 +232,9 @@ extension World {
         let completely = random.chance(1, in: 2)
         chronicle.note("all", number)
         auditor.noteStart()
+        if number == 6 || number == 8 {
+            manager.tasks.forEach { auditor.leaving.note($0, completely: completely && number == 8, disk) }
+        }
         auditor.expectCall("total \(number)").make { called in
             let handler: SessionManager.Handler = { _ in called?() }
             switch number {

@@ -368,6 +368,22 @@ import Testing
         try disk.removeAll(of: place("none"))
     }
 
+    @Test func aFingerprintIsThatOfOneFileByAnyName() throws {
+        #expect(try disk.fingerprint(of: place("one")) == nil)
+        try make("one", "bytes")
+        let first = try #require(try disk.fingerprint(of: place("one")))
+        #expect(first.size == 5)
+        try disk.rename(place("one"), to: place("two"))
+        #expect(try disk.fingerprint(of: place("two")) == first)
+        try make("other", "seytb")
+        #expect(try disk.fingerprint(of: place("other")) != first)
+        try disk.rename(place("other"), to: place("two"))
+        #expect(try disk.fingerprint(of: place("two")) != first)
+        try FileManager.default.setAttributes(
+            [.modificationDate: Date(timeIntervalSince1970: 1)], ofItemAtPath: place("two"))
+        #expect(try disk.fingerprint(of: place("two"))?.modified == 1_000_000_000)
+    }
+
     /// The target is the name that users know.
     @Test func aFailedRenameNamesBothEnds() throws {
         try make("one")

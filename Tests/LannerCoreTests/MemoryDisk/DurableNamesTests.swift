@@ -25,7 +25,7 @@ import Testing
         let path = try #require(paths.randomElement(using: &random))
         let target = try #require(paths.randomElement(using: &random))
         switch Int.random(in: 0..<3, using: &random) {
-        case 0: state.put(File(), at: path)
+        case 0: state.put(File(number: 0), at: path)
         case 1: state.take(path)
         default: if path != target, let file = state.file(at: path) { state.move(file, from: path, to: target) }
         }
@@ -128,8 +128,8 @@ import Testing
         var state = MemoryDiskState(capacity: nil)
         state.mounts = ["/b"]
         for directory in ["/a", "/b"] { _ = state.makeDirectory(directory) }
-        state.put(File(), at: "/a/1")
-        state.put(File(), at: "/b/1")
+        state.put(File(number: 0), at: "/a/1")
+        state.put(File(number: 0), at: "/b/1")
         state.syncAllNames(of: state.device(of: "/b/1"))
         #expect(state.durableFile(at: "/a/1") == nil)
         #expect(state.durableFile(at: "/b/1") === state.files["/b/1"])

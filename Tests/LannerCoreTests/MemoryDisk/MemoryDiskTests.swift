@@ -80,6 +80,20 @@ import Testing
         #expect(disk.used == 0)
     }
 
+    @Test func aFingerprintOutlivesNamesAndReboots() throws {
+        let disk = try disk()
+        disk.put([1], at: "/a/one")
+        let first = try #require(try disk.fingerprint(of: "/a/one"))
+        try disk.rename("/a/one", to: "/a/two")
+        #expect(try disk.fingerprint(of: "/a/two") == first && disk.fingerprint(of: "/a/one") == nil)
+        try disk.syncDirectory("/a")
+        var random = SeededGenerator(seed: 1)
+        disk.loseUnsynced(&random)
+        #expect(try disk.fingerprint(of: "/a/two") == first)
+        disk.put([1], at: "/a/two")
+        #expect(try disk.fingerprint(of: "/a/two") != first)
+    }
+
     @Test func renamesAndRemoves() throws {
         let disk = try disk()
         disk.put([1], at: "/a/one")

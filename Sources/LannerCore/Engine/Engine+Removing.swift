@@ -1,0 +1,209 @@
+import LannerMachine
+
+// Removing the files of downloads. A finished one goes after the record of its download: until it is gone a record of its
+// own tells it, by which the next launch removes it where the process dies in between.
+
+/// Finished files that are on their way out.
+struct Removals: Sendable {
+    /// Downloads whose records go once it is known what tells their files.
+    var waiting: [(job: Job, attempt: Attempt)] = []
+    /// Those whose files are gone, if not for the device yet.
+    var gone: [(id: DownloadID, directory: String)] = []
+}
+
+extension Engine {
+    // MARK: Records
+
+    /// Takes back the record of a download, and has one of its finished file in its stead, all that wait for it at once.
+    func unrecordLeavingFile(_ job: Job, _ attempt: Attempt) {
+        let isFirst = removals.withLock { removals in
+            removals.waiting.append((job, attempt))
+            return removals.waiting.count == 1
+        }
+        if isFirst { fileLane.run { [self] in unrecordWaiting() } }
+    }
+
+    private func unrecordWaiting() {
+        let waiting = removals.withLock { removals in
+            defer { removals.waiting = [] }
+            return removals.waiting
+        }
+        let removals = waiting.map { removal(of: $0.job) }
+        inOrder { [self] in
+            // The end does it.
+            if isOverHere { return }
+            var pending = PendingChanges()
+            for ((job, attempt), removal) in zip(waiting, removals) {
+                unrecord(job, attempt, &pending)
+                put(removal, of: job, &pending)
+            }
+            commit(pending)
+        }
+    }
+
+    /// What tells the finished file of a download, if it has one.
+    func removal(of job: Job) -> Removal? {
+        let (place, size) = (job.task.place, job.state.withLock { $0.sizeOfUntold })
+        guard hasItsFile(job), let file = try? environment.fileSystem.fingerprint(of: cache.path(of: place)),
+            size == nil || size == file.size
+        else { return nil }
+        return Removal(place: place, file: file)
+    }
+
+    func put(_ removal: Removal?, of job: Job, _ pending: inout PendingChanges) {
+        job.state.withLock { $0.hasRemoval = removal != nil }
+        if let removal { pending.changes.append(.put(key: Removal.key(job.id), value: removal.encoded)) }
+    }
+
+    /// Removes what an earlier process had yet to remove.
+    func finishRemovals(_ removals: [DownloadID: Removal]) {
+        if removals.isEmpty { return }
+        fileLane.run { [self] in
+            for (id, removal) in removals.sorted(by: { $0.key < $1.key }) where finish(removal) {
+                noteGone(id, FilePlace(removal.place, in: cache))
+            }
+        }
+    }
+
+    /// Says whether the file is gone, or has never been found again.
+    private func finish(_ removal: Removal) -> Bool {
+        let place = FilePlace(removal.place, in: cache)
+        let path = cache.path(of: place)
+        do throws(FileError) {
+            guard isReachable(place), try environment.fileSystem.fingerprint(of: path) == removal.file
+            else { return true }
+            try environment.fileSystem.remove(path)
+            return true
+        } catch {
+            logRemoval(error)
+            return error.fault == .inTheWay
+        }
+    }
+
+    /// A finished file is gone: with the name, the device forgets what tells it.
+    private func noteGone(_ id: DownloadID, _ place: FilePlace) {
+        let isFirst = removals.withLock { removals in
+            removals.gone.append((id, cache.directory(of: place)))
+            return removals.gone.count == 1
+        }
+        if isFirst { fileLane.run { [self] in forgetGone() } }
+    }
+
+    private func forgetGone() {
+        let gone = removals.withLock { removals in
+            defer { removals.gone = [] }
+            return removals.gone
+        }
+        var isSynced: [String: Bool] = [:]
+        for (_, directory) in gone where isSynced[directory] == nil { isSynced[directory] = sync(directory) }
+        let keys = gone.filter { isSynced[$0.directory] == true }.map { Removal.key($0.id) }
+        if !keys.isEmpty { inOrder { [self] in if !isOverHere { forget(keys) } } }
+    }
+
+    /// Where it cannot be told to the device, the next launch looks again; a directory that is gone has no names.
+    private func sync(_ directory: String) -> Bool {
+        do throws(FileError) {
+            try environment.fileSystem.syncDirectory(directory)
+            return true
+        } catch {
+            return error.fault == .notFound
+        }
+    }
+
+    // MARK: Files
+
+    /// Removes the partial file and, if asked, the finished one; not one that is somebody else's.
+    func discard(_ job: Job, _ attempt: Attempt, finished: Bool) {
+        let (id, files) = (job.id, job.files)
+        fileLane.run { [self, weak job] in
+            // Not held any more when it may be forgotten: with it may go the last to hold the manager, whose end would wait
+            // for this lane.
+            if let job {
+                remove(files, of: job, finished: finished)
+                noteRemoval(of: job)
+            }
+            handle(.file(id, attempt, .discarded))
+        }
+    }
+
+    /// The same at the end, when the lane has nothing more to do. What was on record for that is left to the next launch.
+    func discardLast(_ job: Job, finished: Bool) { remove(job.files, of: job, finished: finished) }
+
+    private func remove(_ files: JobFiles, of job: Job, finished: Bool) {
+        removePartial(job, files)
+        guard finished, hasItsFile(job) else { return }
+        do throws(FileError) {
+            try removeFinished(job.task.filePath, ofSize: files.sizeOfUntold)
+        } catch {
+            logRemoval(error)
+            job.task.state.withLock { $0.error = LannerError(DownloadFailure(error)) }
+            // The next launch tries again.
+            job.state.withLock { $0.hasRemoval = false }
+        }
+    }
+
+    private func noteRemoval(of job: Job) {
+        if job.state.withLock({ $0.hasRemoval }) { noteGone(job.id, job.task.place) }
+    }
+
+    /// Removes the file of a download that is to be another one. Its place is free at once, and may be somebody's when the
+    /// lane gets there.
+    func withdraw(_ job: Job) {
+        let place = job.task.place
+        let (size, isInPlace) = job.state.withLock { state in
+            defer { (state.fileInPlace, state.mayBeAt) = (nil, nil) }
+            return (state.sizeOfUntold, state.fileInPlace != nil)
+        }
+        let isOwner = state.withLock { state in
+            defer { state.places.leave(place, job.id) }
+            return state.places.owner(of: place) == job.id
+        }
+        guard isInPlace, isOwner else { return }
+        fileLane.run { [self] in
+            guard state.withLock({ $0.places.owner(of: place) }) == nil, isReachable(place) else { return }
+            do throws(FileError) { try removeFinished(cache.path(of: place), ofSize: size) } catch { logRemoval(error) }
+        }
+    }
+
+    private func removePartial(_ job: Job, _ files: JobFiles) {
+        guard let path = files.generation.map({ partialPath(job, $0) }) else { return }
+        removeNow(path)
+        // The process may have died while it copied the file to another device, now or in an earlier launch.
+        for place in Set([files.place, files.mayBeAt ?? files.place]) where isReachable(place) {
+            removeNow(Publisher.copyPath(of: path, beside: cache.path(of: place)))
+        }
+    }
+
+    /// Removes a finished file: one of another size than is given is somebody else's.
+    private func removeFinished(_ path: String, ofSize size: Int64?) throws(FileError) {
+        guard size == nil || (try? environment.fileSystem.size(of: path)) == size else { return }
+        try environment.fileSystem.remove(path)
+    }
+}
+
+/// What a download may have on the disk.
+private struct JobFiles {
+    /// Of its partial file.
+    var generation: UInt32?
+    var place: FilePlace
+    var mayBeAt: FilePlace?
+    /// See ``JobState/sizeOfUntold``.
+    var sizeOfUntold: Int64?
+}
+
+extension Job {
+    fileprivate var files: JobFiles {
+        let place = task.place
+        return state.withLock { state in
+            JobFiles(
+                generation: state.fileGeneration, place: place, mayBeAt: state.mayBeAt,
+                sizeOfUntold: state.sizeOfUntold)
+        }
+    }
+}
+
+extension JobState {
+    /// What tells the finished file from another that has come in its place, while nobody was told of it; nil
+    /// afterwards, when it is its user's.
+    fileprivate var sizeOfUntold: Int64? { saved.status == .succeeded ? nil : fileInPlace?.size ?? saved.total }
+}

@@ -1,0 +1,111 @@
+import Foundation
+import LannerMachine
+import LannerTesting
+import Testing
+
+@testable import LannerCore
+
+/// Finished files that go with their tasks.
+@Suite(.timeLimit(.minutes(10))) struct RemovalTests {
+    private let bytes = Sample.bytes(1000)
+
+    /// A task with its file, its record being on the disk as well.
+    private func finished(_ disk: MemoryDisk = MemoryDisk()) throws -> (TestBench, DownloadTask) {
+        let bench = TestBench.serving(bytes, disk: disk)
+        bench.relaunch(store: store(bench))
+        let task = try bench.download()
+        bench.settle()
+        try #require(bench.contents(of: task) == bytes)
+        return (bench, task)
+    }
+
+    private func store(_ bench: TestBench) -> any Store {
+        FileStore(directory: "/downloads", disk: bench.disk, lanes: bench.lanes)
+    }
+
+    private func relaunch(_ bench: TestBench, rebooting seed: UInt64? = nil) {
+        if let seed { bench.reboot(seed: seed, store: store(bench)) } else { bench.relaunch(store: store(bench)) }
+        bench.settle()
+    }
+
+    /// What the store has under keys of its own for files that are to go.
+    private func removals(_ bench: TestBench) throws -> [String] {
+        bench.manager.invalidate()
+        let store = store(bench)
+        defer { store.close() }
+        return try store.load().values.keys.filter { Removal.id(ofKey: $0) != nil }
+    }
+
+    @Test(arguments: [nil, 1, 2, 3] as [UInt64?])
+    func aDeathLeavesNoFileWithoutItsTask(_ seed: UInt64?) throws {
+        var outcomes: Set<Bool> = []
+        for operations in 0..<16 {
+            let (bench, task) = try finished()
+            bench.disk.operationsLeft = operations
+            bench.manager.remove(task, completely: true)
+            bench.settle()
+            relaunch(bench, rebooting: seed)
+            let isKnown = bench.manager.fetchTask(address) != nil
+            outcomes.insert(isKnown)
+            #expect((bench.disk.contents(of: task.filePath) != nil) == isKnown, "after \(operations) operations")
+            // What the device has forgotten must not come back, either.
+            relaunch(bench, rebooting: 9)
+            #expect((bench.disk.contents(of: task.filePath) != nil) == isKnown, "\(operations), later")
+            #expect(try removals(bench).isEmpty)
+        }
+        #expect(outcomes.count == 2, "some of these are before it is on record, and some behind")
+    }
+
+    @Test func whatHasComeInItsPlaceSinceStays() throws {
+        let others = bytes.reversed() as [UInt8]
+        for operations in 0..<16 {
+            let (bench, task) = try finished()
+            bench.disk.operationsLeft = operations
+            bench.manager.remove(task, completely: true)
+            bench.settle()
+            bench.relaunch(store: store(bench)) { bench.disk.put(others, at: task.filePath) }
+            bench.settle()
+            #expect(bench.disk.contents(of: task.filePath) == others, "after \(operations) operations")
+            #expect(try removals(bench).isEmpty)
+        }
+    }
+
+    @Test func aRefusalIsToldAndTheNextLaunchTriesAgain() throws {
+        let (bench, task) = try finished()
+        let calls = Tally()
+        bench.disk.fail(.remove, with: .inputOutput, path: task.filePath)
+        bench.manager.remove(task, completely: true) { calls.add("\($0.status) \($0.reason == .disk(.inputOutput))") }
+        bench.settle()
+        #expect(calls.all == ["removed true"])
+        #expect(bench.manager.tasks.isEmpty && bench.contents(of: task) == bytes)
+        relaunch(bench)
+        #expect(bench.contents(of: task) == nil && bench.manager.tasks.isEmpty)
+        #expect(try removals(bench).isEmpty)
+    }
+
+    @Test func theEndOfTheManagerLeavesNoFile() throws {
+        let (bench, task) = try finished()
+        bench.manager.remove(task, completely: true)
+        bench.manager.invalidate()
+        bench.settle()
+        #expect(bench.contents(of: task) == nil)
+        relaunch(bench, rebooting: 1)
+        #expect(bench.contents(of: task) == nil && bench.manager.tasks.isEmpty)
+        #expect(try removals(bench).isEmpty)
+    }
+
+    /// The directory of many is not synced for each.
+    @Test func manyGoTogether() throws {
+        let bench = TestBench()
+        let count = 40
+        for number in 0..<count { bench.transport.serve(.init(bytes), at: "/\(number)") }
+        for number in 0..<count { _ = try #require(bench.manager.download("https://example.com/\(number)")) }
+        bench.settle()
+        try #require(bench.manager.succeededTasks.count == count)
+        let syncs = bench.disk.counters[.syncDirectory]
+        bench.manager.totalRemove(completely: true)
+        bench.settle()
+        #expect(bench.manager.tasks.isEmpty && bench.files.isEmpty && bench.contents.keys.sorted() == ["identity"])
+        #expect(bench.disk.counters[.syncDirectory] - syncs <= 2)
+    }
+}
