@@ -205,7 +205,8 @@ extension Engine {
             } else {
                 pending.changes.append(.remove(key: DownloadRecord.key(step.job.id)))
                 pending.forgets = true
-                if step.removesFinished { put(removal(of: step.job), of: step.job, &pending) }
+                let takesFileAlong = step.removesFinished && state.withLock { $0.hasItsFile(step.job) }
+                if takesFileAlong { putRemoval(of: step.job, &pending) }
             }
         }
         // The last try of all that is owed.

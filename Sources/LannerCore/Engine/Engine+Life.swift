@@ -182,6 +182,7 @@ extension Engine {
         let (exchange, isFound) = (leftExchange(record), found == .confirmed)
         record.saved = record.saved(in: boot)
         record.note(found, at: environment.clock.date.timeIntervalSince1970)
+        if found != .nothing { record.file = fingerprint(at: record.place) }
         let task = DownloadTask(
             id: record.id, identity: record.identity, cache: cache,
             state: TaskState(record, url: url, isFound: isFound, engine: self))
@@ -244,7 +245,7 @@ extension JobState {
         let isThere = isFound || saved.status == .succeeded
         if isFound { followed = digest }
         let isInPlace = (isThere && !record.isReplaced) || saved.isPublished
-        if isInPlace { fileInPlace = PlacedFile(generation: saved.generation, size: isThere ? saved.total : nil) }
+        if isInPlace { fileInPlace = PlacedFile(generation: saved.generation, fingerprint: record.file) }
         if isThere, isInPlace, !record.isUncompared {
             // Without a digest what was found has only the right size.
             (followed, followedPieces) = (digest, isFound && digest == nil ? nil : record.pieces)

@@ -329,15 +329,21 @@ extension Engine {
 
     private func settle(_ file: MovedFile, isMade: Bool) {
         let job = file.move.job
+        let fingerprint = isMade ? fingerprint(at: file.place) : nil
         job.state.withLock { state in
             if isMade {
-                state.fileInPlace = PlacedFile(generation: file.move.generation, size: state.saved.total)
+                state.fileInPlace = PlacedFile(generation: file.move.generation, fingerprint: fingerprint)
             } else if file.other != job.id {
                 // Else what it has put there before, if anything, still is.
                 state.fileInPlace = nil
             }
         }
         if !isMade { state.withLock { $0.giveBack(file.place, from: job.id, to: file.other) } }
+    }
+
+    /// What tells the file in a place, if that can be looked at.
+    func fingerprint(at place: FilePlace) -> FileFingerprint? {
+        try? environment.fileSystem.fingerprint(of: cache.path(of: place))
     }
 
     private func isGone(_ path: String) -> Bool {

@@ -3,56 +3,21 @@ import LannerMachine
 // Removing the files of downloads. A finished one goes after the record of its download: until it is gone a record of its
 // own tells it, by which the next launch removes it where the process dies in between.
 
-/// Finished files that are on their way out.
-struct Removals: Sendable {
-    /// Downloads whose records go once it is known what tells their files.
-    var waiting: [(job: Job, attempt: Attempt)] = []
-    /// Those whose files are gone, if not for the device yet.
-    var gone: [(id: DownloadID, directory: String)] = []
+/// A finished file that is gone, if not for the device yet.
+struct FinishedRemoval: Sendable {
+    var id: DownloadID
+    var directory: String
 }
 
 extension Engine {
     // MARK: Records
 
-    /// Takes back the record of a download, and has one of its finished file in its stead, all that wait for it at once.
-    func unrecordLeavingFile(_ job: Job, _ attempt: Attempt) {
-        let isFirst = removals.withLock { removals in
-            removals.waiting.append((job, attempt))
-            return removals.waiting.count == 1
-        }
-        if isFirst { fileLane.run { [self] in unrecordWaiting() } }
-    }
-
-    private func unrecordWaiting() {
-        let waiting = removals.withLock { removals in
-            defer { removals.waiting = [] }
-            return removals.waiting
-        }
-        let removals = waiting.map { removal(of: $0.job) }
-        inOrder { [self] in
-            // The end does it.
-            if isOverHere { return }
-            var pending = PendingChanges()
-            for ((job, attempt), removal) in zip(waiting, removals) {
-                unrecord(job, attempt, &pending)
-                put(removal, of: job, &pending)
-            }
-            commit(pending)
-        }
-    }
-
-    /// What tells the finished file of a download, if it has one.
-    func removal(of job: Job) -> Removal? {
-        let (place, size) = (job.task.place, job.state.withLock { $0.sizeOfUntold })
-        guard hasItsFile(job), let file = try? environment.fileSystem.fingerprint(of: cache.path(of: place)),
-            size == nil || size == file.size
-        else { return nil }
-        return Removal(place: place, file: file)
-    }
-
-    func put(_ removal: Removal?, of job: Job, _ pending: inout PendingChanges) {
-        job.state.withLock { $0.hasRemoval = removal != nil }
-        if let removal { pending.changes.append(.put(key: Removal.key(job.id), value: removal.encoded)) }
+    /// Has a record of the finished file of a download that goes with it, if it has one.
+    func putRemoval(of job: Job, _ pending: inout PendingChanges) {
+        guard let file = job.state.withLock({ $0.fileInPlace?.fingerprint }) else { return }
+        let removal = Removal(place: job.task.place, file: file)
+        job.state.withLock { $0.hasRemoval = true }
+        pending.changes.append(.put(key: Removal.key(job.id), value: removal.encoded))
     }
 
     /// Removes what an earlier process had yet to remove.
@@ -83,19 +48,21 @@ extension Engine {
     /// A finished file is gone: with the name, the device forgets what tells it.
     private func noteGone(_ id: DownloadID, _ place: FilePlace) {
         let isFirst = removals.withLock { removals in
-            removals.gone.append((id, cache.directory(of: place)))
-            return removals.gone.count == 1
+            removals.append(FinishedRemoval(id: id, directory: cache.directory(of: place)))
+            return removals.count == 1
         }
         if isFirst { fileLane.run { [self] in forgetGone() } }
     }
 
     private func forgetGone() {
         let gone = removals.withLock { removals in
-            defer { removals.gone = [] }
-            return removals.gone
+            defer { removals = [] }
+            return removals
         }
         var isSynced: [String: Bool] = [:]
-        for (_, directory) in gone where isSynced[directory] == nil { isSynced[directory] = sync(directory) }
+        for directory in gone.map(\.directory) where isSynced[directory] == nil {
+            isSynced[directory] = sync(directory)
+        }
         let keys = gone.filter { isSynced[$0.directory] == true }.map { Removal.key($0.id) }
         if !keys.isEmpty { inOrder { [self] in if !isOverHere { forget(keys) } } }
     }
@@ -205,5 +172,7 @@ extension Job {
 extension JobState {
     /// What tells the finished file from another that has come in its place, while nobody was told of it; nil
     /// afterwards, when it is its user's.
-    fileprivate var sizeOfUntold: Int64? { saved.status == .succeeded ? nil : fileInPlace?.size ?? saved.total }
+    fileprivate var sizeOfUntold: Int64? {
+        saved.status == .succeeded ? nil : fileInPlace?.fingerprint?.size ?? saved.total
+    }
 }

@@ -36,7 +36,8 @@ extension Engine {
         switch action {
         case .record(let saved, let need): record(job, attempt, saved, need, &pending)
         case .unrecord:
-            if takesFileAlong(job) { unrecordLeavingFile(job, attempt) } else { unrecord(job, attempt, &pending) }
+            unrecord(job, attempt, &pending)
+            if takesFileAlong(job) { putRemoval(of: job, &pending) }
         }
     }
 
@@ -83,7 +84,7 @@ extension Engine {
         pending.dropped += job.takeDropped()
     }
 
-    func unrecord(_ job: Job, _ attempt: Attempt, _ pending: inout PendingChanges) {
+    private func unrecord(_ job: Job, _ attempt: Attempt, _ pending: inout PendingChanges) {
         job.state.withLock { state in
             state.dropExchange()
             state.saved.isLeftover = false
@@ -119,7 +120,7 @@ extension Engine {
                 digest: state.digest?.description,
                 pieces: state.pieces, isUncompared: saved.mayBeInPlace && state.uncompared != nil,
                 isReplaced: saved.status == .succeeded && state.fileInPlace == nil,
-                startDate: startDate, endDate: endDate,
+                file: state.fileInPlace?.fingerprint, startDate: startDate, endDate: endDate,
                 validation: validation, boot: boot, key: job.task.key, list: list, priority: priority,
                 maximumBytesPerSecond: limit, context: job.task.context, metadata: metadata,
                 conflictPolicy: state.conflictPolicy, movePolicy: state.movePolicy, saved: saved,

@@ -25,7 +25,8 @@ final class Engine: Sendable {
     let drainLane: any Lane
     /// Files that wait to be moved.
     let moves = Locked<[FileMove]>([])
-    let removals = Locked(Removals())
+    /// Finished files that are gone, of which there is a record yet.
+    let removals = Locked<[FinishedRemoval]>([])
     let boot: String?
     /// Whether unfinished files lie where files have no holes, as on most sticks.
     let fillsGaps: Bool

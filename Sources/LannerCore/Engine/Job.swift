@@ -51,7 +51,7 @@ struct JobState {
     var lastAttempt: Attempt = 0
 
     /// The file in the place of the task, while it is this download's: it was moved there.
-    var fileInPlace: PlacedFile?
+    @Apart var fileInPlace: PlacedFile?
     /// Whether there is a record by which the next launch removes that file.
     var hasRemoval = false
     /// The place in which the file may be though its partial file is there as well: a copy to another
@@ -142,8 +142,8 @@ extension JobState {
 struct PlacedFile: Sendable {
     /// Which of the partial files of its download it was.
     var generation: UInt32
-    /// Nil when that is not known.
-    var size: Int64?
+    /// What tells it; nil when that is not known.
+    var fingerprint: FileFingerprint?
 }
 
 /// A comparison that is under way.

@@ -24,6 +24,8 @@ struct DownloadRecord: Sendable, Equatable {
     var isUncompared = false
     /// Whether the file in its place is that of another download, which came later.
     var isReplaced = false
+    /// What tells the file that it has put into its place.
+    var file: FileFingerprint?
     /// Seconds since 1970; 0 for not yet.
     var startDate: Double = 0
     var endDate: Double = 0
@@ -126,6 +128,9 @@ extension DownloadRecord {
         static let isUncompared: UInt8 = 76
         static let isReplaced: UInt8 = 77
         static let movePolicy: UInt8 = 78
+        static let fileNumber: UInt8 = 79
+        static let fileModified: UInt8 = 80
+        static let fileSize: UInt8 = 81
     }
 
     /// The record as the store keeps it.
@@ -145,6 +150,9 @@ extension DownloadRecord {
         writer.put(Tag.digest, digest)
         if isUncompared { writer.put(Tag.isUncompared, 1) }
         if isReplaced { writer.put(Tag.isReplaced, 1) }
+        writer.put(Tag.fileNumber, file.map { Int64(bitPattern: $0.number) })
+        writer.put(Tag.fileModified, file?.modified)
+        writer.put(Tag.fileSize, file?.size)
         writer.put(Tag.startDate, Int64(bitPattern: startDate.bitPattern))
         writer.put(Tag.endDate, Int64(bitPattern: endDate.bitPattern))
         if validation != .unknown { writer.put(Tag.validation, validation.rawValue) }
@@ -262,6 +270,11 @@ extension DownloadRecord {
         rank = min(max(reader.number(Tag.rank) ?? 0, -Self.numbers.upperBound), Self.numbers.upperBound)
         isUncompared = reader.number(Tag.isUncompared) == 1
         isReplaced = reader.number(Tag.isReplaced) == 1
+        if let number = reader.number(Tag.fileNumber), let modified = reader.number(Tag.fileModified),
+            let size = reader.number(Tag.fileSize)
+        {
+            file = FileFingerprint(number: UInt64(bitPattern: number), modified: modified, size: size)
+        }
         startDate = Self.date(reader.number(Tag.startDate))
         endDate = Self.date(reader.number(Tag.endDate))
         validation = reader.text(Tag.validation).flatMap(Validation.init) ?? .unknown

@@ -12,6 +12,10 @@ extension FuzzTarget {
         if let identity = StoreIdentity(data) {
             try promise(StoreIdentity(identity.encoded) == identity, "\(identity) is read otherwise")
         }
+        if let removal = Removal(data) {
+            try promise(Removal(removal.encoded) == removal, "\(removal) is read otherwise")
+            try promise(FileName.isName(removal.place.name), "“\(removal.place)” is no place")
+        }
         guard let record = DownloadRecord(data) else { return }
         let written = record.encoded
         guard let again = DownloadRecord(written) else { throw BrokenPromise(description: "\(record) is not read") }

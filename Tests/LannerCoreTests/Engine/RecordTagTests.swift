@@ -22,6 +22,7 @@ import Testing
         (record.isNameOpen, record.isUncompared, record.isReplaced) = (true, true, true)
         record.pieces = Checksum.Pieces(algorithm: .md5, length: 300, joined: Array(repeating: 7, count: 16))
         record.movePolicy = .fail
+        record.file = FileFingerprint(number: .max, modified: -7, size: 100)
         record.saved.isLeftover = true
         record.exchange = ExchangeMark(serial: 6, generation: 4, isResumed: true)
         record.lastSerial = 6
@@ -37,6 +38,7 @@ import Testing
         text(32, "x"), text(31, "b"), text(32, ""), text(31, "c"), text(32, "é"), text(33, "a/ü"), numbers(37, 1),
         text(34, "keepBoth"), text(78, "fail"), numbers(27, 1), numbers(6, -5),
         text(7, "md5:00000000000000000000000000000000"), numbers(76, 1), numbers(77, 1),
+        numbers(79, -1), numbers(80, -7), numbers(81, 100),
         // 1.5 and 2.5.
         numbers(9, 0x3FF8_0000_0000_0000), numbers(10, 0x4004_0000_0000_0000), text(11, "incorrect"),
         text(12, "boot"),
@@ -62,6 +64,21 @@ import Testing
 
     @Test func whatWasWrittenIsReadAsItWasMeant() {
         #expect(DownloadRecord(Data(Self.fields.joined())) == Self.record)
+    }
+
+    @Test func aRemovalIsWrittenAsItEverWas() {
+        let file = FileFingerprint(number: 5, modified: -7, size: 100)
+        let removal = Removal(place: FilePlace("näme", in: "a/ü"), file: file)
+        let fields = [Self.text(1, "näme"), Self.text(2, "a/ü"), Self.numbers(3, 5), Self.numbers(4, -7)]
+        let bytes = (fields + [Self.numbers(5, 100)]).joined()
+        #expect(Array(removal.encoded) == Array(bytes) && Removal(Data(bytes)) == removal)
+        #expect(Removal.key(DownloadID(7)) == "removal-7" && Removal.id(ofKey: "removal-7") == DownloadID(7))
+        for key in ["7", "identity", "removal-", "removal--7", "removal-9223372036854775807"] {
+            #expect(Removal.id(ofKey: key) == nil, "\(key)")
+        }
+        for place in ["..", "a/b", ""] {
+            #expect(Removal(Removal(place: FilePlace(place), file: file).encoded) == nil, "\(place)")
+        }
     }
 
     @Test func anIdentityIsWrittenAsItEverWas() {
