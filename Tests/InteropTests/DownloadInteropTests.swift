@@ -73,6 +73,24 @@ struct DownloadInteropTests {
         #expect(try digest == server.digest("file"))
     }
 
+    /// Nobody fails for that, and next to nobody asks in vain more than once.
+    @Test(.enabled(if: RealServer.isThere(.nginx), "nginx is not installed"))
+    func aListIsFetchedAtTheRateOfItsServer() async throws {
+        let server = try await RealServer.started(.nginx, requestsPerSecond: 10)
+        defer { server.stop() }
+        let place = try Place()
+        defer { place.remove() }
+        let launch = place.launch()
+        defer { launch.manager.invalidate() }
+        let names = (0..<20).map { "file-\($0)" }
+        for name in names { try server.put(name, .init(.generated(seed: 15, length: 1000))) }
+        for task in launch.manager.multiDownload(names.map(server.url)) {
+            #expect(try await Data(contentsOf: URL(fileURLWithPath: task.file.path)).count == 1000)
+        }
+        #expect(try server.accessLog(atLeast: names.count) { $0.status < 300 }.count == names.count)
+        #expect(try (1...2 * names.count).contains(server.accessLog { $0.status == 429 }.count))
+    }
+
     /// Downloads from a slow server until so many bytes are held, and ends the manager; how many are held then.
     private func stop(_ server: RealServer, _ place: Place, atLeast count: Int64) async throws -> Int64 {
         let launch = place.launch()

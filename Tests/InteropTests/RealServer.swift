@@ -44,27 +44,35 @@ final class RealServer {
     /// - Parameters:
     ///   - program: What to start.
     ///   - bytesPerSecond: The most each connection is sent in a second; nil for as much as goes.
+    ///   - requestsPerSecond: How many requests nginx answers in a second; others get a 429. Nil for all.
     ///   - security: For TLS, HTTP/2 included, which only nginx is set up for.
     /// - Throws: ``Failed`` when the program is missing or does not start, with what it said.
-    init(_ program: Program, bytesPerSecond: Int? = nil, security: Security? = nil) throws {
+    init(
+        _ program: Program, bytesPerSecond: Int? = nil, requestsPerSecond: Int? = nil, security: Security? = nil
+    ) throws {
         scheme = security == nil ? "http" : "https"
         directory = FileManager.default.temporaryDirectory.appendingPathComponent("lanner-\(UUID().uuidString)")
         root = directory.appendingPathComponent("root")
         try FileManager.default.createDirectory(at: root, withIntermediateDirectories: true)
         let setup = Setup(
-            program: program, directory: directory, root: root, bytesPerSecond: bytesPerSecond, security: security)
+            program: program, directory: directory, root: root, bytesPerSecond: bytesPerSecond,
+            requestsPerSecond: requestsPerSecond, security: security)
         (process, port) = try setup.run()
     }
 
     /// Starts a program; waiting for it holds a thread, which is none of those the tests share.
     ///
     /// A slow one sends 4 MiB in a second: over the four connections of a download with ranges, or over one.
-    static func started(_ program: Program, isSlow: Bool = false) async throws -> RealServer {
+    static func started(
+        _ program: Program, isSlow: Bool = false, requestsPerSecond: Int? = nil
+    ) async throws -> RealServer {
         let rate = program == .python3 ? 4 << 20 : 1 << 20
         return try await withCheckedThrowingContinuation { continuation in
             DispatchQueue(label: "lanner.interop.start").async {
                 do {
-                    continuation.resume(returning: try RealServer(program, bytesPerSecond: isSlow ? rate : nil))
+                    continuation.resume(
+                        returning: try RealServer(
+                            program, bytesPerSecond: isSlow ? rate : nil, requestsPerSecond: requestsPerSecond))
                 } catch {
                     continuation.resume(throwing: error)
                 }
@@ -199,6 +207,7 @@ private struct Setup {
     var directory: URL
     var root: URL
     var bytesPerSecond: Int?
+    var requestsPerSecond: Int?
     var security: RealServer.Security?
 
     /// Starts the program on a free port. Someone else may take the port just before; then another is tried.
@@ -293,10 +302,12 @@ private struct Setup {
                 tcp_nopush on;
                 # However long a test waits for its turn between two requests.
                 keepalive_timeout 1h;
+                limit_req_zone $server_port zone=all:1m rate=\(requestsPerSecond ?? 1000)r/s;
                 server {
                     \(listening(port).joined(separator: "\n        "))
                     root "\(root.path)";
                     limit_rate \(bytesPerSecond ?? 0);
+                    \(requestsPerSecond == nil ? "" : "limit_req zone=all; limit_req_status 429;")
                 }
             }
             """

@@ -16,6 +16,7 @@ package struct Machine: Sendable {
     private var leaving = IDTable<Void>()
     private var waitingForNetwork: Set<DownloadID> = []
     private var crowds = Crowds()
+    private var rates = RateLimits()
     private var shortage: Shortage?
     /// What was met; nil while nobody wants to know.
     package var coverage: Coverage?
@@ -75,7 +76,7 @@ extension Machine {
         context.wallSeconds = wallSeconds
         // One array for all, which is not made anew for each event.
         swap(&context.actions, &actions)
-        for host in crowds.pass(to: now) { slots.limit(host, to: nil) }
+        for host in crowds.pass(to: now) + rates.pass(to: now) { limit(host) }
         shortage = shortage?.passed(to: now, most: settings.maximumRunning + settings.maximumFinishing)
         take(event)
         admit()
@@ -126,11 +127,13 @@ extension Machine {
     /// Says whether a host refuses a download by what servers answer to one connection too many, while it sends others.
     /// When it has refused several no more of them run than it takes, for a while.
     private mutating func noteCrowd(_ id: DownloadID, _ number: ExchangeNumber, _ event: ExchangeEvent) -> Bool {
-        guard case .head(let head) = event, RefusalTables.ofCrowds.contains(head.status), let host = holders[id],
-            let download = roster[id], download.exchange(number)?.ask.source == 0
+        guard case .head(let head) = event, let host = holders[id], let download = roster[id],
+            download.exchange(number)?.ask.source == 0
         else { return false }
+        if [200, 206].contains(head.status), rates.noteAnswer(id, of: host, at: context.now) { limit(host) }
+        guard RefusalTables.ofCrowds.contains(head.status) else { return false }
         let others = holders.keys.filter { $0 != id && holders[$0] == host }
-        guard others.contains(where: { roster[$0]?.isReceiving == true }) else { return false }
+        guard others.contains(where: { roster[$0]?.isReceiving == true }) else { return noteRate(id, host, head) }
         // One connection more of a download is not to hold up others.
         if download.isReceiving { return true }
         // Until those that have several connections are down to one nobody knows how many it takes.
@@ -143,9 +146,28 @@ extension Machine {
             // Those that have yet to be answered may be sent as well; each that is refused lowers it, also while its file
             // is being closed.
             let leaving = others.count { roster[$0]?.isPausing == true }
-            slots.limit(host, to: slots.taken(host) - 1 - leaving)
+            crowds.limit(host, to: slots.taken(host) - 1 - leaving)
+            limit(host)
         }
         return true
+    }
+
+    /// The same of a host that sends nobody anything now, but has lately.
+    private mutating func noteRate(_ id: DownloadID, _ host: HostID, _ head: ResponseHead) -> Bool {
+        guard rates.hasAnsweredOthers(than: id, host, at: context.now), settings.retry.maximumRetries != 0 else {
+            return false
+        }
+        let delay = RetryAfter.delay(fields: head.fields, wallSeconds: context.wallSeconds)
+        rates.noteRefusal(of: host, wait: settings.retry.patience(with: delay), at: context.now)
+        if !slots.knowsHosts { stand { $0.knowHosts() } }
+        limit(host)
+        return true
+    }
+
+    /// Lets no more of a host run than it takes.
+    private mutating func limit(_ host: HostID) {
+        let limits = [crowds.limit(of: host), rates.limit(of: host)].compactMap { $0 }
+        slots.limit(host, to: limits.min())
     }
 
     /// Who does something else without a network than with one. Those in the queue do not: nobody leaves it meanwhile.
@@ -309,7 +331,8 @@ extension Machine {
     }
 
     private mutating func arm() {
-        guard let next = [deadlines.first?.priority, crowds.end, shortage?.end].compactMap({ $0 }).min() else { return }
+        guard let next = [deadlines.first?.priority, crowds.end, rates.end, shortage?.end].compactMap({ $0 }).min()
+        else { return }
         if let wake = armed.last, wake <= next { return }
         armed.append(next)
         context.actions.append(.wake(at: next))

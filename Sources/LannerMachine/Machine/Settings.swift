@@ -144,6 +144,11 @@ package enum Pace {
     package static let changes = 4
     /// When a host has refused so many in a minute that has others to send, no more are begun there for a minute.
     package static let crowd = 3
+    /// How long a host is left alone that takes only so many requests in a time, at first and at most, unless it asks for
+    /// more; and from how many downloads at once on it is taken not to do so any more.
+    package static let rateWait: Duration = .milliseconds(250)
+    package static let longestRateWait: Duration = .seconds(60)
+    package static let mostRated = 8
     /// The least that a download waits that its host has no connection for.
     package static let crowdWait: Duration = .seconds(5)
     /// After so many failures in a row, where no number of retries is set, what a server does is taken to be its way.

@@ -7,6 +7,8 @@ struct Crowds: Sendable {
         var narrowUntil: Duration = .zero
         /// Until when no more of them run than it takes.
         var fullUntil: Duration?
+        /// How many of them may run until then.
+        var most: Int?
         /// Since when its refusals are counted, and which of them it has refused since.
         var since: Duration
         var refused: Set<DownloadID> = []
@@ -36,6 +38,12 @@ struct Crowds: Sendable {
         return isFull
     }
 
+    /// Lets so many of a host run that has refused more.
+    mutating func limit(_ host: HostID, to most: Int) { hosts[host]?.most = most }
+
+    /// How many of a host may run; nil for any number.
+    func limit(of host: HostID) -> Int? { hosts[host]?.most }
+
     /// When a host may be asked for more again.
     var end: Duration? { hosts.isEmpty ? nil : hosts.values.lazy.compactMap(\.fullUntil).min() }
 
@@ -52,6 +60,7 @@ struct Crowds: Sendable {
             if let end = crowd.fullUntil, end <= now {
                 free.append(host)
                 hosts[host]?.fullUntil = nil
+                hosts[host]?.most = nil
             }
             if hosts[host]?.isOver(at: now) == true { hosts[host] = nil }
         }

@@ -70,10 +70,7 @@ struct SlotQueue: Sendable {
         numbers[list].map(isFull) ?? false
     }
 
-    func isFull(_ host: HostID) -> Bool {
-        guard knowsHosts, let taken = hosts[host]?.taken else { return false }
-        return taken >= limit(of: host)
-    }
+    func isFull(_ host: HostID) -> Bool { knowsHosts && taken(host) >= limit(of: host) }
 
     /// How many of a host may run.
     func limit(of host: HostID) -> Int { min(hostLimit ?? .max, ownLimits[host] ?? .max) }

@@ -1,0 +1,113 @@
+import LannerMachine
+import Testing
+
+/// A server that answers so many requests a second.
+private struct RateServer {
+    private var bench: Bench
+    /// Between one that is answered and the next.
+    var gap: Duration
+    private let retryAfter: String?
+    private var next: Duration = .zero
+    private var wakes: [Duration] = []
+    private(set) var answered: [DownloadID] = []
+    private(set) var refusals = 0
+    private(set) var failed: [DownloadID] = []
+    /// Refused, whenever they ask.
+    var banned: Set<DownloadID>
+
+    /// When the last was answered, or has failed.
+    private(set) var ended: Duration = .zero
+
+    init(_ count: UInt64, gap: Duration, retryAfter: String? = nil, banned: Set<DownloadID> = []) {
+        (self.gap, self.retryAfter, self.banned) = (gap, retryAfter, banned)
+        bench = Bench(Settings().with { $0.maximumRunning = 4 })
+        let new = (1...count).map { NewDownload(id: DownloadID($0), rank: Int64($0), host: HostID(7)) }
+        feed(.add(new))
+        feed(.user(.start, new.map(\.id), nil))
+    }
+
+    private mutating func feed(_ event: Event) {
+        for action in bench.feed(event) {
+            switch action {
+            case .file(let id, let attempt, .open): feed(.file(id, attempt, .opened(held: ByteRanges())))
+            case .file(let id, let attempt, .close):
+                feed(.file(id, attempt, .closed(written: ByteRanges(), synced: ByteRanges())))
+            case .file(let id, let attempt, .verify): feed(.file(id, attempt, .verified(.sizeOnly)))
+            case .file(let id, let attempt, .publish): feed(.file(id, attempt, .published))
+            case .store(let id, let attempt, .record(_, .confirmed)): feed(.store(id, attempt, .recorded))
+            case .transport(let id, .begin(let number, _)): answer(id, number)
+            case .tell(let id, .status(.failed)):
+                failed.append(id)
+                ended = bench.now
+            case .wake(let time): wakes.append(time)
+            default: break
+            }
+        }
+    }
+
+    private mutating func answer(_ id: DownloadID, _ number: ExchangeNumber) {
+        guard next <= bench.now, !banned.contains(id) else {
+            refusals += 1
+            let fields: HeaderFields = retryAfter.map { ["Retry-After": $0] } ?? [:]
+            return feed(.exchange(id, number, .head(ResponseHead(status: 429, fields: fields))))
+        }
+        next = bench.now + gap
+        answered.append(id)
+        ended = bench.now
+        feed(.exchange(id, number, .head(.file(10))))
+        feed(.exchange(id, number, .received(10)))
+        if let attempt = bench.machine[id]?.attempt { feed(.file(id, attempt, .wrote(0..<10))) }
+        feed(.exchange(id, number, .ended(received: 10)))
+    }
+
+    /// Time passes up to when something is due, at most for so long.
+    mutating func pass(_ time: Duration) {
+        let end = bench.now + time
+        while let wake = wakes.min(), wake <= end {
+            bench.now = max(bench.now, wake)
+            wakes.removeAll { $0 <= wake }
+            feed(.timer)
+        }
+        bench.now = end
+    }
+}
+
+/// Hosts that take so many requests in a time.
+@Suite struct RateTests {
+    @Test(arguments: [nil, "2"]) func aListIsFetchedAtTheRateOfItsHost(_ retryAfter: String?) {
+        let gap: Duration = retryAfter == nil ? .seconds(1) : .seconds(2)
+        var server = RateServer(30, gap: gap, retryAfter: retryAfter)
+        server.pass(.seconds(600))
+        #expect(server.answered.count == 30 && server.failed.isEmpty)
+        #expect(server.ended <= gap * 60, "\(server.ended)")
+        #expect(server.refusals <= 60, "\(server.refusals)")
+    }
+
+    /// As many at once as before, once the host takes them.
+    @Test func aHostThatTakesAllAgainIsAskedForMore() {
+        var server = RateServer(100, gap: .seconds(1))
+        server.pass(.seconds(5))
+        #expect((4...7).contains(server.answered.count))
+        server.gap = .zero
+        server.pass(.seconds(30))
+        #expect(server.answered.count == 100 && server.ended <= .seconds(15), "\(server.ended)")
+    }
+
+    @Test func whoIsRefusedForGoodFailsInTheEndAndHoldsUpNobody() {
+        var server = RateServer(20, gap: .milliseconds(100), banned: [DownloadID(3)])
+        server.pass(.seconds(1800))
+        #expect(server.answered.count == 19 && server.failed == [DownloadID(3)])
+    }
+
+    /// Nothing is refused for the rate any more: each fails as with any other failure.
+    @Test func aHostThatRefusesAllFromThenOnIsLeftInTheEnd() {
+        var server = RateServer(20, gap: .milliseconds(100))
+        server.pass(.seconds(1))
+        let answered = Set(server.answered)
+        let rest = Set((1...20).map { DownloadID($0) }).subtracting(answered)
+        #expect(!answered.isEmpty && !rest.isEmpty)
+        server.banned = rest
+        server.pass(.seconds(1800))
+        #expect(Set(server.failed) == rest && server.ended <= .seconds(600), "\(server.ended)")
+    }
+}
