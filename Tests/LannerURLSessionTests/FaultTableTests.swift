@@ -36,7 +36,15 @@ struct FaultTableTests {
         ("Unrecognized content encoding type. libcurl understands deflate, gzip", .malformedResponse),
         // No connection.
         ("Failed to connect to a port 1 after 0 ms: Couldn't connect to server", .cannotConnect),
-        ("Received HTTP code 407 from proxy after CONNECT", .cannotConnect),
+        // Of a proxy.
+        ("Received HTTP code 407 from proxy after CONNECT", .unacceptableRequest),
+        ("CONNECT tunnel failed, response 403", .unacceptableRequest),
+        ("CONNECT tunnel failed, response 503", .cannotConnect),
+        ("User was rejected by the SOCKS5 server (1 1).", .unacceptableRequest),
+        ("No authentication method was acceptable.", .unacceptableRequest),
+        ("Can't complete SOCKS5 connection to a. (2)", .unacceptableRequest),
+        ("Can't complete SOCKS5 connection to a. (4)", .cannotConnect),
+        ("Unsupported proxy scheme for 'foo://127.0.0.1'", .unacceptableRequest),
         ("Could not resolve proxy: nowhere", .cannotFindHost),
         ("Failed to connect to a port 1 after 0 ms: Network is unreachable", .notConnected),
         ("Connection timed out after 1001 milliseconds", .timedOut),

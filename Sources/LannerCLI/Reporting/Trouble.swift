@@ -132,7 +132,7 @@ extension DownloadFailure.Reason {
         switch self {
         case .status(301), .status(302), .status(303), .status(307), .status(308):
             "it leads elsewhere without saying where; ask whoever runs the server"
-        case .status(401): "give credentials, or other ones, by --header 'Authorization: …'"
+        case .status(401): "give credentials, or other ones, by --header 'Authorization: …'; Digest is not supported"
         case .status(403): "check the URL, and whether it needs credentials"
         case .status(404), .status(410): "check the URL"
         case .status(407):

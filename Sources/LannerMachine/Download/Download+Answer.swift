@@ -17,6 +17,10 @@ extension Download {
         if isLeftToDigest(verdict, head, exchange), ladder.leaveToDigest() {
             return close(for: .restart, [], &context)
         }
+        if mayBeOfAnotherServer(verdict, head, exchange), otherTags < Pace.otherTags {
+            otherTags += 1
+            return close(for: .restart, [], &context)
+        }
         if isLedAstray(verdict, exchange) { return takeOldWay(insteadOf: exchange, &context) }
         switch verdict {
         case .part(let version, let body):
@@ -77,12 +81,22 @@ extension Download {
     /// that one URL leads to in turn: it is of the same size, and the caller's digest decides at the end. Then it is asked
     /// for once more, without them, before anything is given up.
     private func isLeftToDigest(_ verdict: Verdict, _ head: ResponseHead, _ exchange: Exchange) -> Bool {
-        switch verdict {
-        case .restart(_, .contentChanged): break
-        case .fromZero(.contentChanged) where head.status == 206: break
-        case .part, .whole, .resumed, .restart, .fromZero, .complete, .unusable, .redirect, .refused: return false
-        }
-        guard hasDigest, exchange.ask.rung < .digestOnly, !exchange.ask.isElsewhere, let held = exchange.ask.held else {
+        guard hasDigest, exchange.ask.rung < .digestOnly else { return false }
+        return mayBeSameBytes(verdict, head, exchange)
+    }
+
+    /// Whether another server of the same name may have answered, which has the same file under another tag: size and date
+    /// are the same. One that knows the tag may answer the next time; until then nothing is given up.
+    private func mayBeOfAnotherServer(_ verdict: Verdict, _ head: ResponseHead, _ exchange: Exchange) -> Bool {
+        guard exchange.ask.rung == .strongTag, let date = exchange.ask.held?.lastModifiedSeconds,
+            Version(head).lastModifiedSeconds == date
+        else { return false }
+        return mayBeSameBytes(verdict, head, exchange)
+    }
+
+    /// Whether nothing but validators speaks against an answer of the same place: size and digest do not.
+    private func mayBeSameBytes(_ verdict: Verdict, _ head: ResponseHead, _ exchange: Exchange) -> Bool {
+        guard verdict.isOfChange, head.status < 300, !exchange.ask.isElsewhere, let held = exchange.ask.held else {
             return false
         }
         let version = Version(head)

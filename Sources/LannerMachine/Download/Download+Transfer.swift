@@ -33,7 +33,7 @@ extension Download {
     mutating func noteGain(_ held: Int64) {
         guard held > highMark else { return }
         highMark = held
-        (failures, crowdRefusals, isCrowdedOut) = (0, 0, false)
+        (failures, crowdRefusals, isCrowdedOut, otherTags) = (0, 0, false, 0)
         link.isFresh = false
     }
 

@@ -56,6 +56,8 @@ package struct Download: Sendable {
     var mismatches = 0
     /// How often the file was another one when the rest of it was asked for.
     var changes = 0
+    /// How often in a row another server may have answered, which has the file under another tag.
+    var otherTags: UInt8 = 0
     /// How often each piece was wrong.
     var pieceFailures: [Range<Int64>: Int] = [:]
     /// How often all of the file was fetched again for a piece: another may be wrong each time.

@@ -142,6 +142,8 @@ package enum Pace {
     package static let recordWait: Duration = .seconds(1)
     /// So often a file may change under a download before that waits for it to rest: once for each rung by which to resume.
     package static let changes = 4
+    /// So often in a row a part is asked for again where another server of the same name may have answered.
+    package static let otherTags = 3
     /// When a host has refused so many in a minute that has others to send, no more are begun there for a minute.
     package static let crowd = 3
     /// How long a host is left alone that takes only so many requests in a time, at first and at most, unless it asks for

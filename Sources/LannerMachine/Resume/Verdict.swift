@@ -54,6 +54,14 @@ extension Verdict {
         }
     }
 
+    /// Whether the answer is one of another version than the one that is held.
+    var isOfChange: Bool {
+        switch self {
+        case .restart(_, .contentChanged), .fromZero(.contentChanged): true
+        case .part, .whole, .resumed, .restart, .fromZero, .complete, .unusable, .redirect, .refused: false
+        }
+    }
+
     /// The size of the file, where the answer brings all of it.
     var wholeSize: Int64? {
         switch self {

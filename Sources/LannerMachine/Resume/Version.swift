@@ -26,6 +26,8 @@ package struct Version: Sendable, Hashable {
             total: isRanged ? ContentRange(fields: fields)?.total : ContentLength(fields: fields).value,
             isEncoded: fields.isContentCoded, digest: ServerDigest(head))
         isLastModifiedStrong = isModified(before: fields["Date"])
+        let hasNoDate = lastModified == nil && fields.onlyValue(of: "Last-Modified").flatMap(Self.seconds) != nil
+        if hasNoDate, entityTag?.mayBeOfDate == true { self = withoutValidators }
         // What a proxy has changed (RFC 9110, 15.3.4) may keep the validators of what it was.
         if head.status == 203 { self = withoutValidators }
     }
@@ -48,8 +50,10 @@ package struct Version: Sendable, Hashable {
     /// A clock that was never set, and builds that give every file the same date, write the first day of 1970: it
     /// says nothing about the content.
     private static func modificationSeconds(_ text: String) -> Int64? {
-        (HTTPDate.seconds(text) ?? HTTPDate.zonedSeconds(text)).flatMap { $0 < 86_400 ? nil : $0 }
+        seconds(text).flatMap { $0 < 86_400 ? nil : $0 }
     }
+
+    private static func seconds(_ text: String) -> Int64? { HTTPDate.seconds(text) ?? HTTPDate.zonedSeconds(text) }
 
     private func isModified(before date: String?) -> Bool {
         guard let modified = lastModified.flatMap({ HTTPDate.seconds($0) }),

@@ -22,8 +22,37 @@ enum FaultTable {
 
     /// The first row whose words occur decides.
     static func fault(text: String) -> TransportFault? {
+        if proxyRefusal(in: text) != nil { return .unacceptableRequest }
         let text = text.lowercased()
         return texts.first { text.contains($0.words) }?.fault
+    }
+
+    /// How a proxy lets a request not through, now or later.
+    enum ProxyRefusal {
+        /// It wants to know who asks.
+        case stranger
+        case notAllowed
+    }
+
+    static func proxyRefusal(in text: String) -> ProxyRefusal? {
+        let text = text.lowercased()
+        if strangers.contains(where: text.contains) { return .stranger }
+        // REP 2: not allowed by the ruleset (RFC 1928, 6).
+        if text.contains("socks5 connection to"), text.hasSuffix("(2)") { return .notAllowed }
+        guard let status = proxyStatus(in: text), !DownloadFailure.Reason.status(status).isWorthRetrying else {
+            return nil
+        }
+        return status == 407 ? .stranger : .notAllowed
+    }
+
+    private static let strangers = ["rejected by the socks5 server", "no authentication method was acceptable"]
+
+    /// What a proxy has answered to CONNECT.
+    private static func proxyStatus(in text: String) -> Int? {
+        for words in ["connect tunnel failed, response ", "received http code "] {
+            if let end = text.range(of: words)?.upperBound { return Int(text[end...].prefix { $0.isNumber }) }
+        }
+        return nil
     }
 
     /// Words of libcurl's messages, in small letters. What may occur inside another kind of message comes first: a
@@ -36,6 +65,7 @@ enum FaultTable {
         ("from proxy after connect", .cannotConnect),
         ("connect tunnel failed", .cannotConnect),
         ("proxy connect aborted", .cannotConnect),
+        ("complete socks", .cannotConnect),
         ("failed to connect", .cannotConnect),
         ("couldn't connect", .cannotConnect),
         ("connection refused", .cannotConnect),
@@ -88,6 +118,7 @@ enum FaultTable {
         ("failure writing", .malformedResponse),
         // The URL.
         ("malformed", .unacceptableRequest),
+        ("unsupported proxy", .unacceptableRequest),
     ]
 
     static func fault(code: Int) -> TransportFault {
@@ -180,6 +211,17 @@ enum FaultTable {
     private static let appTransportSecurity = -1022
 }
 
+extension FaultTable.ProxyRefusal {
+    /// What libcurl says of it, and what can be done.
+    fileprivate func advised(_ text: String) -> String {
+        let text = text.last == "." ? String(text.dropLast()) : text
+        return switch self {
+        case .stranger: text + "; give the proxy's user name and password, for example in its URL"
+        case .notAllowed: text + "; the proxy does not allow it"
+        }
+    }
+}
+
 extension TransportFailure {
     /// What URLSession said when it ended a task; one that `resumes` was given resume data, and has not been answered.
     init(_ error: any Error, for url: URL?, resumeData: Data? = nil, resumes: Bool = false) {
@@ -195,7 +237,8 @@ extension TransportFailure {
         var fault = Self.fault(of: error, text: text)
         // Of a file that could not be written, when more is known than that, or that is gone which was to be gone on with.
         if fault == .diskFull, cause != nil || resumes, !FaultTable.isOutOfSpace(error) { fault = .other }
-        self.init(fault, "\(url?.host ?? "The server"): \(text)", resumeData: resumeData)
+        let words = FaultTable.proxyRefusal(in: text)?.advised(text) ?? text
+        self.init(fault, "\(url?.host ?? "The server"): \(words)", resumeData: resumeData)
     }
 
     /// The file of a finished download could not be moved to where it is safe.

@@ -38,6 +38,36 @@ import Testing
             bench.feed(.exchange(bench.id, 1, .ended(received: 500))).contains(.file(bench.id, 2, .verify(total: 500))))
     }
 
+    /// As behind a name that leads to two servers in turn: of one the part comes, and the other has it under its own tag.
+    @Test(arguments: [true, false]) func aTagOfAnotherServerIsAskedForAgain(isPart: Bool) {
+        let date = "Sun, 06 Nov 1994 08:49:37 GMT"
+        var saved = Saved.holding(0..<500)
+        saved.version = Version(
+            entityTag: EntityTag("\"a\""), lastModified: date, isLastModifiedStrong: true, total: 1000)
+        func head(_ modified: String) -> ResponseHead {
+            var head = isPart ? ResponseHead.part(500..<1000, of: 1000, tag: "\"b\"") : .file(tag: "\"b\"")
+            head.fields["Last-Modified"] = modified
+            return head
+        }
+        var bench = Bench.requesting(saved: saved)
+        for attempt in 1...3 as ClosedRange<UInt32> {
+            let actions = bench.feed(.exchange(bench.id, bench.exchange, .head(head(date))))
+            #expect(actions.restarts.isEmpty && actions.retry == nil)
+            bench.closed(attempt, 0..<500)
+            let ask = bench.opened(attempt + 1, 0..<500).asks.first
+            #expect(ask?.range == 500..<1000 && ask?.ifRange == "\"a\"")
+        }
+        // The one that knows it, and then none that does.
+        var happy = bench
+        happy.feed(.exchange(happy.id, happy.exchange, .head(.part(500..<1000, of: 1000))))
+        #expect(happy.feed(.file(happy.id, 4, .wrote(500..<1000))).restarts.isEmpty)
+        #expect(bench.feed(.exchange(bench.id, bench.exchange, .head(head(date)))).restarts == [.contentChanged])
+        // What was changed at another time is another version, at once.
+        var changed = Bench.requesting(saved: saved)
+        let later = head("Sun, 06 Nov 1994 08:49:38 GMT")
+        #expect(changed.feed(.exchange(changed.id, 1, .head(later))).restarts == [.contentChanged])
+    }
+
     @Test func aServerWithoutRangesIsNamed() {
         var bench = Bench.requesting(saved: .holding(0..<100))
         #expect(bench.feed(.exchange(bench.id, 1, .head(.file()))).restarts == [.rangesNotServed])

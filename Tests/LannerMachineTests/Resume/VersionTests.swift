@@ -32,6 +32,18 @@ import Testing
         #expect(version.rung(hasDigest: false) == .none)
     }
 
+    /// Most servers make theirs of date and size: with one date for all files it says nothing, either.
+    @Test(arguments: ["\"1-1400000\"", "\"1400000-f4240\"", "\"1chhq8\"", "W/\"1-1400000\""])
+    func aTagOfADateThatIsNoneIsNoValidator(_ tag: String) {
+        let version = Version(Heads.whole(tag: tag, modified: "Thu, 01 Jan 1970 00:00:01 GMT"))
+        #expect(!version.hasValidators && version.total == 1000 && version.rung(hasDigest: false) == .none)
+        #expect(Version(Heads.whole(tag: tag, modified: nil)).entityTag?.text == tag)
+        #expect(Version(Heads.whole(tag: tag)).entityTag?.text == tag)
+        let digest = "\"d41d8cd98f00b204e9800998ecf8427e\""
+        let hashed = Version(Heads.whole(tag: digest, modified: "Thu, 01 Jan 1970 00:00:01 GMT"))
+        #expect(hashed.rung(hasDigest: false) == .strongTag)
+    }
+
     @Test func aRecordThatMakesNoSenseIsReadAsFarAsItDoes() {
         let version = Version(entityTag: nil, lastModified: "x\r\ny", isLastModifiedStrong: true, total: -5)
         #expect(version == Version(entityTag: nil, lastModified: nil, isLastModifiedStrong: false, total: nil))
