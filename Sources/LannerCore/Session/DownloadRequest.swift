@@ -42,8 +42,9 @@ public struct DownloadRequest: Sendable {
     /// (``FileConflictPolicy``). A key that is asked for again is the same task, updated; with
     /// another URL it goes there from the next attempt on, and a task that has succeeded keeps its file. The bytes of
     /// the old URL are kept only where a checksum decides in the end, for nothing else tells whether both lead to one
-    /// file; else the file begins anew, told as ``RestartReason/otherURL``. Header fields for the old URL do not go to
-    /// another origin.
+    /// file; else the file begins anew, told as ``RestartReason/otherURL``. A task that runs goes on with the old URL, and
+    /// succeeds with its file unless that fails: where the new one leads to another file, remove the task first. Header
+    /// fields for the old URL do not go to another origin.
     public var key: String?
     /// The list whose limit the task keeps (``SessionConfiguration/listLimits``); none when nil, or, for a task that is
     /// there, that which it has.

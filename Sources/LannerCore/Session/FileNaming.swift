@@ -5,7 +5,8 @@
 public enum FileNaming: String, Sendable, Hashable, CaseIterable {
     /// The MD5 of the URL, with the extension of its path: different for every URL.
     case urlDigest
-    /// The last component of the URL's path; as ``urlDigest`` when it has none.
+    /// The last component of the URL's path; as ``urlDigest`` when it has none. URLs that end alike have one name: by
+    /// ``FileConflictPolicy/replace``, the default, the file of the last one replaces that of the others.
     case lastPathComponent
     /// What the server says in `Content-Disposition` (RFC 6266); else the last component of the path of the URL that
     /// answered, after redirects; else as ``urlDigest``.

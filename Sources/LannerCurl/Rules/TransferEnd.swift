@@ -28,7 +28,7 @@ extension TransferEnd {
     var fault: TransportFault {
         switch code {
         case _ where isOfEarlierAnswer: .connectionLost
-        case _ where isRefusedByProxy: .unacceptableRequest
+        case _ where isRefusedByProxy || isProxyUnknown: .unacceptableRequest
         case _ where isTunnelRefused: .cannotConnect
         case 7 where hasNoRouteToLast && !hasRoute: .notConnected
         case 18: hasLength ? .lengthMismatch : .connectionLost
@@ -56,8 +56,12 @@ extension TransferEnd {
 
     /// Whether a proxy wants to know who asks.
     private var isUnknownToProxy: Bool {
-        proxyStatus == 407 || code == 97 && Self.strangers.contains(proxyError)
+        // Some answer as the server would.
+        [401, 407].contains(proxyStatus) || code == 97 && Self.strangers.contains(proxyError)
     }
+
+    /// Whether libcurl does not know what kind of proxy it is given.
+    private var isProxyUnknown: Bool { text.hasPrefix("Unsupported proxy scheme") }
 
     /// Of SOCKS: NO_AUTH, none of our ways to log in; USER_REJECTED.
     private static let strangers: Set<Int> = [12, 33]
@@ -91,6 +95,7 @@ extension TransferEnd {
         if isRefusedByProxy, text.last == "." { text.removeLast() }
         if isUnknownToProxy { return "\(text); give the proxy's user name and password, for example in its URL" }
         if isRefusedByProxy { return "\(text); the proxy does not allow it" }
+        if isProxyUnknown { return "\(text); check the proxy's URL" }
         if isForWantOfFiles { return "\(text), for the process has too many files open" }
         return code == Self.outOfMemory ? "\(text), or a line of the header is too long" : text
     }

@@ -32,17 +32,21 @@ enum FaultTable {
         /// It wants to know who asks.
         case stranger
         case notAllowed
+        /// Nobody knows what kind of proxy it is.
+        case unknown
     }
 
     static func proxyRefusal(in text: String) -> ProxyRefusal? {
         let text = text.lowercased()
         if strangers.contains(where: text.contains) { return .stranger }
+        if text.contains("unsupported proxy scheme") { return .unknown }
         // REP 2: not allowed by the ruleset (RFC 1928, 6).
         if text.contains("socks5 connection to"), text.hasSuffix("(2)") { return .notAllowed }
         guard let status = proxyStatus(in: text), !DownloadFailure.Reason.status(status).isWorthRetrying else {
             return nil
         }
-        return status == 407 ? .stranger : .notAllowed
+        // Some answer as the server would.
+        return [401, 407].contains(status) ? .stranger : .notAllowed
     }
 
     private static let strangers = ["rejected by the socks5 server", "no authentication method was acceptable"]
@@ -118,7 +122,6 @@ enum FaultTable {
         ("failure writing", .malformedResponse),
         // The URL.
         ("malformed", .unacceptableRequest),
-        ("unsupported proxy", .unacceptableRequest),
     ]
 
     static func fault(code: Int) -> TransportFault {
@@ -218,6 +221,7 @@ extension FaultTable.ProxyRefusal {
         return switch self {
         case .stranger: text + "; give the proxy's user name and password, for example in its URL"
         case .notAllowed: text + "; the proxy does not allow it"
+        case .unknown: text + "; check the proxy's URL"
         }
     }
 }

@@ -86,6 +86,11 @@ private func queues(_ manager: SessionManager) {
     manager.configuration.maxConcurrentTasksPerHost = 2
     // end
 
+    // snippet: pausing all
+    manager.shutDown()
+    manager.context = manager.context  // what ran or waited does so again; what was suspended stays so
+    // end
+
     // snippet: contexts
     manager.context = "user 17"
     manager.download("https://example.com/private.pdf")
