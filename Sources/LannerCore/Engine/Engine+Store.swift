@@ -150,6 +150,21 @@ extension Engine {
         }
     }
 
+    /// Calls back when all that was to be recorded before is kept by the device, or with why it is not.
+    func synchronize(_ done: @escaping @Sendable (LannerError?) -> Void) {
+        inOrder { [self] in
+            if isOverHere { return done(.invalidated) }
+            commitAll(PendingChanges())
+            var pending = PendingChanges()
+            pending.durability = .machine
+            // Behind all others: commits are kept in their order.
+            let identity = state.withLock { $0.identity }
+            pending.changes = [.put(key: StoreIdentity.key, value: identity.encoded)]
+            pending.completions = [{ [self] _ in done(state.withLock { $0.owed.error }.map(LannerError.storeError)) }]
+            commit(pending)
+        }
+    }
+
     func commit(_ pending: PendingChanges) {
         var pending = pending
         begin(&pending)
@@ -187,8 +202,7 @@ extension Engine {
         // Kept or not: their space may be what the store lacks. After the end the directory may be somebody else's: they go
         // at the next launch.
         if !pending.obsolete.isEmpty, !isOver { remove(pending.obsolete) }
-        let isKept = if case .success = result { true } else { false }
-        let outcome = state.withLock { $0.owed.end(commit, isKept: isKept) }
+        let outcome = state.withLock { $0.owed.end(commit, result) }
         switch result {
         case .success:
             if !isOver { outcome.dropped.forEach(transport.discard) }
@@ -201,7 +215,7 @@ extension Engine {
             }
             answer(pending.confirmations, .failed(DownloadFailure(error)))
         }
-        for completion in pending.completions { completion(isKept) }
+        for completion in pending.completions { completion((try? result.get()) != nil) }
     }
 
     private func answer(_ confirmations: [PendingChanges.Confirmation], _ event: StoreEvent) {

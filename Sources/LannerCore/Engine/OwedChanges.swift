@@ -30,8 +30,9 @@ struct OwedChanges {
     private var lastNumber = 0
     /// Exchanges that are given up when nothing is owed or on its way: until then a record may name them.
     private var dropped: [String] = []
-    /// How often in a row something was owed.
+    /// How often in a row something was owed, and why it was the last time.
     private var failures = 0
+    private var lastError: StoreError?
     /// Whether the next try has its time already.
     private var isScheduled = false
     /// How many bytes of changes were new since the last try.
@@ -70,9 +71,17 @@ extension OwedChanges {
         }
     }
 
+    /// Why something is owed; nil when nothing is.
+    var error: StoreError? { owed.isEmpty ? nil : lastError }
+
     /// A commit was kept, or not.
-    mutating func end(_ commit: Commit, isKept: Bool) -> Outcome {
-        isKept ? keep(commit) : owe(commit)
+    mutating func end(_ commit: Commit, _ result: Result<Void, StoreError>) -> Outcome {
+        switch result {
+        case .success: return keep(commit)
+        case .failure(let error):
+            lastError = error
+            return owe(commit)
+        }
     }
 
     private mutating func keep(_ commit: Commit) -> Outcome {

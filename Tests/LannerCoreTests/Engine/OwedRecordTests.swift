@@ -237,3 +237,9 @@ private final class RefusingStore: Store {
 
     func close() { store.close() }
 }
+
+extension OwedChanges {
+    fileprivate mutating func end(_ commit: Commit, isKept: Bool) -> Outcome {
+        end(commit, isKept ? .success(()) : .failure(StoreError(.disk(.noSpace), "full")))
+    }
+}
