@@ -58,6 +58,7 @@ import Testing
                 == "Tunnel failed; give the proxy's user name and password, for example in its URL")
         #expect(TransferEnd(code: 97, text: "Rejected.", proxyError: 33).words.hasPrefix("Rejected; give the proxy's"))
         #expect(TransferEnd(code: 56, text: "No", proxyStatus: 403).words == "No; the proxy does not allow it")
+        #expect(TransferEnd(code: 56, text: "No", proxyStatus: 401).words.hasPrefix("No; give the proxy's"))
         let unknown = TransferEnd(code: 7, text: "Unsupported proxy scheme for 'foo://a'")
         #expect(unknown.fault == .unacceptableRequest && unknown.words.hasSuffix("'foo://a'; check the proxy's URL"))
     }

@@ -64,7 +64,10 @@ extension Engine {
             isSynced[directory] = sync(directory)
         }
         let keys = gone.filter { isSynced[$0.directory] == true }.map { Removal.key($0.id) }
-        if !keys.isEmpty { inOrder { [self] in if !isOverHere { forget(keys) } } }
+        // Where that is lost, the next launch looks once more.
+        var pending = PendingChanges()
+        pending.changes = keys.map { .remove(key: $0) }
+        inOrder { [self, pending] in if !isOverHere { commit(pending) } }
     }
 
     /// Where it cannot be told to the device, the next launch looks again; a directory that is gone has no names.
@@ -79,38 +82,46 @@ extension Engine {
 
     // MARK: Files
 
-    /// Removes the partial file and, if asked, the finished one; not one that is somebody else's.
+    /// Removes the partial file and, if asked, the finished one; not one that is somebody else's. That it goes may have been
+    /// asked for after the record was gone: then it is on record first.
     func discard(_ job: Job, _ attempt: Attempt, finished: Bool) {
+        var pending = PendingChanges()
+        let isRecorded = job.state.withLock { $0.hasRemoval }
+        if finished, !isRecorded, state.withLock({ $0.hasItsFile(job) }) { putRemoval(of: job, &pending) }
+        guard !pending.changes.isEmpty else { return discardNow(job, attempt, finished: finished) }
+        pending.durability = .machine
+        // After the end the next launch does it.
+        pending.completions = [{ [self] _ in if !isOver { discardNow(job, attempt, finished: finished) } }]
+        commit(pending)
+    }
+
+    private func discardNow(_ job: Job, _ attempt: Attempt, finished: Bool) {
         let (id, files) = (job.id, job.files)
         fileLane.run { [self, weak job] in
             // Not held any more when it may be forgotten: with it may go the last to hold the manager, whose end would wait
             // for this lane.
-            if let job {
-                remove(files, of: job, finished: finished)
-                noteRemoval(of: job)
+            if let job, remove(files, of: job, finished: finished), job.state.withLock({ $0.hasRemoval }) {
+                noteGone(id, files.place)
             }
             handle(.file(id, attempt, .discarded))
         }
     }
 
     /// The same at the end, when the lane has nothing more to do. What was on record for that is left to the next launch.
-    func discardLast(_ job: Job, finished: Bool) { remove(job.files, of: job, finished: finished) }
+    func discardLast(_ job: Job, finished: Bool) { _ = remove(job.files, of: job, finished: finished) }
 
-    private func remove(_ files: JobFiles, of job: Job, finished: Bool) {
+    /// Says whether nothing is left that was to go.
+    private func remove(_ files: JobFiles, of job: Job, finished: Bool) -> Bool {
         removePartial(job, files)
-        guard finished, hasItsFile(job) else { return }
+        guard finished, hasItsFile(job) else { return true }
         do throws(FileError) {
             try removeFinished(job.task.filePath, ofSize: files.sizeOfUntold)
+            return true
         } catch {
             logRemoval(error)
             job.task.state.withLock { $0.error = LannerError(DownloadFailure(error)) }
-            // The next launch tries again.
-            job.state.withLock { $0.hasRemoval = false }
+            return false
         }
-    }
-
-    private func noteRemoval(of job: Job) {
-        if job.state.withLock({ $0.hasRemoval }) { noteGone(job.id, job.task.place) }
     }
 
     /// Removes the file of a download that is to be another one. Its place is free at once, and may be somebody's when the

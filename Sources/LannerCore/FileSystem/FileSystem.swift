@@ -190,17 +190,17 @@ package protocol FileSystem: Sendable {
     var maximumOpenFiles: Int { get }
 }
 
-/// A file as long as nobody writes to it, also under another name and after the machine was booted again.
+/// A file as long as nobody changes it, also after the machine was booted again.
 package struct FileFingerprint: Sendable, Hashable {
     /// Which file it is of its file system; may be given to another once it is gone.
     package var number: UInt64
-    /// When it was written to last, in nanoseconds since 1970.
-    package var modified: Int64
+    /// When anything of it was changed last, its name as well, in nanoseconds since 1970: nobody can give it to another.
+    package var changed: Int64
     package var size: Int64
 
-    package init(number: UInt64, modified: Int64, size: Int64) {
+    package init(number: UInt64, changed: Int64, size: Int64) {
         self.number = number
-        self.modified = modified
+        self.changed = changed
         self.size = size
     }
 }

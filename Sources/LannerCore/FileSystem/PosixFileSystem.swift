@@ -26,7 +26,7 @@ package struct PosixFileSystem: FileSystem {
 
     package func fingerprint(of path: String) throws(FileError) -> FileFingerprint? {
         try status(of: path).map { status in
-            FileFingerprint(number: UInt64(status.st_ino), modified: status.modified, size: Int64(status.st_size))
+            FileFingerprint(number: UInt64(status.st_ino), changed: status.changed, size: Int64(status.st_size))
         }
     }
 
@@ -350,11 +350,11 @@ extension stat {
     fileprivate var isDirectory: Bool { st_mode & S_IFMT == S_IFDIR }
 
     /// In nanoseconds since 1970.
-    fileprivate var modified: Int64 {
+    fileprivate var changed: Int64 {
         #if canImport(Darwin)
-        let time = st_mtimespec
+        let time = st_ctimespec
         #else
-        let time = st_mtim
+        let time = st_ctim
         #endif
         return Int64(time.tv_sec) &* 1_000_000_000 &+ Int64(time.tv_nsec)
     }

@@ -129,7 +129,7 @@ extension DownloadRecord {
         static let isReplaced: UInt8 = 77
         static let movePolicy: UInt8 = 78
         static let fileNumber: UInt8 = 79
-        static let fileModified: UInt8 = 80
+        static let fileChanged: UInt8 = 80
         static let fileSize: UInt8 = 81
     }
 
@@ -151,7 +151,7 @@ extension DownloadRecord {
         if isUncompared { writer.put(Tag.isUncompared, 1) }
         if isReplaced { writer.put(Tag.isReplaced, 1) }
         writer.put(Tag.fileNumber, file.map { Int64(bitPattern: $0.number) })
-        writer.put(Tag.fileModified, file?.modified)
+        writer.put(Tag.fileChanged, file?.changed)
         writer.put(Tag.fileSize, file?.size)
         writer.put(Tag.startDate, Int64(bitPattern: startDate.bitPattern))
         writer.put(Tag.endDate, Int64(bitPattern: endDate.bitPattern))
@@ -270,10 +270,10 @@ extension DownloadRecord {
         rank = min(max(reader.number(Tag.rank) ?? 0, -Self.numbers.upperBound), Self.numbers.upperBound)
         isUncompared = reader.number(Tag.isUncompared) == 1
         isReplaced = reader.number(Tag.isReplaced) == 1
-        if let number = reader.number(Tag.fileNumber), let modified = reader.number(Tag.fileModified),
+        if let number = reader.number(Tag.fileNumber), let changed = reader.number(Tag.fileChanged),
             let size = reader.number(Tag.fileSize)
         {
-            file = FileFingerprint(number: UInt64(bitPattern: number), modified: modified, size: size)
+            file = FileFingerprint(number: UInt64(bitPattern: number), changed: changed, size: size)
         }
         startDate = Self.date(reader.number(Tag.startDate))
         endDate = Self.date(reader.number(Tag.endDate))

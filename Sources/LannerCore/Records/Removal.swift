@@ -26,7 +26,7 @@ extension Removal {
         static let name: UInt8 = 1
         static let directory: UInt8 = 2
         static let number: UInt8 = 3
-        static let modified: UInt8 = 4
+        static let changed: UInt8 = 4
         static let size: UInt8 = 5
     }
 
@@ -36,7 +36,7 @@ extension Removal {
         writer.put(Tag.name, place.name)
         writer.put(Tag.directory, place.directory)
         writer.put(Tag.number, Int64(bitPattern: file.number))
-        writer.put(Tag.modified, file.modified)
+        writer.put(Tag.changed, file.changed)
         writer.put(Tag.size, file.size)
         return writer.bytes
     }
@@ -45,9 +45,9 @@ extension Removal {
     init?(_ data: Data) {
         guard let reader = RecordReader(data), let name = reader.text(Tag.name), FileName.isName(name),
             reader.text(Tag.directory).map(FilePlace.isDirectory) ?? true, let number = reader.number(Tag.number),
-            let modified = reader.number(Tag.modified), let size = reader.number(Tag.size)
+            let changed = reader.number(Tag.changed), let size = reader.number(Tag.size)
         else { return nil }
         place = FilePlace(name, in: reader.text(Tag.directory))
-        file = FileFingerprint(number: UInt64(bitPattern: number), modified: modified, size: size)
+        file = FileFingerprint(number: UInt64(bitPattern: number), changed: changed, size: size)
     }
 }

@@ -91,3 +91,22 @@ extension TransportFailure {
         "The transport has been invalidated, as it is with its manager: give each manager a transport of its own.")
     package static let canceled = TransportFailure(.canceled, "The exchange was canceled.")
 }
+
+/// Why a proxy does not let a request through, now or later.
+package enum ProxyRefusal: Sendable {
+    /// It wants to know who asks.
+    case stranger
+    case notAllowed
+    /// Nobody knows what kind of proxy it is.
+    case unknown
+
+    /// What libcurl says of it, and what can be done.
+    package func advised(_ text: String) -> String {
+        let text = text.last == "." ? String(text.dropLast()) : text
+        return switch self {
+        case .stranger: text + "; give the proxy's user name and password, for example in its URL"
+        case .notAllowed: text + "; the proxy does not allow it"
+        case .unknown: text + "; check the proxy's URL"
+        }
+    }
+}

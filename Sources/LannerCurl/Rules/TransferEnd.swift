@@ -63,6 +63,10 @@ extension TransferEnd {
     /// Whether libcurl does not know what kind of proxy it is given.
     private var isProxyUnknown: Bool { text.hasPrefix("Unsupported proxy scheme") }
 
+    private var proxyRefusal: ProxyRefusal? {
+        isUnknownToProxy ? .stranger : isRefusedByProxy ? .notAllowed : isProxyUnknown ? .unknown : nil
+    }
+
     /// Of SOCKS: NO_AUTH, none of our ways to log in; USER_REJECTED.
     private static let strangers: Set<Int> = [12, 33]
 
@@ -91,11 +95,8 @@ extension TransferEnd {
     /// What to tell of it: before 8.6 a line of the header that is too long is no memory to libcurl.
     var words: String {
         // It may cite the server.
-        var text = FieldText.printable(Self.withoutUserInfo(text).unicodeScalars)
-        if isRefusedByProxy, text.last == "." { text.removeLast() }
-        if isUnknownToProxy { return "\(text); give the proxy's user name and password, for example in its URL" }
-        if isRefusedByProxy { return "\(text); the proxy does not allow it" }
-        if isProxyUnknown { return "\(text); check the proxy's URL" }
+        let text = FieldText.printable(Self.withoutUserInfo(text).unicodeScalars)
+        if let proxyRefusal { return proxyRefusal.advised(text) }
         if isForWantOfFiles { return "\(text), for the process has too many files open" }
         return code == Self.outOfMemory ? "\(text), or a line of the header is too long" : text
     }

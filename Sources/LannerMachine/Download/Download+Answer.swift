@@ -17,11 +17,11 @@ extension Download {
         if isLeftToDigest(verdict, head, exchange), ladder.leaveToDigest() {
             return close(for: .restart, [], &context)
         }
+        if isLedAstray(verdict, exchange) { return takeOldWay(insteadOf: exchange, &context) }
         if mayBeOfAnotherServer(verdict, head, exchange), otherTags < Pace.otherTags {
             otherTags += 1
             return close(for: .restart, [], &context)
         }
-        if isLedAstray(verdict, exchange) { return takeOldWay(insteadOf: exchange, &context) }
         switch verdict {
         case .part(let version, let body):
             if exchange.ask.held == nil, let reason = forgetOtherVersion(than: version, exchange) {
@@ -88,10 +88,10 @@ extension Download {
     /// Whether another server of the same name may have answered, which has the same file under another tag: size and date
     /// are the same. One that knows the tag may answer the next time; until then nothing is given up.
     private func mayBeOfAnotherServer(_ verdict: Verdict, _ head: ResponseHead, _ exchange: Exchange) -> Bool {
-        guard exchange.ask.rung == .strongTag, let date = exchange.ask.held?.lastModifiedSeconds,
-            Version(head).lastModifiedSeconds == date
+        guard exchange.ask.rung == .strongTag, mayBeSameBytes(verdict, head, exchange),
+            let date = exchange.ask.held?.lastModifiedSeconds
         else { return false }
-        return mayBeSameBytes(verdict, head, exchange)
+        return Version(head).lastModifiedSeconds == date
     }
 
     /// Whether nothing but validators speaks against an answer of the same place: size and digest do not.

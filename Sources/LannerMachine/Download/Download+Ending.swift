@@ -287,8 +287,8 @@ extension Download {
         close(for: .wait(.retry(at: time)), [], over: over, &context)
     }
 
-    /// Counts a failure. Who is refused while the host sends others waits for their end, be that as often as it may, also
-    /// where mirrors have come to nothing in between.
+    /// Counts a failure. Who is refused while the host sends others waits for their end, be that as often as it may, or for
+    /// its turn where the host takes only so many requests in a time; also where mirrors have come to nothing in between.
     private mutating func decide(
         _ failure: DownloadFailure, _ retryAfter: Duration?, _ context: inout Context
     ) -> RetryDecision {

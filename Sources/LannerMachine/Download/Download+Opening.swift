@@ -114,6 +114,7 @@ extension Download {
         synced = ByteRanges()
         carried.drop()
         version = nil
+        otherTags = 0
         oldWay = .none
         mirrors.giveUpVersion()
         total = nil

@@ -70,7 +70,7 @@ extension Download {
     mutating func forgetFailures() {
         (failures, crowdRefusals, isCrowdedOut) = (0, 0, false)
         mismatches = 0
-        changes = 0
+        (changes, otherTags) = (0, 0)
         (pieceFailures, wholeRepairs) = ([:], 0)
         forgetDoubts()
         partUse = .possible

@@ -85,7 +85,8 @@ package struct Download: Sendable {
     var carried = Carried()
     /// Failures since bytes last advanced.
     var failures = 0
-    /// Refusals of a host that was sending others, since then, and whether one has not been waited for yet.
+    /// Refusals of a host that was sending others, or had just done so, since then, and whether one has not been waited for
+    /// yet.
     var crowdRefusals: UInt16 = 0
     var isCrowdedOut = false
     /// The most bytes that were ever held, those of wrong pieces apart: only more than that is a gain.

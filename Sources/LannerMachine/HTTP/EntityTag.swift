@@ -38,8 +38,8 @@ package struct EntityTag: Sendable, Hashable {
     /// Weak comparison: the same but for what the server calls insignificant.
     package func isEquivalent(to other: EntityTag) -> Bool { opaque == other.opaque }
 
-    /// Whether it may be made of nothing but a file's date and size, as most servers make theirs: it is too short for a
-    /// digest, of which the shortest in use has 32 digits.
+    /// Whether it may be made of nothing but a file's date and size, as most servers make theirs: it is shorter than a digest
+    /// in hexadecimal, of which the shortest in use has 32 digits.
     package var mayBeOfDate: Bool { opaque.utf8.count < 2 + 32 }
 
     private var opaque: Substring { isWeak ? text.dropFirst(2) : text[...] }

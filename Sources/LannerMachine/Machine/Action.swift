@@ -135,7 +135,8 @@ public enum WaitingReason: Sendable, Hashable {
     case slot
     /// For one of its list that run to end: of that list as many run as may.
     case listSlot
-    /// For one of its host that run to end: of that host as many run as may, or as it has shown that it takes at once.
+    /// For one of its host that run to end, of which as many run as may, or as it has shown that it takes at once; or for
+    /// the host, which is left alone for a minute at most where it takes only so many requests in a time.
     case hostSlot
     /// For the time of the next attempt, on the clock of the manager; `DownloadTask.waitingUntil` has the date.
     case retry(at: Duration)

@@ -6,7 +6,7 @@ struct Context: Sendable {
     var settings: Settings
     /// How many connections the download may use that handles the event.
     var connections = 1
-    /// Whether the event is the refusal of a host that sends other downloads meanwhile.
+    /// Whether the event is the refusal of a host that sends other downloads meanwhile, or has just done so.
     var isCrowd = false
     /// Whether no other download runs, and whether the one that handles the event had a file refused because too many are
     /// open.

@@ -76,7 +76,7 @@ extension Machine {
         context.wallSeconds = wallSeconds
         // One array for all, which is not made anew for each event.
         swap(&context.actions, &actions)
-        for host in crowds.pass(to: now) + rates.pass(to: now) { limit(host) }
+        for host in crowds.pass(to: now) + rates.pass(to: now) { settleLimit(of: host) }
         shortage = shortage?.passed(to: now, most: settings.maximumRunning + settings.maximumFinishing)
         take(event)
         admit()
@@ -117,6 +117,7 @@ extension Machine {
         case .store(let id, let attempt, let event): change(id, .init(event)) { $0.handle(event, of: attempt, &$1) }
         case .link(let id, let attempt, let event): change(id, .init(event)) { $0.handle(event, of: attempt, &$1) }
         case .exchange(let id, let number, let event):
+            noteAnswer(id, number, event)
             context.isCrowd = noteCrowd(id, number, event)
             change(id, .init(event)) { $0.handle(event, of: number, &$1) }
             context.isCrowd = false
@@ -127,13 +128,13 @@ extension Machine {
     /// Says whether a host refuses a download by what servers answer to one connection too many, while it sends others.
     /// When it has refused several no more of them run than it takes, for a while.
     private mutating func noteCrowd(_ id: DownloadID, _ number: ExchangeNumber, _ event: ExchangeEvent) -> Bool {
-        guard case .head(let head) = event, let host = holders[id], let download = roster[id],
-            download.exchange(number)?.ask.source == 0
+        guard case .head(let head) = event, RefusalTables.ofCrowds.contains(head.status), let host = holders[id],
+            let download = roster[id], download.exchange(number)?.ask.source == 0
         else { return false }
-        if [200, 206].contains(head.status), rates.noteAnswer(id, of: host, at: context.now) { limit(host) }
-        guard RefusalTables.ofCrowds.contains(head.status) else { return false }
         let others = holders.keys.filter { $0 != id && holders[$0] == host }
-        guard others.contains(where: { roster[$0]?.isReceiving == true }) else { return noteRate(id, host, head) }
+        guard others.contains(where: { roster[$0]?.isReceiving == true }) else {
+            return !download.isReceiving && noteRate(download, host, head)
+        }
         // One connection more of a download is not to hold up others.
         if download.isReceiving { return true }
         // Until those that have several connections are down to one nobody knows how many it takes.
@@ -147,25 +148,34 @@ extension Machine {
             // is being closed.
             let leaving = others.count { roster[$0]?.isPausing == true }
             crowds.limit(host, to: slots.taken(host) - 1 - leaving)
-            limit(host)
+            settleLimit(of: host)
         }
         return true
     }
 
-    /// The same of a host that sends nobody anything now, but has lately.
-    private mutating func noteRate(_ id: DownloadID, _ host: HostID, _ head: ResponseHead) -> Bool {
-        guard rates.hasAnsweredOthers(than: id, host, at: context.now), settings.retry.maximumRetries != 0 else {
-            return false
-        }
-        let delay = RetryAfter.delay(fields: head.fields, wallSeconds: context.wallSeconds)
-        rates.noteRefusal(of: host, wait: settings.retry.patience(with: delay), at: context.now)
+    /// The same of a host that sends nobody anything now, but has lately. Who is refused again and again may be so for a
+    /// reason of its own; and of statuses only one speaks of who asks, whatever is asked for.
+    private mutating func noteRate(_ download: Download, _ host: HostID, _ head: ResponseHead) -> Bool {
+        guard download.crowdRefusals < Pace.rateRefusals, settings.retry.maximumRetries != 0 else { return false }
+        let isOfAll = head.status == 429
+        let delay = isOfAll ? RetryAfter.delay(fields: head.fields, wallSeconds: context.wallSeconds) : nil
+        let wait = settings.retry.patience(with: delay)
+        guard rates.noteRefusal(download.id, of: host, wait: wait, at: context.now) else { return false }
         if !slots.knowsHosts { stand { $0.knowHosts() } }
-        limit(host)
+        settleLimit(of: host)
         return true
+    }
+
+    /// A host sends a download of its own what it has asked for.
+    private mutating func noteAnswer(_ id: DownloadID, _ number: ExchangeNumber, _ event: ExchangeEvent) {
+        guard case .head(let head) = event, [200, 206].contains(head.status), let host = holders[id],
+            roster[id]?.exchange(number)?.ask.source == 0
+        else { return }
+        if rates.noteAnswer(id, of: host, at: context.now) { settleLimit(of: host) }
     }
 
     /// Lets no more of a host run than it takes.
-    private mutating func limit(_ host: HostID) {
+    private mutating func settleLimit(of host: HostID) {
         let limits = [crowds.limit(of: host), rates.limit(of: host)].compactMap { $0 }
         slots.limit(host, to: limits.min())
     }
@@ -189,6 +199,8 @@ extension Machine {
         if verb.startsSomething {
             fillEmptySlots()
             shortage?.letOneTry()
+            rates.letOneTry(at: context.now)
+            for host in rates.pass(to: context.now) { settleLimit(of: host) }
         }
         let places = ids.compactMap { roster.place(of: $0) }
         if let ticket { context.expect(places.count, for: ticket) }

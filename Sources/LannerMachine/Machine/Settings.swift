@@ -146,12 +146,14 @@ package enum Pace {
     package static let otherTags = 3
     /// When a host has refused so many in a minute that has others to send, no more are begun there for a minute.
     package static let crowd = 3
-    /// How long a host is left alone that takes only so many requests in a time, at first and at most, unless it asks for
-    /// more; and from how many downloads at once on it is taken not to do so any more.
+    /// How long a host is left alone at first that takes only so many requests in a time; for how long it is remembered that
+    /// it has sent something, which is also the longest that it is left alone; how often a download is refused for that; and
+    /// when it has answered more than so many at once, it does not do so any more.
     package static let rateWait: Duration = .milliseconds(250)
-    package static let longestRateWait: Duration = .seconds(60)
+    package static let rateMemory: Duration = .seconds(60)
+    package static let rateRefusals = 3
     package static let mostRated = 8
-    /// The least that a download waits that its host has no connection for.
+    /// The least that a download waits that its host has no connection for, or no time.
     package static let crowdWait: Duration = .seconds(5)
     /// After so many failures in a row, where no number of retries is set, what a server does is taken to be its way.
     package static let fruitlessTries = 10

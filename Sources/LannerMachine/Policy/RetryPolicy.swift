@@ -13,10 +13,11 @@
 /// Many servers take only so many connections from one address: what is refused with 429, 503 or 509, while the same host
 /// sends another download of the manager's, does not count, unless ``maximumRetries`` is 0, and is tried again, with delays
 /// of 5 seconds at least, until that is over; and each download of that host uses one connection for a minute. Others take
-/// only so many requests in a time: the same holds where the host sends nothing just now, but has sent another download
-/// something within the last minute. Then none of its downloads begins for as long as it says (`Retry-After`, up to
-/// ``maximumRetryAfter``), a quarter of a second at first where it says nothing, and longer each time; then one does, and
-/// more at once for each that is answered.
+/// only so many requests in a time, which is taken of a host that sends nothing just now, has sent another download
+/// something within the last minute, and refuses two in a row. Then none of its downloads begins for as long as it says
+/// with 429 (`Retry-After`, up to a minute), a quarter of a second at first where it says nothing, and longer each time,
+/// unless something is started; then one does, and one more at once for each that is answered. The first three of such
+/// refusals of a download do not count: more may be for a reason of its own.
 ///
 /// When the program may open no more files (``DiskFault/tooManyFiles``), that does not count as long as other downloads run,
 /// which close theirs by and by; of one that runs alone it is a failure that is tried again. Fewer run until that is over,

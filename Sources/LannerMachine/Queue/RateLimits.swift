@@ -1,9 +1,11 @@
 /// Hosts that take so many requests in a time and refuse whoever asks for more, though they have sent others what they asked
-/// for: none of their downloads begins for a while, then one does, and one more at once with each that is answered.
+/// for: none of their downloads begins for a while, then one does, and one more at once for each that is answered.
+///
+/// One that is refused may be refused for a reason of its own: a host is taken for such only when it refuses two in a row.
 struct RateLimits: Sendable {
     private var hosts: [HostID: Limit] = [:]
     private var answers: [HostID: Answers] = [:]
-    /// Of so many hosts at most it is known when they have answered, besides those of the last minute.
+    /// Of so many hosts at most it is known when they have answered, besides those that have lately.
     private var room = leastRoom
 
     private static let leastRoom = 64
@@ -13,18 +15,20 @@ struct RateLimits: Sendable {
         var until: Duration
         /// For how long that is by what it has answered so far.
         var wait: Duration
-        /// How many may run afterwards.
+        /// How many may run afterwards; none before.
         var most = 0
     }
 
-    /// When a host has sent something last, and when before that to another download.
     private struct Answers {
+        /// To whom something was sent last, and when; and when before that to another download.
         var last: (id: DownloadID, time: Duration)
         var other: Duration?
+        /// Who was refused since.
+        var refused: DownloadID?
 
         mutating func note(_ id: DownloadID, at now: Duration) {
             if id != last.id { other = last.time }
-            last = (id, now)
+            (last, refused) = ((id, now), nil)
         }
 
         func last(besides id: DownloadID) -> Duration? { id == last.id ? other : last.time }
@@ -32,39 +36,53 @@ struct RateLimits: Sendable {
 
     /// A host sends a download what it has asked for; says whether it may be asked for more at once by that.
     mutating func noteAnswer(_ id: DownloadID, of host: HostID, at now: Duration) -> Bool {
+        let isOther = answers[host]?.last.id != id
         if answers[host]?.note(id, at: now) == nil { answers[host] = Answers(last: (id, now)) }
         if answers.count > room {
-            answers = answers.filter { now - $0.value.last.time < Pace.placeWait }
+            answers = answers.filter { now - $0.value.last.time < Pace.rateMemory }
             room = max(Self.leastRoom, 2 * answers.count)
         }
-        guard let limit = hosts[host], limit.until <= now else { return false }
+        guard isOther, let limit = hosts[host], limit.until <= now else { return false }
         // The next refusal, which is sure to come where nothing has changed, brings it back to what was enough.
         if limit.most == 1 { hosts[host]?.wait = limit.wait / 2 }
         hosts[host]?.most += 1
         return true
     }
 
-    /// Whether a host has sent another download something lately.
-    func hasAnsweredOthers(than id: DownloadID, _ host: HostID, at now: Duration) -> Bool {
-        answers[host]?.last(besides: id).map { now - $0 < Pace.placeWait } ?? false
+    /// A host has refused a download; `wait` is for how long it wants to be left alone, by all. Says whether that is for its
+    /// rate.
+    mutating func noteRefusal(_ id: DownloadID, of host: HostID, wait: Duration?, at now: Duration) -> Bool {
+        guard let time = answers[host]?.last(besides: id), now - time < Pace.rateMemory else { return false }
+        if hosts[host] == nil {
+            let other = answers[host]?.refused
+            answers[host]?.refused = id
+            guard let other, other != id else { return false }
+        }
+        let limit = hosts[host] ?? Limit(until: .zero, wait: .zero)
+        let asked = min(wait ?? .zero, Pace.rateMemory)
+        if now < limit.until {
+            // The same refusal as that which it is left alone for, of what was asked for before.
+            hosts[host]?.until = max(limit.until, now + asked)
+        } else {
+            let own = wait == nil ? min(max(limit.wait * 2, Pace.rateWait), Pace.rateMemory) : limit.wait
+            hosts[host] = Limit(until: now + max(own, asked), wait: own)
+        }
+        return true
     }
 
-    /// A host has refused one; `wait` is for how long it wants to be left alone. Refusals of what was asked for before it was
-    /// are the same one.
-    mutating func noteRefusal(of host: HostID, wait: Duration?, at now: Duration) {
-        if let limit = hosts[host], now < limit.until {
-            hosts[host]?.until = max(limit.until, now + (wait ?? .zero))
-            return
-        }
-        let own = min(max((hosts[host]?.wait ?? .zero) * 2, Pace.rateWait), Pace.longestRateWait)
-        hosts[host] = Limit(until: now + max(own, wait ?? .zero), wait: own)
+    /// Somebody is to try at once, as far as that goes.
+    mutating func letOneTry(at now: Duration) {
+        for (host, limit) in hosts where limit.most == 0 { hosts[host]?.until = min(limit.until, now) }
     }
 
     /// How many of a host may run; nil for any number.
     func limit(of host: HostID) -> Int? { hosts[host]?.most }
 
-    /// When a host may be asked again.
-    var end: Duration? { hosts.isEmpty ? nil : hosts.values.lazy.filter { $0.most == 0 }.map(\.until).min() }
+    /// When a host may be asked for more again.
+    var end: Duration? { hosts.isEmpty ? nil : hosts.lazy.map { $1.most == 0 ? $1.until : silenceEnd(of: $0) }.min() }
+
+    /// When a host has sent nothing for so long that nothing is known of its rate.
+    private func silenceEnd(of host: HostID) -> Duration { (answers[host]?.last.time ?? .zero) + Pace.rateMemory }
 
     /// Says which hosts may be asked for more again: for one, or, when it has sent nothing for long or enough at once, for any
     /// number.
@@ -72,8 +90,7 @@ struct RateLimits: Sendable {
         if hosts.isEmpty { return [] }
         var free: [HostID] = []
         for (host, limit) in hosts where limit.until <= now {
-            let isSilent = answers[host].map { now - $0.last.time >= Pace.placeWait } ?? true
-            if isSilent || limit.most > Pace.mostRated {
+            if silenceEnd(of: host) <= now || limit.most > Pace.mostRated {
                 hosts[host] = nil
             } else if limit.most == 0 {
                 hosts[host]?.most = 1

@@ -25,7 +25,7 @@ struct MemoryDiskState {
     final class File: @unchecked Sendable {
         /// Of all that there ever were; the same after a reboot.
         let number: UInt64
-        /// How often it was written to.
+        /// How often it was changed, its name included.
         var changes: Int64 = 0
         var bytes = MemoryBytes()
         var name: String?
@@ -49,7 +49,7 @@ struct MemoryDiskState {
             (number, changes) = (old.number, old.changes)
         }
 
-        var fingerprint: FileFingerprint { FileFingerprint(number: number, modified: changes, size: bytes.size) }
+        var fingerprint: FileFingerprint { FileFingerprint(number: number, changed: changes, size: bytes.size) }
 
         /// A process that dies before it can say that a sync has failed leaves a loss that nobody could tell: there is
         /// none here.
@@ -202,6 +202,7 @@ extension MemoryDiskState {
 
     /// Gives a file another name.
     mutating func move(_ file: File, from path: String, to target: String) {
+        file.changes += 1
         if ordersNames || path.directory == target.directory {
             note(.rename(path, to: target, file))
         } else {
@@ -239,12 +240,13 @@ extension MemoryDiskState {
         giveBackIfGone(file)
     }
 
-    /// Changes a file's bytes and keeps the account.
+    /// A file that there was not before.
     mutating func makeFile() -> File {
         madeFiles += 1
         return File(number: madeFiles)
     }
 
+    /// Changes a file's bytes and keeps the account.
     mutating func change(_ file: File, _ body: (inout MemoryBytes) -> Void) {
         file.changes += 1
         let before = file.bytes.footprint

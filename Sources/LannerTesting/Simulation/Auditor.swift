@@ -303,7 +303,9 @@ final class Leaving: Sendable {
 
     /// The user wants a task to go with its finished file, or to leave that there.
     func note(_ task: DownloadTask, completely: Bool, _ disk: MemoryDisk) {
-        let isThere = completely && task.status == .succeeded && task.hasFile
+        // More may be asked for while it goes, but not less.
+        if task.status == .willRemove, !completely { return }
+        let isThere = completely && (task.status == .succeeded || task.status == .willRemove) && task.hasFile
         let file = isThere ? disk.identity(of: task.filePath) : nil
         files.withLock { $0[task.filePath] = file }
     }

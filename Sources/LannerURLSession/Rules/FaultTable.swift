@@ -27,15 +27,6 @@ enum FaultTable {
         return texts.first { text.contains($0.words) }?.fault
     }
 
-    /// How a proxy lets a request not through, now or later.
-    enum ProxyRefusal {
-        /// It wants to know who asks.
-        case stranger
-        case notAllowed
-        /// Nobody knows what kind of proxy it is.
-        case unknown
-    }
-
     static func proxyRefusal(in text: String) -> ProxyRefusal? {
         let text = text.lowercased()
         if strangers.contains(where: text.contains) { return .stranger }
@@ -212,18 +203,6 @@ enum FaultTable {
 
     /// `NSURLErrorAppTransportSecurityRequiresSecureConnection`, which has no name on Linux.
     private static let appTransportSecurity = -1022
-}
-
-extension FaultTable.ProxyRefusal {
-    /// What libcurl says of it, and what can be done.
-    fileprivate func advised(_ text: String) -> String {
-        let text = text.last == "." ? String(text.dropLast()) : text
-        return switch self {
-        case .stranger: text + "; give the proxy's user name and password, for example in its URL"
-        case .notAllowed: text + "; the proxy does not allow it"
-        case .unknown: text + "; check the proxy's URL"
-        }
-    }
 }
 
 extension TransportFailure {

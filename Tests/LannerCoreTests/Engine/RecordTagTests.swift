@@ -22,7 +22,7 @@ import Testing
         (record.isNameOpen, record.isUncompared, record.isReplaced) = (true, true, true)
         record.pieces = Checksum.Pieces(algorithm: .md5, length: 300, joined: Array(repeating: 7, count: 16))
         record.movePolicy = .fail
-        record.file = FileFingerprint(number: .max, modified: -7, size: 100)
+        record.file = FileFingerprint(number: .max, changed: -7, size: 100)
         record.saved.isLeftover = true
         record.exchange = ExchangeMark(serial: 6, generation: 4, isResumed: true)
         record.lastSerial = 6
@@ -67,7 +67,7 @@ import Testing
     }
 
     @Test func aRemovalIsWrittenAsItEverWas() {
-        let file = FileFingerprint(number: 5, modified: -7, size: 100)
+        let file = FileFingerprint(number: 5, changed: -7, size: 100)
         let removal = Removal(place: FilePlace("näme", in: "a/ü"), file: file)
         let fields = [Self.text(1, "näme"), Self.text(2, "a/ü"), Self.numbers(3, 5), Self.numbers(4, -7)]
         let bytes = (fields + [Self.numbers(5, 100)]).joined()

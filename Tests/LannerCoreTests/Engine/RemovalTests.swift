@@ -94,6 +94,37 @@ import Testing
         #expect(try removals(bench).isEmpty)
     }
 
+    /// More is asked for when the record of the task is on its way out already.
+    @Test func aFileThatIsToGoLaterIsOnRecordAsWell() throws {
+        let (bench, task) = try finished()
+        bench.disk.fail(.remove, with: .inputOutput, path: task.filePath)
+        bench.manager.remove(task)
+        bench.manager.remove(task, completely: true)
+        bench.settle()
+        #expect(task.status == .removed && task.reason == .disk(.inputOutput) && bench.contents(of: task) == bytes)
+        relaunch(bench)
+        #expect(bench.contents(of: task) == nil && bench.manager.tasks.isEmpty)
+        #expect(try removals(bench).isEmpty)
+    }
+
+    /// The success is not on record yet when the task is to go and the manager ends.
+    @Test func whatTheEndCannotRemoveTheNextLaunchDoes() throws {
+        let bench = TestBench.serving(bytes)
+        let task = try bench.download()
+        try bench.step { bench.records.first?.saved.status == .publishing }
+        bench.store.hold()
+        bench.settle()
+        #expect(task.status == .running && bench.contents(of: task) == bytes)
+        bench.manager.remove(task, completely: true)
+        bench.disk.fail(.remove, with: .inputOutput, path: task.filePath)
+        bench.manager.invalidate()
+        bench.settle()
+        #expect(bench.contents(of: task) == bytes)
+        bench.relaunch()
+        bench.settle()
+        #expect(bench.manager.tasks.isEmpty && bench.contents(of: task) == nil)
+    }
+
     /// The directory of many is not synced for each.
     @Test func manyGoTogether() throws {
         let bench = TestBench()

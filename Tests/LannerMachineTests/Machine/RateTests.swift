@@ -6,6 +6,7 @@ private struct RateServer {
     private var bench: Bench
     /// Between one that is answered and the next.
     var gap: Duration
+    private let status: Int
     private let retryAfter: String?
     private var next: Duration = .zero
     private var wakes: [Duration] = []
@@ -17,14 +18,19 @@ private struct RateServer {
 
     /// When the last was answered, or has failed.
     private(set) var ended: Duration = .zero
+    private(set) var lastAnswer: Duration = .zero
 
-    init(_ count: UInt64, gap: Duration, retryAfter: String? = nil, banned: Set<DownloadID> = []) {
-        (self.gap, self.retryAfter, self.banned) = (gap, retryAfter, banned)
+    init(
+        _ count: UInt64, gap: Duration, status: Int = 429, retryAfter: String? = nil, banned: Set<DownloadID> = []
+    ) {
+        (self.gap, self.status, self.retryAfter, self.banned) = (gap, status, retryAfter, banned)
         bench = Bench(Settings().with { $0.maximumRunning = 4 })
         let new = (1...count).map { NewDownload(id: DownloadID($0), rank: Int64($0), host: HostID(7)) }
         feed(.add(new))
         feed(.user(.start, new.map(\.id), nil))
     }
+
+    mutating func start(_ id: DownloadID) { feed(.user(.start, [id], nil)) }
 
     private mutating func feed(_ event: Event) {
         for action in bench.feed(event) {
@@ -49,11 +55,11 @@ private struct RateServer {
         guard next <= bench.now, !banned.contains(id) else {
             refusals += 1
             let fields: HeaderFields = retryAfter.map { ["Retry-After": $0] } ?? [:]
-            return feed(.exchange(id, number, .head(ResponseHead(status: 429, fields: fields))))
+            return feed(.exchange(id, number, .head(ResponseHead(status: status, fields: fields))))
         }
         next = bench.now + gap
         answered.append(id)
-        ended = bench.now
+        (ended, lastAnswer) = (bench.now, bench.now)
         feed(.exchange(id, number, .head(.file(10))))
         feed(.exchange(id, number, .received(10)))
         if let attempt = bench.machine[id]?.attempt { feed(.file(id, attempt, .wrote(0..<10))) }
@@ -99,6 +105,53 @@ private struct RateServer {
         #expect(server.answered.count == 19 && server.failed == [DownloadID(3)])
     }
 
+    /// Whatever they say of themselves.
+    @Test(arguments: [10, 2] as [UInt64], [(503, nil), (503, "3600"), (429, nil)] as [(Int, String?)])
+    func manyThatAreRefusedForGoodHoldUpNobody(nth: UInt64, _ answer: (status: Int, retryAfter: String?)) {
+        let banned = Set((1...400).filter { $0.isMultiple(of: nth) }.map { DownloadID($0) })
+        var server = RateServer(
+            400, gap: .zero, status: answer.status, retryAfter: answer.retryAfter, banned: banned)
+        server.pass(.seconds(30_000))
+        #expect(server.answered.count == 400 - banned.count)
+        #expect(server.lastAnswer <= .seconds(60), "\(server.lastAnswer)")
+        #expect(Set(server.failed) == banned, "\(server.failed.count) of \(banned.count)")
+    }
+
+    /// It is left alone, but who is asked to start is not left out.
+    @Test func aStartAsksAtOnce() {
+        var server = RateServer(20, gap: .seconds(40), retryAfter: "50")
+        #expect(server.answered.count == 1)
+        server.pass(.seconds(2))
+        let before = server.refusals
+        server.pass(.seconds(30))
+        #expect(server.refusals == before)
+        server.start(DownloadID(20))
+        #expect(server.refusals == before + 1)
+    }
+
+    /// Of a download that is sent something one connection more was too many.
+    @Test func aConnectionTooManyHoldsUpNobody() throws {
+        var bench = Bench(Settings().with { ($0.maximumRunning, $0.connections, $0.firstConnections) = (4, 2, 2) })
+        let ids = (1...4).map { DownloadID($0) }
+        bench.feed(.add(ids.map { NewDownload(id: $0, rank: 0, host: HostID(7)) }))
+        bench.feed(.user(.start, ids, nil))
+        for (id, status) in zip(ids, [200, 429, 429]) {
+            let number = try #require(bench.begun(bench.feed(.file(id, 1, .opened(held: ByteRanges())))).last)
+            bench.feed(.exchange(id, number, .head(status == 200 ? .file(10) : ResponseHead(status: status))))
+            if status == 200 { bench.feed(.exchange(id, number, .ended(received: 10))) }
+        }
+        #expect(bench.machine.limit(of: HostID(7)) == 0)
+        bench.pass(.milliseconds(300))
+        let first = try #require(bench.begun(bench.feed(.file(ids[3], 1, .opened(held: ByteRanges())))).last)
+        var head = ResponseHead.file(100_000_000)
+        head.fields["Accept-Ranges"] = "bytes"
+        let second = try #require(bench.begun(bench.feed(.exchange(ids[3], first, .head(head)))).last)
+        #expect(bench.machine.limit(of: HostID(7)) == 2)
+        bench.feed(.exchange(ids[3], first, .received(1000)))
+        bench.feed(.exchange(ids[3], second, .head(ResponseHead(status: 429))))
+        #expect(bench.machine.limit(of: HostID(7)) == 2)
+    }
+
     /// Nothing is refused for the rate any more: each fails as with any other failure.
     @Test func aHostThatRefusesAllFromThenOnIsLeftInTheEnd() {
         var server = RateServer(20, gap: .milliseconds(100))
@@ -109,5 +162,12 @@ private struct RateServer {
         server.banned = rest
         server.pass(.seconds(1800))
         #expect(Set(server.failed) == rest && server.ended <= .seconds(600), "\(server.ended)")
+    }
+}
+
+extension Bench {
+    /// The numbers of the exchanges that begin.
+    fileprivate func begun(_ actions: [Action]) -> [ExchangeNumber] {
+        actions.compactMap { if case .transport(_, .begin(let number, _)) = $0 { number } else { nil } }
     }
 }
