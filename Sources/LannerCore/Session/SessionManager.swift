@@ -167,8 +167,8 @@ public final class SessionManager: Sendable {
     /// that of a comparison of a finished file that is under way, which is given up soon; ``networkActivityHandler`` is
     /// told that nothing runs. Whatever a call asks for later is not done, which is logged as
     /// ``LannerError/invalidated``. Every ``DownloadTask/status`` stays what it was, that of a task that ran as well. Only how
-    /// things stand is still told to whoever asks then: a closure for the end of a
-    /// task that is at rest is called once, and so is an observer. A second call waits for the first.
+    /// things stand is still told to whoever asks then: a closure for the end of a task that is at rest is called once, and
+    /// so is an observer. A second call waits for the first.
     ///
     /// May be called from every callback, on any queue. Only the manager's own work cannot wait for itself: inside the
     /// logger, or in an observer of a `Progress`, this returns at once, and all of the above holds soon after the logger
