@@ -205,8 +205,7 @@ extension Engine {
             } else {
                 pending.changes.append(.remove(key: DownloadRecord.key(step.job.id)))
                 pending.forgets = true
-                let takesFileAlong = step.removesFinished && state.withLock { $0.hasItsFile(step.job) }
-                if takesFileAlong { putRemoval(of: step.job, &pending) }
+                if step.removesFinished { putRemoval(of: step.job, &pending) }
             }
         }
         // The last try of all that is owed.

@@ -162,10 +162,7 @@ extension Engine {
     /// Has the names of moved files kept by the device, and removes what was only copied.
     private func confirm(_ moved: [MovedFile]) -> [Event] {
         let directories = moved.map { cache.directory(of: $0.place) }
-        var (synced, errors) = (Set<PathKey>(), [PathKey: FileError]())
-        for directory in directories where synced.insert(PathKey(directory)).inserted {
-            errors[PathKey(directory)] = syncError(directory)
-        }
+        let errors = syncErrors(of: directories)
         if errors.isEmpty { forgetOldNames(of: moved) }
         return zip(moved, directories).map { file, directory in
             let (job, attempt) = (file.move.job, file.move.attempt)
@@ -190,6 +187,15 @@ extension Engine {
     private func forgetOldNames(of moved: [MovedFile]) {
         guard moved.contains(where: { !$0.isCopied }) else { return }
         _ = syncError(cache.downloadTmpPath)
+    }
+
+    /// Has the names in directories kept by the device, each once; says of which it does not.
+    func syncErrors(of directories: [String]) -> [PathKey: FileError] {
+        var (synced, errors) = (Set<PathKey>(), [PathKey: FileError]())
+        for directory in directories where synced.insert(PathKey(directory)).inserted {
+            errors[PathKey(directory)] = syncError(directory)
+        }
+        return errors
     }
 
     private func syncError(_ directory: String) -> FileError? {

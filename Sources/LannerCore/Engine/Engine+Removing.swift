@@ -12,9 +12,11 @@ struct FinishedRemoval: Sendable {
 extension Engine {
     // MARK: Records
 
-    /// Has a record of the finished file of a download that goes with it, if it has one.
+    /// Has a record of the finished file of a download that goes with it, if that is there: in each commit that takes back
+    /// the record of the download, for another may not have been kept.
     func putRemoval(of job: Job, _ pending: inout PendingChanges) {
-        guard let file = job.state.withLock({ $0.fileInPlace?.fingerprint }) else { return }
+        guard state.withLock({ $0.hasItsFile(job) }), let file = job.state.withLock({ $0.fileInPlace?.fingerprint })
+        else { return }
         let removal = Removal(place: job.task.place, file: file)
         job.state.withLock { $0.hasRemoval = true }
         pending.changes.append(.put(key: Removal.key(job.id), value: removal.encoded))
@@ -59,25 +61,13 @@ extension Engine {
             defer { removals = [] }
             return removals
         }
-        var isSynced: [String: Bool] = [:]
-        for directory in gone.map(\.directory) where isSynced[directory] == nil {
-            isSynced[directory] = sync(directory)
-        }
-        let keys = gone.filter { isSynced[$0.directory] == true }.map { Removal.key($0.id) }
+        // Where it cannot be told to the device, the next launch looks again; a directory that is gone has no names.
+        let errors = syncErrors(of: gone.map(\.directory)).filter { $0.value.fault != .notFound }
+        let told = gone.filter { errors[PathKey($0.directory)] == nil }
         // Where that is lost, the next launch looks once more.
         var pending = PendingChanges()
-        pending.changes = keys.map { .remove(key: $0) }
+        pending.changes = told.map { .remove(key: Removal.key($0.id)) }
         inOrder { [self, pending] in if !isOverHere { commit(pending) } }
-    }
-
-    /// Where it cannot be told to the device, the next launch looks again; a directory that is gone has no names.
-    private func sync(_ directory: String) -> Bool {
-        do throws(FileError) {
-            try environment.fileSystem.syncDirectory(directory)
-            return true
-        } catch {
-            return error.fault == .notFound
-        }
     }
 
     // MARK: Files
@@ -86,8 +76,7 @@ extension Engine {
     /// asked for after the record was gone: then it is on record first.
     func discard(_ job: Job, _ attempt: Attempt, finished: Bool) {
         var pending = PendingChanges()
-        let isRecorded = job.state.withLock { $0.hasRemoval }
-        if finished, !isRecorded, state.withLock({ $0.hasItsFile(job) }) { putRemoval(of: job, &pending) }
+        if finished, !job.state.withLock({ $0.hasRemoval }) { putRemoval(of: job, &pending) }
         guard !pending.changes.isEmpty else { return discardNow(job, attempt, finished: finished) }
         pending.durability = .machine
         // After the end the next launch does it.

@@ -37,13 +37,9 @@ extension Engine {
         case .record(let saved, let need): record(job, attempt, saved, need, &pending)
         case .unrecord:
             unrecord(job, attempt, &pending)
-            if takesFileAlong(job) { putRemoval(of: job, &pending) }
+            let parting = state.withLock { $0.machine[job.id]?.parting }
+            if parting?.takesFileAlong == true { putRemoval(of: job, &pending) }
         }
-    }
-
-    /// Whether the finished file of a download goes with it, and is there.
-    private func takesFileAlong(_ job: Job) -> Bool {
-        state.withLock { $0.machine[job.id]?.parting?.takesFileAlong == true && $0.hasItsFile(job) }
     }
 
     private func record(

@@ -128,9 +128,7 @@ extension DownloadRecord {
         static let isUncompared: UInt8 = 76
         static let isReplaced: UInt8 = 77
         static let movePolicy: UInt8 = 78
-        static let fileNumber: UInt8 = 79
-        static let fileChanged: UInt8 = 80
-        static let fileSize: UInt8 = 81
+        static let file: ClosedRange<UInt8> = 79...81
     }
 
     /// The record as the store keeps it.
@@ -150,9 +148,7 @@ extension DownloadRecord {
         writer.put(Tag.digest, digest)
         if isUncompared { writer.put(Tag.isUncompared, 1) }
         if isReplaced { writer.put(Tag.isReplaced, 1) }
-        writer.put(Tag.fileNumber, file.map { Int64(bitPattern: $0.number) })
-        writer.put(Tag.fileChanged, file?.changed)
-        writer.put(Tag.fileSize, file?.size)
+        writer.put(Tag.file, file)
         writer.put(Tag.startDate, Int64(bitPattern: startDate.bitPattern))
         writer.put(Tag.endDate, Int64(bitPattern: endDate.bitPattern))
         if validation != .unknown { writer.put(Tag.validation, validation.rawValue) }
@@ -244,8 +240,8 @@ extension DownloadRecord {
     init?(_ data: Data) {
         guard let reader = RecordReader(data), let id = reader.number(Tag.id), Self.numbers.contains(id),
             let token = reader.number(Tag.token), let url = reader.text(Tag.url), URL(string: url) != nil,
-            let fileName = reader.text(Tag.fileName), FileName.isName(fileName), Self.knowsPolicies(reader),
-            reader.text(Tag.directory).map(FilePlace.isDirectory) ?? true, let saved = Self.saved(reader)
+            let place = reader.place(name: Tag.fileName, directory: Tag.directory), Self.knowsPolicies(reader),
+            let saved = Self.saved(reader)
         else { return nil }
         (digest, pieces) = (reader.text(Tag.digest), Self.pieces(reader))
         if let digest, (try? Checksum.Digest(parsing: digest)) == nil { return nil }
@@ -253,7 +249,7 @@ extension DownloadRecord {
         self.id = DownloadID(UInt64(bitPattern: id))
         self.token = UInt64(bitPattern: token)
         self.url = url
-        place = FilePlace(fileName, in: reader.text(Tag.directory))
+        self.place = place
         key = reader.text(Tag.key) ?? url
         hasDestination = reader.number(Tag.hasDestination) == 1
         list = reader.text(Tag.list)
@@ -270,11 +266,7 @@ extension DownloadRecord {
         rank = min(max(reader.number(Tag.rank) ?? 0, -Self.numbers.upperBound), Self.numbers.upperBound)
         isUncompared = reader.number(Tag.isUncompared) == 1
         isReplaced = reader.number(Tag.isReplaced) == 1
-        if let number = reader.number(Tag.fileNumber), let changed = reader.number(Tag.fileChanged),
-            let size = reader.number(Tag.fileSize)
-        {
-            file = FileFingerprint(number: UInt64(bitPattern: number), changed: changed, size: size)
-        }
+        file = reader.fingerprint(Tag.file)
         startDate = Self.date(reader.number(Tag.startDate))
         endDate = Self.date(reader.number(Tag.endDate))
         validation = reader.text(Tag.validation).flatMap(Validation.init) ?? .unknown

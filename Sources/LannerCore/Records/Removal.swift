@@ -25,9 +25,7 @@ extension Removal {
     private enum Tag {
         static let name: UInt8 = 1
         static let directory: UInt8 = 2
-        static let number: UInt8 = 3
-        static let changed: UInt8 = 4
-        static let size: UInt8 = 5
+        static let file: ClosedRange<UInt8> = 3...5
     }
 
     /// The removal as the store keeps it.
@@ -35,19 +33,43 @@ extension Removal {
         var writer = RecordWriter(capacity: 128)
         writer.put(Tag.name, place.name)
         writer.put(Tag.directory, place.directory)
-        writer.put(Tag.number, Int64(bitPattern: file.number))
-        writer.put(Tag.changed, file.changed)
-        writer.put(Tag.size, file.size)
+        writer.put(Tag.file, file)
         return writer.bytes
     }
 
     /// Reads a removal; nil when it makes no sense.
     init?(_ data: Data) {
-        guard let reader = RecordReader(data), let name = reader.text(Tag.name), FileName.isName(name),
-            reader.text(Tag.directory).map(FilePlace.isDirectory) ?? true, let number = reader.number(Tag.number),
-            let changed = reader.number(Tag.changed), let size = reader.number(Tag.size)
+        guard let reader = RecordReader(data), let place = reader.place(name: Tag.name, directory: Tag.directory),
+            let file = reader.fingerprint(Tag.file)
         else { return nil }
-        place = FilePlace(name, in: reader.text(Tag.directory))
-        file = FileFingerprint(number: UInt64(bitPattern: number), changed: changed, size: size)
+        (self.place, self.file) = (place, file)
+    }
+}
+
+extension RecordWriter {
+    /// What tells a file, under three tags: its number, the time of its last change, its size.
+    mutating func put(_ tags: ClosedRange<UInt8>, _ file: FileFingerprint?) {
+        put(tags.lowerBound, file.map { Int64(bitPattern: $0.number) })
+        put(tags.lowerBound + 1, file?.changed)
+        put(tags.upperBound, file?.size)
+    }
+}
+
+extension RecordReader {
+    /// What tells a file; nil when not all of it is there.
+    func fingerprint(_ tags: ClosedRange<UInt8>) -> FileFingerprint? {
+        guard let number = number(tags.lowerBound), let changed = self.number(tags.lowerBound + 1),
+            let size = self.number(tags.upperBound)
+        else { return nil }
+        return FileFingerprint(number: UInt64(bitPattern: number), changed: changed, size: size)
+    }
+
+    /// A place; nil when it is none.
+    func place(name: UInt8, directory: UInt8) -> FilePlace? {
+        let directory = text(directory)
+        guard let name = text(name), FileName.isName(name), directory.map(FilePlace.isDirectory) ?? true else {
+            return nil
+        }
+        return FilePlace(name, in: directory)
     }
 }

@@ -76,7 +76,7 @@ extension Machine {
         context.wallSeconds = wallSeconds
         // One array for all, which is not made anew for each event.
         swap(&context.actions, &actions)
-        for host in crowds.pass(to: now) + rates.pass(to: now) { settleLimit(of: host) }
+        passLimits()
         shortage = shortage?.passed(to: now, most: settings.maximumRunning + settings.maximumFinishing)
         take(event)
         admit()
@@ -143,7 +143,6 @@ extension Machine {
             id, of: host, isFirst: download.crowdRefusals == 0, at: context.now,
             for: isSettled ? Pace.placeWait : Pace.crowdWait)
         {
-            if !slots.knowsHosts { stand { $0.knowHosts() } }
             // Those that have yet to be answered may be sent as well; each that is refused lowers it, also while its file
             // is being closed.
             let leaving = others.count { roster[$0]?.isPausing == true }
@@ -161,7 +160,6 @@ extension Machine {
         let delay = isOfAll ? RetryAfter.delay(fields: head.fields, wallSeconds: context.wallSeconds) : nil
         let wait = settings.retry.patience(with: delay)
         guard rates.noteRefusal(download.id, of: host, wait: wait, at: context.now) else { return false }
-        if !slots.knowsHosts { stand { $0.knowHosts() } }
         settleLimit(of: host)
         return true
     }
@@ -176,8 +174,14 @@ extension Machine {
 
     /// Lets no more of a host run than it takes.
     private mutating func settleLimit(of host: HostID) {
-        let limits = [crowds.limit(of: host), rates.limit(of: host)].compactMap { $0 }
-        slots.limit(host, to: limits.min())
+        let limit = [crowds.limit(of: host), rates.limit(of: host)].compactMap { $0 }.min()
+        if limit != nil, !slots.knowsHosts { stand { $0.knowHosts() } }
+        slots.limit(host, to: limit)
+    }
+
+    /// Lets more of those hosts run whose time is over.
+    private mutating func passLimits() {
+        for host in crowds.pass(to: context.now) + rates.pass(to: context.now) { settleLimit(of: host) }
     }
 
     /// Who does something else without a network than with one. Those in the queue do not: nobody leaves it meanwhile.
@@ -200,7 +204,7 @@ extension Machine {
             fillEmptySlots()
             shortage?.letOneTry()
             rates.letOneTry(at: context.now)
-            for host in rates.pass(to: context.now) { settleLimit(of: host) }
+            passLimits()
         }
         let places = ids.compactMap { roster.place(of: $0) }
         if let ticket { context.expect(places.count, for: ticket) }

@@ -10,8 +10,8 @@ import Testing
     private let bytes = Sample.bytes(1000)
 
     /// A task with its file, its record being on the disk as well.
-    private func finished(_ disk: MemoryDisk = MemoryDisk()) throws -> (TestBench, DownloadTask) {
-        let bench = TestBench.serving(bytes, disk: disk)
+    private func finished() throws -> (TestBench, DownloadTask) {
+        let bench = TestBench.serving(bytes)
         bench.relaunch(store: store(bench))
         let task = try bench.download()
         bench.settle()
