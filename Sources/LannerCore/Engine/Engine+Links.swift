@@ -91,6 +91,8 @@ private enum LinkAnswer {
         switch result {
         case .success(let link?): self = .link(link)
         case .success(nil): self = .none(DownloadFailure(.link, "There is no other link for \(url)."))
+        case .failure(let error as DownloadLink.Unavailable):
+            self = .none(DownloadFailure(.link, "There is no other link for \(url): \(error.message)"))
         case .failure(let error):
             // Not the whole error, which may hold a link.
             let text = error.localizedDescription

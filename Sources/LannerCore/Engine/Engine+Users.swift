@@ -338,6 +338,11 @@ extension Engine {
         state.withLock { $0.machine.missingSlot(of: task.id) }
     }
 
+    /// Until when the host of a task is left alone by all, where it is now.
+    func restEnd(ofHostOf task: DownloadTask) -> Duration? {
+        state.withLock { $0.machine.restEnd(ofHostOf: task.id) }
+    }
+
     var running: [DownloadTask] {
         state.withLock { state in
             state.machine.running.compactMap { state.jobs[$0]?.task }.filter { $0.context == state.context }

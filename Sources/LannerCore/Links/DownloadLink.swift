@@ -35,12 +35,24 @@ public struct DownloadLink: Sendable, Hashable {
     /// refusal once: when the server refuses what was given, too, without a byte in between, the task fails with that
     /// status. The task holds its slot meanwhile.
     ///
-    /// Return nil where there is no other link; one that cannot be used counts as nil. Then only the mirrors of the
-    /// task are asked, and without any it fails (``DownloadFailure/Reason-swift.enum/link``). After an error, and after
-    /// no answer for ``SessionConfiguration/timeoutIntervalForRequest``, the retry policy decides. When the answer is
-    /// not wanted any more, the Swift task is canceled and whatever comes is left aside; the manager waits for it only
-    /// to ask for the same task again.
+    /// Return nil where there is no other link, or throw ``Unavailable`` to say why; one that cannot be used counts as nil.
+    /// Then only the mirrors of the task are asked, and without any it fails
+    /// (``DownloadFailure/Reason-swift.enum/link``). After any other error, of which the failure has the
+    /// `localizedDescription`, and after no answer for ``SessionConfiguration/timeoutIntervalForRequest``, the retry policy
+    /// decides. When the answer is not wanted any more, the Swift task is canceled and whatever comes is left aside; the
+    /// manager waits for it only to ask for the same task again.
     public typealias Provider = @Sendable (Request) async throws -> DownloadLink?
+
+    /// What a provider throws where there is no other link and will be none, so that nobody asks again by himself.
+    public struct Unavailable: Error, Sendable, Hashable {
+        /// Why, for a person: "This episode was withdrawn." It is part of what the task's failure says.
+        public var message: String
+
+        /// Says why.
+        public init(_ message: String) {
+            self.message = message
+        }
+    }
 
     /// What a link is asked for.
     public struct Request: Sendable {

@@ -112,13 +112,18 @@ public final class DownloadTask: Sendable {
         return WaitingReason(wait, missingSlot: engine?.missingSlot(of: self) ?? .slot)
     }
 
-    /// When the task goes on by itself, where it waits for a time, as the manager's clock has it; nil otherwise.
+    /// When the task goes on by itself, where it waits for a time, as the manager's clock has it; where its host is left alone
+    /// for a while, when the first of those that wait for that goes on. Nil otherwise.
     public var waitingUntil: Date? {
-        guard let clock = engine?.environment.clock else { return nil }
-        switch waitingReason {
-        case .retry(let time), .disk(let time): return clock.date.addingTimeInterval((time - clock.now) / .seconds(1))
-        case .slot, .listSlot, .hostSlot, .network, .context, nil: return nil
-        }
+        guard let engine else { return nil }
+        let (clock, reason) = (engine.environment.clock, waitingReason)
+        let end: Duration? =
+            switch reason {
+            case .retry(let time), .disk(let time): time
+            case .hostSlot: engine.restEnd(ofHostOf: self)
+            case .slot, .listSlot, .network, .context, nil: nil
+            }
+        return end.map { clock.date.addingTimeInterval(($0 - clock.now) / .seconds(1)) }
     }
 
     /// Why the task failed, or why its last attempt did, also while the task waits for the next, except for space: then

@@ -58,6 +58,11 @@ package struct Machine: Sendable {
         guard let download = roster[id] else { return .slot }
         return slots.isFull(download.list) ? .listSlot : slots.isFull(download.host) ? .hostSlot : .slot
     }
+
+    /// Until when the host of a download is left alone by all, where it is now.
+    package func restEnd(ofHostOf id: DownloadID) -> Duration? {
+        roster[id].flatMap { rates.restEnd(of: $0.host) }
+    }
 }
 
 extension Machine {

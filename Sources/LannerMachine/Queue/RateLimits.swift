@@ -78,6 +78,9 @@ struct RateLimits: Sendable {
     /// How many of a host may run; nil for any number.
     func limit(of host: HostID) -> Int? { hosts[host]?.most }
 
+    /// Until when a host is left alone, where it is now.
+    func restEnd(of host: HostID) -> Duration? { hosts[host].flatMap { $0.most == 0 ? $0.until : nil } }
+
     /// When a host may be asked for more again.
     var end: Duration? { hosts.isEmpty ? nil : hosts.lazy.map { $1.most == 0 ? $1.until : silenceEnd(of: $0) }.min() }
 

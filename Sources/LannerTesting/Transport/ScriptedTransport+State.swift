@@ -34,6 +34,8 @@ extension ScriptedTransport {
         var holdsAll = false
         /// What every exchange fails with from now on.
         var outage: TransportFault?
+        /// Of hosts that answer so many requests in a time.
+        var gates: [String: Gate] = [:]
         /// What exchanges that broke off have left, by its resume data.
         var kept: [Data: Kept] = [:]
     }
@@ -129,7 +131,7 @@ extension ScriptedTransport.State {
 
     /// Keeps a request, and takes its step off the script; resume data that nobody left are refused.
     mutating func note(
-        _ request: TransportRequest, isInvalidated: Bool
+        _ request: TransportRequest, isInvalidated: Bool, at now: Duration
     ) -> ScriptedTransport.Plan {
         lastNumber += 1
         // What comes too late is sent nowhere.
@@ -143,6 +145,8 @@ extension ScriptedTransport.State {
             plan.step = .failure(outage)
         } else if case .some(nil) = known {
             plan.step = .failure(.other)
+        } else if let refusal = url.host.flatMap({ gates[$0.lowercased()]?.refusal(at: now) }) {
+            plan.step = refusal
         } else {
             takeStep(&plan)
         }

@@ -220,7 +220,7 @@ public final class ScriptedTransport: Transport {
         let exchange = state.withLock { state in
             // Under the lock: what begins just before the end is ended with the others.
             let isInvalidated = isInvalidated.withLock { $0 }
-            let plan = state.note(request, isInvalidated: isInvalidated)
+            let plan = state.note(request, isInvalidated: isInvalidated, at: clock?.now ?? .zero)
             let kept = request.resumeData.flatMap { state.kept[$0] }
             let handover = handover(of: request, goingOnWith: kept)
             let exchange = state.exchange(

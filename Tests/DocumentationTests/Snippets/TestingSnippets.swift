@@ -50,6 +50,19 @@ struct TestingSnippets {
     }
     // end
 
+    // snippet: rates
+    @Test func leavesABusyHostAlone() throws {
+        let bench = TestBench()
+        bench.transport.serveElsewhere(.init(.generated(seed: 1, length: 1000)))
+        bench.transport.limitRate(ofHost: "example.com", to: .init(2, in: .seconds(2), refusal: .status(429)))
+        let tasks = bench.manager.multiDownload((1...12).map { "https://example.com/\($0).mp3" })
+        bench.settle()
+        #expect(tasks.contains { $0.waitingReason == .hostSlot && $0.waitingUntil != nil })
+        #expect(bench.runToRest())
+        #expect(tasks.allSatisfy { $0.status == .succeeded })
+    }
+    // end
+
     // snippet: relaunch
     @Test func goesOnAfterACrash() throws {
         let bench = TestBench()

@@ -197,6 +197,16 @@ import Testing
         #expect(bench.transport.underway == 0)
     }
 
+    @Test func aProviderMaySayWhyThereIsNoOther() throws {
+        let links = ManualLinks { _ in throw DownloadLink.Unavailable("This episode was withdrawn.") }
+        let (bench, task) = try refusing(links)
+        #expect(bench.runToRest())
+        #expect(task.reason == .link)
+        #expect("\(try #require(task.error))".hasSuffix(": This episode was withdrawn."))
+        #expect(links.requests.count == 1, "nobody asks again")
+        #expect(task.completedBytes == 1 << 20)
+    }
+
     @Test func anErrorIsATypedFailureInTheEnd() throws {
         let links = ManualLinks { _ in throw Trouble() }
         let (bench, task) = try refusing(links)

@@ -39,4 +39,23 @@ import Testing
         #expect(bench.runToRest())
         #expect(task.waitingReason == nil && task.waitingUntil == nil)
     }
+
+    @Test func whenAHostThatIsLeftAloneIsAskedAgainIsTold() throws {
+        let bench = TestBench()
+        bench.transport.serveElsewhere(.init([1]))
+        bench.transport.limitRate(ofHost: "example.com", to: .init(1, in: .seconds(9)))
+        let tasks = bench.manager.multiDownload((1...12).map { "https://example.com/\($0)" })
+        bench.settle()
+        let waiting = try #require(tasks.first { $0.waitingReason == .hostSlot })
+        let end = try #require(waiting.waitingUntil)
+        #expect(end > bench.clock.date)
+        let asked = bench.transport.requests.count
+        bench.run(for: .seconds(end.timeIntervalSince(bench.clock.date)) - .milliseconds(1))
+        #expect(bench.transport.requests.count == asked)
+        bench.run(for: .milliseconds(2))
+        #expect(bench.transport.requests.count == asked + 1)
+        bench.transport.limitRate(ofHost: "EXAMPLE.com", to: nil)
+        #expect(bench.runToRest())
+        #expect(tasks.allSatisfy { $0.status == .succeeded && $0.waitingUntil == nil })
+    }
 }

@@ -30,6 +30,31 @@ import Testing
         #expect(try begin("https://a.example/a/").all == ["[2]", "end"])
     }
 
+    @Test func aHostAnswersSoManyInATimeWhileScriptsWait() throws {
+        let clock = ManualClock()
+        let transport = ScriptedTransport(clock: clock)
+        transport.serveElsewhere(.init([1]))
+        transport.script("/a", .failure(.timedOut))
+        transport.limitRate(ofHost: "a.example", to: .init(2, in: .seconds(1), refusal: .failure(.cannotConnect)))
+        let urls = try ["https://A.example:8443/b", "http://a.example/a", "https://b.example/a"].map {
+            try #require(URL(string: $0))
+        }
+        let tally = Tally()
+        func begin(_ index: Int) {
+            _ = transport.begin(TransportRequest(url: urls[index])) { event in
+                if case .failure(let failure) = event { tally.add("\(index): \(failure.fault)") }
+                if case .end = event { tally.add("\(index)") }
+            }
+        }
+        for index in [0, 0, 1, 2, 2] { begin(index) }
+        #expect(tally.all == ["0", "0", "1: cannotConnect", "2: timedOut", "2"])
+        clock.advance(by: .milliseconds(999))
+        begin(0)
+        clock.advance(by: .milliseconds(1))
+        begin(0)
+        #expect(tally.all.suffix(2) == ["0: cannotConnect", "0"])
+    }
+
     @Test func aChangeIsOfWhatIsServed() throws {
         transport.serve(.init([1]), at: "https://a.example/f")
         transport.serve(.init([2]), at: "/f")
