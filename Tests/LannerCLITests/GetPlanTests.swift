@@ -194,6 +194,16 @@ import Testing
         }
     }
 
+    @Test func namesAllOfAListAtOnce() {
+        func lines(_ urls: String...) -> [Substring]? {
+            let list = urls.enumerated().map { InputFile.Entry(url: $1, place: "list:\($0 + 1)") }
+            let error = #expect(throws: UsageError.self) { try GetPlan(GetOptions(inputFile: "list"), list) }
+            return error?.message.split(separator: "\n").map { $0.prefix(7) }
+        }
+        #expect(lines("http://a/x", "gopher://a", "http://a/y", "nope") == ["list:2:", "list:4:"])
+        #expect(lines("http://a/x", "http://b/x", "http://a/y", "http://a/x") == ["list:2:", "list:4:"])
+    }
+
     /// Characters that a URL may not have are encoded, and what is encoded by then is not once more.
     @Test func keepsEscapes() throws {
         let (given, url) = ("http://a/a%20b[1].txt?t=%2B|", "http://a/a%20b%5B1%5D.txt?t=%2B%7C")

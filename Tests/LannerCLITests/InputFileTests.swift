@@ -81,6 +81,20 @@ import Testing
         #expect(throws: UsageError(message)) { try InputFile.parse(text, file: "f") }
     }
 
+    /// What stands below a URL that cannot be read is not the last one's.
+    @Test func tellsOfAllLinesAtOnce() {
+        let text = "http://a/1\n  out=a\nhttp://a/2 x\n  out=b\n  checksum\nhttp://a/3\n  priority=top\n"
+        let error = #expect(throws: UsageError.self) { try InputFile.parse(text, file: "f") }
+        #expect(error?.message.split(separator: "\n").map { $0.prefix(4) } == ["f:3:", "f:5:", "f:7:"])
+    }
+
+    @Test func tellsNoMoreThanAnybodyReads() {
+        let text = String(repeating: "http://a/1\n  out=a/b\n", count: 29)
+        let error = #expect(throws: UsageError.self) { try InputFile.parse(text, file: "f") }
+        let lines = error?.message.split(separator: "\n") ?? []
+        #expect(lines.count == 21 && lines.last == "and 9 more of the kind")
+    }
+
     @Test func tellsTheLineOfABadChecksum() {
         let error = #expect(throws: UsageError.self) {
             try InputFile.parse("http://a/1\n  checksum=md5:00", file: "f")

@@ -32,13 +32,15 @@ struct GetPlan: Sendable, Equatable {
             try add(url, name, options.checksum, mirrors, options.headers)
         }
         items.reserveCapacity(items.count + list.count)
+        var problems = ListProblems()
         for entry in list {
             do throws(UsageError) {
                 try add(entry.url, entry.name, entry.checksum, entry.mirrors, options.headers, entry.priority)
             } catch {
-                throw UsageError("\(entry.place): \(error.message)")
+                problems.note(error.message, at: entry.place)
             }
         }
+        try problems.check()
         if items.isEmpty { throw UsageError("there is no URL in the list") }
         try checkTwins(list)
     }
@@ -123,7 +125,8 @@ struct GetPlan: Sendable, Equatable {
     /// Two downloads cannot have one name, nor one URL. The list's are the last.
     private func checkTwins(_ list: [InputFile.Entry]) throws(UsageError) {
         let given = items.count - list.count
-        func place(_ index: Int) -> String { index < given ? "" : list[index - given].place + ": " }
+        func place(_ index: Int) -> String { index < given ? "" : list[index - given].place }
+        var problems = ListProblems()
         var names: [PathKey: Int] = [:]
         var urls: Set<String> = []
         names.reserveCapacity(items.count)
@@ -131,14 +134,14 @@ struct GetPlan: Sendable, Equatable {
         for (index, item) in items.enumerated() {
             let twin = names.updateValue(index, forKey: PathKey(ofFile: item.name)).map { items[$0].shownURL }
             // A URL may be spelled in several ways.
-            guard urls.insert(item.url.absoluteString).inserted, twin != item.shownURL else {
-                throw UsageError(place(index) + "\(item.shownURL) is given twice; leave one out")
-            }
-            if let twin {
-                throw UsageError(
-                    place(index) + "\(twin) and \(item.shownURL) would both be saved as "
-                        + "\(item.name.quoted); name one by out=NAME in a list (-i), or by -o in a call of its own")
+            if !urls.insert(item.url.absoluteString).inserted || twin == item.shownURL {
+                problems.note("\(item.shownURL) is given twice; leave one out", at: place(index))
+            } else if let twin {
+                problems.note(
+                    "\(twin) and \(item.shownURL) would both be saved as \(item.name.quoted); "
+                        + "name one by out=NAME in a list (-i), or by -o in a call of its own", at: place(index))
             }
         }
+        try problems.check()
     }
 }

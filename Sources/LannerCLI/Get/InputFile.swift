@@ -14,9 +14,11 @@ enum InputFile {
         var priority: DownloadPriority?
     }
 
-    /// Reads a list: a URL on each line, its options indented below it, blank lines, comments. Errors name the file.
+    /// Reads a list: a URL on each line, its options indented below it, blank lines, comments. The error has all lines that
+    /// cannot be read, with the file's name.
     static func parse(_ text: String, file: String) throws(UsageError) -> [Entry] {
         var entries: [Entry] = []
+        var problems = ListProblems()
         for (index, line) in lines(text).enumerated() {
             // As nearly every line is.
             let isGraphic = line.isGraphic
@@ -27,12 +29,14 @@ enum InputFile {
                 if let first = line.utf8.first, FieldText.isSpace(first) {
                     try take(content, &entries)
                 } else {
-                    try entries.append(Entry(url: isGraphic ? content : url(content), place: place))
+                    entries.append(Entry(url: content, place: place))
+                    if !isGraphic { _ = try url(content) }
                 }
             } catch {
-                throw UsageError("\(place): \(error.message)")
+                problems.note(error.message, at: place)
             }
         }
+        try problems.check()
         return entries
     }
 
