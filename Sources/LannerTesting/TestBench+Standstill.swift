@@ -9,10 +9,19 @@ struct Standstill {
 }
 
 extension TestBench {
-    /// Lets everything happen that can happen without time passing; false when there was nothing.
+    /// Lets everything happen that can happen without time passing, what is due by the clock included; false when there was
+    /// nothing.
     @discardableResult
     func letHappen(_ standstill: inout Standstill) -> Bool {
-        count(at: clock.now, &standstill) { lanes.runAll(atMost: $0) } > 0
+        count(at: clock.now, &standstill) { limit in
+            var (count, before) = (0, -1)
+            while count > before, count < limit {
+                before = count
+                count += lanes.runAll(atMost: limit - count)
+                count += clock.advance(to: clock.now, atMost: limit - count)
+            }
+            return count
+        } > 0
     }
 
     func advance(to time: Duration, _ standstill: inout Standstill) {

@@ -109,7 +109,7 @@ public final class TestBench: Sendable {
 
     // MARK: Letting things happen
 
-    /// Lets everything happen that can happen without time passing.
+    /// Lets everything happen that can happen without time passing, what is due by ``clock`` included.
     ///
     /// Where that has no end, as when a handler starts what fails at once, the process ends with a sentence that names the
     /// tasks and their errors. So it does in the other methods that let things happen.

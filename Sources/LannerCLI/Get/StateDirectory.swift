@@ -112,9 +112,11 @@ struct StateDirectory {
         // Of calls that were killed before their first records were there; or of one that has come and gone meanwhile.
         guard partials.isEmpty || hasNoDownload else { return }
         for name in partials { try? files.remove(temporary + "/" + name) }
-        for name in names where Self.isEmptyStore(name) { try? files.remove(path + "/" + name) }
+        for name in Self.storeFiles(names) { try? files.remove(path + "/" + name) }
         rmdir(temporary)
         try? files.remove(path + "/" + Cache.lockName)
+        // What is open keeps a name on some file systems (FUSE).
+        lock.release()
         rmdir(path)
     }
 
@@ -125,8 +127,9 @@ struct StateDirectory {
         return contents.problems.isEmpty && contents.values.keys.allSatisfy { $0 == StoreIdentity.key }
     }
 
-    /// Files of a store that has no records; damaged ones that were set aside are none.
-    private static func isEmptyStore(_ name: String) -> Bool {
-        name == StoreFileName.lock || StoreFileName.hasRecords(name)
+    /// Files of a store that has no records, but for damaged ones that were set aside. Who dies in between leaves no journal
+    /// without its snapshot, for which records would be missed that there never were.
+    static func storeFiles(_ names: [String]) -> [String] {
+        names.filter { $0 == StoreFileName.lock || StoreFileName.hasRecords($0) }.sorted()
     }
 }

@@ -251,7 +251,19 @@ extension Checksum.Digest {
 extension DownloadFailure {
     /// The disk refused: what, where, and what to do.
     init(_ error: FileError) {
-        self.init(.disk(error.fault), "\(error)" + error.fault.advice)
+        self.init(.disk(error.fault), "\(error)" + error.advice)
+    }
+}
+
+extension FileError {
+    fileprivate var advice: String {
+        switch code {
+        case EROFS: "; choose a directory on a file system that may be written to"
+        case ENAMETOOLONG: "; choose a shorter name"
+        // As that of FAT and NTFS, which refuse some characters and names.
+        case EINVAL where operation == "rename": "; this file system may not take the name, choose another"
+        default: fault.advice
+        }
     }
 }
 

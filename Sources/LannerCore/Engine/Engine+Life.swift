@@ -9,7 +9,7 @@ extension Engine {
             state.manager = manager
             state.lock = startup.lock
             state.isInvalidated = startup.error != nil
-            state.context = configuration.contextAtLaunch
+            (state.context, state.isShutDown) = (configuration.contextAtLaunch, configuration.isShutDownAtLaunch)
             state.resumesAtLaunch = configuration.resumesAtLaunch
             state.gate.onlyWakes = traits.outlivesProcess
             state.unread = startup.unread
@@ -70,7 +70,7 @@ extension Engine {
             if isFound { job.state.withLock { $0.restsAtSuccess = !configuration.resumesAtLaunch } }
             if isReplaced { replaced.append(job) }
             jobs.append(job)
-            var download = job.new(isShelved: record.context != configuration.contextAtLaunch)
+            var download = job.new(isShelved: state.withLock { $0.isShelved(record.context) })
             download.isMoving = isFound
             new.append(download)
         }

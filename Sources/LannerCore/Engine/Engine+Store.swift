@@ -14,6 +14,8 @@ struct PendingChanges {
     var confirmations: [Confirmation] = []
     /// Whether a download is forgotten, and its number must not be given again.
     var forgets = false
+    /// Whose records go.
+    var unrecorded: [DownloadTask] = []
     /// Partial files that no record names any more once this is kept, and that none has use for if it is not: see
     /// `makeFile`. They go when that is known.
     var obsolete: [Obsolete] = []
@@ -88,6 +90,7 @@ extension Engine {
         pending.dropped += job.takeDropped()
         pending.changes.append(.remove(key: DownloadRecord.key(job.id)))
         pending.forgets = true
+        pending.unrecorded.append(job.task)
         pending.durability = .machine
         pending.confirmations.append(.init(id: job.id, attempt: attempt))
     }
@@ -206,6 +209,7 @@ extension Engine {
         case .failure(let error):
             // Not at each try.
             if !commit.isOwed { log { .error("could not keep records", error: LannerError.storeError(error)) } }
+            for task in pending.unrecorded { task.state.withLock { $0.error = LannerError.storeError(error) } }
             if let delay = outcome.delay {
                 environment.clock.wake(at: environment.clock.now + delay) { [weak self] in self?.retryCommit() }
             }

@@ -272,7 +272,8 @@ extension DownloadRecord {
         validation = reader.text(Tag.validation).flatMap(Validation.init) ?? .unknown
         boot = reader.text(Tag.boot)
         link = Self.link(reader)
-        linkExpirationDate = reader.number(Tag.linkExpirationDate).map { Date(timeIntervalSince1970: Self.date($0)) }
+        linkExpirationDate = reader.number(Tag.linkExpirationDate).flatMap(Self.finiteDate)
+            .map { Date(timeIntervalSince1970: $0) }
         let serial = reader.number(Tag.lastSerial) ?? 0
         lastSerial = Self.numbers.contains(serial) ? UInt64(serial) : 0
         exchange = Self.exchange(reader, lastSerial)
@@ -317,9 +318,11 @@ extension DownloadRecord {
     /// Behind the last of them the first comes again.
     private static let generations: ClosedRange<Int64> = 1...Int64(UInt32.max)
 
-    private static func date(_ bits: Int64?) -> Double {
-        let date = Double(bitPattern: UInt64(bitPattern: bits ?? 0))
-        return date.isFinite ? date : 0
+    private static func date(_ bits: Int64?) -> Double { bits.flatMap(finiteDate) ?? 0 }
+
+    private static func finiteDate(_ bits: Int64) -> Double? {
+        let date = Double(bitPattern: UInt64(bitPattern: bits))
+        return date.isFinite ? date : nil
     }
 
     private static func saved(_ reader: RecordReader) -> Saved? {

@@ -9,7 +9,8 @@ public final class Cache: Sendable {
     public let downloadPath: String
     /// Where unfinished files are kept. Several managers may share it.
     public let downloadTmpPath: String
-    /// Where finished files are kept.
+    /// Where finished files are kept. Give each manager one of its own, or names that no other one gives: a file is found, and
+    /// removed with its task, by its name, whoever has put it there last.
     public let downloadFilePath: String
     /// Where finished files may be put besides, by ``DownloadRequest/destination``.
     public let allowedDirectories: [String]

@@ -114,6 +114,11 @@ public struct SessionConfiguration: Sendable, Hashable {
     public var keepsPartialFileOnCancel = false
     /// The context that a manager begins with, nil by default; see ``SessionManager/context``. Looked at only then.
     public var contextAtLaunch: String?
+    /// Whether a manager begins as after ``SessionManager/shutDown(onMainQueue:handler:)``: nothing runs until
+    /// ``SessionManager/context`` is set, also to what it is. With ``resumesAtLaunch`` what was waiting or running when the
+    /// process ended goes on then. False by default, and looked at only then: whether a user has paused all is the app's to
+    /// remember.
+    public var isShutDownAtLaunch = false
 
     /// The least time between two tellings of a task's progress, and of that of all tasks: to closures, observers and in
     /// notifications. What comes in between is told together with what follows, at the latest before anything else that

@@ -26,9 +26,13 @@ extension SessionManager {
         set { engine.choose(newValue) }
     }
 
+    /// Whether all is stopped by ``shutDown(onMainQueue:handler:)``, or since the launch by
+    /// ``SessionConfiguration/isShutDownAtLaunch``.
+    public var isShutDown: Bool { engine.state.withLock { $0.isShutDown } }
+
     /// Stops all tasks, and keeps their bytes; until ``context`` is set, also to what it is, nothing runs. Tasks that
     /// ran or waited wait for ``WaitingReason/context``; all are shown as before. Tasks that are started or added
-    /// meanwhile wait as well.
+    /// meanwhile wait as well. A later launch knows nothing of it: see ``SessionConfiguration/isShutDownAtLaunch``.
     ///
     /// - Parameters:
     ///   - onMainQueue: Whether `handler` is called on the main queue, else on ``operationQueue``.

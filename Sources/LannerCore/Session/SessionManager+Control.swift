@@ -114,7 +114,7 @@ extension SessionManager {
     /// - Parameters:
     ///   - url: The URL of the task, which was given no other key.
     ///   - completely: Whether a finished file is deleted, too: when the program dies meanwhile, at the next launch. Where
-    ///     the disk refuses that, ``DownloadTask/error`` says why.
+    ///     the disk refuses that, or the store to forget the task, ``DownloadTask/error`` says why.
     ///   - startsNext: Whether the task's place among those that run is given to another; else it stays empty until
     ///     something is started.
     ///   - onMainQueue: Whether `handler` is called on the main queue, else on ``operationQueue``.
@@ -134,7 +134,7 @@ extension SessionManager {
     /// - Parameters:
     ///   - task: The task; nil, as from ``fetchTask(_:)`` when there is none, does nothing.
     ///   - completely: Whether a finished file is deleted, too: when the program dies meanwhile, at the next launch. Where
-    ///     the disk refuses that, ``DownloadTask/error`` says why.
+    ///     the disk refuses that, or the store to forget the task, ``DownloadTask/error`` says why.
     ///   - startsNext: Whether the task's place among those that run is given to another; else it stays empty until
     ///     something is started.
     ///   - onMainQueue: Whether `handler` is called on the main queue, else on ``operationQueue``.

@@ -120,7 +120,7 @@ extension SessionManager {
     /// - Parameters:
     ///   - key: The key of the task.
     ///   - completely: Whether a finished file is deleted, too: when the program dies meanwhile, at the next launch. Where
-    ///     the disk refuses that, ``DownloadTask/error`` says why.
+    ///     the disk refuses that, or the store to forget the task, ``DownloadTask/error`` says why.
     ///   - startsNext: Whether the task's place among those that run is given to another; else it stays empty until
     ///     something is started.
     ///   - onMainQueue: Whether `handler` is called on the main queue, else on ``operationQueue``.
@@ -139,7 +139,7 @@ extension SessionManager {
     /// - Parameters:
     ///   - tasks: The tasks; those that are not, or no longer, this manager's are left out.
     ///   - completely: Whether a finished file is deleted, too: when the program dies meanwhile, at the next launch. Where
-    ///     the disk refuses that, ``DownloadTask/error`` says why.
+    ///     the disk refuses that, or the store to forget the task, ``DownloadTask/error`` says why.
     ///   - startsNext: Whether the places of those that run are given to others; else they stay empty until something is
     ///     started.
     ///   - onMainQueue: Whether `handler` is called on the main queue, else on ``operationQueue``.

@@ -6,7 +6,8 @@ import LannerMachine
 ///
 /// Keep it as long as downloads are to run, for its tasks do not: when it is let go of it ends as by ``invalidate()``.
 ///
-/// Managers with different identifiers never touch each other. One directory has one manager at a time, in this
+/// Managers with different identifiers never touch each other, where neither a `store` nor a
+/// ``Cache/downloadFilePath`` is given to both. One directory has one manager at a time, in this
 /// process and in others: a second one cannot be used, and says so in ``unavailable``.
 ///
 /// Every method may be called on any thread, also from inside any callback. Callbacks run on the main queue or on

@@ -8,6 +8,7 @@ import Foundation
 public final class MemoryStore: Store {
     private struct State {
         var values: [String: Data]
+        var isLoaded = false
         var isClosed = false
         var outbox: Outbox
         /// Changes that wait for the turn of their commit, as those of a store that has to write them; nil where they are
@@ -53,10 +54,12 @@ public final class MemoryStore: Store {
         state.withLock { $0.values }
     }
 
-    /// Everything that is kept; see ``Store/load()``.
+    /// Everything that is kept; see ``Store/load()``. A second call fails with ``StoreError/Reason/inUse``.
     public func load() throws -> StoreContents {
         try state.withLock { state in
             if state.isClosed { throw Self.closed }
+            if state.isLoaded { throw Self.inUse }
+            state.isLoaded = true
             return StoreContents(values: state.values)
         }
     }
@@ -98,6 +101,8 @@ public final class MemoryStore: Store {
         }
     }
 
+    private static let inUse = StoreError(
+        .inUse, "The store in memory is another manager's; make one for each, and a new one with its contents later.")
     private static let closed = StoreError(.closed, "The store in memory is closed; make a new one.")
 }
 

@@ -5,6 +5,8 @@ import LannerMachine
 ///
 /// A store is a map from keys to opaque values. It knows nothing of downloads, so that a database, a file or memory
 /// serve alike. Methods may be called on any thread.
+///
+/// One object is one manager's, for as long as that lives: the keys of two would be the same.
 public protocol Store: AnyObject, Sendable {
     /// Everything that is kept. Called once, before the first ``commit(_:durability:completion:)``; may block.
     ///
@@ -12,7 +14,8 @@ public protocol Store: AnyObject, Sendable {
     /// ``StoreContents/problems``: one bad value costs at most those of its commit, and of later ones of which it is
     /// not sure that the device had all before them.
     ///
-    /// - Throws: ``StoreError`` when nothing can be read or the store is in use by someone else or closed.
+    /// - Throws: ``StoreError`` when nothing can be read or the store is in use by someone else, this object by another
+    ///   manager included, or closed.
     ///   No file or record that is there is changed then; directories and lock files may be made.
     func load() throws -> StoreContents
 

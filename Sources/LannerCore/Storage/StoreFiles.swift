@@ -28,6 +28,19 @@ struct StoreFiles {
         var isSynced = true
         /// Where the next try to compact is due, after one that failed.
         var retry: Int64 = 0
+        /// Up to where space was set aside, or asked for in vain.
+        var reserved: Int64 = 0
+
+        /// Sets space aside for what is to come. Downloads have theirs: they are not to fail, when somebody else has filled
+        /// the disk, because it cannot be recorded that they have come.
+        mutating func reserve() {
+            guard reserved < end + Self.room / 2 else { return }
+            reserved = end + Self.room
+            // Without it space is taken as it is needed.
+            try? file.allocate(reserved)
+        }
+
+        private static let room: Int64 = 256 << 10
     }
 
     let directory: String
@@ -164,6 +177,7 @@ extension StoreFiles {
     }
 
     private mutating func append(_ commits: [StoreCommit]) throws(FileError) {
+        self.journal?.reserve()
         guard let journal else { return }
         var writer = FrameWriter(journal.file, at: journal.end)
         var isSynced = journal.isSynced
@@ -202,6 +216,7 @@ extension StoreFiles {
     private mutating func cut(_ journal: Journal) {
         do throws(FileError) {
             try journal.file.truncate(to: journal.end)
+            self.journal?.reserved = 0
         } catch {
             abandonJournal()
         }

@@ -18,7 +18,7 @@ extension Download {
             written.insert(range)
             transfer.lastAdvance = context.now
             noteGain(written.count)
-            if written.count - transfer.lastMark.bytes >= Pace.markBytes { mark(&transfer, &context) }
+            if written.count - transfer.lastMark.bytes >= Pace.markBytes { mark(&transfer, .marks, &context) }
             state = .transferring(transfer)
             askForMore(&context)
             verifyIfComplete(&context)
@@ -43,13 +43,14 @@ extension Download {
         }
         synced = ranges
         transfer.isSyncing = false
-        mark(&transfer, &context)
+        // A claim that the death of the machine takes back would be none.
+        mark(&transfer, .status, &context)
         state = .transferring(transfer)
     }
 
-    private mutating func mark(_ transfer: inout Transfer, _ context: inout Context) {
+    private mutating func mark(_ transfer: inout Transfer, _ need: RecordNeed, _ context: inout Context) {
         transfer.lastMark = ByteMark(time: context.now, bytes: written.count)
-        record(.marks, &context)
+        record(need, &context)
     }
 
     mutating func ended(_ number: ExchangeNumber, received: Int64, _ context: inout Context) {
@@ -283,7 +284,7 @@ extension Download {
         perform(.flush, &context)
         tell(.progress(completed: completed, total: total), &context)
         if context.now - transfer.lastMark.time >= Pace.markTime, written.count != transfer.lastMark.bytes {
-            mark(&transfer, &context)
+            mark(&transfer, .marks, &context)
         }
         let isSyncDue =
             context.now - transfer.lastSync >= Pace.syncTime || written.count - synced.count >= Pace.syncBytes

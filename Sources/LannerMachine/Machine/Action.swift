@@ -93,7 +93,7 @@ package enum StoreAction: Sendable, Equatable {
 package enum RecordNeed: Sendable, Hashable {
     /// Marks of a running transfer: cheap, survives the process.
     case marks
-    /// A change of status: survives the machine, nobody waits for it.
+    /// A change of status, or bytes that the device has: survives the machine, nobody waits for it.
     case status
     /// The same, and the machine waits for the confirmation.
     case confirmed

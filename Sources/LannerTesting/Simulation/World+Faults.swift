@@ -160,7 +160,10 @@ extension World {
         if transport.traits.outlivesProcess { passWithoutProcess() }
         let parts = launch.parts
         var configuration = Self.configuration(&random, conflictPolicy)
-        if !isUserQuiet { configuration.contextAtLaunch = Self.contexts[random.below(2)] }
+        if !isUserQuiet {
+            configuration.contextAtLaunch = Self.contexts[random.below(2)]
+            configuration.isShutDownAtLaunch = !chronicle.isHealed && random.chance(1, in: 6)
+        }
         let lengths = lengths
         if !chronicle.isHealed, random.chance(1, in: 8) { failAtLaunch() }
         launch = Launch(parts, configuration) { Self.store(disk: parts.disk, $0) }

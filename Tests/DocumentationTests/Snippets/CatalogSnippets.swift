@@ -48,6 +48,15 @@ private func resuming() {
     // end
 }
 
+private func paused(_ isPaused: Bool) {
+    var configuration = SessionConfiguration()
+    // snippet: paused at launch
+    configuration.resumesAtLaunch = true
+    configuration.isShutDownAtLaunch = isPaused
+    // end
+    _ = configuration
+}
+
 private func retrying() {
     // snippet: retries
     var configuration = SessionConfiguration()

@@ -22,6 +22,29 @@ import Testing
         #expect(place.names.isEmpty)
     }
 
+    /// Whatever is left when it is killed in between, the next call misses nothing.
+    @Test func nothingIsMissedOfWhatItHasRemoved() async throws {
+        let names = ["snapshot-3", "lock", "notes", "snapshot-4.new", "journal-3"]
+        let files = StateDirectory.storeFiles(names)
+        #expect(Set(files) == Set(names).subtracting(["notes"]))
+        for count in files.indices {
+            let place = try Workplace()
+            let store = FileStore(directory: place.url)
+            _ = try store.load()
+            await withCheckedContinuation { continuation in
+                store.commit([.remove(key: "1")], durability: .process) { _ in continuation.resume() }
+            }
+            store.close()
+            #expect(place.names.contains("snapshot-1") && place.names.contains("journal-1"))
+            for name in StateDirectory.storeFiles(place.names).prefix(count) {
+                try FileManager.default.removeItem(at: place.url.appendingPathComponent(name))
+            }
+            let next = FileStore(directory: place.url)
+            #expect(try next.load().problems.isEmpty, "\(count) were removed")
+            next.close()
+        }
+    }
+
     /// Left by a call that was killed before its first records were there.
     @Test func goesWithPartialFilesNobodyKnows() throws {
         for name in ["journal-3", "snapshot-3"] { try FileManager.default.removeItem(atPath: state.path + "/" + name) }

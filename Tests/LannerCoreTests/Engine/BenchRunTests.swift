@@ -27,6 +27,19 @@ import Testing
         #expect(bench.clock.now >= .seconds(20))
     }
 
+    /// The clock may be moved by hand as well.
+    @Test func whatIsDueByTheClockHappensAtOnce() throws {
+        let bench = TestBench.serving([1, 2, 3])
+        let task = try bench.download(.status(503, ["Retry-After": "20"]))
+        bench.settle()
+        bench.clock.advance(by: .seconds(19))
+        bench.settle()
+        #expect(task.status == .waiting)
+        bench.clock.advance(by: .seconds(1))
+        bench.settle()
+        #expect(task.status == .succeeded)
+    }
+
     /// The closures that are called while a file comes; each ends the process where it does not run on the main actor.
     private func calls(in bench: TestBench) async throws -> Set<String> {
         let (task, calls) = (try bench.download(), Tally())

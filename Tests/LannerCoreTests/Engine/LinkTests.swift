@@ -146,6 +146,21 @@ import Testing
         #expect(bench.manager.fetchTask("key")?.linkExpirationDate == nil, "that was of the other URL")
     }
 
+    @Test func aTimeWithoutEndIsNoneAfterALaunch() throws {
+        let links = ManualLinks { _ in nil }
+        let bench = TestBench(links: links)
+        bench.transport.serve(.init([1, 2, 3]), at: place)
+        bench.transport.script(place, .stall(afterBytes: 1))
+        let task = try #require(bench.manager.download(address))
+        task.linkExpirationDate = Date(timeIntervalSince1970: .infinity)
+        bench.settle()
+        let restored = try #require(bench.relaunch().fetchTask(address))
+        #expect(restored.linkExpirationDate == nil)
+        bench.manager.start(restored)
+        #expect(bench.runToRest())
+        #expect(restored.status == .succeeded && links.requests.isEmpty)
+    }
+
     @Test func isRememberedWithItsTime() throws {
         let links = ManualLinks { request in
             DownloadLink(

@@ -102,7 +102,8 @@ import Testing
     /// One record that the store does not take costs no other download its success.
     @Test func whatTheStoreRefusesHoldsUpNothingElse() throws {
         let bench = TestBench.serving(Sample.bytes(1000))
-        let store = RefusingStore(MemoryStore(lanes: bench.lanes))
+        let kept = MemoryStore(lanes: bench.lanes)
+        let store = RefusingStore(kept)
         bench.relaunch(store: store)
         let refused = try bench.download(.stall(afterBytes: 300))
         bench.run(for: .seconds(2))
@@ -116,7 +117,7 @@ import Testing
             #expect(bench.runToRest())
             #expect(task.status == .succeeded)
         }
-        bench.relaunch(store: MemoryStore(try store.load().values, lanes: bench.lanes))
+        bench.relaunch(store: MemoryStore(kept.contents, lanes: bench.lanes))
         for other in others { #expect(bench.manager.fetchTask(other)?.status == .succeeded) }
         #expect(bench.manager.fetchTask(address)?.completedBytes == 300)
     }
@@ -124,7 +125,8 @@ import Testing
     /// Nor is it told of one that it takes when it does not take that another has lost its file by that.
     @Test func noSuccessIsKeptWithoutWhatItHasReplaced() throws {
         let bench = TestBench()
-        let store = RefusingStore(MemoryStore(lanes: bench.lanes))
+        let kept = MemoryStore(lanes: bench.lanes)
+        let store = RefusingStore(kept)
         bench.relaunch(store: store)
         let contents = ["/one": Sample.bytes(1000), "/two": Sample.bytes(2000)]
         for (place, bytes) in contents { bench.transport.serve(.init(bytes), at: place) }
@@ -134,7 +136,7 @@ import Testing
         store.refuse(DownloadRecord.key(one.id))
         _ = bench.manager.download("https://example.com/two", fileName: "a")
         #expect(bench.runToRest() && bench.disk.contents(of: one.filePath) == contents["/two"])
-        bench.relaunch(store: MemoryStore(try store.load().values, lanes: bench.lanes))
+        bench.relaunch(store: MemoryStore(kept.contents, lanes: bench.lanes))
         bench.manager.remove("https://example.com/one", completely: true)
         #expect(bench.runToRest())
         #expect(bench.disk.contents(of: one.filePath) == contents["/two"])

@@ -1,3 +1,4 @@
+import LannerMachine
 import LannerTesting
 import Testing
 
@@ -23,6 +24,15 @@ import Testing
         #expect(bench.reboot().tasks.map(\.status) == [.succeeded])
     }
 
+    /// Whatever the kernel has yet to write by itself.
+    @Test(arguments: 1...8 as ClosedRange<UInt64>) func aRebootFindsTheBytesThatWereSynced(seed: UInt64) throws {
+        bench.transport.serve(.init(large), at: place)
+        let task = try bench.download(.stall(afterBytes: 1 << 20))
+        bench.run(for: Pace.syncTime + .seconds(1))
+        #expect(task.completedBytes == 1 << 20)
+        #expect(bench.reboot(seed: seed).tasks.map(\.completedBytes) == [1 << 20])
+    }
+
     @Test func aClearedCacheHasNone() throws {
         _ = try bench.download()
         bench.settle()
@@ -30,6 +40,18 @@ import Testing
         bench.manager.cache.clearDiskCache(onMainQueue: false)
         bench.settle()
         #expect(bench.relaunch().tasks.isEmpty)
+    }
+
+    /// It has its own space, and so have the records of that.
+    @Test func whatIsUnderWayIsThereWhenSomebodyFillsTheDisk() throws {
+        bench.transport.serve(.init(large), at: place)
+        let task = try bench.download(.stall(afterBytes: 1 << 20))
+        bench.run(for: .seconds(1))
+        bench.disk.capacity = bench.disk.used
+        bench.transport.release()
+        #expect(bench.runToRest())
+        #expect(task.status == .succeeded)
+        #expect(bench.reboot().tasks.map(\.status) == [.succeeded])
     }
 
     @Test func aFullDiskHasNoRoomForThem() throws {

@@ -70,6 +70,28 @@ import Testing
         }
     }
 
+    @Test(arguments: [false, true]) func whatTheStoreCannotForgetIsTold(isCanceled: Bool) throws {
+        let bench = TestBench.serving(bytes)
+        let task = try bench.download(isCanceled ? .stall(afterBytes: 10) : .pass)
+        bench.settle()
+        bench.store.fail(.commit, times: 100)
+        let told = Tally()
+        let tell: DownloadTask.MainActorHandler = { told.add("\($0.status.rawValue): \($0.error is LannerError)") }
+        if isCanceled {
+            bench.manager.cancel(task, handler: tell)
+        } else {
+            bench.manager.remove(task, completely: true, handler: tell)
+        }
+        bench.settle()
+        #expect(told.all == [isCanceled ? "canceled: true" : "removed: true"])
+        guard case .storeError? = task.error as? LannerError else {
+            return #expect(Bool(false), "the store failed, not \(String(describing: task.error))")
+        }
+        bench.store.failNothing()
+        bench.run(for: .seconds(120))
+        #expect(bench.relaunch().allTasks.isEmpty, "it is tried again")
+    }
+
     @Test func aRefusalIsToldAndTheNextLaunchTriesAgain() throws {
         let (bench, task) = try finished()
         let calls = Tally()

@@ -185,6 +185,26 @@ import Testing
         #expect(bench.manager.succeededTasks.count == 5)
     }
 
+    @Test(arguments: [false, true]) func aManagerMayBeginShutDown(resumes: Bool) {
+        let bench = bench()
+        fill(bench)
+        bench.manager.shutDown()
+        bench.settle()
+        #expect(bench.manager.isShutDown)
+        let asked = bench.transport.requests.count
+        var configuration = bench.manager.configuration
+        (configuration.resumesAtLaunch, configuration.isShutDownAtLaunch) = (resumes, true)
+        bench.relaunch(configuration: configuration)
+        bench.run(for: .seconds(60))
+        #expect(bench.manager.isShutDown && bench.transport.requests.count == asked)
+        let expected: Status = resumes ? .waiting : .suspended
+        #expect(statuses(bench) == [expected, expected, expected, .suspended])
+        bench.manager.context = bench.manager.context
+        #expect(bench.runToRest() && !bench.manager.isShutDown)
+        #expect(bench.manager.succeededTasks.count == (resumes ? 3 : 0))
+        #expect(bench.manager.tasks.last?.status == .suspended)
+    }
+
     /// Also of those that a change of the context is still stopping.
     @Test(arguments: [false, true]) func shutDownWaitsForThoseOfAnotherContext(isAnybodyShown: Bool) {
         let (bench, calls) = (bench(), Tally())

@@ -87,4 +87,18 @@ import Testing
         #expect(next.tasks.map(\.status) == (isInMemory ? [] : [.succeeded]))
         next.invalidate()
     }
+
+    /// The keys of two would be the same.
+    @Test func oneStoreIsOneManagers() throws {
+        let store = MemoryStore()
+        _ = try store.load()
+        let error = #expect(throws: StoreError.self) { try store.load() }
+        #expect(error?.reason == .inUse)
+        let bench = TestBench()
+        let other = bench.manager(on: store)
+        guard case .storeError(let reason) = other.unavailable else {
+            return #expect(Bool(false), "it is another's, not \(String(describing: other.unavailable))")
+        }
+        #expect(reason.reason == .inUse)
+    }
 }
