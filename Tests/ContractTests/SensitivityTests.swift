@@ -146,6 +146,20 @@ struct SensitivityTests {
         #expect(clauses.isDisjoint(with: [.empty]))
     }
 
+    /// As a database does whose comparison of texts is not by their characters.
+    @Test func aStoreThatTakesLettersForTheSame() async {
+        let violations = await StoreContract.check {
+            let last = Locked(MemoryStore())
+            return {
+                last.withLock { store in
+                    store = MemoryStore(store.contents)
+                    return FoldingStore(store)
+                }
+            }
+        }
+        #expect(violations.map(\.clause) == [.anything], "\(violations)")
+    }
+
     /// What is found is told, though calls into it never return.
     @Test func aTransportThatCallsUnderItsLock() async {
         let violations = await TransportContract.check(patience: .seconds(2)) {
@@ -282,4 +296,28 @@ private final class HastyClock: SessionManager.Clock {
     var now: Duration { clock.now }
     var date: Date { clock.date }
     func schedule(at deadline: Duration, _ work: @escaping @Sendable () -> Void) { work() }
+}
+
+private final class FoldingStore: Store {
+    private let store: MemoryStore
+
+    init(_ store: MemoryStore) {
+        self.store = store
+    }
+
+    func load() throws -> StoreContents { try store.load() }
+    func close() { store.close() }
+
+    func commit(
+        _ changes: [StoreChange], durability: StoreDurability,
+        completion: @escaping @Sendable (Result<Void, StoreError>) -> Void
+    ) {
+        let changes = changes.map { change -> StoreChange in
+            switch change {
+            case .put(let key, let value): .put(key: key.lowercased(), value: value)
+            case .remove(let key): .remove(key: key.lowercased())
+            }
+        }
+        store.commit(changes, durability: durability, completion: completion)
+    }
 }

@@ -76,6 +76,7 @@ extension StoreTrial {
     func anything() async throws {
         let values: [String: Data] = [
             "": Data(), "\u{0}": Data([0]), "a/../b": Data(0...255), "käse 🧀\n": Data("\u{FEFF}".utf8),
+            "key": Data([1]), "Key": Data([2]), "key ": Data([3]),
             String(repeating: "k", count: 5000): Data(repeating: 0xFF, count: 3 << 20),
         ]
         let (store, _) = try await open()
