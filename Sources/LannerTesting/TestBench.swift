@@ -59,7 +59,8 @@ public final class TestBench: Sendable {
     ///   - makeTransport: Makes the manager's transport, anew for every launch: one of your own that hands requests on to
     ///     the one it is given, which is ``transport``, or takes its place. ``settle()`` does not wait for one with threads
     ///     of its own, and where time passes, a minute of it is over before such a one answers: everything times out.
-    ///   - disk: The disk; an empty one without a limit unless given.
+    ///   - disk: The disk; an empty one without a limit unless given. As `links` it is one bench's: the launches of two would
+    ///     end each other's processes.
     ///   - makeStore: Makes what keeps the records, below ``store``, anew for every launch: one of your own that hands commits
     ///     on to the one it is given, which is what `recordsOnDisk` says and has what the last launch has left there, or
     ///     takes its place. ``settle()`` does not wait for one with threads of its own.

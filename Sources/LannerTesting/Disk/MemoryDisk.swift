@@ -230,8 +230,11 @@ extension MemoryDisk {
         }
     }
 
-    /// After this many more operations none does anything until the process has ended; nil for no such end.
-    package var operationsLeft: Int? {
+    /// After this many more operations none does anything, as where the process dies in the middle of things, until
+    /// ``TestBench/relaunch(configuration:store:meanwhile:)`` or
+    /// ``TestBench/reboot(seed:configuration:store:)``; nil for no such end. What the manager says meanwhile is nothing that
+    /// anybody would have seen.
+    public var operationsLeft: Int? {
         get { state.withLock { $0.operationsLeft } }
         set { state.withLock { $0.operationsLeft = newValue } }
     }

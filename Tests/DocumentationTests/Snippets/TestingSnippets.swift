@@ -77,6 +77,22 @@ struct TestingSnippets {
     }
     // end
 
+    // snippet: death
+    @Test(arguments: 0..<20) func aDeathLosesNoDownload(operations: Int) throws {
+        let bench = TestBench(recordsOnDisk: true)
+        bench.transport.serve(.init(.generated(seed: 1, length: 1_000_000)), at: "/one.mp3")
+        bench.manager.download(DownloadRequest("https://example.com/one.mp3", startsImmediately: false))
+        bench.settle()
+        bench.disk.operationsLeft = operations
+        bench.manager.totalStart()
+        bench.settle()
+        let task = try #require(bench.relaunch().fetchTask("https://example.com/one.mp3"))
+        bench.manager.start(task)
+        bench.settle()
+        #expect(task.status == .succeeded && bench.contents(of: task)?.count == 1_000_000)
+    }
+    // end
+
     // snippet: await
     @Test func waitsForTheServer() async throws {
         let bench = TestBench()
