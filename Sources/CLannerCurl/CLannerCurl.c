@@ -5,11 +5,17 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <netinet/in.h>
+#include <pthread.h>
+#include <signal.h>
 #include <stdint.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/socket.h>
+#ifdef __linux__
+#include <sys/prctl.h>
+#endif
 #include <unistd.h>
 
 typedef lanner_curl_easy easy_t;
@@ -234,6 +240,55 @@ easy_t *lanner_curl_multi_next_done(multi_t *multi, int *result) {
         return message->easy;
     }
     return NULL;
+}
+
+struct call {
+    void (*run)(void *);
+    void *context;
+};
+
+// For those who look at the process from outside; a system may have no such names.
+static void name_thread(void) {
+#if defined(__APPLE__)
+    (void)pthread_setname_np("lanner.curl");
+#elif defined(__linux__)
+    (void)prctl(PR_SET_NAME, "lanner.curl");
+#endif
+}
+
+static void *run_call(void *pointer) {
+    struct call call = *(struct call *)pointer;
+    free(pointer);
+    name_thread();
+    call.run(call.context);
+    return NULL;
+}
+
+// All signals but those that a thread raises by what it does itself.
+static sigset_t foreign_signals(void) {
+    static const int own[] = {SIGABRT, SIGBUS, SIGFPE, SIGILL, SIGSEGV, SIGSYS, SIGTRAP};
+    sigset_t signals;
+    sigfillset(&signals);
+    for (size_t index = 0; index < sizeof(own) / sizeof(*own); index++) sigdelset(&signals, own[index]);
+    return signals;
+}
+
+int lanner_curl_start_thread(void (*run)(void *), void *context) {
+    struct call *call = malloc(sizeof(*call));
+    if (!call) return ENOMEM;
+    *call = (struct call){run, context};
+    // A thread has the mask of the one that makes it.
+    sigset_t signals = foreign_signals(), before;
+    pthread_sigmask(SIG_BLOCK, &signals, &before);
+    pthread_t thread;
+    int result = pthread_create(&thread, NULL, run_call, call);
+    pthread_sigmask(SIG_SETMASK, &before, NULL);
+    if (result == 0) {
+        pthread_detach(thread);
+    } else {
+        free(call);
+    }
+    return result;
 }
 
 // What a processor writes at once, past its caches, wherever in memory it is read from; and a line of the caches.

@@ -42,6 +42,24 @@ struct ReuseTests {
         #expect(try take(from: &spare) !== handle)
     }
 
+    /// Each transport has a thread, which it keeps for a while; those of Dispatch are few, and for the whole program.
+    @Test func manyTransportsLeaveDispatchItsThreads() async throws {
+        let transports = try (0..<300).map { _ in try CurlTransport() }
+        let url = try #require(URL(string: "http://127.0.0.1:1/"))
+        let group = DispatchGroup()
+        for transport in transports {
+            group.enter()
+            _ = transport.begin(TransportRequest(url: url)) { event in
+                if case .failure = event { group.leave() }
+            }
+        }
+        let isDone = await withCheckedContinuation { continuation in
+            Thread.detachNewThread { continuation.resume(returning: group.wait(timeout: .now() + 60) == .success) }
+        }
+        #expect(isDone, "an idle thread is given back later than that")
+        for transport in transports { transport.invalidate() }
+    }
+
     /// Servers close them after a while, which libcurl looks at when it is asked for more.
     @Test func whoHasNothingToDoKeepsNoConnection() async throws {
         try Library.require()

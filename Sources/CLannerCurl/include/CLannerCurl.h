@@ -158,6 +158,9 @@ int lanner_curl_multi_wake(lanner_curl_multi *multi);
 /// The next transfer that is over, and its result; null when there is none.
 lanner_curl_easy *_Nullable lanner_curl_multi_next_done(lanner_curl_multi *multi, int *result);
 
+/// Calls a function on a new thread, which takes no signal that is sent to the process. 0, or why there is none (`errno`).
+int lanner_curl_start_thread(void (*run)(void *context), void *context);
+
 /// As `memcpy`, but what is not small goes past the processor's caches: for bytes that are next read by a device, or by
 /// somebody else when the caches have long lost them.
 void lanner_curl_copy(void *to, const void *from, size_t count);

@@ -129,12 +129,10 @@ final class Loop: @unchecked Sendable {
         for exchange in orphans { exchange.abandon(failure) }
     }
 
-    /// On a queue of its own, which has a thread of its own, and gets it also when there is none for the moment; of a
-    /// quality that is not that of whoever came first.
     private func startThread() {
-        DispatchQueue(label: "lanner.curl", qos: .default).async {
-            // libcurl is told not to touch signals, and TLS libraries write without a flag against this one. Dispatch has
-            // others use the thread afterwards.
+        LoopThread.start {
+            // libcurl is told not to touch signals, and TLS libraries write without a flag against this one. Others may use
+            // the thread afterwards.
             withoutBrokenPipes {
                 while self.run(), !self.mayRest() {}
             }
