@@ -201,14 +201,16 @@ extension Engine {
         // Kept or not: their space may be what the store lacks. After the end the directory may be somebody else's: they go
         // at the next launch.
         if !pending.obsolete.isEmpty, !isOver { remove(pending.obsolete) }
-        let outcome = state.withLock { $0.owed.end(commit, result) }
+        let (known, outcome) = state.withLock { state in (state.owed.error, state.owed.end(commit, result)) }
         switch result {
         case .success:
             if !isOver { outcome.dropped.forEach(transport.discard) }
             answer(pending.confirmations, .recorded)
         case .failure(let error):
-            // Not at each try.
-            if !commit.isOwed { log { .error("could not keep records", error: LannerError.storeError(error)) } }
+            // Not at each try, nor for each of the many that may come while the disk is full.
+            if !commit.isOwed, error != known {
+                log { .error("could not keep records", error: LannerError.storeError(error)) }
+            }
             for task in pending.unrecorded { task.state.withLock { $0.error = LannerError.storeError(error) } }
             if let delay = outcome.delay {
                 environment.clock.wake(at: environment.clock.now + delay) { [weak self] in self?.retryCommit() }

@@ -99,6 +99,23 @@ import Testing
         #expect(bench.records.map(\.id) == [record.id], "and its record")
     }
 
+    @Test func whatFailsForOneReasonIsLoggedOnce() throws {
+        let bench = TestBench.serving(Sample.bytes(1000))
+        func lines() -> Int { bench.log.lines.count { $0.hasPrefix("could not keep records") } }
+        bench.store.fail(.commit, with: .disk(.noSpace), times: .max)
+        for number in 0..<20 {
+            bench.manager.download("https://example.com/\(number)")
+            bench.settle()
+        }
+        #expect(lines() == 1)
+        bench.store.failNothing()
+        bench.run(for: .seconds(120))
+        bench.store.fail(.commit, with: .disk(.noSpace))
+        bench.manager.download("https://example.com/another")
+        bench.settle()
+        #expect(lines() == 2)
+    }
+
     /// One record that the store does not take costs no other download its success.
     @Test func whatTheStoreRefusesHoldsUpNothingElse() throws {
         let bench = TestBench.serving(Sample.bytes(1000))
