@@ -126,16 +126,19 @@ struct SensitivityTests {
         #expect(violations.map(\.clause) == [.timeout], "\(violations)")
     }
 
-    @Test func aStoreWhereWhatIsUrgentOvertakes() async {
-        let violations = await StoreContract.check {
-            let last = Locked(MemoryStore())
-            return {
-                last.withLock { store in
-                    store = MemoryStore(store.contents)
-                    return OvertakingStore(store)
-                }
+    /// Stores of a kind, opened on one place in memory.
+    private static func stores(_ make: @escaping @Sendable (MemoryStore) -> any Store) -> @Sendable () -> any Store {
+        let last = Locked(MemoryStore())
+        return {
+            last.withLock { store in
+                store = MemoryStore(store.contents)
+                return make(store)
             }
         }
+    }
+
+    @Test func aStoreWhereWhatIsUrgentOvertakes() async {
+        let violations = await StoreContract.check { Self.stores { OvertakingStore($0) } }
         #expect(violations.map(\.clause) == [.completions], "\(violations)")
     }
 
@@ -148,15 +151,7 @@ struct SensitivityTests {
 
     /// As a database does whose comparison of texts is not by their characters.
     @Test func aStoreThatTakesLettersForTheSame() async {
-        let violations = await StoreContract.check {
-            let last = Locked(MemoryStore())
-            return {
-                last.withLock { store in
-                    store = MemoryStore(store.contents)
-                    return FoldingStore(store)
-                }
-            }
-        }
+        let violations = await StoreContract.check { Self.stores { FoldingStore($0) } }
         #expect(violations.map(\.clause) == [.anything], "\(violations)")
     }
 
