@@ -264,9 +264,9 @@ static void *run_call(void *pointer) {
     return NULL;
 }
 
-// All signals but those that a thread raises by what it does itself.
+// All signals but those that a thread raises by what it does itself, and that by which profilers look at it.
 static sigset_t foreign_signals(void) {
-    static const int own[] = {SIGABRT, SIGBUS, SIGFPE, SIGILL, SIGSEGV, SIGSYS, SIGTRAP};
+    static const int own[] = {SIGABRT, SIGBUS, SIGFPE, SIGILL, SIGPROF, SIGSEGV, SIGSYS, SIGTRAP};
     sigset_t signals;
     sigfillset(&signals);
     for (size_t index = 0; index < sizeof(own) / sizeof(*own); index++) sigdelset(&signals, own[index]);

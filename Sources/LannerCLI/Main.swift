@@ -18,7 +18,7 @@ enum Main {
             let isJSON = CommandLine.arguments.dropFirst().prefix { $0 != "--" }.contains("--json")
             let trouble = Trouble(code: "usage", reason: error.message, exitCode: .usage)
             if isJSON { _ = Console.output(JSONLines.line(trouble)) }
-            for line in error.message.split(separator: "\n") { Console.error(String(line)) }
+            error.lines.forEach(Console.error)
             return .usage
         }
     }

@@ -1,10 +1,16 @@
 /// The command cannot be carried out as it was written.
 struct UsageError: Error, Sendable, Equatable {
-    /// What is wrong and, where that is not plain, what to do; a line for each thing that is.
-    var message: String
+    /// What is wrong and, where that is not plain, what to do: a line for each thing that is.
+    var lines: [String]
+    /// The same in one text.
+    var message: String { lines.joined(separator: "\n") }
 
     init(_ message: String) {
-        self.message = message
+        lines = [message]
+    }
+
+    fileprivate init(lines: [String]) {
+        self.lines = lines
     }
 }
 
@@ -12,17 +18,18 @@ struct UsageError: Error, Sendable, Equatable {
 struct ListProblems {
     private static let most = 20
 
-    private var messages: [String] = []
+    private var lines: [String] = []
+    private var count = 0
 
     mutating func note(_ message: String, at place: String) {
-        messages.append((place.isEmpty ? "" : place + ": ") + message)
+        count += 1
+        if count <= Self.most { lines.append((place.isEmpty ? "" : place + ": ") + message) }
     }
 
     /// Throws what there is, if anything.
     func check() throws(UsageError) {
-        if messages.isEmpty { return }
-        let more = messages.count - Self.most
-        let rest = more > 0 ? ["and \(more) more of the kind"] : []
-        throw UsageError((messages.prefix(Self.most) + rest).joined(separator: "\n"))
+        if lines.isEmpty { return }
+        let more = count - lines.count
+        throw UsageError(lines: lines + (more > 0 ? ["and \(more) more of the kind"] : []))
     }
 }

@@ -30,7 +30,7 @@ enum InputFile {
                     try take(content, &entries)
                 } else {
                     entries.append(Entry(url: content, place: place))
-                    if !isGraphic { _ = try url(content) }
+                    if !isGraphic { try checkURL(content) }
                 }
             } catch {
                 problems.note(error.message, at: place)
@@ -51,11 +51,10 @@ enum InputFile {
         }
     }
 
-    private static func url(_ content: String) throws(UsageError) -> String {
+    private static func checkURL(_ content: String) throws(UsageError) {
         guard content.isGraphic || !content.contains(where: \.isWhitespace) else {
             throw UsageError("one URL a line; write a space in a URL as %20")
         }
-        return content
     }
 
     private static func take(_ option: String, _ entries: inout [Entry]) throws(UsageError) {
@@ -71,7 +70,9 @@ enum InputFile {
         case "checksum" where parts.count > 1:
             guard entries[last].checksum == nil else { throw UsageError("checksum= is given twice") }
             entries[last].checksum = try .argument(value, of: "checksum=")
-        case "mirror" where parts.count > 1: entries[last].mirrors.append(try GetPlan.mirror(url(value)))
+        case "mirror" where parts.count > 1:
+            try checkURL(value)
+            entries[last].mirrors.append(try GetPlan.mirror(value))
         case "priority" where parts.count > 1:
             guard entries[last].priority == nil else { throw UsageError("priority= is given twice") }
             entries[last].priority = try .argument(value)

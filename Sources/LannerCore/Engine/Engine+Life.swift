@@ -62,6 +62,7 @@ extension Engine {
         let had = hadPlaces(records)
         let replacedIDs = replacedByCopies(records, configuration.fileConflictPolicy)
         var replaced: [Job] = []
+        let isShutDown = configuration.isShutDownAtLaunch
         for var record in records where !record.saved.isLeftover {
             let isReplaced = replacedIDs.contains(record.id)
             if isReplaced { record.loseFile() }
@@ -70,7 +71,7 @@ extension Engine {
             if isFound { job.state.withLock { $0.restsAtSuccess = !configuration.resumesAtLaunch } }
             if isReplaced { replaced.append(job) }
             jobs.append(job)
-            var download = job.new(isShelved: state.withLock { $0.isShelved(record.context) })
+            var download = job.new(isShelved: isShutDown || record.context != configuration.contextAtLaunch)
             download.isMoving = isFound
             new.append(download)
         }

@@ -14,8 +14,8 @@ struct PendingChanges {
     var confirmations: [Confirmation] = []
     /// Whether a download is forgotten, and its number must not be given again.
     var forgets = false
-    /// Whose records go.
-    var unrecorded: [DownloadTask] = []
+    /// Who leaves: what is wrong with that is theirs to tell.
+    var parting: [DownloadTask] = []
     /// Partial files that no record names any more once this is kept, and that none has use for if it is not: see
     /// `makeFile`. They go when that is known.
     var obsolete: [Obsolete] = []
@@ -30,6 +30,14 @@ struct PendingChanges {
     struct Obsolete: Sendable {
         var job: Job
         var generation: UInt32
+    }
+}
+
+extension PendingChanges {
+    /// What a task that leaves has failed with before is no matter any more.
+    fileprivate mutating func part(with task: DownloadTask) {
+        task.state.withLock { $0.error = nil }
+        parting.append(task)
     }
 }
 
@@ -64,6 +72,7 @@ extension Engine {
         }
         if let obsolete { pending.obsolete.append(PendingChanges.Obsolete(job: job, generation: obsolete)) }
         if saved.status.isRest { giveBackSpace(of: job) }
+        if saved.isLeftover { pending.part(with: job.task) }
         put(job, &pending)
         // The store may have refused to keep it by itself.
         for other in replaced where state.withLock({ $0.livingJob(other.id) === other }) { put(other, &pending) }
@@ -90,7 +99,7 @@ extension Engine {
         pending.dropped += job.takeDropped()
         pending.changes.append(.remove(key: DownloadRecord.key(job.id)))
         pending.forgets = true
-        pending.unrecorded.append(job.task)
+        pending.part(with: job.task)
         pending.durability = .machine
         pending.confirmations.append(.init(id: job.id, attempt: attempt))
     }
@@ -211,7 +220,7 @@ extension Engine {
             if !commit.isOwed, error != known {
                 log { .error("could not keep records", error: LannerError.storeError(error)) }
             }
-            for task in pending.unrecorded { task.state.withLock { $0.error = LannerError.storeError(error) } }
+            for task in pending.parting { task.state.withLock { $0.error = LannerError.storeError(error) } }
             if let delay = outcome.delay {
                 environment.clock.wake(at: environment.clock.now + delay) { [weak self] in self?.retryCommit() }
             }

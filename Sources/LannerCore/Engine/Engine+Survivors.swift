@@ -128,7 +128,7 @@ extension Engine {
         switch (isWanted, progress) {
         case (nil, _), (false?, .ended): break
         case (true?, .running) where !isShelved, (true?, .ended) where !isShelved: adopt(job, progress)
-        // It is taken up once its context is shown.
+        // It is taken up once its context is shown, or it is started.
         case (true?, .ended): goOn([job])
         case (let isWanted, .running), (let isWanted, .interrupted):
             salvage(job) { [weak self] in if isWanted == true { self?.goOn([job]) } }

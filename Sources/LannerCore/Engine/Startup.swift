@@ -23,6 +23,7 @@ struct Startup {
         self.store = MemoryStore(lanes: environment.lanes)
         var random = SeededGenerator(seed: environment.seed)
         identity = StoreIdentity(token: random.next())
+        var opened: (any Store)?
         do {
             let fileSystem = environment.fileSystem
             // Before all else: nobody touches what another one works with.
@@ -31,11 +32,11 @@ struct Startup {
             let store =
                 store
                 ?? FileStore(directory: cache.downloadPath, disk: fileSystem, lanes: environment.lanes)
-            self.store = store
             // Before the records, whose reading may mend them: that is left to those who can be used.
             try fileSystem.makeDirectory(cache.downloadTmpPath)
             let names = try fileSystem.list(cache.downloadTmpPath)
             let contents = try store.load()
+            (self.store, opened) = (store, store)
             read(contents)
             let unrecorded = UnrecordedToken(path: cache.lockPath, fileSystem: fileSystem)
             let left = unrecorded.read()
@@ -47,7 +48,8 @@ struct Startup {
             }
             if isUnrecorded || left != nil { unrecorded.write(isUnrecorded ? identity : nil) }
         } catch {
-            self.store.close()
+            // One that could not be loaded may be another manager's.
+            opened?.close()
             lock?.release()
             lock = nil
             self.error = Self.describe(error, cache)

@@ -128,9 +128,10 @@ public final class DownloadTask: Sendable {
 
     /// Why the task failed, or why its last attempt did, also while the task waits for the next, except for space: then
     /// ``waitingReason`` is `disk`, and there is no error. Nil once another runs, and when all is well. Of a task that was
-    /// removed or canceled, why the store could not forget it, which is tried again by itself: where the process ends before
-    /// that is done, the task comes back, without its file. Or why the disk has kept its finished file: the next manager of
-    /// these records tries again to remove it, where something tells it from others, as on all usual file systems.
+    /// removed or canceled, why the store could not forget it at first, which is tried again by itself: where the process ends
+    /// before that is done, the task comes back, without what is gone of its file. Or why the disk has kept its finished file:
+    /// the next manager of these records tries again to remove it, where something tells it from others, as on all usual file
+    /// systems.
     public var error: (any Error)? { state.withLock { $0.error } }
 
     /// The name of the finished file, in the manager's ``Cache/downloadFilePath`` unless it was given a destination. It may

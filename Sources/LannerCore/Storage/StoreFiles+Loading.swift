@@ -6,7 +6,7 @@ extension StoreFiles {
     mutating func load() throws(StoreError) -> StoreContents {
         switch phase {
         case .new: break
-        case .open: return StoreContents(values: image.values)
+        case .open: throw StoreError(.inUse, "The store in \(directory) is another manager's; make one for each.")
         case .closed: throw notOpen
         }
         let lock = try takeLock()

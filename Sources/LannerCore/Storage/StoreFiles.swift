@@ -28,20 +28,12 @@ struct StoreFiles {
         var isSynced = true
         /// Where the next try to compact is due, after one that failed.
         var retry: Int64 = 0
-        /// Up to where space was set aside, or asked for in vain.
+        /// Up to where space was set aside, as far as it could be.
         var reserved: Int64 = 0
-
-        /// Sets space aside for what is to come. Downloads have theirs: they are not to fail, when somebody else has filled
-        /// the disk, because it cannot be recorded that they have come.
-        mutating func reserve() {
-            guard reserved < end + Self.room / 2 else { return }
-            reserved = end + Self.room
-            // Without it space is taken as it is needed.
-            try? file.allocate(reserved)
-        }
-
-        private static let room: Int64 = 256 << 10
     }
+
+    /// How much is set aside behind the end of a journal.
+    private static let room: Int64 = 256 << 10
 
     let directory: String
     let disk: any FileSystem
@@ -176,8 +168,19 @@ extension StoreFiles {
         }
     }
 
+    /// Sets space aside for what is to come. Downloads have theirs: they are not to fail, when somebody else has filled the
+    /// disk, because it cannot be recorded that they have come.
+    private mutating func reserve() {
+        // What is refused may cost what there was.
+        guard let journal, journal.reserved < journal.end + Self.room / 2, disk.hasRoom(for: Self.room, in: directory)
+        else { return }
+        // Without it space is taken as it is needed.
+        try? journal.file.allocate(journal.end + Self.room)
+        self.journal?.reserved = journal.end + Self.room
+    }
+
     private mutating func append(_ commits: [StoreCommit]) throws(FileError) {
-        self.journal?.reserve()
+        reserve()
         guard let journal else { return }
         var writer = FrameWriter(journal.file, at: journal.end)
         var isSynced = journal.isSynced

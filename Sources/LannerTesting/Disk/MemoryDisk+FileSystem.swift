@@ -266,7 +266,11 @@ private final class MemoryOpenFile: OpenFile {
     func allocate(_ size: Int64) throws(FileError) {
         try perform(.allocate) { state throws(Refusal) in
             try Self.check(size, 0)
-            guard file.bytes.cost(ofReserving: size) <= state.free else { throw Refusal(.noSpace) }
+            guard file.bytes.cost(ofReserving: size) <= state.free else {
+                // As real ones, of which one that fails may have taken all there was.
+                state.change(file) { $0.truncate(to: $0.size) }
+                throw Refusal(.noSpace)
+            }
             state.change(file) { $0.reserve(size) }
         }
     }

@@ -70,8 +70,10 @@ import Testing
         }
     }
 
-    @Test(arguments: [false, true]) func whatTheStoreCannotForgetIsTold(isCanceled: Bool) throws {
+    @Test(arguments: [(false, false), (true, false), (true, true)])
+    func whatTheStoreCannotForgetIsTold(isCanceled: Bool, keepsBytes: Bool) throws {
         let bench = TestBench.serving(bytes)
+        bench.manager.configuration.keepsPartialFileOnCancel = keepsBytes
         let task = try bench.download(isCanceled ? .stall(afterBytes: 10) : .pass)
         bench.settle()
         bench.store.fail(.commit, times: 100)
@@ -90,6 +92,16 @@ import Testing
         bench.store.failNothing()
         bench.run(for: .seconds(120))
         #expect(bench.relaunch().allTasks.isEmpty, "it is tried again")
+    }
+
+    @Test func whatATaskHasFailedWithIsNoMatterWhenItIsGone() throws {
+        let bench = TestBench.serving(bytes)
+        let task = try bench.download(.status(404))
+        bench.settle()
+        #expect(task.status == .failed && task.error != nil)
+        bench.manager.remove(task)
+        bench.settle()
+        #expect(task.status == .removed && task.error == nil)
     }
 
     @Test func aRefusalIsToldAndTheNextLaunchTriesAgain() throws {

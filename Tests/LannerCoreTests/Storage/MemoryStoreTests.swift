@@ -89,16 +89,21 @@ import Testing
     }
 
     /// The keys of two would be the same.
-    @Test func oneStoreIsOneManagers() throws {
-        let store = MemoryStore()
-        _ = try store.load()
-        let error = #expect(throws: StoreError.self) { try store.load() }
-        #expect(error?.reason == .inUse)
-        let bench = TestBench()
-        let other = bench.manager(on: store)
-        guard case .storeError(let reason) = other.unavailable else {
+    @Test(arguments: [false, true]) func oneStoreIsOneManagers(isInMemory: Bool) throws {
+        let bench = TestBench.serving([1, 2, 3])
+        let store: any Store =
+            isInMemory
+            ? MemoryStore([:], lanes: bench.lanes)
+            : FileStore(directory: "/records", disk: bench.disk, lanes: bench.lanes)
+        bench.relaunch(store: store)
+        let elsewhere = Cache("other", downloadPath: "/elsewhere", on: bench.disk, lane: bench.lanes.makeLane("cache"))
+        let other = bench.manager(on: store, elsewhere)
+        guard case .storeError(let reason) = other.unavailable, reason.message.contains("another manager's") else {
             return #expect(Bool(false), "it is another's, not \(String(describing: other.unavailable))")
         }
-        #expect(reason.reason == .inUse)
+        other.invalidate()
+        let task = try bench.download()
+        #expect(bench.runToRest())
+        #expect(task.status == .succeeded, "the first has it as before")
     }
 }
