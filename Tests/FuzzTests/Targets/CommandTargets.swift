@@ -69,12 +69,12 @@ extension FuzzTarget {
         }
     }
 
-    /// The result, or nil for an error that can be shown in one line.
+    /// The result, or nil for an error whose lines can be shown.
     private static func read<Result>(_ body: () throws(UsageError) -> Result) throws -> Result? {
         do throws(UsageError) {
             return try body()
         } catch {
-            try promise(error.message.printable == error.message, "“\(error.message)” is not fit to be shown")
+            for line in error.lines { try promise(line.printable == line, "“\(line)” is not fit to be shown") }
             return nil
         }
     }
