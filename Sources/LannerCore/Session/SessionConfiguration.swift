@@ -101,7 +101,8 @@ public struct SessionConfiguration: Sendable, Hashable {
     /// Whether tasks that were waiting or running when the process ended start by themselves; else they come back
     /// suspended. False by default. The same goes for a task that had succeeded, if its file turns out not to have a
     /// checksum that was given too late for the last process to compare. Those whose transfer has outlived the process
-    /// go on with it in any case, but for those that may not run (``contextAtLaunch``, ``isShutDownAtLaunch``); with a transport that may have such, all are suspended until it has told which.
+    /// go on with it in any case, but for those that may not run (``contextAtLaunch``, ``isShutDownAtLaunch``); with a
+    /// transport that may have such, all are suspended until it has told which.
     public var resumesAtLaunch = false
     /// Whether a task that is canceled leaves what is there of its file. False by default.
     ///
@@ -117,8 +118,7 @@ public struct SessionConfiguration: Sendable, Hashable {
     /// Whether a manager begins as after ``SessionManager/shutDown(onMainQueue:handler:)``: nothing runs until
     /// ``SessionManager/context`` is set, also to what it is. With ``resumesAtLaunch`` what was waiting or running when the
     /// process ended goes on then, else it is suspended, and so is what was transferred meanwhile by those that outlive the
-    /// process. False by default, and looked at only then: whether a user has paused all is the app's to
-    /// remember.
+    /// process. False by default, and looked at only then: whether a user has paused all is the app's to remember.
     public var isShutDownAtLaunch = false
 
     /// The least time between two tellings of a task's progress, and of that of all tasks: to closures, observers and in
