@@ -47,9 +47,9 @@ import Testing
         bench.transport.serve(.init(large), at: place)
         let task = try bench.download(.stall(afterBytes: 1 << 20))
         bench.run(for: .seconds(1))
-        bench.disk.capacity = bench.disk.used
         // More than half of what is set aside.
         for number in 0..<45 {
+            bench.disk.capacity = bench.disk.used
             let others = (0..<20).map { "https://example.com/\(number)/\($0)" }
             bench.manager.multiDownload(requests: others.map { DownloadRequest($0, startsImmediately: false) })
             bench.settle()
