@@ -23,7 +23,6 @@ struct Startup {
         self.store = MemoryStore(lanes: environment.lanes)
         var random = SeededGenerator(seed: environment.seed)
         identity = StoreIdentity(token: random.next())
-        var opened: (any Store)?
         do {
             let fileSystem = environment.fileSystem
             // Before all else: nobody touches what another one works with.
@@ -36,7 +35,8 @@ struct Startup {
             try fileSystem.makeDirectory(cache.downloadTmpPath)
             let names = try fileSystem.list(cache.downloadTmpPath)
             let contents = try store.load()
-            (self.store, opened) = (store, store)
+            // One that could not be loaded may be another manager's, and is left as it is.
+            self.store = store
             read(contents)
             let unrecorded = UnrecordedToken(path: cache.lockPath, fileSystem: fileSystem)
             let left = unrecorded.read()
@@ -48,8 +48,7 @@ struct Startup {
             }
             if isUnrecorded || left != nil { unrecorded.write(isUnrecorded ? identity : nil) }
         } catch {
-            // One that could not be loaded may be another manager's.
-            opened?.close()
+            self.store.close()
             lock?.release()
             lock = nil
             self.error = Self.describe(error, cache)

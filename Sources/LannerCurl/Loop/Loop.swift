@@ -131,11 +131,7 @@ final class Loop: @unchecked Sendable {
 
     private func startThread() {
         LoopThread.start {
-            // libcurl is told not to touch signals, and TLS libraries write without a flag against this one. Others may use
-            // the thread afterwards.
-            withoutBrokenPipes {
-                while self.run(), !self.mayRest() {}
-            }
+            while self.run(), !self.mayRest() {}
         }
     }
 
