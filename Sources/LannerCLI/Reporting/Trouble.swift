@@ -26,7 +26,7 @@ extension Trouble {
         case .failed(let failure): self.init(failure.reason, failure.detail.inWordsOfCommands, goesOn)
         case .storeError(let error): self.init(error)
         case .cacheError(_, let message):
-            self.init(code: "disk.other", reason: message.inWordsOfCommands.oneLine, exitCode: .disk)
+            self.init(code: "disk.other", sentence: message.inWordsOfCommands, exitCode: .disk)
         case .duplicateKey, .noTask, .invalidDestination, .destinationNotAllowed, .destinationTaken,
             .invalidURL, .duplicateURL, .indexOutOfRange, .fetchDownloadTaskFailed, .headersMatchFailed,
             .fileNamesMatchFailed, .codesMatchFailed, .invalidFileName, .fileNameIsFixed, .notFinished, .invalidated,
@@ -43,16 +43,12 @@ extension Trouble {
                 advice: "download again, or leave such digests out by --no-server-digests", exitCode: reason.exitCode)
             return
         }
-        // Some of the library's sentences say behind a semicolon what to do.
-        let special = Self.advice(of: reason, detail)
-        if special == nil, let semicolon = detail.range(of: "; ", options: .backwards) {
-            self.init(
-                code: reason.code, reason: detail[..<semicolon.lowerBound].description.oneLine,
-                advice: detail[semicolon.upperBound...].description.oneLine, exitCode: reason.exitCode)
+        if let special = Self.advice(of: reason, detail) {
+            self.init(code: reason.code, reason: detail.oneLine, advice: special, exitCode: reason.exitCode)
             return
         }
-        let advice = special ?? reason.advice(goesOn)
-        self.init(code: reason.code, reason: detail.oneLine, advice: advice, exitCode: reason.exitCode)
+        self.init(code: reason.code, sentence: detail, exitCode: reason.exitCode)
+        advice = advice ?? reason.advice(goesOn)
     }
 
     fileprivate static let laterAdvice = "try again later"
@@ -93,10 +89,16 @@ extension Trouble {
             case .disk(let fault): ("disk." + fault.rawValue, .disk)
             case .closed: ("store.closed", .failure)
             }
-        let isRefused = error.reason == .disk(.notPermitted)
+        self.init(code: code, sentence: error.message.inWordsOfCommands, exitCode: exitCode)
+        if error.reason == .disk(.notPermitted) { advice = "change its permissions, or remove it to begin anew" }
+    }
+
+    /// A sentence of the library's, which may say behind its last semicolon what to do.
+    private init(code: String, sentence: String, exitCode: ExitCode) {
+        let semicolon = sentence.range(of: "; ", options: .backwards)
         self.init(
-            code: code, reason: error.message.oneLine,
-            advice: isRefused ? "change its permissions, or remove it to begin anew" : nil, exitCode: exitCode)
+            code: code, reason: sentence[..<(semicolon?.lowerBound ?? sentence.endIndex)].description.oneLine,
+            advice: semicolon.map { sentence[$0.upperBound...].description.oneLine }, exitCode: exitCode)
     }
 }
 

@@ -49,7 +49,8 @@ extension DiskFault {
     package init(errno code: Int32) {
         switch code {
         case ENOSPC, EDQUOT: self = .noSpace
-        case EIO, ENXIO, ENODEV, ESTALE, EBADMSG: self = .inputOutput
+        // ENOTCONN: the process that serves the file system has ended, as one of FUSE may.
+        case EIO, ENXIO, ENODEV, ENOTCONN, ESTALE, EBADMSG: self = .inputOutput
         #if os(Linux)
         // What the file system itself has found damaged.
         case EUCLEAN: self = .inputOutput

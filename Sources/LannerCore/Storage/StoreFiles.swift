@@ -241,7 +241,7 @@ extension StoreFiles {
     }
 
     private func unwritable(_ error: FileError) -> StoreError {
-        StoreError(.disk(error.fault), "The store in \(directory) could not be written: \(error).")
+        StoreError(.disk(error.fault), "The store in \(directory) could not be written: \(error)\(error.advice).")
     }
 
     private func tooLarge(_ what: String, _ largest: Int64) -> StoreError {
