@@ -39,6 +39,7 @@ final class LockingStore: Store, @unchecked Sendable {
     private let lock = NSLock()
     private let queue: DispatchQueue?
     private var values: [String: Data]
+    private var isLoaded = false
     private var isClosed = false
 
     /// Calls back on a queue, or at once.
@@ -51,6 +52,8 @@ final class LockingStore: Store, @unchecked Sendable {
     func load() throws -> StoreContents {
         try lock.withLock {
             if isClosed { throw Self.closed }
+            if isLoaded { throw StoreError(.inUse, "The store is another manager's.") }
+            isLoaded = true
             return StoreContents(values: values)
         }
     }

@@ -145,7 +145,7 @@ struct SensitivityTests {
     @Test func aStoreThatReportsAtOnceAndKeepsNothing() async {
         let violations = await StoreContract.check(patience: .seconds(5)) { { HastyStore() } }
         let clauses = Set(violations.map(\.clause))
-        #expect(clauses.isSuperset(of: [.kept, .anything, .order, .notInside, .close, .closed, .model]))
+        #expect(clauses.isSuperset(of: [.kept, .inUse, .anything, .order, .notInside, .close, .closed, .model]))
         #expect(clauses.isDisjoint(with: [.empty]))
     }
 

@@ -20,6 +20,8 @@ public enum StoreContract {
         case empty = "empty at first"
         /// What was committed is there when the place is opened again.
         case kept = "what was committed"
+        /// A store that is open is not loaded a second time, and goes on.
+        case inUse = "load while it is open"
         /// Keys may be any text, and values any bytes.
         case anything = "opaque values"
         /// Changes are applied in their order.
@@ -71,6 +73,7 @@ extension StoreContract.Clause {
     public var text: String {
         switch self {
         case .empty, .kept: "Everything that is kept."
+        case .inUse: "… or the store is in use by someone else, this object by another manager included"
         case .anything, .model: "A store is a map from keys to opaque values."
         case .order: "Applies changes, in their order, all of them or none, after all that was committed before."
         case .missing: "Removes a key; fine when it is not there."
@@ -93,6 +96,7 @@ extension StoreContract.Clause {
         switch self {
         case .empty: try await trial.empty()
         case .kept: try await trial.kept()
+        case .inUse: try await trial.inUse()
         case .anything: try await trial.anything()
         case .order: try await trial.order()
         case .missing: try await trial.missing()

@@ -193,14 +193,25 @@ extension StoreTrial {
         try await close(store)
         let error = try await commit(store, [.put("late", "x")])
         expect(error?.reason == .closed, "A late commit ended with \(error.map { "\($0.reason)" } ?? "success").")
-        let load = try await Arrival.of("The return of `load`") { Result { try store.load() } }
-        do {
-            _ = try load.get()
-            expect(false, "A closed store was loaded.")
-        } catch {
-            expect((error as? StoreError)?.reason == .closed, "A load after that ended with \(error).")
-        }
+        try await refuseLoad(store, .closed)
         try await reopen(store, expecting: ["a": Data("1".utf8)])
+    }
+
+    func inUse() async throws {
+        let (store, _) = try await open()
+        try await put(store, [.put("a", "1")])
+        try await refuseLoad(store, .inUse)
+        try await put(store, [.put("b", "2")])
+        try await reopen(store, expecting: ["a": Data("1".utf8), "b": Data("2".utf8)])
+    }
+
+    /// Loads a store once more, and expects it to say that it must not be.
+    private func refuseLoad(_ store: any Store, _ reason: StoreError.Reason) async throws {
+        switch try await Arrival.of("The return of `load`", { Result { try store.load() } }) {
+        case .success: expect(false, "A store was loaded once more.")
+        case .failure(let error):
+            expect((error as? StoreError)?.reason == reason, "Another load ended with \(error), not with \(reason).")
+        }
     }
 
     func inside() async throws {
