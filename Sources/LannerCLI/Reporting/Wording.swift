@@ -57,7 +57,7 @@ enum Wording {
         case .rangesNotServed: "the server sends the file only as a whole, or no usable part"
         case .cannotResume: "nothing but a checksum could tell whether the rest is of the same file"
         case .unusableAnswer: "the server's answer made no sense"
-        case .bytesLost: "the unfinished file on the disk holds less than was recorded"
+        case .bytesLost: "less of the unfinished file can be read from the disk than was recorded"
         case .wrongDigest: "the bytes do not have the expected checksum"
         case .wrongPiece: "a piece does not have its checksum"
         case .otherURL: "the file was asked for from another URL"

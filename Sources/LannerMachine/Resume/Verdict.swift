@@ -9,7 +9,7 @@ public enum RestartReason: String, Sendable, Hashable, CaseIterable {
     case cannotResume
     /// The server's answer contradicted the request or itself.
     case unusableAnswer
-    /// The partial file on the disk holds less than was recorded. What it holds is kept where it can be used.
+    /// Less of the partial file can be read from the disk than was recorded. What can be is kept where it can be used.
     case bytesLost
     /// The bytes do not have the digest that was expected. The download fails where it is not to be tried again.
     case wrongDigest
