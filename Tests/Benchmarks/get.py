@@ -271,11 +271,12 @@ def memory(lanner, options):
             server.stop()
 
 
-def held(connections):
-    """MiB that may be held of one download: on its way to the disk up to where its transport is held back, and a chunk
-    (Sink+Pressure.swift); for each connection a chunk in the sink, what may wait in the transport (Mailbox.swift), and the
-    pieces of memory that are being filled, libcurl's own included (Slab.swift)."""
-    return (8 + 1) + connections * (1 + 2 + 3 * 0.5)
+def held(number, connections):
+    """MiB that may be held of the download of this number: on its way to the disk up to where its transport is held back,
+    which is sooner where seven others have much there, and a chunk (WriteLoad.swift); for each connection a chunk in the sink,
+    what may wait in the transport (Mailbox.swift), and the pieces of memory that are being filled, libcurl's own included
+    (Slab.swift)."""
+    return (8 if number <= 7 else 2) + 1 + connections * (1 + 2 + 3 * 0.5)
 
 
 def fifty(lanner, options):
@@ -292,7 +293,7 @@ def fifty(lanner, options):
             command = [lanner, "get", "-q", "-x", str(connections), "-j", str(count), "-d", out, "-i", listed]
             figure, code, took = peak(command, slow)
             # The first is what one download may need in all (`memory`).
-            bound = 100 + (count - 1) * held(connections)
+            bound = 100 + sum(held(number, connections) for number in range(2, count + 1))
             check(f"memory, {count} files of {size} MiB at once, -x {connections}, disk of {SLOW_RATE} MiB/s",
                   f"{figure:.0f} MiB, code {code}, {took:.0f} s", f"{bound:.0f} MiB, 0, at least {least:.0f} s",
                   figure < bound and code == 0 and took >= least)

@@ -138,8 +138,8 @@ extension Sink {
     private func read(_ file: HandedFile) {
         var file = file
         do throws(TransportFailure) {
-            while let outstanding {
-                if outstanding > Self.highWater { return wait(with: file) }
+            while let (bytes, marks) = outstanding {
+                if bytes > marks.high { return wait(with: file) }
                 guard let piece = try file.next() else { return endUnread(nil) }
                 put(piece)
             }

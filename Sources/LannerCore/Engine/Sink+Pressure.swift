@@ -1,16 +1,12 @@
 // When a transport has to wait: while the disk does not keep up, and while a limit is kept.
 
 extension Sink {
-    /// Bytes on their way to the disk at which a transport is held back, and at which it may go on.
-    static let highWater = 8 << 20
-    private static let lowWater = 4 << 20
-
-    /// Bytes that wait, here or on their way to the disk; nil when none are taken.
-    var outstanding: Int? {
+    /// Bytes that wait, here or on their way to the disk, beside the marks they are measured by; nil when none are taken.
+    var outstanding: (bytes: Int, marks: WaterMarks)? {
         state.withLock { state in
             switch state.phase {
-            case .undecided(let early): early.bytes.count
-            case .open(let target): target.file.outstanding
+            case .undecided(let early): (early.bytes.count, .usual)
+            case .open(let target): (target.file.outstanding, target.file.load.marks)
             case .closed: nil
             }
         }
@@ -18,7 +14,7 @@ extension Sink {
 
     func holdBack() {
         followMeter()
-        guard let outstanding, outstanding > Self.highWater else { return }
+        guard let (bytes, marks) = outstanding, bytes > marks.high else { return }
         if isPausable {
             pause { $0.isFull = true }
             // What would have let it go on may have come between the look and the pause.
@@ -30,7 +26,7 @@ extension Sink {
 
     /// The file has written something, or failed: the transport may go on.
     func relieve() {
-        guard (outstanding ?? 0) <= Self.lowWater else { return }
+        if let (bytes, marks) = outstanding, bytes > marks.low { return }
         signalRoom()
         readOn()
         if isPausable { pause { $0.isFull = false } }
@@ -84,7 +80,7 @@ extension Sink {
             return room
         }
         // After that, so that whatever makes room from here on opens it.
-        if isJudged, let outstanding, outstanding > Self.lowWater { return room }
+        if isJudged, let (bytes, marks) = outstanding, bytes > marks.low { return room }
         signalRoom()
         return nil
     }

@@ -39,6 +39,27 @@ import Testing
         #expect(bench.disk.contents(of: task.filePath)?.count == 48 << 20)
     }
 
+    @Test func manyFilesShareWhatMayWait() throws {
+        var configuration = SessionConfiguration()
+        configuration.maxConcurrentTasksLimit = 12
+        let bench = TestBench(configuration: configuration, traits: TransportTraits(delivery: .pausable))
+        let paths = (0..<12).map { "/many-\($0)" }
+        for path in paths {
+            bench.transport.serve(.init(.generated(seed: 7, length: 10 << 20)), at: path)
+            bench.transport.script(path, .stall(afterBytes: 0))
+        }
+        let tasks = try paths.map { try #require(bench.manager.download(URL(string: "https://files.test" + $0)!)) }
+        bench.settle()
+        #expect(bench.transport.underway == 12)
+        bench.transport.release()
+        #expect(bench.transport.paused == 12)
+        // Of each file a chunk more than its mark: of seven that of a file with the disk to itself.
+        var most = bench.manager.engine.load.waiting
+        while bench.lanes.runNext() { most = max(most, bench.manager.engine.load.waiting) }
+        #expect(most <= (7 * 9 + 5 * 3) << 20)
+        #expect(tasks.allSatisfy { $0.status == .succeeded })
+    }
+
     /// A transport that took an earlier call for the later one.
     @Test func pausesAgainWhatGoesOn() throws {
         let bench = TestBench(transport: { ForgetfulTransport(base: $0) })

@@ -25,7 +25,7 @@ import Testing
 
     /// Bytes in memory, from the transport or on their way to the disk.
     private func outstanding(_ task: DownloadTask) -> Int {
-        manager.engine.job(task.id)?.state.withLock { $0.sinks.values }.compactMap(\.outstanding).max() ?? 0
+        manager.engine.job(task.id)?.state.withLock { $0.sinks.values }.compactMap(\.outstanding?.bytes).max() ?? 0
     }
 
     /// Runs what there is to run until the file has been handed over.
