@@ -49,6 +49,7 @@ struct Screen {
 }
 
 /// The macro speaks of the module `Observation`, which no type may hide.
+@available(macOS 14, iOS 17, tvOS 17, watchOS 10, *)
 @Observable final class EpisodeModel {
     var finished = 0
 }

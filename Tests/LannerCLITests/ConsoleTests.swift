@@ -5,7 +5,7 @@ import Testing
 @testable import LannerCLI
 
 @Suite struct ConsoleTests {
-    #if compiler(>=6.2)
+    #if compiler(>=6.2) && (os(macOS) || os(Linux))
     /// In a process of its own: that of the other tests may have been told to hurry.
     @Test func waitsWhileAPipeIsFull() async {
         await #expect(processExitsWith: .success) {

@@ -161,7 +161,7 @@ struct FailureTests {
         #expect(await transport.fetch(server.url("/file")).isComplete)
     }
 
-    #if compiler(>=6.2)
+    #if compiler(>=6.2) && (os(macOS) || os(Linux))
     /// In a process of its own, which may have fewer files open than it has by then: it cannot wait for so many.
     @Test func whatCannotBeWaitedForIsNotTheEnd() async {
         await #expect(processExitsWith: .success) {

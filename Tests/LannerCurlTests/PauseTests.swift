@@ -210,7 +210,8 @@ struct PauseTests {
         let loop = Loop(options)
         let exchange = CurlExchange(
             TransportRequest(url: server.url("/file")), loop: loop, receive: recorder.receive)
-        let handle = try #require(Handle(options))
+        let made: LannerCurl.Handle? = .init(options)
+        let handle = try #require(made)
         let transfer = try CurlTransfer(exchange, handle, userAgent: "a", loop: loop, pool: SlabPool())
         for line in ["HTTP/1.1 200 OK\r\n", "\r\n"] {
             #expect(Array(line.utf8).withUnsafeBytes { transfer.take(line: $0) } == line.utf8.count)

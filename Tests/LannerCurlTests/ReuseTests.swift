@@ -100,7 +100,7 @@ struct ReuseTests {
         return await recorder.end()
     }
 
-    private func take(from spare: inout SpareHandles) throws -> Handle {
+    private func take(from spare: inout SpareHandles) throws -> LannerCurl.Handle {
         let handle = spare.take()
         return try #require(handle)
     }
@@ -123,7 +123,7 @@ struct ReuseTests {
     }
 
     /// Of a large file, by what libcurl has read of it and not handed over yet; from 8.7 on it counts both alike.
-    private func mostReadAtOnce(_ handle: Handle, _ multi: OpaquePointer, isLimited: Bool) throws -> Int {
+    private func mostReadAtOnce(_ handle: LannerCurl.Handle, _ multi: OpaquePointer, isLimited: Bool) throws -> Int {
         let reading = Reading(handle.easy)
         handle.aim(at: try WebAddress(server.url("/large").absoluteString), within: 3600, isLimited: isLimited)
         let own = Unmanaged.passUnretained(reading).toOpaque()

@@ -163,6 +163,20 @@ import FoundationNetworking
         #expect(session.exchange(of: task) == nil)
     }
 
+    /// As that of an app extension does, whose tasks would end the process, and of which the system may tell nothing.
+    @Test func aSessionThatHasEndedBeginsNothing() async throws {
+        defer { try? FileManager.default.removeItem(at: directory) }
+        let session = session()
+        let reports = reports(of: session)
+        session.end()
+        let recorder = Recorder()
+        let request = URLRequest(url: try #require(URL(string: "http://a.example/file")))
+        let attendance = Attendance(receive: recorder.receive, canceling: { _ in })
+        session.begin(request, resumeData: nil, name: "a-1-1", of: session.makeOwner(), for: attendance)
+        #expect(await recorder.end().failure?.fault == .unavailable)
+        #expect(await heard(reports, upTo: ["survivors"]) == [["survivors"]])
+    }
+
     /// A second manager of the identifier would take what the first one has for leftovers.
     @Test func whatOneHasIsNoOtherOnes() async throws {
         defer { try? FileManager.default.removeItem(at: directory) }

@@ -3,7 +3,7 @@ import Lanner
 import LannerTesting
 import Testing
 
-#if canImport(UIKit)
+#if canImport(UIKit) && !os(watchOS)
 import UIKit
 
 /// The app delegate as Tiercel's texts show it.

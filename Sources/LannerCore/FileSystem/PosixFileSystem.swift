@@ -277,7 +277,7 @@ extension PosixFileSystem {
     /// app's are protected better by default. Says whether that could be done.
     @discardableResult
     private static func letBeOpened(_ path: String) -> Bool {
-        #if canImport(Darwin) && !os(macOS)
+        #if canImport(Darwin) && !os(macOS) && !targetEnvironment(macCatalyst)
         let attributes = [FileAttributeKey.protectionKey: FileProtectionType.completeUntilFirstUserAuthentication]
         return (try? FileManager.default.setAttributes(attributes, ofItemAtPath: path)) != nil
         #else

@@ -97,7 +97,7 @@ final class BackgroundSession: @unchecked Sendable {
     /// Takes up the exchange of a name, or begins it; neither while another has the session.
     func begin(_ request: URLRequest?, resumeData: Data?, name: String, of owner: Owner, for attendance: Attendance) {
         afterListing { [self] in
-            guard !attendance.mailbox.isClosed, let session else { return }
+            guard !attendance.mailbox.isClosed else { return }
             guard !state.withLock({ $0.isTaken(from: owner) }) else {
                 attendance.mailbox.abandon(.sessionTaken)
                 return
@@ -105,6 +105,10 @@ final class BackgroundSession: @unchecked Sendable {
             if let known = state.withLock({ $0.exchanges[name] }) { return known.take(attendance) }
             guard let request else {
                 attendance.mailbox.abandon(.leftNothing)
+                return
+            }
+            guard let session else {
+                attendance.mailbox.abandon(.sessionEnded)
                 return
             }
             let resumed = resumeData.flatMap { session.resumedTask(with: $0, for: request) }
@@ -162,7 +166,8 @@ final class BackgroundSession: @unchecked Sendable {
 
     private func open(_ configuration: URLSessionConfiguration) {
         let relay = BackgroundRelay(
-            find: { [weak self] in self?.exchange(of: $0) }, finished: { [weak self] in self?.finished() })
+            find: { [weak self] in self?.exchange(of: $0) }, finished: { [weak self] in self?.finished() },
+            ended: { [weak self] in self?.end() })
         let session = URLSession(configuration: configuration, delegate: relay, delegateQueue: .delivery())
         self.session = session
         session.getAllTasks { [self] tasks in
@@ -220,6 +225,16 @@ final class BackgroundSession: @unchecked Sendable {
         if let task = task as? URLSessionDownloadTask { exchange?.own(task) }
         if let listener { reports.async { listener(.survivors([TransportSurvivor(name, .running)])) } }
         return exchange
+    }
+
+    /// The system has ended the session, as it does at once in an app extension that names no container it shares with
+    /// its app: a task that were made in it would end the process.
+    func end() {
+        queue.async { [self] in
+            session = nil
+            // It may never say what it had.
+            if waiting != nil { list([]) }
+        }
     }
 
     /// Everything that had happened while the process was away has been told to the exchanges: once they have passed it
@@ -284,6 +299,9 @@ extension TransportFailure {
     /// Of a second manager, which would take the exchanges of the first one for leftovers.
     fileprivate static let sessionTaken = TransportFailure(
         .unavailable, "The background session of this identifier is in use by another manager.")
+    fileprivate static let sessionEnded = TransportFailure(
+        .unavailable,
+        "The system has ended the background session; in an app extension use URLSessionDownloadTransport.")
     /// What was to be taken up was discarded a moment ago.
     fileprivate static let leftNothing = TransportFailure(.connectionLost, "The exchange is gone.")
 }
@@ -319,24 +337,5 @@ extension URLRequest {
         return (allHTTPHeaderFields ?? [:]).keys.allSatisfy { name in
             HeaderFields.isAnonymous(name) || other.value(forHTTPHeaderField: name) != nil
         }
-    }
-}
-
-/// Knows tasks by their description, which is all that is left of them in another process.
-final class BackgroundRelay: DownloadRelay, @unchecked Sendable {
-    private let find: @Sendable (URLSessionTask) -> BackgroundExchange?
-    private let finished: @Sendable () -> Void
-
-    init(find: @escaping @Sendable (URLSessionTask) -> BackgroundExchange?, finished: @escaping @Sendable () -> Void) {
-        self.find = find
-        self.finished = finished
-    }
-
-    override func exchange(of task: URLSessionTask) -> (any TaskFollower)? {
-        find(task)
-    }
-
-    override func finishedEvents() {
-        finished()
     }
 }

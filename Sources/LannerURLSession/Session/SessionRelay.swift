@@ -33,6 +33,9 @@ class SessionRelay: NSObject, @unchecked Sendable {
 
     /// Everything that had happened while the process was away has been told.
     func finishedEvents() {}
+
+    /// The session makes no task any more.
+    func invalidated() {}
 }
 
 extension SessionRelay: URLSessionTaskDelegate {
@@ -78,6 +81,7 @@ extension SessionRelay: URLSessionTaskDelegate {
             return Array(exchanges.values)
         }
         for exchange in orphans { exchange.abandon(.invalidated) }
+        invalidated()
     }
 
     #if canImport(Darwin)

@@ -2,13 +2,13 @@ import Foundation
 import Lanner
 import LannerTesting
 
-#if canImport(UIKit)
+#if canImport(UIKit) && !os(watchOS)
 import UIKit
 #endif
 
 // The Swift code of `Docs/Background downloads.md`, word for word and compiled. `SnippetTests` compares the two.
 
-#if !canImport(UIKit)
+#if !canImport(UIKit) || os(watchOS)
 /// Stands where UIKit's does.
 final class UIApplication {}
 #endif

@@ -5,7 +5,7 @@ import Testing
 @testable import LannerCore
 
 @Suite struct ConsoleLoggerTests {
-    #if compiler(>=6.2)
+    #if compiler(>=6.2) && (os(macOS) || os(Linux))
     /// In a process of its own, of which nothing else is on standard error.
     @Test func writesALineOfEachKindWithoutSecrets() async throws {
         let result = await #expect(processExitsWith: .success, observing: [\.standardErrorContent]) {

@@ -122,7 +122,7 @@ import Testing
         #expect(file.holes(in: [0..<9 * block]) == (isPlain ? [block..<2 * block, 4 * block..<6 * block] : []))
     }
 
-    #if compiler(>=6.2)
+    #if compiler(>=6.2) && (os(macOS) || os(Linux))
     /// Everybody may put something there, and nobody look. In a process of its own, which is nobody: root may look all
     /// the same.
     @Test func aDirectoryThatMayNotBeReadIsSyncedWithAllElse() async {
@@ -268,7 +268,13 @@ import Testing
         #expect(try file.size() == 3)
         #expect(try read(file) == "abc")
         #expect(fault { try file.allocate(-1) } == .other)
-        #expect([.noSpace, .tooLarge].contains(fault { try file.allocate(1 << 60) }))
+        #if canImport(Darwin)
+        // There may be room that has to be made first: whether there is none shows when something is written.
+        let faults: [DiskFault?] = [nil, .noSpace, .tooLarge]
+        #else
+        let faults: [DiskFault?] = [.noSpace, .tooLarge]
+        #endif
+        #expect(faults.contains(fault { try file.allocate(1 << 60) }))
     }
 
     @Test func outOfRangePositionsFail() throws {
@@ -314,7 +320,7 @@ import Testing
         #expect(file.isRemoved)
     }
 
-    #if compiler(>=6.2)
+    #if compiler(>=6.2) && (os(macOS) || os(Linux))
     /// In a process of its own, which may open nothing any more. Who finds the directory the next time does not sync it.
     @Test func aDirectoryWhoseNameCannotBeKeptIsNotLeftThere() async {
         await #expect(processExitsWith: .success) {

@@ -7,7 +7,7 @@ import Testing
 @Suite(.timeLimit(.minutes(10))) struct SharedSyncsTests {
     /// Syncs of one path, each of which lasts until it is let go.
     private final class Device: Sendable {
-        let begun = DispatchSemaphore(value: 0)
+        private let begun = DispatchSemaphore(value: 0)
         let gate = DispatchSemaphore(value: 0)
         let count = Locked(0)
 
@@ -17,6 +17,8 @@ import Testing
             gate.wait()
             if let error { throw error }
         }
+
+        func waitUntilItBegins() { begun.wait() }
     }
 
     private func call(
@@ -45,7 +47,7 @@ import Testing
     @Test func eachCallIsCoveredByASyncThatBeganAfterIt() async {
         let (syncs, device, done) = (SharedSyncs<PathKey>(), Device(), DispatchGroup())
         _ = call(syncs, device, done)
-        device.begun.wait()
+        device.waitUntilItBegins()
         // While that is under way: none of these is covered by it, and all by one more.
         for _ in 0..<8 { _ = call(syncs, device, done) }
         while syncs.waiting(PathKey("d")) < 8 { await Task.yield() }
@@ -59,9 +61,9 @@ import Testing
     @Test func aDirectoryWhoseNameOnlyLooksTheSameIsSyncedByItself() async {
         let (syncs, one, other, done) = (SharedSyncs<PathKey>(), Device(), Device(), DispatchGroup())
         _ = call(syncs, one, done, "caf\u{E9}")
-        one.begun.wait()
+        one.waitUntilItBegins()
         _ = call(syncs, other, done, "cafe\u{301}")
-        other.begun.wait()
+        other.waitUntilItBegins()
         one.gate.signal()
         other.gate.signal()
         await wait(done)
@@ -83,7 +85,7 @@ import Testing
         // Each fails in a way of its own, so that it shows whose sync it was.
         let errors = (0..<4).map { FileError(fault: .inputOutput, operation: "sync", path: "d/\($0)") }
         let first = call(syncs, device, done)
-        device.begun.wait()
+        device.waitUntilItBegins()
         let others = errors.map { call(syncs, device, done, failing: $0) }
         while syncs.waiting(PathKey("d")) < 4 { await Task.yield() }
         for _ in 0..<5 { device.gate.signal() }
@@ -108,7 +110,7 @@ import Testing
             }
         }
         call(for: 1)
-        device.begun.wait()
+        device.waitUntilItBegins()
         call(for: 2)
         call(for: 3)
         while syncs.waiting(1) < 5 { await Task.yield() }
@@ -121,7 +123,7 @@ import Testing
     @Test func pathsDoNotWaitForOneAnother() async {
         let (syncs, held, device, done) = (SharedSyncs<PathKey>(), Device(), Device(), DispatchGroup())
         _ = call(syncs, held, done, "a")
-        held.begun.wait()
+        held.waitUntilItBegins()
         device.gate.signal()
         let other = DispatchGroup()
         _ = call(syncs, device, other, "b")
@@ -142,7 +144,7 @@ import Testing
             try? syncs.perform(1) { (_) throws(FileError) in try device.sync() }
             first.leave()
         }
-        device.begun.wait()
+        device.waitUntilItBegins()
         let results = Locked<[Int: Result<Bool, FileError>]>([:])
         let (owns, alls) = (Locked(0), Locked(0))
         for caller in 0..<count {

@@ -197,7 +197,7 @@ import Testing
         #expect(try await transport.nextRequest().url.path == "/1")
     }
 
-    #if compiler(>=6.2)
+    #if compiler(>=6.2) && (os(macOS) || os(Linux))
     /// In processes of their own, which end.
     @Test func whatIsRequestedForEverEndsTheProcess() async throws {
         let byPolicy = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) {
@@ -223,7 +223,7 @@ import Testing
     }
     #endif
 
-    #if compiler(>=6.2)
+    #if compiler(>=6.2) && (os(macOS) || os(Linux))
     /// The same where nobody counts requests: a disk that always fails, links that lead nowhere, a transport that has no
     /// connection.
     @Test func whatFailsForEverEndsTheProcess() async throws {
@@ -273,7 +273,7 @@ import Testing
         #expect(transport.unusedSteps.isEmpty)
     }
 
-    #if compiler(>=6.2)
+    #if compiler(>=6.2) && (os(macOS) || os(Linux))
     /// In a process of its own, whose files may have no more than a page.
     @Test func whatCannotHandOverAFileSaysWhyAndLeavesNothing() async {
         await #expect(processExitsWith: .success) {
