@@ -5,11 +5,12 @@ extension CurlTransport {
         /// number. Of plain HTTP through an HTTP proxy, the proxy is the host. libcurl has one line for all who wait, so
         /// that those of one host may hold up those of others that wait, too. The manager takes those that wait for
         /// silent: they may fail by `timeoutIntervalForRequest` though their server was never asked. To have fewer at
-        /// once, set `SessionConfiguration.maxConcurrentTasksPerHost` instead.
+        /// once, set `SessionConfiguration.maxConcurrentTasksPerHost` instead. What is less than 1 counts as 1.
         public var connectionsPerHost: Int?
         /// How many connections there may be at once in all; more exchanges wait for one. Nil for any number. The
         /// manager takes those that wait for silent: they may fail by `timeoutIntervalForRequest` though their server
-        /// was never asked. To have fewer at once, set `SessionConfiguration.maxConcurrentTasksLimit` instead.
+        /// was never asked. To have fewer at once, set `SessionConfiguration.maxConcurrentTasksLimit` instead. What is less
+        /// than 1 counts as 1.
         public var connections: Int?
         /// Sent as `User-Agent` by requests that have none.
         public var userAgent: String

@@ -135,6 +135,7 @@ public final class TestBench: Sendable {
         var standstill = Standstill()
         letHappen(&standstill)
         while manager.status == .running, let next = clock.nextDeadline, next <= end { advance(to: next, &standstill) }
+        if manager.status == .running { advance(to: end, &standstill) }
         return manager.status != .running
     }
 

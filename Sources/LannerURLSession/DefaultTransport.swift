@@ -4,7 +4,7 @@ import LannerCore
 /// Which transport a manager uses when it is given none.
 public enum DefaultTransport {
     /// For a manager of an identifier, whose unfinished files are in a directory: download tasks of a background session on
-    /// iOS, tvOS, watchOS and visionOS; else, and in app extensions, as ``make()``.
+    /// iOS, tvOS, watchOS and visionOS; else, and in app extensions, those of watchOS apart, as ``make()``.
     public static func make(identifier: String, directory: String) -> any Transport {
         #if canImport(Darwin) && !os(macOS)
         #if !os(watchOS)

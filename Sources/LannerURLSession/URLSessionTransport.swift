@@ -37,7 +37,9 @@ import LannerCore
 ///   `~/.local/share`. The library leaks some 160 bytes per request.
 ///
 /// Everywhere: bodies of redirects (301–303, 305–308) are dropped, the head and the end are reported. A head is
-/// reported with the first byte of its body, or at the end. A 401 or 407 is a response like any other.
+/// reported with the first byte of its body, or at the end. A 401 or 407 is a response like any other. The header field
+/// `Proxy-Authorization` is left out, which URLSession would give to the server: what a proxy asks for is to be where that is
+/// set up, in its URL in the environment or in the system's settings.
 public final class URLSessionTransport: Transport {
     /// What may be chosen.
     public struct Options: Sendable, Hashable {

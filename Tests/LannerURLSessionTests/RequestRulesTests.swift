@@ -72,6 +72,12 @@ struct RequestRulesTests {
         #expect(lines == ["mine", "br"])
     }
 
+    /// It is for a proxy, and none of the server's business.
+    @Test func aProxysCredentialsAreNotTheServers() throws {
+        let lines = try rules.fields(["proxy-authorization": "Basic c2VjcmV0", "Accept": "a"]).map(\.name)
+        #expect(lines == ["Accept", "Accept-Encoding", "User-Agent"])
+    }
+
     @Test(arguments: TransportRules.refusedFields)
     func fieldsOfTheConnectionAreRefused(name: String) {
         #expect(throws: TransportFailure.self) {

@@ -246,12 +246,7 @@ extension Engine {
 
     /// Whether the file of a download is there, and not another's; what cannot be looked at is taken to be.
     private func hasFile(_ job: Job) -> Bool {
-        guard state.withLock({ $0.hasItsFile(job) }) else { return false }
-        do throws(FileError) {
-            return try environment.fileSystem.size(of: job.task.filePath) != nil
-        } catch {
-            return true
-        }
+        state.withLock { $0.hasItsFile(job) } && environment.fileSystem.mayHaveFile(at: job.task.filePath)
     }
 
     /// A verb over some downloads, or over all of the present context when nil; `done` is called exactly once, when all

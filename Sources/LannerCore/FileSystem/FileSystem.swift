@@ -261,6 +261,11 @@ extension FileSystem {
         return true
     }
 
+    /// Whether a file is there; what cannot be looked at is taken to be.
+    func mayHaveFile(at path: String) -> Bool {
+        do throws(FileError) { return try size(of: path) != nil } catch { return true }
+    }
+
     /// Whether something has a name: a file, a directory, a link that may lead nowhere.
     func isTaken(_ path: String) throws(FileError) -> Bool {
         do throws(FileError) {

@@ -43,7 +43,7 @@ public final class ConsoleLogger: Logable {
         state = Locked(option)
     }
 
-    /// Whether anything is written.
+    /// Whether the manager writes anything; who calls ``log(_:)`` does so in any case.
     public var option: LogOption {
         get { state.withLock { $0 } }
         set { state.withLock { $0 = newValue } }

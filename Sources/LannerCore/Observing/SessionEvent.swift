@@ -13,7 +13,8 @@ public enum SessionEvent: Sendable {
     case status(Status)
 }
 
-/// Where several tasks stand as a whole. Canceled and removed tasks count as such, but not their bytes.
+/// Where several tasks stand as a whole. Canceled and removed tasks of a group count as such, but not their bytes; a manager
+/// has none.
 public struct AggregateProgress: Sendable, Hashable {
     /// Bytes that are there, those of tasks whose sizes are not known included.
     public let completedBytes: Int64
@@ -53,7 +54,7 @@ public struct AggregateProgress: Sendable, Hashable {
     /// How much is there, between 0 and 1, of the tasks whose sizes are known; 0 while none is. While others have yet to
     /// begin, that may be all: see ``estimatedFractionCompleted``.
     public var fractionCompleted: Double {
-        if totalBytes <= 0 { return counts.all > 0 && counts[.succeeded] == counts.all ? 1 : 0 }
+        if totalBytes <= 0 { return tasks > 0 && counts[.succeeded] == tasks ? 1 : 0 }
         return min(1, max(0, Double(completedOfTotal) / Double(totalBytes)))
     }
 }

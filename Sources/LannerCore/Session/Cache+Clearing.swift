@@ -28,7 +28,8 @@ extension Cache {
     /// is asked for again. To be rid of tasks, too, call ``SessionManager/totalRemove(completely:onMainQueue:handler:)``
     /// first.
     ///
-    /// - Throws: ``LannerError/cacheError(path:message:)`` for the first file that cannot be deleted; the others are.
+    /// - Throws: ``LannerError/cacheError(path:message:)`` for the first file that cannot be deleted, or directory that
+    ///   cannot be looked at; the others are.
     public func clearDiskCache() async throws {
         try await withCheckedThrowingContinuation { continuation in
             lane.run { [self] in continuation.resume(with: Result { try clear() }) }
@@ -39,34 +40,46 @@ extension Cache {
     package func clear() throws(LannerError) {
         let clearing = Clearings.begin(at: lockPath)
         defer { Clearings.end(clearing, at: lockPath) }
-        var problem: LannerError?
+        var problem: FileError?
         // Nobody else gets the directory meanwhile, neither a manager nor a store.
-        let lock = try? disk.lock(lockPath)
+        let lock = lock(lockPath, &problem)
         let tokens = lock == nil ? [] : forgetRecords()
         let ownTmp = Self.defaultTmpPath(in: downloadPath)
         // Not that of a manager's store, which may be about to take it.
-        let locks = [lock, lock.flatMap { _ in try? disk.lock(downloadPath + "/" + StoreFileName.lock) }]
+        let locks = [lock, lock.flatMap { _ in self.lock(downloadPath + "/" + StoreFileName.lock, &problem) }]
         defer { locks.forEach { $0?.release() } }
-        var doomed = filesInside(downloadFilePath) { !FileName.isOwn($0) }
+        var doomed = filesInside(downloadFilePath, &problem) { !FileName.isOwn($0) }
         if locks.allSatisfy({ $0 != nil }) {
             // What is copied from another device is among the finished ones.
             for directory in Set([downloadTmpPath, downloadFilePath]) {
-                doomed += filesInside(directory) { name in
+                doomed += filesInside(directory, &problem) { name in
                     let partial = PartialName(name) ?? PartialName(ofCopy: name)
                     return partial.map { tokens?.contains($0.token) ?? (directory == ownTmp) } ?? false
                 }
             }
-            doomed += files(in: downloadPath, where: StoreFileName.isOfRecords)
+            doomed += files(in: downloadPath, &problem, where: StoreFileName.isOfRecords)
         }
-        for path in doomed {
-            do throws(FileError) {
-                try disk.remove(path)
-            } catch {
-                problem = problem ?? .cacheError(path: path, message: DownloadFailure(error).detail)
-            }
-        }
+        for path in doomed { attempt(&problem) { () throws(FileError) in try disk.remove(path) } }
         for directory in Set(doomed.map(\.directory)) { try? disk.syncDirectory(directory) }
-        if let problem { throw problem }
+        if let problem { throw .cacheError(path: problem.path, message: DownloadFailure(problem).detail) }
+    }
+
+    /// Nil when the work fails: of several failures the first counts, of those that are `expected` none.
+    @discardableResult
+    private func attempt<Value>(
+        _ problem: inout FileError?, expected: DiskFault..., work: () throws(FileError) -> Value
+    ) -> Value? {
+        do throws(FileError) {
+            return try work()
+        } catch {
+            if !expected.contains(error.fault) { problem = problem ?? error }
+            return nil
+        }
+    }
+
+    /// Nil while somebody has it, and where nothing is.
+    private func lock(_ path: String, _ problem: inout FileError?) -> (any FileLock)? {
+        attempt(&problem, expected: .locked, .notFound) { () throws(FileError) in try disk.lock(path) }
     }
 
     /// Forgets all downloads at once, since the files of the records are removed one by one, and some of them would tell
@@ -88,16 +101,22 @@ extension Cache {
     }
 
     /// The files of a directory that lies in `downloadPath`, and does not only lead elsewhere from there.
-    private func filesInside(_ directory: String, where isWanted: (String) -> Bool) -> [String] {
+    private func filesInside(
+        _ directory: String, _ problem: inout FileError?, where isWanted: (String) -> Bool
+    ) -> [String] {
         guard directory.path(below: downloadPath) != nil, !disk.hasLink(in: directory, below: downloadPath) else {
             return []
         }
-        return files(in: directory, where: isWanted)
+        return files(in: directory, &problem, where: isWanted)
     }
 
-    private func files(in directory: String, where isWanted: (String) -> Bool) -> [String] {
-        let names = (try? disk.list(directory)) ?? []
-        return names.filter(isWanted).map { directory + "/" + $0 }.filter { (try? disk.size(of: $0)) != nil }
+    private func files(in directory: String, _ problem: inout FileError?, where isWanted: (String) -> Bool) -> [String]
+    {
+        let names = attempt(&problem, expected: .notFound) { () throws(FileError) in try disk.list(directory) } ?? []
+        return names.filter(isWanted).map { directory + "/" + $0 }.filter { path in
+            // Directories stay.
+            attempt(&problem, expected: .inTheWay) { () throws(FileError) in try disk.size(of: path) } ?? nil != nil
+        }
     }
 }
 

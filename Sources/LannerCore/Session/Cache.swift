@@ -98,7 +98,7 @@ public final class Cache: Sendable {
     public func filePath(fileName: String) -> String? {
         guard FileName.isName(fileName) else { return nil }
         let path = downloadFilePath + "/" + fileName
-        return (try? disk.isTaken(path)) == true ? path : nil
+        return (try? disk.size(of: path)) ?? nil != nil ? path : nil
     }
 
     /// The URL of a finished file; nil when it is not there.

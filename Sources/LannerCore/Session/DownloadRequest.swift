@@ -74,8 +74,8 @@ public struct DownloadRequest: Sendable {
     /// Whether the task is started; ``SessionConfiguration/startsImmediately`` when nil. One that is only added is
     /// suspended, until it is started or ``SessionManager/startWaiting(list:onMainQueue:handler:)`` finds it.
     public var startsImmediately: Bool?
-    /// Whether a task that is there, and rests, has no ``checksum`` any more where there is none here; its ``pieces`` stay.
-    /// One that runs, or has succeeded, keeps its own.
+    /// Whether a task that is there, and neither runs nor has succeeded, has no ``checksum`` any more where there is none
+    /// here; its ``pieces`` stay.
     public var dropsChecksum = false
 
     /// Makes a request.
@@ -121,7 +121,7 @@ struct CheckedRequest {
         // As it is remembered: one that is relative to another would not be known again.
         url = try request.url.asURL().absoluteURL
         (fields, hasFields) = (HeaderFields(of: request.headers ?? [:]), request.headers != nil)
-        fileName = request.fileName?.isEmpty == true ? nil : request.fileName
+        fileName = request.destination != nil || request.fileName?.isEmpty == true ? nil : request.fileName
         (checksum, dropsChecksum, pieces) = (request.checksum, request.dropsChecksum, request.pieces)
         mirrors = try request.mirrors?.prefix(Mirrors.most).map { try $0.asURL().absoluteURL }
         key = request.key ?? url.absoluteString

@@ -10,7 +10,8 @@ extension DownloadTask {
     /// - Throws: The task's ``error`` when it fails; ``LannerError/failed(_:)`` for ``DiskFault/notFound`` when it has
     ///   succeeded, and somebody has taken the file away since, or another task has replaced it;
     ///   ``LannerError/notFinished(_:)`` when somebody suspends, cancels or removes it; ``LannerError/invalidated`` when the
-    ///   manager is invalidated or gone; `CancellationError` when the Swift task that waits is canceled.
+    ///   manager is invalidated or gone before the task is at rest; `CancellationError` when the Swift task that waits is
+    ///   canceled.
     public var file: URL {
         get async throws {
             let waiter = FileWaiter()
@@ -45,7 +46,9 @@ extension DownloadTask {
     private func result(of status: Status) throws -> URL {
         switch status {
         case .succeeded:
-            if engine?.hasFile(of: self) == false { throw LannerError.failed(.gone(filePath)) }
+            guard engine?.hasFile(of: self) ?? cache.disk.mayHaveFile(at: filePath) else {
+                throw LannerError.failed(.gone(filePath))
+            }
             return URL(fileURLWithPath: filePath)
         case .failed: throw error ?? state.withLock { $0.lastFailure } ?? LannerError.notFinished(status)
         case .suspended, .canceled, .removed, .waiting, .running, .willSuspend, .willCancel, .willRemove:

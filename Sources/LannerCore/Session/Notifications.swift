@@ -3,8 +3,7 @@ import Foundation
 // All of these are posted on the manager's operation queue, in order. The object is the task, or the manager.
 
 extension DownloadTask {
-    /// Posted by a task that runs, when it begins to and while it advances: when and as often as the closure of
-    /// ``progress(onMainQueue:handler:)`` is called. Posted on ``SessionManager/operationQueue``; the object is the task.
+    /// Posted by a task that runs, when it begins to, and with each ``progressNotification``. Posted on ``SessionManager/operationQueue``; the object is the task.
     public static let runningNotification = Notification.Name("lanner.downloadTask.running")
     /// Posted by a task that has come to rest: succeeded, suspended, failed, canceled or removed. Posted on
     /// ``SessionManager/operationQueue``; the object is the task.

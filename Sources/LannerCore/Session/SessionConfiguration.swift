@@ -6,7 +6,8 @@ import LannerMachine
 public struct SessionConfiguration: Sendable, Hashable {
     /// How long a server may stay silent, before its answer and within it, in seconds. From 1 to 86,400 (a day); 60 by
     /// default. One that sends a byte now and then is not silent: see ``minimumSpeed`` and ``timeoutIntervalForResource``.
-    /// With a transport that outlives the process all three are left to it. A request that is under way when this changes
+    /// The first attempt at a download with other places (``DownloadRequest/mirrors``) leaves a server after 10 seconds
+    /// without an answer. With a transport that outlives the process this is left to it. A request that is under way when this changes
     /// keeps the transport's own limit, which is what this was when it began: less holds for it, more does not.
     public var timeoutIntervalForRequest: TimeInterval = 60
     /// How many tasks run at once. At least 1; 6 by default. No more run than a quarter of the files that the process may
@@ -76,7 +77,8 @@ public struct SessionConfiguration: Sendable, Hashable {
     /// `Repr-Digest` (RFC 9530), by SHA-256, SHA-512, SHA-1 or MD5, the first of these that is there; else in `Content-MD5`
     /// (RFC 2616, 14.15) of an answer with the whole file. It is computed while bytes arrive, decides what resumed bytes
     /// are worth like a checksum of the caller's, and is remembered. A file with another digest is a failure
-    /// (``DownloadFailure/Reason/checksumMismatch``). What is malformed, or by another algorithm, is ignored.
+    /// (``DownloadFailure/Reason/checksumMismatch``). What is malformed, or by another algorithm, is ignored, and so is that
+    /// of an answer with a content coding, or that somebody has changed on its way (203).
     ///
     /// True by default: it finds what was damaged on the way, by a proxy or on a server's disk. Not what a server means to
     /// send: whoever changes the file changes the digest. Set it to false where a server is known to tell wrong ones:
@@ -88,10 +90,10 @@ public struct SessionConfiguration: Sendable, Hashable {
     /// Bytes a second, over 30 seconds, below which an attempt is given up (and tried again).
     ///
     /// 0, the default, sets no bound: a slow link is no fault, and a download over it ends when it ends. Set one where a
-    /// server that trickles must not hold a task's turn.
+    /// server that trickles must not hold a task's turn. Not kept with a transport that outlives the process.
     public var minimumSpeed: Int64 = 0
     /// The longest one attempt may take from its first answer that is used on, in seconds, from 1 to 86,400 (a day); nil,
-    /// the default, for no bound.
+    /// the default, for no bound. Not kept with a transport that outlives the process.
     public var timeoutIntervalForResource: TimeInterval?
     /// Whether a task that finds no space on the disk, for its file or for the record of its end, waits for it, and tries
     /// again every 30 seconds; else it fails. False by default.
@@ -126,8 +128,8 @@ public struct SessionConfiguration: Sendable, Hashable {
     /// happens to the task, so that the last byte is always told before the success. Figures that are asked for, and
     /// objects of `Progress`, are not held back.
     ///
-    /// Zero, the default, holds nothing back: a task tells at most four times a second anyway, when it is looked at. Set
-    /// more where there are many tasks, or telling costs much.
+    /// Zero, the default, holds nothing back: a task tells at most four times a second anyway, when it is looked at, and at
+    /// the beginning and the end of each attempt. Set more where there are many tasks, or telling costs much.
     public var progressInterval: Duration = .zero
     /// Whether tasks and their manager post notifications, such as ``DownloadTask/didCompleteNotification``. True by
     /// default. What nobody observes costs time all the same: set it to false where there are many small files and no

@@ -29,15 +29,16 @@ extension SessionManager {
     }
 
     /// Calls `handler` each time nothing runs or waits any more and ``status`` is not succeeded, from the next end on;
-    /// not because finished tasks are removed from among others. On the main queue, or on ``operationQueue``; replaces
-    /// an earlier closure of this kind. - Returns: The manager.
+    /// not because finished tasks are removed from among others. When no task is left, it is: ``status`` is canceled or
+    /// removed then. On the main queue, or on ``operationQueue``; replaces an earlier closure of this kind.
+    /// - Returns: The manager.
     @discardableResult
     public func failure(onMainQueue: Bool, handler: @escaping Handler) -> Self {
         set(Callback(onMainQueue: onMainQueue, handler: handler), at: \.callbacks.failure)
     }
 
     /// Calls `handler` each time nothing runs or waits any more, from the next end on; not because finished tasks are
-    /// removed from among others. The closures of ``success(onMainQueue:handler:)`` and ``failure(onMainQueue:handler:)``
+    /// removed from among others, unless none is left. The closures of ``success(onMainQueue:handler:)`` and ``failure(onMainQueue:handler:)``
     /// are not called then. On the main queue, or on ``operationQueue``; replaces an earlier closure of this kind.
     /// - Returns: The manager.
     @discardableResult
@@ -55,7 +56,7 @@ extension SessionManager {
 
     /// Called with true when the first task begins to run, soon where one runs already, and with false when none runs any
     /// more: for a sign that there is network activity. On ``operationQueue``, in order, and in turn: never with false
-    /// first.
+    /// first. One that is replaced is told nothing more, also where it was told true last.
     public var networkActivityHandler: (@Sendable (Bool) -> Void)? {
         get { state.withLock { $0.activitySign?.handler } }
         set {

@@ -6,7 +6,7 @@ public enum Status: String, Sendable, Hashable, CaseIterable {
     case running
     /// Stopped; the bytes are kept.
     case suspended
-    /// Stopped and forgotten, with its bytes.
+    /// Stopped and forgotten, with its bytes unless ``SessionConfiguration/keepsPartialFileOnCancel`` says otherwise.
     case canceled
     /// Ended without a file; ``DownloadTask/error`` says why.
     case failed
@@ -33,7 +33,7 @@ public enum Status: String, Sendable, Hashable, CaseIterable {
 
 /// Whether a finished file is what it should be.
 public enum Validation: String, Sendable, Hashable {
-    /// No finished file was compared, or it has changed since.
+    /// No finished file was compared, or the task has another since. What other programs do to it is not seen.
     case unknown
     /// The digest is the expected one.
     case correct

@@ -58,6 +58,8 @@ extension RequestRules {
         var lines: [(name: String, value: String)] = []
         for field in asked.fields {
             try TransportRules.check(field)
+            // For a proxy alone; URLSession would give it to the server.
+            if HeaderFields.same(field.name, "Proxy-Authorization") { continue }
             let value = field.value.trimmingCharacters(in: Self.blank)
             if let index = lines.firstIndex(where: { HeaderFields.same($0.name, field.name) }) {
                 lines[index].value += (HeaderFields.same(field.name, "Cookie") ? "; " : ", ") + value

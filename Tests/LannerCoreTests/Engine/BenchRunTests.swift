@@ -27,6 +27,15 @@ import Testing
         #expect(bench.clock.now >= .seconds(20))
     }
 
+    @Test func timePassesUpToTheLimitWhereSomethingStillRuns() throws {
+        let bench = TestBench.serving([1, 2, 3])
+        let task = try bench.download(.hold)
+        bench.settle()
+        let begin = bench.clock.now
+        #expect(!bench.runToRest(within: .milliseconds(20_300)) && task.status == .running)
+        #expect(bench.clock.now - begin == .milliseconds(20_300))
+    }
+
     /// The clock may be moved by hand as well.
     @Test func whatIsDueByTheClockHappensAtOnce() throws {
         let bench = TestBench.serving([1, 2, 3])

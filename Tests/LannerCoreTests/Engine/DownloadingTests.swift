@@ -22,6 +22,25 @@ import Testing
         #expect(bench.files == [task.filePath], "nothing else is left")
     }
 
+    @Test func aFileIsLookedForWhenTheManagerIsGone() async throws {
+        func finished() throws -> (MemoryDisk, DownloadTask) {
+            let bench = TestBench.serving([1, 2, 3])
+            let task = try bench.download()
+            bench.settle()
+            return (bench.disk, task)
+        }
+        let (disk, task) = try finished()
+        #expect(task.manager == nil && task.status == .succeeded)
+        #expect(try await task.file.path == task.filePath)
+        #expect(disk.remove(at: task.filePath))
+        let error = await #expect(throws: LannerError.self) { _ = try await task.file }
+        #expect(failure(error)?.reason == .disk(.notFound))
+    }
+
+    private func failure(_ error: LannerError?) -> DownloadFailure? {
+        if case .failed(let failure) = error { failure } else { nil }
+    }
+
     /// Firewalls refuse requests that do not say what they accept.
     @Test(arguments: [nil, "text/csv"] as [String?]) func saysWhatItAccepts(own: String?) throws {
         let bench = TestBench.serving([1, 2, 3])

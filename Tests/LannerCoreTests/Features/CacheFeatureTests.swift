@@ -124,6 +124,31 @@ import Testing
         #expect(outcomes == [[], [6, 7]])
     }
 
+    /// Whoever clears a cache is to know what is still there.
+    @Test(
+        arguments: [(.list, "/cache/File"), (.size, "/cache/File/f"), (.remove, "/cache/File/f"), (.lock, nil)]
+            as [(MemoryDisk.Operation, String?)])
+    func tellsWhatItCouldNotClear(operation: MemoryDisk.Operation, path: String?) {
+        let disk = MemoryDisk()
+        disk.put([1], at: "/cache/File/f")
+        disk.put([2], at: "/cache/File/directory/other")
+        let cache = Cache("clearing", downloadPath: "/cache", on: disk)
+        disk.fail(operation, with: .inputOutput, path: path)
+        let error = #expect(throws: LannerError.self) { try cache.clear() }
+        #expect("\(error.debugDescription)".contains(path ?? "manager.lock"), "\(error.debugDescription)")
+        #expect(disk.unusedFaults == [] && disk.contents(of: "/cache/File/f") == (operation == .lock ? nil : [1]))
+        #expect(throws: Never.self) { try cache.clear() }
+        #expect(disk.contents(of: "/cache/File/f") == nil && disk.contents(of: "/cache/File/directory/other") == [2])
+    }
+
+    /// A destination makes directories among the finished files.
+    @Test func aDirectoryIsNoFinishedFile() {
+        let disk = MemoryDisk()
+        disk.put([2], at: "/cache/File/directory/other")
+        let cache = Cache("clearing", downloadPath: "/cache", on: disk)
+        #expect(!cache.fileExists(fileName: "directory") && cache.filePath(fileName: "directory") == nil)
+    }
+
     @Test func leavesALiveManagerWhatItNeeds() async throws {
         let manager = try await fill()
         await withCheckedContinuation { done in cache.clearDiskCache(onMainQueue: false) { _ in done.resume() } }

@@ -84,6 +84,14 @@ import Testing
         DownloadRequest("https://a.example" + place, destination: destination, conflictPolicy: policy)
     }
 
+    @Test func aNameBesideItIsIgnored() throws {
+        let bench = bench()
+        var request = request("/one", "pdf/a.pdf")
+        request.fileName = "no/name"
+        let task = try #require(bench.manager.download(request))
+        #expect(task.filePath == "/downloads/File/pdf/a.pdf")
+    }
+
     @Test func theFileIsWhereItIsWanted() throws {
         let bench = bench()
         let task = try #require(bench.manager.download(request("/one", "pdf/2024/a.pdf")))

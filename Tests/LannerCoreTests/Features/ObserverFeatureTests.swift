@@ -424,6 +424,19 @@ extension SessionEvent {
         #expect(group.progress.isTotalKnown && group.progress.counts.all == 3)
     }
 
+    /// What was removed has nothing that is yet to come.
+    @Test func thatHaveEmptyFilesOnlyAreWhole() {
+        let bench = TestBench()
+        bench.transport.serveElsewhere(.init([]))
+        bench.transport.script("/2", .hold)
+        let tasks = bench.manager.multiDownload((1...2).map { "https://a.example/\($0)" })
+        bench.settle()
+        #expect(tasks.group.progress.fractionCompleted == 0)
+        bench.manager.remove(tasks[1])
+        bench.settle()
+        #expect(tasks.group.progress.fractionCompleted == 1 && tasks.group.progress.estimatedFractionCompleted == 1)
+    }
+
     @Test func tellClosuresAndSequences() async throws {
         let (bench, calls) = (TestBench(), Tally())
         bench.transport.serveElsewhere(.init(Sample.bytes(3000)))
