@@ -176,7 +176,7 @@ extension Download {
         wait(&context)
         giveUpBytes(reason, &context)
         gainAnew()
-        if publishing.isToRest { pauseAtRest(for: .suspend, nil, &context) }
+        if publishing.isToRest { pauseAtRest(for: .suspend, [], &context) }
         answer(publishing.tickets, &context)
     }
 
@@ -354,7 +354,7 @@ extension Download {
         }
         go(to: .waiting(wait), &context)
         record(.status, &context)
-        if publishing.isToRest { pauseAtRest(for: .suspend, nil, &context) }
+        if publishing.isToRest { pauseAtRest(for: .suspend, [], &context) }
         answer(publishing.tickets, &context)
     }
 

@@ -2,20 +2,20 @@
 // leaves its ticket in the state, which answers it when it comes to rest. So a ticket is answered exactly once.
 
 extension Download {
-    mutating func user(_ verb: Verb, _ ticket: Ticket?, _ context: inout Context) {
+    mutating func user(_ verb: Verb, _ tickets: [Ticket], _ context: inout Context) {
         switch verb {
-        case .start: start(ticket, &context)
-        case .startAdded: if isUnstarted { start(ticket, &context) } else { answer(ticket, &context) }
-        case .downloadAgain(let starts): downloadAgain(starts: starts, ticket, &context)
-        case .suspend: pause(for: .suspend, ticket, &context)
-        case .cancel: pause(for: .cancel(keepsBytes: context.settings.cancelKeepsBytes), ticket, &context)
-        case .remove(let completely): pause(for: .remove(finished: completely), ticket, &context)
-        case .shelve: shelve(ticket, &context)
-        case .unshelve: unshelve(ticket, &context)
+        case .start: start(tickets, &context)
+        case .startAdded: if isUnstarted { start(tickets, &context) } else { answer(tickets, &context) }
+        case .downloadAgain(let starts): downloadAgain(starts: starts, tickets, &context)
+        case .suspend: pause(for: .suspend, tickets, &context)
+        case .cancel: pause(for: .cancel(keepsBytes: context.settings.cancelKeepsBytes), tickets, &context)
+        case .remove(let completely): pause(for: .remove(finished: completely), tickets, &context)
+        case .shelve: shelve(tickets, &context)
+        case .unshelve: unshelve(tickets, &context)
         }
     }
 
-    private mutating func start(_ ticket: Ticket?, _ context: inout Context) {
+    private mutating func start(_ tickets: [Ticket], _ context: inout Context) {
         isUnstarted = false
         switch state {
         case .suspended, .failed:
@@ -42,7 +42,7 @@ extension Download {
             state = .publishing(publishing)
         case .opening, .transferring, .verifying, .succeeded: break
         }
-        answer(ticket, &context)
+        answer(tickets, &context)
     }
 
     /// The user wants another try, whatever has failed before.
@@ -127,7 +127,7 @@ extension Download {
         }
     }
 
-    private mutating func downloadAgain(starts: Bool, _ ticket: Ticket?, _ context: inout Context) {
+    private mutating func downloadAgain(starts: Bool, _ tickets: [Ticket], _ context: inout Context) {
         if state == .succeeded {
             forgive()
             wait(&context)
@@ -140,7 +140,7 @@ extension Download {
             mirrors = Mirrors(count: mirrors.count)
             gainAnew()
         }
-        answer(ticket, &context)
+        answer(tickets, &context)
     }
 
     /// Wants to run: waits for a slot, which nobody is given while there is no network, or for being wanted again.
@@ -148,13 +148,13 @@ extension Download {
         go(to: .waiting(isShelved ? .shelved(until: nil) : .slot), &context)
     }
 
-    private mutating func shelve(_ ticket: Ticket?, _ context: inout Context) {
+    private mutating func shelve(_ tickets: [Ticket], _ context: inout Context) {
         isShelved = true
         switch state {
         case .opening, .transferring, .verifying:
-            close(for: .wait(.shelved(until: nil)), ticket.map { [$0] } ?? [], &context)
+            close(for: .wait(.shelved(until: nil)), tickets, &context)
         case .pausing(var pausing):
-            if let ticket { pausing.tickets.append(ticket) }
+            pausing.tickets += tickets
             switch pausing.intent {
             case .restart: pausing.intent = .wait(.shelved(until: nil))
             case .wait(let reason): pausing.intent = .wait(.shelved(until: reason.nextAttempt))
@@ -162,17 +162,17 @@ extension Download {
             }
             go(to: .pausing(pausing), &context)
         case .publishing(var publishing):
-            if let ticket { publishing.tickets.append(ticket) }
+            publishing.tickets += tickets
             state = .publishing(publishing)
         case .waiting(let reason):
             go(to: .waiting(.shelved(until: reason.nextAttempt)), &context)
-            answer(ticket, &context)
+            answer(tickets, &context)
         case .suspended, .failed, .succeeded:
-            answer(ticket, &context)
+            answer(tickets, &context)
         }
     }
 
-    private mutating func unshelve(_ ticket: Ticket?, _ context: inout Context) {
+    private mutating func unshelve(_ tickets: [Ticket], _ context: inout Context) {
         isShelved = false
         switch state {
         case .waiting(.shelved(let time)):
@@ -184,53 +184,53 @@ extension Download {
         case .waiting, .opening, .transferring, .verifying, .publishing: break
         case .suspended, .failed, .succeeded: break
         }
-        answer(ticket, &context)
+        answer(tickets, &context)
     }
 
-    private mutating func pause(for intent: Pausing.Intent, _ ticket: Ticket?, _ context: inout Context) {
+    private mutating func pause(for intent: Pausing.Intent, _ tickets: [Ticket], _ context: inout Context) {
         switch state {
         case .opening, .transferring, .verifying:
-            close(for: intent, ticket.map { [$0] } ?? [], &context)
+            close(for: intent, tickets, &context)
         case .pausing(let pausing):
-            change(pausing, to: intent, ticket, &context)
+            change(pausing, to: intent, tickets, &context)
         case .publishing(let publishing):
-            ask(publishing, for: intent, ticket, &context)
+            ask(publishing, for: intent, tickets, &context)
         case .waiting, .suspended, .failed, .succeeded:
-            pauseAtRest(for: intent, ticket, &context)
+            pauseAtRest(for: intent, tickets, &context)
         }
     }
 
-    mutating func pauseAtRest(for intent: Pausing.Intent, _ ticket: Ticket?, _ context: inout Context) {
+    mutating func pauseAtRest(for intent: Pausing.Intent, _ tickets: [Ticket], _ context: inout Context) {
         switch (intent, state) {
         case (.suspend, .waiting),
             (.suspend, .suspended) where isUnstarted:
             isUnstarted = false
             go(to: .suspended, &context)
             record(.status, &context)
-            answer(ticket, &context)
+            answer(tickets, &context)
         case (.cancel, .waiting), (.cancel, .suspended), (.cancel, .failed), (.remove, _):
-            forget(for: intent, ticket.map { [$0] } ?? [], &context)
+            forget(for: intent, tickets, &context)
         case (.suspend, _), (.cancel, _), (.restart, _), (.wait, _), (.fail, _):
-            answer(ticket, &context)
+            answer(tickets, &context)
         }
     }
 
     /// A verb while the file is being closed: the stronger intent stays.
     private mutating func change(
-        _ pausing: Pausing, to intent: Pausing.Intent, _ ticket: Ticket?, _ context: inout Context
+        _ pausing: Pausing, to intent: Pausing.Intent, _ tickets: [Ticket], _ context: inout Context
     ) {
         var pausing = pausing
-        if let ticket { pausing.tickets.append(ticket) }
+        pausing.tickets += tickets
         if intent.strength > pausing.intent.strength { pausing.intent = intent }
         go(to: .pausing(pausing), &context)
     }
 
     /// A verb while the file is being moved: done afterwards.
     private mutating func ask(
-        _ publishing: Publishing, for intent: Pausing.Intent, _ ticket: Ticket?, _ context: inout Context
+        _ publishing: Publishing, for intent: Pausing.Intent, _ tickets: [Ticket], _ context: inout Context
     ) {
         var publishing = publishing
-        if let ticket { publishing.tickets.append(ticket) }
+        publishing.tickets += tickets
         switch intent {
         case .cancel, .remove:
             if intent.strength > publishing.afterwards?.strength ?? 0 { publishing.afterwards = intent }
@@ -238,10 +238,6 @@ extension Download {
         case .restart, .wait, .fail: break
         }
         go(to: .publishing(publishing), &context)
-    }
-
-    func answer(_ ticket: Ticket?, _ context: inout Context) {
-        if let ticket { context.answer(ticket) }
     }
 
     func answer(_ tickets: [Ticket], _ context: inout Context) {

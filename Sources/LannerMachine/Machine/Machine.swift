@@ -213,7 +213,8 @@ extension Machine {
         }
         let places = ids.compactMap { roster.place(of: $0) }
         if let ticket { context.expect(places.count, for: ticket) }
-        for place in places { change(at: place, .init(verb)) { $0.user(verb, ticket, &$1) } }
+        let tickets = ticket.map { [$0] } ?? []
+        for place in places { change(at: place, .init(verb)) { $0.user(verb, tickets, &$1) } }
     }
 
     private mutating func withhold(_ ids: [DownloadID]) {
