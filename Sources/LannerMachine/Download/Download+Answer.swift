@@ -15,12 +15,12 @@ extension Download {
         if exchange.takesOldWay, !verdict.isOfUse { return leaveOldWay(exchange, &context) }
         if isTooMuch(verdict, exchange, context) { return dropAhead(exchange, &context) }
         if isLeftToDigest(verdict, head, exchange), ladder.leaveToDigest() {
-            return close(for: .restart, [], &context)
+            return close(for: .restart, &context)
         }
         if isLedAstray(verdict, exchange) { return takeOldWay(insteadOf: exchange, &context) }
         if mayBeOfAnotherServer(verdict, head, exchange), otherTags < Pace.otherTags {
             otherTags += 1
-            return close(for: .restart, [], &context)
+            return close(for: .restart, &context)
         }
         switch verdict {
         case .part(let version, let body):
@@ -254,7 +254,7 @@ extension Download {
         failures = max(failures, changes - Pace.changes - 1)
         let failure = DownloadFailure(
             .transport(.other), "The file changes again and again while it is downloaded; try again when it does not.")
-        retryOrFail(failure, retryAfter: nil, at: source, &context)
+        retryOrFail(failure, at: source, &context)
     }
 
     private mutating func complete(
@@ -274,7 +274,7 @@ extension Download {
     private mutating func unusable(_ exchange: Exchange, _ why: String, _ context: inout Context) {
         if exchange.ask.isPlain {
             let failure = DownloadFailure(.unusableResponse, why)
-            retryOrFail(failure, retryAfter: nil, &context)
+            retryOrFail(failure, &context)
         } else {
             startOver(.unusableAnswer, plain: true, &context)
         }
@@ -290,7 +290,7 @@ extension Download {
         startOver(.unusableAnswer, plain: !isBeside, over: number, &context)
         guard exchange.ask.isPlain else { return }
         let failure = DownloadFailure(.unusableResponse, "The server sent more bytes than it had announced.")
-        retryOrFail(failure, retryAfter: nil, &context)
+        retryOrFail(failure, &context)
     }
 
     mutating func redirect(_ exchange: Exchange, _ location: String, _ context: inout Context) {
@@ -298,7 +298,7 @@ extension Download {
             // Where to last is not told: a location may hold credentials.
             let failure = DownloadFailure(
                 .redirect, "The server redirected more than \(Pace.redirects) times in a row.")
-            return retryOrFail(failure, retryAfter: nil, at: exchange.ask.source, &context)
+            return retryOrFail(failure, at: exchange.ask.source, &context)
         }
         // Resume data go where they lead: elsewhere only another request gets.
         if exchange.ask.resumeData != nil { return startOver(.cannotResume, plain: true, &context) }
@@ -343,9 +343,9 @@ extension Download {
         let isOfLink = exchange.ask.source == 0 && !goesOnWithOldURL && !(mayHaveExpired && exchange.wasLed)
         if isOfLink, wantsLink(after: status, context.settings) {
             link.refusal = status
-            return close(for: .restart, [], &context)
+            return close(for: .restart, &context)
         }
-        if mayHaveExpired { return close(for: .restart, [], &context) }
+        if mayHaveExpired { return close(for: .restart, &context) }
         let failure = DownloadFailure.refused(status)
         if exchange.ask.resumeData != nil, failure.reason.maySpeakOfResumeData {
             return startOver(.cannotResume, plain: true, &context)

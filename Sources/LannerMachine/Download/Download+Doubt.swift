@@ -8,12 +8,12 @@ extension Download {
         if case .whole = verdict, wholeTry == .sought, completed > 0 {
             // The server is up again, and may send parts as well.
             (wholeTry, seeksWhole) = (.possible, nil)
-            close(for: .restart, [], &context)
+            close(for: .restart, &context)
             return true
         }
         guard completed > 0, !takesUnnamed, isUnnamed(verdict, exchange) else { return false }
         if unnamed < .max { unnamed += 1 }
-        retryOrFail(.unnamed, retryAfter: nil, at: exchange.ask.source, &context)
+        retryOrFail(.unnamed, at: exchange.ask.source, &context)
         return true
     }
 

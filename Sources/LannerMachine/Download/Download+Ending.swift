@@ -35,7 +35,7 @@ extension Download {
         switch result {
         case .sizeOnly where hasDigest:
             // The digest was given after the file was opened: open it again, and compare this time.
-            close(for: .restart, [], &context)
+            close(for: .restart, &context)
         case .sizeOnly where isTiedByDigest:
             // The digest was taken back.
             startOver(.cannotResume, plain: true, &context)
@@ -71,7 +71,7 @@ extension Download {
         if leaveWrongFile(context.settings) { return startOver(.wrongDigest, &context) }
         mismatches += 1
         if mismatches <= context.settings.retry.maximumChecksumRetries { return startOver(.wrongDigest, &context) }
-        close(for: .fail(DownloadFailure(.checksumMismatch, detail + codingNote)), [], &context)
+        close(for: .fail(DownloadFailure(.checksumMismatch, detail + codingNote)), &context)
     }
 
     /// One transport keeps a body in its content coding, another undoes it: the digest may be of the other.
@@ -94,7 +94,7 @@ extension Download {
         var publishing = publishing
         switch (publishing.step, publishing.unwanted) {
         case (.announcing, let intent?):
-            close(for: intent, publishing.tickets, &context)
+            close(for: intent, answering: publishing.tickets, &context)
         case (.readdressing, let intent?):
             forget(for: intent, publishing.tickets, &context)
         case (.announcing, nil), (.readdressing, nil):
@@ -204,7 +204,7 @@ extension Download {
         switch publishing.step {
         case .announcing:
             let intent = publishing.afterwards ?? intent(after: failure, isToRest: publishing.isToRest, &context)
-            close(for: intent, publishing.tickets, &context)
+            close(for: intent, answering: publishing.tickets, &context)
         case .readdressing:
             waitOrFail(failure, publishing, &context)
         case .disowning:
@@ -243,13 +243,13 @@ extension Download {
     /// where somebody tells when it is back, or where exchanges mostly wait for it by themselves. Unless it is said where
     /// it failed, that is where the attempt began.
     mutating func retryOrFail(
-        _ failure: DownloadFailure, retryAfter: Duration?, at source: Source? = nil, over: ExchangeNumber? = nil,
+        _ failure: DownloadFailure, retryAfter: Duration? = nil, at source: Source? = nil, over: ExchangeNumber? = nil,
         _ context: inout Context
     ) {
         let isWaitedFor = context.isNetworkWatched || context.settings.outlivesProcess
         if isWaitedFor, failure.reason.isWantOfNetwork {
             tell(.retrying(failure, at: context.now + Pace.networkWait), &context)
-            return close(for: .wait(.network), [], over: over, &context)
+            return close(for: .wait(.network), over: over, &context)
         }
         // What the old one comes to says nothing of the new one.
         if goesOnWithOldURL { return restart(after: failure, over: over, &context) }
@@ -275,7 +275,7 @@ extension Download {
             let mayPass = failure.reason.isWorthRetrying(retryAfter: retryAfter)
             if beginAnew(after: failure, mayPass: mayPass, over: over, &context) { return }
             if seekWholeOfPartless(after: failure, over: over, &context) { return }
-            close(for: .fail(failure), [], over: over, &context)
+            close(for: .fail(failure), over: over, &context)
         }
     }
 
@@ -284,7 +284,7 @@ extension Download {
         _ failure: DownloadFailure, at time: Duration, over: ExchangeNumber?, _ context: inout Context
     ) {
         tell(.retrying(failure, at: time), &context)
-        close(for: .wait(.retry(at: time)), [], over: over, &context)
+        close(for: .wait(.retry(at: time)), over: over, &context)
     }
 
     /// Counts a failure. Who is refused while the host sends others waits for their end, be that as often as it may, or for
@@ -310,7 +310,7 @@ extension Download {
         after failure: DownloadFailure, over: ExchangeNumber? = nil, _ context: inout Context
     ) {
         tell(.retrying(failure, at: context.now), &context)
-        close(for: .restart, [], over: over, &context)
+        close(for: .restart, over: over, &context)
     }
 
     mutating func fileFailed(_ failure: DownloadFailure, _ context: inout Context) {
@@ -318,7 +318,7 @@ extension Download {
         case .opening(let opening) where opening.step == .file && isMissing(failure):
             startOver(.bytesLost, &context)
         case .opening, .transferring, .verifying:
-            close(for: intent(after: failure, &context), [], &context)
+            close(for: intent(after: failure, &context), &context)
         case .publishing(let publishing) where publishing.step == .moving:
             notMoved(failure, publishing, &context)
         case .waiting, .pausing, .publishing, .suspended, .failed, .succeeded:

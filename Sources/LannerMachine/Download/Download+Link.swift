@@ -48,8 +48,8 @@ extension Download {
             // Whoever starts it again has the link that there is tried first.
             link.refusal = nil
             if goesOnWithOldURL { return restart(after: failure, &context) }
-            if !leaveURL(after: failure, &context) { close(for: .fail(failure), [], &context) }
-        case .failed(let failure): retryOrFail(failure, retryAfter: nil, &context)
+            if !leaveURL(after: failure, &context) { close(for: .fail(failure), &context) }
+        case .failed(let failure): retryOrFail(failure, &context)
         }
     }
 

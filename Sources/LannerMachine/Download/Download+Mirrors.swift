@@ -194,11 +194,11 @@ extension Download {
         if mirrors.isDropped(mirrors.ofVersion) { return leaveVersion(&context) }
         // It may have failed, or want to be left alone for a while.
         let hasFailed = mirrors.failing.contains(mirrors.ofVersion)
-        if hasFailed, beginElsewhere(context.settings) { return close(for: .restart, [], &context) }
+        if hasFailed, beginElsewhere(context.settings) { return close(for: .restart, &context) }
         let rest = mirrors.rest(of: mirrors.ofVersion)
         let isToRest = rest > context.now
         mirrors.begin(at: mirrors.ofVersion)
-        close(for: isToRest ? .wait(.retry(at: rest)) : .restart, [], &context)
+        close(for: isToRest ? .wait(.retry(at: rest)) : .restart, &context)
     }
 
     /// The place that has told the version in hand is of no use any more, and the one that was asked last has another.
@@ -207,7 +207,7 @@ extension Download {
         mirrors.begin(at: mirrors.ofVersion)
         if mirrors.failing.contains(where: { mayAsk($0, context.settings) }) {
             if let passing = mirrors.passing {
-                return retryOrFail(passing, retryAfter: nil, at: mirrors.ofVersion, &context)
+                return retryOrFail(passing, at: mirrors.ofVersion, &context)
             }
             mirrors.forgetFailures()
         }
@@ -216,7 +216,7 @@ extension Download {
             failures = 0
             _ = seekAnother(context.settings)
         }
-        close(for: .restart, [], &context)
+        close(for: .restart, &context)
     }
 
     /// Where the next of several exchanges goes: to a place that nobody was asked at, else to the one that brings most

@@ -183,7 +183,7 @@ extension Download {
     /// The file takes bytes: what is missing is asked for.
     mutating func beginFirst(_ opening: Opening, _ context: inout Context) {
         if let total, isComplete { return verify(total, &context) }
-        guard context.isNetworkAvailable else { return close(for: .restart, [], &context) }
+        guard context.isNetworkAvailable else { return close(for: .restart, &context) }
         if askForLink(opening, &context) { return }
         guard let ask = firstAsk(context.settings) else {
             return startOver(lack, &context)

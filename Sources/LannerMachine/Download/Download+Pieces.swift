@@ -20,10 +20,10 @@ extension Download {
             transfer.takeOut(piece)
             leaveBringer(of: piece, &transfer, &context)
             state = .transferring(transfer)
-            guard context.isNetworkAvailable else { return close(for: .restart, [], &context) }
+            guard context.isNetworkAvailable else { return close(for: .restart, &context) }
         case .verifying:
             takeOut(piece, &context)
-            guard context.isNetworkAvailable else { return close(for: .restart, [], &context) }
+            guard context.isNetworkAvailable else { return close(for: .restart, &context) }
             go(to: .transferring(currentTransfer(&context)), &context)
         case .pausing, .waiting, .publishing, .suspended, .failed, .succeeded:
             // What the file holds is told again when it is closed.
@@ -53,7 +53,7 @@ extension Download {
         guard max(tries, wholeRepairs) - more <= context.settings.retry.maximumPieceRetries else {
             // Another place has as many tries.
             pieceFailures = [:]
-            return retryOrFail(DownloadFailure(.checksumMismatch, detail), retryAfter: nil, &context)
+            return retryOrFail(DownloadFailure(.checksumMismatch, detail), &context)
         }
         guard case .transferring(var transfer) = state else { return }
         guard !isPlain, ask(for: piece, context.settings.delivery) != nil else {
@@ -78,7 +78,7 @@ extension Download {
         (pieceFailures, wholeRepairs) = ([:], 0)
         isOlderThanPieces = isOlderThanPieces || !written.isEmpty
         switch state {
-        case .opening, .transferring, .verifying: close(for: .restart, [], &context)
+        case .opening, .transferring, .verifying: close(for: .restart, &context)
         case .publishing: hasOtherPieces = true
         case .waiting, .suspended, .failed:
             hasOtherPieces = isPublished
@@ -100,7 +100,7 @@ extension Download {
         tell(.verified(.mismatch(detail)), &context)
         guard completed == 0 else {
             let failure = DownloadFailure(.checksumMismatch, detail)
-            return retryOrFail(failure, retryAfter: nil, at: source, &context)
+            return retryOrFail(failure, at: source, &context)
         }
         wasResumed = false
         mismatched(detail, &context)

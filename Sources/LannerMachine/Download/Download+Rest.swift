@@ -20,7 +20,8 @@ extension Download {
     /// Ends the attempt: stops what is under way, `over` being no longer so, and closes the file; the intent says what
     /// comes then.
     mutating func close(
-        for intent: Pausing.Intent, _ tickets: [Ticket], over: ExchangeNumber? = nil, _ context: inout Context
+        for intent: Pausing.Intent, answering tickets: [Ticket] = [], over: ExchangeNumber? = nil,
+        _ context: inout Context
     ) {
         cancelAsking(&context)
         let keepsBytes = keepsBytes(after: intent)
@@ -190,7 +191,7 @@ extension Download {
             break
         case .opening, .transferring:
             // Nobody is admitted meanwhile: it is in the queue until there is one.
-            if !context.isNetworkAvailable { close(for: .restart, [], &context) }
+            if !context.isNetworkAvailable { close(for: .restart, &context) }
         case .waiting, .pausing, .verifying, .publishing, .suspended, .failed, .succeeded: break
         }
     }

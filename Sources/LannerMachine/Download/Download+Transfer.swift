@@ -151,9 +151,9 @@ extension Download {
             return verify(total, &context)
         }
         if let wait = diskWait(after: failure, &context) {
-            return close(for: .wait(wait), [], over: number, &context)
+            return close(for: .wait(wait), over: number, &context)
         }
-        retryOrFail(failure, retryAfter: nil, at: source, over: number, &context)
+        retryOrFail(failure, at: source, over: number, &context)
     }
 
     // MARK: Slices
@@ -253,7 +253,7 @@ extension Download {
         switch opening.step {
         case .file: break
         case .link(let asked):
-            if context.now - asked >= silence { retryOrFail(.noLink(silence), retryAfter: nil, &context) }
+            if context.now - asked >= silence { retryOrFail(.noLink(silence), &context) }
         case .request(let exchange):
             if context.settings.outlivesProcess { return }
             // While there are others that may answer, none is waited for as long as one alone would be.
@@ -262,7 +262,7 @@ extension Download {
             let patience = isFirstOfSeveral ? min(silence, Pace.endTime) : silence
             guard context.now - exchange.begun >= patience else { return }
             if exchange.takesOldWay { return leaveOldWay(exchange, &context) }
-            retryOrFail(.silent(patience), retryAfter: nil, &context)
+            retryOrFail(.silent(patience), &context)
         }
     }
 

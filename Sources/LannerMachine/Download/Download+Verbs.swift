@@ -152,7 +152,7 @@ extension Download {
         isShelved = true
         switch state {
         case .opening, .transferring, .verifying:
-            close(for: .wait(.shelved(until: nil)), tickets, &context)
+            close(for: .wait(.shelved(until: nil)), answering: tickets, &context)
         case .pausing(var pausing):
             pausing.tickets += tickets
             switch pausing.intent {
@@ -190,7 +190,7 @@ extension Download {
     private mutating func pause(for intent: Pausing.Intent, _ tickets: [Ticket], _ context: inout Context) {
         switch state {
         case .opening, .transferring, .verifying:
-            close(for: intent, tickets, &context)
+            close(for: intent, answering: tickets, &context)
         case .pausing(let pausing):
             change(pausing, to: intent, tickets, &context)
         case .publishing(let publishing):
