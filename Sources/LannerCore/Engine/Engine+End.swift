@@ -19,13 +19,23 @@ struct Ending {
         var synced: ByteRanges
     }
 
+    /// How far it is.
+    enum Step {
+        /// What the machine has decided is carried out. → closing
+        case carryingOut
+        /// Exchanges are stopped and files closed; what was to be moved or removed still is. → waitingForFiles
+        case closing
+        /// That is done, and some files may have yet to say that they are closed. → last
+        case waitingForFiles
+        /// The records get their last marks. No exits.
+        case last
+    }
+
     /// Opened when all is done.
     let latch = Latch()
     /// The engine lives until then, whoever lets go of it.
     var engine: Engine?
-    var isTornDown = false
-    var areMovesDone = false
-    var isLastStep = false
+    var step = Step.carryingOut
     var closed: [DownloadID: Closed] = [:]
 }
 
@@ -95,7 +105,7 @@ extension Engine {
         transport.invalidate()
         waitNoLonger(for: jobs)
         // Behind every move and removal.
-        afterFileWork { [self] in advanceEnd { $0.ending?.areMovesDone = true } }
+        afterFileWork { [self] in advanceEnd { $0.ending?.step = .waitingForFiles } }
         state.withLock { $0.drainer = nil }
     }
 
@@ -250,15 +260,15 @@ extension EngineState {
 
     /// All jobs, for the first drainer that finds everything done after the end has begun.
     fileprivate mutating func beginTearDown() -> [Job]? {
-        guard ending?.isTornDown == false, isDrainedHere else { return nil }
-        ending?.isTornDown = true
+        guard ending?.step == .carryingOut, isDrainedHere else { return nil }
+        ending?.step = .closing
         return jobs.values.sorted { $0.id < $1.id }
     }
 
     /// Whether all else that the last step waits for is done, every file being closed; once.
     fileprivate mutating func beginLastStep() -> Bool {
-        guard let ending, ending.areMovesDone, !ending.isLastStep else { return false }
-        self.ending?.isLastStep = true
+        guard ending?.step == .waitingForFiles else { return false }
+        ending?.step = .last
         return true
     }
 
