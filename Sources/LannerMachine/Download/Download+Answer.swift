@@ -219,7 +219,6 @@ extension Download {
         let latency = context.now - exchange.begun
         transfer.latency = transfer.latency == .zero ? latency : (transfer.latency * 3 + latency) / 4
         if exchange.offersRanges { transfer.takesRanges = true }
-        transfer.asksForMore = exchange.ask.range != nil && !isPlain
         if exchange.redirects > 0 || exchange.takesOldWay { transfer.led.insert(exchange.ask.source) }
         keepWay(of: exchange, &context)
         perform(.accept(exchange.number, body), &context)
@@ -235,7 +234,7 @@ extension Download {
             speedMark: ByteMark(time: context.now, bytes: 0),
             lastMark: ByteMark(time: context.now, bytes: written.count),
             lastSync: context.now,
-            latency: .zero, asksForMore: false, connections: ConnectionRule(wanted: connections))
+            latency: .zero, connections: ConnectionRule(wanted: connections))
     }
 
     private mutating func fromZero(_ exchange: Exchange, _ reason: RestartReason, _ context: inout Context) {

@@ -55,12 +55,10 @@ extension Download {
             pieceFailures = [:]
             return retryOrFail(DownloadFailure(.checksumMismatch, detail), &context)
         }
-        guard case .transferring(var transfer) = state else { return }
+        guard case .transferring = state else { return }
         guard !isPlain, ask(for: piece, context.settings.delivery) != nil else {
             return fetchAllAgain(detail, &context)
         }
-        transfer.asksForMore = true
-        state = .transferring(transfer)
         askForMore(&context)
     }
 

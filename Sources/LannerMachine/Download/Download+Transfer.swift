@@ -56,23 +56,23 @@ extension Download {
     mutating func ended(_ number: ExchangeNumber, received: Int64, _ context: inout Context) {
         guard let exchange = exchange(number) else { return ignore(.unknownExchange(number), &context) }
         if exchange.isLeaving { return ignore(.late("ended"), &context) }
-        guard let body = exchange.body, case .transferring(var transfer) = state else {
+        guard let body = exchange.body, case .transferring(var transfer) = state,
+            let index = transfer.exchanges.firstIndex(where: { $0.number == number })
+        else {
             if isBesideOthers(number, context) { return lose(number, &context) }
             let failure = DownloadFailure(.transport(.malformedResponse), "The answer ended without a header.")
             return exchangeOver(failure, at: exchange.ask.source, over: number, &context)
         }
         let received = max(0, received)
-        let index = transfer.exchanges.firstIndex { $0.number == number }
-        if let index, transfer.advance(at: index, to: received, now: context.now) {
+        if transfer.advance(at: index, to: received, now: context.now) {
             noteGain(transfer.base.addingClamped(transfer.received))
         }
-        if let index { transfer.remember(transfer.exchanges[index], at: context.now) }
         transfer.lastAdvance = context.now
         state = .transferring(transfer)
         if body.lowerBound.addingClamped(received) < body.upperBound, isBesideOthers(number, context) {
             return lose(number, &context)
         }
-        transfer.exchanges.removeAll { $0.number == number }
+        transfer.remember(transfer.exchanges.remove(at: index), at: context.now)
         state = .transferring(transfer)
         bodyEnded(body, received, exchange, &context)
     }
@@ -165,9 +165,9 @@ extension Download {
     }
 
     private mutating func askForSlices(_ context: inout Context) {
-        guard asksForMore, case .transferring(var transfer) = state, let total else { return }
         let delivery = delivery(context.settings)
         let most = asksOneByOne ? 1 : delivery.inFlight
+        guard mayAskForSlice(most), case .transferring(var transfer) = state, let total else { return }
         while transfer.exchanges.count < most, transfer.wantsMore(at: context.now),
             let slice = nextSlice(transfer, delivery, total, at: context.now)
         {
@@ -205,8 +205,9 @@ extension Download {
     }
 
     /// Looked at before the transfer is copied, as it is for every few bytes.
-    private var asksForMore: Bool {
-        if case .transferring(let transfer) = state { transfer.asksForMore } else { false }
+    private func mayAskForSlice(_ most: Int) -> Bool {
+        guard !isPlain, case .transferring(let transfer) = state else { return false }
+        return transfer.exchanges.count < most
     }
 
     /// Begins one more exchange of a transfer.

@@ -211,8 +211,6 @@ package struct Transfer: Sendable, Equatable {
     package var isSyncing = false
     /// From request to header, smoothed.
     package var latency: Duration
-    /// Whether what is missing may be asked for by further requests.
-    package var asksForMore: Bool
     /// Whether the server sends parts of the file.
     package var takesRanges = false
     /// Whether nothing more is wanted of the server: all bytes of a small file are here, and no digest decides.
