@@ -37,8 +37,7 @@ final class Following: Sendable {
         /// Who waits for the end, once there.
         mutating func takeWaiting() -> CheckedContinuation<[Int: DownloadOutcome], Never>? {
             guard areAllThere, followers.isEmpty else { return nil }
-            defer { waiting = nil }
-            return waiting
+            return waiting.take()
         }
     }
 

@@ -90,19 +90,15 @@ extension Engine {
         // Let go of outside the lock.
         var last: CompletionHandler?
         let now = environment.clock.now
-        enter { state in
+        note { state in
             last = state.delivery.handler
             number = state.delivery.set(handler, at: now)
-            return []
         }
         withExtendedLifetime(last) {}
         guard let number else { return call(handler) }
         if handler == nil { return }
         environment.clock.wake(at: now + BackgroundDelivery.patience) { [weak self] in
-            self?.enter { state in
-                state.delivery.expire(number)
-                return []
-            }
+            self?.note { $0.delivery.expire(number) }
         }
     }
 

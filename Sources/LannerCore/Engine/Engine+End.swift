@@ -95,10 +95,7 @@ extension Engine {
             stopExchanges(of: job)
             giveBackSpace(of: job)
             job.task.state.withLock { $0.speed.stop() }
-            let file = job.state.withLock { state in
-                defer { state.file = nil }
-                return state.file
-            }
+            let file = job.state.withLock { $0.file.take() }
             // Behind what the exchanges leave: with the last file all is over.
             afterEnding(job) { file?.close(sync: false, resting: true) }
         }
@@ -123,7 +120,7 @@ extension Engine {
         environment.clock.wake(at: environment.clock.now + Self.patienceAtEnd) { [self] in
             for job in late {
                 giveUpFiles(of: job)
-                let (sinks, done) = job.state.withLock { ($0.takeEnding(), $0.takeAfterEnding()) }
+                let (sinks, done) = job.state.withLock { ($0.takeEnding(), $0.afterEnding.take()) }
                 done?()
                 // Outside the lock: they hold the job, and it them.
                 withExtendedLifetime(sinks) {}

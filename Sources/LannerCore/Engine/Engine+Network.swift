@@ -49,10 +49,7 @@ extension Engine {
     var isWithoutNetwork: Bool { state.withLock { !$0.gate.isOpen } }
 
     func endNetworkWatch() {
-        let watch = state.withLock { state in
-            defer { state.networkWatch = nil }
-            return state.networkWatch
-        }
+        let watch = state.withLock { $0.networkWatch.take() }
         watch?.cancel()
     }
 }

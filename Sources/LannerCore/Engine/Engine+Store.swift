@@ -75,7 +75,7 @@ extension Engine {
         if saved.isLeftover { pending.part(with: job.task) }
         put(job, &pending)
         // The store may have refused to keep it by itself.
-        for other in replaced where state.withLock({ $0.livingJob(other.id) === other }) { put(other, &pending) }
+        for other in replaced where state.withLock({ $0.isLiving(other) }) { put(other, &pending) }
         switch need {
         case .marks: break
         case .status: pending.durability = .machine
@@ -148,7 +148,7 @@ extension Engine {
     func record(_ jobs: [Job], _ done: @escaping @Sendable () -> Void = {}) {
         inOrder { [self] in
             let living = state.withLock { state in
-                state.isOverHere ? [] : jobs.filter { state.livingJob($0.id) === $0 }
+                state.isOverHere ? [] : jobs.filter(state.isLiving)
             }
             var pending = PendingChanges()
             pending.durability = .machine

@@ -29,10 +29,7 @@ extension Engine {
         pending.durability = .machine
         pending.completions.append { [weak self] isKept in
             begin(isKept)
-            self?.enter { state in
-                state.delivery.beginnings -= 1
-                return []
-            }
+            self?.note { $0.delivery.beginnings -= 1 }
         }
     }
 
@@ -52,19 +49,15 @@ extension Engine {
     /// An exchange has come to its end, or is over for this process.
     func settled(_ id: DownloadID) {
         guard traits.outlivesProcess else { return }
-        enter { state in
-            state.delivery.awaited.remove(id)
-            return []
-        }
+        note { $0.delivery.awaited.remove(id) }
     }
 
     /// A file was handed over, and is yet to be read.
     func waits(_ job: Job, _ number: ExchangeNumber) {
         guard traits.outlivesProcess else { return }
-        enter { state in
+        note { state in
             // It may have been stopped meanwhile.
             if job.state.withLock({ $0.sinks[number] != nil }) { state.delivery.awaited.insert(job.id) }
-            return []
         }
     }
 
@@ -79,10 +72,7 @@ extension Engine {
             case .survivors(let survivors): take(survivors)
             case .delivered:
                 let now = environment.clock.now
-                enter { state in
-                    state.delivery.noteDelivered(at: now)
-                    return []
-                }
+                note { $0.delivery.noteDelivered(at: now) }
             }
         }
     }
@@ -90,7 +80,7 @@ extension Engine {
     private func take(_ survivors: [TransportSurvivor]) {
         let (jobs, isFirst) = state.withLock { state in
             defer { state.hasRecovered = true }
-            return (state.jobs.values.filter { state.livingJob($0.id) === $0 }.inOrder, !state.hasRecovered)
+            return (state.jobs.values.filter(state.isLiving).inOrder, !state.hasRecovered)
         }
         let progress = Dictionary(survivors.map { ($0.name, $0.progress) }, uniquingKeysWith: { $1 })
         var known: [(job: Job, progress: TransportSurvivor.Progress)] = []
@@ -137,7 +127,7 @@ extension Engine {
 
     private func adopt(_ job: Job, _ progress: TransportSurvivor.Progress) {
         enter { state in
-            guard state.livingJob(job.id) === job else { return [] }
+            guard state.isLiving(job) else { return [] }
             let resumes = state.resumesAtLaunch
             let isWanted = job.state.withLock { state in
                 guard state.exchange?.phase == .left, state.exchange?.isWanted == true else { return false }
@@ -158,7 +148,7 @@ extension Engine {
         }
         enter { state in
             let wanted = jobs.filter { job in
-                state.livingJob(job.id) === job && job.state.withLock { $0.exchange?.isWanted ?? true }
+                state.isLiving(job) && job.state.withLock { $0.exchange?.isWanted ?? true }
             }
             return wanted.isEmpty ? [] : [.user(.start, wanted.map(\.id), nil)]
         }
@@ -211,7 +201,7 @@ extension Engine {
     private func inherit(_ job: Job, _ mark: ExchangeMark, _ data: Data?, _ left: Left) {
         let data = traits.hasResumeData ? data : nil
         enter { state in
-            guard state.livingJob(job.id) === job else { return [] }
+            guard state.isLiving(job) else { return [] }
             // Who has been started meanwhile takes up the exchange itself, and with it what that has left.
             if state.machine[job.id]?.phase == .running { return [] }
             guard job.state.withLock({ $0.endSalvage(mark, of: data) }), let data else { return [] }

@@ -165,7 +165,7 @@ extension Engine {
     private func ended(_ number: ExchangeNumber, of job: Job) {
         let work = job.state.withLock { state in
             state.ending.remove(number)
-            return state.ending.isEmpty ? state.takeAfterEnding() : nil
+            return state.ending.isEmpty ? state.afterEnding.take() : nil
         }
         work?()
     }

@@ -189,7 +189,7 @@ extension Engine {
     private func downloadAgain(_ job: Job, _ request: CheckedRequest, to place: FilePlace) -> Bool {
         var isAgain = false
         enter { state in
-            isAgain = state.livingJob(job.id) === job && state.machine[job.id]?.state == .succeeded
+            isAgain = state.isLiving(job) && state.machine[job.id]?.state == .succeeded
             guard isAgain else { return [] }
             state.move(job, request, to: place)
             let hasDigest = job.state.withLock { state in
@@ -366,6 +366,9 @@ extension EngineState {
 
     /// The same of a task.
     func livingJob(of task: DownloadTask) -> Job? { job(of: task).flatMap { livingJob($0.id) } }
+
+    /// Whether a download is here, and not on its way out; not when another has its number by now.
+    func isLiving(_ job: Job) -> Bool { livingJob(job.id) === job }
 
     /// The download of a task; nil also when another has its number by now, which took over what it has left, or when it is
     /// another manager's.

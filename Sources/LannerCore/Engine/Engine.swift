@@ -119,6 +119,14 @@ final class Engine: Sendable {
         if isPatient { drainPatiently() } else { drain(.caller(until: time.now + environment.patience)) }
     }
 
+    /// The same of what is nothing to the machine; the drainer looks what comes of it before it goes.
+    func note(_ change: (inout EngineState) -> Void) {
+        enter { state in
+            change(&state)
+            return []
+        }
+    }
+
     /// Runs work behind all that has happened so far, before all that happens later: at once, or by whoever is the
     /// drainer now. The caller stays no longer than its patience for actions of others.
     func inOrder(_ work: @escaping @Sendable () -> Void) {

@@ -126,12 +126,6 @@ extension JobState {
         return ending
     }
 
-    /// What waits for the end of exchanges, which it need not any more.
-    mutating func takeAfterEnding() -> (@Sendable () -> Void)? {
-        defer { afterEnding = nil }
-        return afterEnding
-    }
-
     mutating func noteCompared(_ expectation: Expectation) {
         followed = expectation.digest ?? followed
         followedPieces = expectation.pieces ?? followedPieces

@@ -94,10 +94,7 @@ extension Sink {
 
     func signalRoom() {
         if isPausable { return }
-        let room = state.withLock { state in
-            defer { state.room = nil }
-            return state.room
-        }
+        let room = state.withLock { $0.room.take() }
         room?.open()
     }
 }

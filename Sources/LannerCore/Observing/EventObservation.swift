@@ -14,10 +14,7 @@ public final class EventObservation: Sendable {
     /// Stops the calls. On the closure's queue, if that is serial, none begins after this has returned. If `cancel()` is
     /// called elsewhere, one call may still be in progress, or just about to begin.
     public func cancel() {
-        let end = end.withLock { end in
-            defer { end = nil }
-            return end
-        }
+        let end = end.withLock { $0.take() }
         end?()
     }
 }

@@ -99,10 +99,7 @@ extension PartialFile {
 
     /// Sets aside what was put off, unless it is all written now.
     private func reserveRest(besides range: Range<Int64>, in file: any OpenFile) throws(FileError) {
-        let total = state.withLock { state in
-            defer { state.unreserved = nil }
-            return state.unreserved
-        }
+        let total = state.withLock { $0.unreserved.take() }
         if let total, range != 0..<total { try reserve(total, in: file) }
     }
 

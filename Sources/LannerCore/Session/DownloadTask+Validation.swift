@@ -204,7 +204,7 @@ extension Engine {
 extension EngineState {
     /// Whether a download is here, and has succeeded, and its file was not replaced by another's.
     fileprivate func isThere(_ job: Job) -> Bool {
-        livingJob(job.id) === job && machine[job.id]?.state == .succeeded && hasItsFile(job)
+        isLiving(job) && machine[job.id]?.state == .succeeded && hasItsFile(job)
     }
 }
 

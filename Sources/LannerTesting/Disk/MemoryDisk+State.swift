@@ -60,10 +60,7 @@ struct MemoryDiskState {
         }
 
         /// Why bytes could not be written, if that was not told yet.
-        func tell() -> DiskFault? {
-            defer { untold = nil }
-            return untold
-        }
+        func tell() -> DiskFault? { untold.take() }
 
         /// Bytes that are cut off are no longer to be written, nor are those of them that could not be.
         func noteTruncate(to size: Int64) {

@@ -215,10 +215,7 @@ private final class FileKeeper: Sendable {
 
     /// Deletes the file, unless the receiver has moved it away.
     func delete() {
-        let kept = file.withLock { file in
-            defer { file = nil }
-            return file
-        }
+        let kept = file.withLock { $0.take() }
         if let kept { try? FileManager.default.removeItem(at: kept) }
     }
 }
