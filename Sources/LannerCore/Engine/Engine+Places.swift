@@ -69,18 +69,10 @@ extension Engine {
     }
 
     private func publish(_ move: FileMove) {
-        let isFirst = moves.withLock { moves in
-            moves.append(move)
-            return moves.count == 1
-        }
-        if isFirst { fileLane.run { [self] in publishWaiting() } }
+        moves.add(move) { [self] in moveAll($0) }
     }
 
-    private func publishWaiting() {
-        let waiting = moves.withLock { moves in
-            defer { moves = [] }
-            return moves
-        }
+    private func moveAll(_ waiting: [FileMove]) {
         let policy = state.withLock { $0.conflictPolicy }
         var moved: [MovedFile] = []
         var events: [Event] = []

@@ -49,18 +49,11 @@ extension Engine {
 
     /// A finished file is gone: with the name, the device forgets what tells it.
     private func noteGone(_ id: DownloadID, _ place: FilePlace) {
-        let isFirst = removals.withLock { removals in
-            removals.append(FinishedRemoval(id: id, directory: cache.directory(of: place)))
-            return removals.count == 1
-        }
-        if isFirst { fileLane.run { [self] in forgetGone() } }
+        let removal = FinishedRemoval(id: id, directory: cache.directory(of: place))
+        removals.add(removal) { [self] in forgetGone($0) }
     }
 
-    private func forgetGone() {
-        let gone = removals.withLock { removals in
-            defer { removals = [] }
-            return removals
-        }
+    private func forgetGone(_ gone: [FinishedRemoval]) {
         // Where it cannot be told to the device, the next launch looks again; a directory that is gone has no names.
         let errors = syncErrors(of: gone.map(\.directory)).filter { $0.value.fault != .notFound }
         let told = gone.filter { errors[PathKey($0.directory)] == nil }

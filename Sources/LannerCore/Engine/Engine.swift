@@ -24,9 +24,9 @@ final class Engine: Sendable {
     /// Runs the actions that a caller does not.
     let drainLane: any Lane
     /// Files that wait to be moved.
-    let moves = Locked<[FileMove]>([])
+    let moves: Batch<FileMove>
     /// Finished files that are gone, of which there is a record yet.
-    let removals = Locked<[FinishedRemoval]>([])
+    let removals: Batch<FinishedRemoval>
     let boot: String?
     /// Whether unfinished files lie where files have no holes, as on most sticks.
     let fillsGaps: Bool
@@ -58,6 +58,7 @@ final class Engine: Sendable {
         self.cache = cache
         self.operationLane = operationLane
         fileLane = environment.lanes.makeGatheringLane("files")
+        (moves, removals) = (Batch(on: fileLane), Batch(on: fileLane))
         copyLane = environment.lanes.makeLane("copies")
         drainLane = environment.lanes.makeGatheringLane("drain")
         syncs = SyncGroup(of: environment.fileSystem, lane: environment.lanes.makeLane("file.sync"))

@@ -12,28 +12,20 @@ package final class SyncGroup: Sendable {
     private let fileSystem: any FileSystem
     /// What belongs behind the syncs of a file that is in the group goes through here.
     let lane: any Lane
-    private let waiting = Locked<[PartialFile]>([])
+    private let waiting: Batch<PartialFile>
     /// Those that go their own ways.
     private let apart = Locked(Turns<PartialFile>(atATime: SyncGroup.mostApart))
 
     package init(of fileSystem: any FileSystem, lane: any Lane) {
-        (self.fileSystem, self.lane) = (fileSystem, lane)
+        (self.fileSystem, self.lane, waiting) = (fileSystem, lane, Batch(on: lane))
     }
 
     /// Takes a file to its finish. → `finished` or `failed`, as the file reports them
     func add(_ file: PartialFile) {
-        let isFirst = waiting.withLock { waiting in
-            waiting.append(file)
-            return waiting.count == 1
-        }
-        if isFirst { lane.run { self.syncWaiting() } }
+        waiting.add(file) { self.sync($0) }
     }
 
-    private func syncWaiting() {
-        let files = waiting.withLock { waiting in
-            defer { waiting = [] }
-            return waiting
-        }
+    private func sync(_ files: [PartialFile]) {
         if syncTogether(files) { return }
         if files.count <= Self.few { return files.forEach { $0.syncOfGroup() } }
         apart.withLock { apart in
