@@ -1,29 +1,32 @@
-/// What waits in line. Adding and, over time, taking cost the same however many wait.
-struct Fifo<Element> {
-    private static var many: Int { 64 }
+/// What waits in line. Adding and, over time, taking cost the same however many wait. Inlinable, since the other targets
+/// would otherwise copy elements through it by their metadata.
+@usableFromInline package struct Fifo<Element> {
+    @inlinable static var many: Int { 64 }
     /// What lies before `head` was taken.
-    private var elements: [Element?] = []
-    private var head = 0
+    @usableFromInline var elements: [Element?] = []
+    @usableFromInline var head = 0
     /// How many were taken out of `elements` for good: the number of the first one there.
-    private var base = 0
+    @usableFromInline var base = 0
 
-    var count: Int { elements.count - head }
+    @inlinable package init() {}
+
+    @inlinable package var count: Int { elements.count - head }
 
     /// The number of the next one to be taken.
-    var firstNumber: Int { base + head }
+    @inlinable package var firstNumber: Int { base + head }
 
     /// Adds one at the end; returns its number, by which it can be replaced as long as it waits.
-    @discardableResult
-    mutating func append(_ element: Element) -> Int {
+    @discardableResult @inlinable
+    package mutating func append(_ element: Element) -> Int {
         elements.append(element)
         return base + elements.count - 1
     }
 
-    mutating func replace(_ number: Int, by element: Element) {
+    @inlinable package mutating func replace(_ number: Int, by element: Element) {
         elements[number - base] = element
     }
 
-    mutating func popFirst() -> Element? {
+    @inlinable package mutating func popFirst() -> Element? {
         guard head < elements.count else { return nil }
         let first = elements[head]
         elements[head] = nil
@@ -33,7 +36,7 @@ struct Fifo<Element> {
     }
 
     /// Now and then, so that taking stays cheap; and what a rush has taken is not kept for ever.
-    private mutating func cut() {
+    @inlinable mutating func cut() {
         if head == elements.count {
             elements.removeAll(keepingCapacity: elements.capacity <= 2 * Self.many)
         } else if head >= Self.many, head * 2 >= elements.count {

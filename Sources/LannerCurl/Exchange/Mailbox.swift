@@ -23,10 +23,7 @@ struct Mailbox {
 
     /// Given up with the last event, so that what the receiver holds is freed.
     private var receive: Receiver?
-    /// In order; nil where one was handed over, so that its bytes are freed at once.
-    private var waiting: [TransportEvent?] = []
-    /// How many of `waiting` have been handed over.
-    private var handed = 0
+    private var waiting = Fifo<TransportEvent>()
     /// Of what waits, and of what the receiver has in hand.
     private var weight = 0
     /// Of what the receiver has in hand. It is only then out of the way when the receiver comes back for more, for it
@@ -67,7 +64,7 @@ struct Mailbox {
     mutating func close(with event: TransportEvent, dropping: Bool) -> (closes: Bool, drains: Bool) {
         guard !isClosed else { return (false, false) }
         isClosed = true
-        if dropping { (waiting, handed, weight) = ([], 0, weightInHand) }
+        if dropping { (waiting, weight) = (Fifo(), weightInHand) }
         waiting.append(event)
         return (true, takeOver())
     }
@@ -96,19 +93,12 @@ struct Mailbox {
     /// The next event to hand over, nil ends the handing over; and whether there is room again: the transfer is to go on.
     mutating func next() -> (step: Step?, frees: Bool) {
         putAway()
-        guard handed < waiting.count, let event = waiting[handed], let receive else {
+        guard let receive, let event = waiting.popFirst() else {
             isDraining = false
             return (nil, letGo())
         }
-        waiting[handed] = nil
-        handed += 1
         weightInHand = event.weight
-        // Amortized: what is handed over is cut off when it is the larger part.
-        if handed * 2 >= waiting.count {
-            waiting.removeFirst(handed)
-            handed = 0
-        }
-        if isClosed, waiting.isEmpty { self.receive = nil }
+        if isClosed, waiting.count == 0 { self.receive = nil }
         return (Step(event: event, receive: receive), letGo())
     }
 

@@ -27,13 +27,7 @@ struct Roster: Sendable {
     }
 
     mutating func add(_ download: Download) {
-        if let place = vacant.popLast() {
-            downloads[place] = download
-            places[download.id] = place
-        } else {
-            places[download.id] = downloads.count
-            downloads.append(download)
-        }
+        places[download.id] = downloads.put(download, in: &vacant)
     }
 
     /// Lets the download of a place handle something; says where that has led it, nil when nobody is there. One that is

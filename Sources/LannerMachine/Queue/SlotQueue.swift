@@ -168,8 +168,7 @@ struct SlotQueue: Sendable {
 
     private mutating func number(of list: String?) -> Int {
         if let number = numbers[list] { return number }
-        let number = vacant.popLast() ?? lists.count
-        if number == lists.count { lists.append(WaitingList(list)) } else { lists[number] = WaitingList(list) }
+        let number = lists.put(WaitingList(list), in: &vacant)
         numbers[list] = number
         return number
     }

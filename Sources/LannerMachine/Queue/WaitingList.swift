@@ -54,8 +54,7 @@ struct WaitingList: Sendable {
 
     private mutating func number(of host: HostID?) -> Int {
         if let number = numbers[host] { return number }
-        let number = vacant.popLast() ?? lines.count
-        if number == lines.count { lines.append(Line(host)) } else { lines[number] = Line(host) }
+        let number = lines.put(Line(host), in: &vacant)
         numbers[host] = number
         return number
     }
@@ -77,8 +76,7 @@ private struct Line: Sendable {
     var first: (place: Int, turn: SlotQueue.Turn)? { queue.first.map { (places[$0.key], $0.priority) } }
 
     mutating func join(_ place: Int, _ turn: SlotQueue.Turn) -> Int {
-        let key = vacant.popLast() ?? places.count
-        if key == places.count { places.append(place) } else { places[key] = place }
+        let key = places.put(place, in: &vacant)
         queue.set(key, to: turn)
         return key
     }

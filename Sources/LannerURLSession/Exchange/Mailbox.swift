@@ -15,10 +15,7 @@ final class Mailbox: Sendable {
     fileprivate struct State {
         /// Given up with the last event, so that what the receiver holds is freed.
         var receive: Receiver?
-        /// In order; nil where one was handed over, so that its bytes are freed at once.
-        var waiting: [TransportEvent?] = []
-        /// How many of `waiting` have been handed over.
-        var handed = 0
+        var waiting = Fifo<TransportEvent>()
         var waitingBytes = 0
         /// The terminal event was accepted; what is posted later is dropped.
         var isClosed = false
@@ -180,32 +177,20 @@ extension Mailbox.State {
 
     /// The next event to hand over; nil ends the handing over.
     mutating func next() -> (TransportEvent, Mailbox.Receiver)? {
-        guard handed < waiting.count, let event = waiting[handed], let receive else {
+        guard let receive, let event = waiting.popFirst() else {
             isDraining = false
             return nil
         }
-        waiting[handed] = nil
-        handed += 1
         waitingBytes -= event.byteCount
-        compact()
-        if isClosed, waiting.isEmpty { self.receive = nil }
+        if isClosed, waiting.count == 0 { self.receive = nil }
         return (event, receive)
     }
 
-    /// Amortized: what is handed over is cut off when it is the larger part.
-    private mutating func compact() {
-        guard handed * 2 >= waiting.count else { return }
-        waiting.removeFirst(handed)
-        handed = 0
-    }
-
     /// Whether nothing waits, and nothing is being handed over.
-    var isClear: Bool { !isDraining && handed >= waiting.count }
+    var isClear: Bool { !isDraining && waiting.count == 0 }
 
     mutating func empty() {
-        waiting.removeAll(keepingCapacity: true)
-        handed = 0
-        waitingBytes = 0
+        (waiting, waitingBytes) = (Fifo(), 0)
     }
 }
 
