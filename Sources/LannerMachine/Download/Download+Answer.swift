@@ -8,7 +8,7 @@ extension Download {
         exchange.offersRanges = head.offersRanges
         exchange.tellsLength = ContentLength(fields: head.fields).value != nil
         let verdict = judge(
-            head, for: exchange.ask, held: written.prefix, wallSeconds: context.wallSeconds,
+            head, for: exchange.ask, prefix: written.prefix, wallSeconds: context.wallSeconds,
             isGoneOnWith: context.settings.outlivesProcess)
         if isOtherThanURLs(verdict, exchange, context.settings) { return leaveMirror(exchange, &context) }
         if isBesideOthers(number, context) { return answerBeside(exchange, head, verdict, &context) }

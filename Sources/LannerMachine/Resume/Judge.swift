@@ -1,17 +1,17 @@
 /// Judges a response's head by the request it answers: the ladder of validators (RFC 9110, 13.1.5, 14, 15.3.7, 15.5.17).
 ///
-/// `held` is how many bytes are held from position 0 on without a gap; `wallSeconds` the time of day, for a `Retry-After`
+/// `prefix` is how many bytes are held from position 0 on without a gap; `wallSeconds` the time of day, for a `Retry-After`
 /// in a response without `Date`; `isGoneOnWith` whether the system may have asked for the rest of a file by itself.
 package func judge(
-    _ head: ResponseHead, for ask: Ask, held: Int64, wallSeconds: Int64, isGoneOnWith: Bool = false
+    _ head: ResponseHead, for ask: Ask, prefix: Int64, wallSeconds: Int64, isGoneOnWith: Bool = false
 ) -> Verdict {
-    Judge(head: head, ask: ask, held: held, wallSeconds: wallSeconds, isGoneOnWith: isGoneOnWith).verdict
+    Judge(head: head, ask: ask, prefix: prefix, wallSeconds: wallSeconds, isGoneOnWith: isGoneOnWith).verdict
 }
 
 private struct Judge {
     var head: ResponseHead
     var ask: Ask
-    var held: Int64
+    var prefix: Int64
     var wallSeconds: Int64
     var isGoneOnWith: Bool
 
@@ -138,7 +138,7 @@ extension Judge {
             return .fromZero(.unusableAnswer)
         }
         if let version = ask.held, isOther(than: version, total: total) { return .fromZero(.contentChanged) }
-        if total == held { return .complete(total: total) }
+        if total == prefix { return .complete(total: total) }
         // A range that does exist was denied: this server and ranges do not go together.
         return .fromZero(asked.lowerBound < total ? .rangesNotServed : .contentChanged)
     }

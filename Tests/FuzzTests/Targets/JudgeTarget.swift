@@ -7,7 +7,7 @@ extension FuzzTarget {
         var feed = Feed(bytes)
         let question = Question(&feed)
         let head = ResponseHead(status: feed.pick(Question.statuses), fields: question.fields(&feed))
-        let verdict = LannerMachine.judge(head, for: question.ask, held: question.held, wallSeconds: 1_735_689_600)
+        let verdict = LannerMachine.judge(head, for: question.ask, prefix: question.held, wallSeconds: 1_735_689_600)
         let trial = Trial(ask: question.ask, held: question.held, head: head)
         try trial.checkAsk()
         try trial.check(verdict)

@@ -53,7 +53,7 @@ import Testing
             let (head, ask) = (Self.head(&generator), Self.ask(&generator))
             let held = ([0, 400, 1000, .max] as [Int64]).randomElement(using: &generator) ?? 0
             let wall = ([0, 784_111_777, .min, .max] as [Int64]).randomElement(using: &generator) ?? 0
-            check(judge(head, for: ask, held: held, wallSeconds: wall), of: head, for: ask, held: held)
+            check(judge(head, for: ask, prefix: held, wallSeconds: wall), of: head, for: ask, held: held)
         }
     }
 
@@ -63,7 +63,7 @@ import Testing
         var kinds: Set<String> = []
         for _ in 0..<2000 {
             let (head, ask) = (Self.head(&generator), Self.ask(&generator))
-            let verdict = judge(head, for: ask, held: 400, wallSeconds: 0)
+            let verdict = judge(head, for: ask, prefix: 400, wallSeconds: 0)
             kinds.insert(String(String(describing: verdict).prefix { $0 != "(" }))
         }
         #expect(kinds == ["part", "whole", "restart", "fromZero", "complete", "unusable", "redirect", "refused"])

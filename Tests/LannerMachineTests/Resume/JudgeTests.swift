@@ -17,7 +17,7 @@ import Testing
     }
 
     func verdict(_ ask: Ask, _ head: ResponseHead, held: Int64 = 400) -> Verdict {
-        judge(head, for: ask, held: ask.held == nil ? 0 : held, wallSeconds: 0)
+        judge(head, for: ask, prefix: ask.held == nil ? 0 : held, wallSeconds: 0)
     }
 
     func isUnusable(_ ask: Ask, _ head: ResponseHead) -> Bool {
