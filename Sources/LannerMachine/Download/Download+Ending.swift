@@ -9,7 +9,7 @@ extension Download {
     }
 
     /// Whether the server is not asked again once all bytes are there.
-    func mayBeSettled(_ settings: Settings) -> Bool { !isDecidedByDigest(settings) && !isTiedByDigest }
+    func needsNoServer(_ settings: Settings) -> Bool { !isDecidedByDigest(settings) && !isTiedByDigest }
 
     mutating func verifyIfComplete(_ context: inout Context) {
         guard case .transferring(let transfer) = state, let total, isComplete else { return }
@@ -20,10 +20,10 @@ extension Download {
     }
 
     mutating func verify(_ total: Int64, _ context: inout Context) {
-        let isSettled = slotClaim == .holdsPart || mayBeSettled(context.settings)
+        let hasPart = slotClaim == .holdsPart || needsNoServer(context.settings)
         carried.drop()
         tell(.progress(completed: total, total: total), &context)
-        go(to: .verifying(Verifying(isSettled: isSettled)), &context)
+        go(to: .verifying(Verifying(hasPart: hasPart)), &context)
         if let misfit = misfit(of: total) { return verified(.mismatch(misfit), &context) }
         perform(.verify(total: total), &context)
     }
@@ -53,7 +53,7 @@ extension Download {
     /// left: that is forgotten.
     private mutating func withoutUnwanted(_ result: Verification, _ settings: Settings) -> Verification {
         guard !hasDigest, case .verifying(let verifying) = state,
-            verifying.isSettled || !settings.takesServerDigests
+            verifying.hasPart || !settings.takesServerDigests
         else { return result }
         version = version?.withoutDigest
         return .sizeOnly

@@ -100,10 +100,10 @@ extension Download {
 
     /// All bytes of a small file are here, if not written yet: the next download need not wait for that.
     private mutating func takeNoMore(_ context: inout Context) {
-        guard mayBeSettled(context.settings), let total, total <= Pace.smallFile,
+        guard needsNoServer(context.settings), let total, total <= Pace.smallFile,
             case .transferring(var transfer) = state, transfer.hasReceived(all: total)
         else { return }
-        transfer.isSettled = true
+        transfer.hasPart = true
         state = .transferring(transfer)
         perform(.takesNoMore, &context)
     }

@@ -159,8 +159,8 @@ extension Download {
         case .waiting(.slot): .wants
         case .waiting(.retry), .waiting(.network), .waiting(.disk), .waiting(.shelved): .none
         case .opening: .holds
-        case .transferring(let transfer): transfer.isSettled ? .holdsPart : .holds
-        case .verifying(let verifying): verifying.isSettled ? .holdsPart : .holds
+        case .transferring(let transfer): transfer.hasPart ? .holdsPart : .holds
+        case .verifying(let verifying): verifying.hasPart ? .holdsPart : .holds
         case .publishing: .holdsPart
         case .pausing(let pausing): pausing.step != .closing ? .none : pausing.hasPart ? .holdsPart : .holds
         case .suspended, .failed, .succeeded: .none

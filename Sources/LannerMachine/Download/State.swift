@@ -213,8 +213,9 @@ package struct Transfer: Sendable, Equatable {
     package var latency: Duration
     /// Whether the server sends parts of the file.
     package var takesRanges = false
-    /// Whether nothing more is wanted of the server: all bytes of a small file are here, and no digest decides.
-    package var isSettled = false
+    /// Whether it has only the part of a slot that is its list's and its host's: nothing more is wanted of the server, since
+    /// all bytes of a small file are here, and no digest decides.
+    package var hasPart = false
     /// How many connections are worth it.
     package var connections: ConnectionRule
     /// Bytes a second that the last exchange of a place has brought.
@@ -272,8 +273,8 @@ package struct Pausing: Sendable, Equatable {
 
 /// What `verifying` knows.
 package struct Verifying: Sendable, Equatable {
-    /// Whether nothing more is wanted of the server: no digest decides, or one that came too late to be compared now.
-    package var isSettled = false
+    /// The same: no digest decides, or one that came too late to be compared now.
+    package var hasPart = false
 }
 
 /// What `publishing` knows.

@@ -143,10 +143,10 @@ extension Machine {
         // One connection more of a download is not to hold up others.
         if download.isReceiving { return true }
         // Until those that have several connections are down to one nobody knows how many it takes.
-        let isSettled = others.allSatisfy { roster[$0]?.usesSeveralExchanges != true }
+        let isKnown = others.allSatisfy { roster[$0]?.usesSeveralExchanges != true }
         if crowds.note(
             id, of: host, isFirst: download.crowdRefusals == 0, at: context.now,
-            for: isSettled ? Pace.placeWait : Pace.crowdWait)
+            for: isKnown ? Pace.placeWait : Pace.crowdWait)
         {
             // Those that have yet to be answered may be sent as well; each that is refused lowers it, also while its file
             // is being closed.
