@@ -45,7 +45,7 @@ struct Intake {
 }
 
 /// Calls back once, when all parts of an intake have been started and no other follows.
-private final class Gathering: Sendable {
+private final class Countdown: Sendable {
     private let state = Locked((awaited: 1, first: DownloadTask?.none))
     private let done: @Sendable (DownloadTask?) -> Void
 
@@ -86,7 +86,7 @@ extension Engine {
     ) throws(LannerError) -> Intake {
         var intake = Intake()
         intake.reserve(count)
-        let gathering = Gathering(done)
+        let countdown = Countdown(done)
         var rest = requests.makeIterator()
         var part: [Result<CheckedRequest, any Error>] = []
         repeat {
@@ -102,10 +102,10 @@ extension Engine {
             releaseHeld()
             let taken = intake.taken[before...]
             for (job, request) in intake.known { settlePlace(job, request) }
-            gathering.expect()
-            start(taken, known: intake.known.map(\.job)) { gathering.arrive() }
+            countdown.expect()
+            start(taken, known: intake.known.map(\.job)) { countdown.arrive() }
         } while part.count == Self.intakeSize
-        gathering.close(with: intake.taken.first?.job.task)
+        countdown.close(with: intake.taken.first?.job.task)
         return intake
     }
 

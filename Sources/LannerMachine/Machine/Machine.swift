@@ -196,7 +196,7 @@ extension Machine {
 
     private mutating func add(_ new: [NewDownload]) {
         roster.reserve(new.count)
-        for download in new where roster.place(of: download.id) == nil {
+        for download in new where roster.seat(of: download.id) == nil {
             let download = Download(download)
             coverage?.note(.add, from: .none, to: .init(download.state))
             roster.add(download)
@@ -211,10 +211,10 @@ extension Machine {
             rates.letOneTry(at: context.now)
             passLimits()
         }
-        let places = ids.compactMap { roster.place(of: $0) }
-        if let ticket { context.expect(places.count, for: ticket) }
+        let seats = ids.compactMap { roster.seat(of: $0) }
+        if let ticket { context.expect(seats.count, for: ticket) }
         let tickets = ticket.map { [$0] } ?? []
-        for place in places { change(at: place, .init(verb)) { $0.user(verb, tickets, &$1) } }
+        for seat in seats { change(at: seat, .init(verb)) { $0.user(verb, tickets, &$1) } }
     }
 
     private mutating func withhold(_ ids: [DownloadID]) {
@@ -230,57 +230,57 @@ extension Machine {
     private mutating func change(
         _ id: DownloadID, _ kind: Coverage.Kind, _ body: (inout Download, inout Context) -> Void
     ) {
-        guard let place = roster.place(of: id) else {
+        guard let seat = roster.seat(of: id) else {
             coverage?.note(.late, from: .none, to: .none)
             return context.actions.append(.ignored(id, .unknownDownload))
         }
-        change(at: place, kind, body)
+        change(at: seat, kind, body)
     }
 
     private mutating func change(
-        at place: Int, _ kind: Coverage.Kind, _ body: (inout Download, inout Context) -> Void
+        at seat: Int, _ kind: Coverage.Kind, _ body: (inout Download, inout Context) -> Void
     ) {
-        let from = coverage == nil ? .none : roster.state(at: place).map(Coverage.Place.init) ?? .none
+        let from = coverage == nil ? .none : roster.state(at: seat).map(Coverage.Place.init) ?? .none
         let earlier = context.actions.count
-        defer { note(kind, from: from, at: place, after: earlier) }
-        context.connections = connections(at: place)
-        (context.isAlone, context.lacksFiles) = (held <= 1, false)
-        let change = roster.change(place, &context, body)
-        if context.lacksFiles { shortage = Shortage(running: held, after: shortage, at: context.now) }
+        defer { note(kind, from: from, at: seat, after: earlier) }
+        context.connections = connections(at: seat)
+        (context.isAlone, context.lacksFiles) = (runningCount <= 1, false)
+        let change = roster.change(seat, &context, body)
+        if context.lacksFiles { shortage = Shortage(running: runningCount, after: shortage, at: context.now) }
         guard let change else { return }
-        follow(change, at: place)
-        time(place, change.deadline)
+        follow(change, at: seat)
+        time(seat, change.deadline)
     }
 
     /// How many connections a download may use: those that run share half of the files that may be open, of which each has
     /// one, too, and where its host has a limit, those that run there share that. One where that is crowded.
-    private func connections(at place: Int) -> Int {
+    private func connections(at seat: Int) -> Int {
         guard settings.connections > 1 else { return settings.connections }
-        if let shortage, held >= shortage.most { return 1 }
+        if let shortage, runningCount >= shortage.most { return 1 }
         let files = settings.maximumOpenFiles / 2 / max(1, slots.taken) - 1
         let most = max(1, min(settings.connections, files))
         if slots.hostLimit == nil, crowds.isEmpty { return most }
-        guard let host = roster.id(at: place).flatMap({ holders[$0] }) else { return most }
+        guard let host = roster.id(at: seat).flatMap({ holders[$0] }) else { return most }
         if crowds.isNarrow(host, at: context.now) { return 1 }
         guard let limit = slots.hostLimit else { return most }
         return max(1, min(most, limit / max(1, slots.taken(host))))
     }
 
-    private mutating func note(_ kind: Coverage.Kind, from: Coverage.Place, at place: Int, after earlier: Int) {
+    private mutating func note(_ kind: Coverage.Kind, from: Coverage.Place, at seat: Int, after earlier: Int) {
         guard coverage != nil else { return }
-        let to = roster.state(at: place).map(Coverage.Place.init) ?? .none
+        let to = roster.state(at: seat).map(Coverage.Place.init) ?? .none
         coverage?.note(context.hasIgnored(since: earlier) ? .late : kind, from: from, to: to)
     }
 
     /// Keeps the queue, the slots and the network's list as the download is now.
-    private mutating func follow(_ change: Change, at place: Int) {
+    private mutating func follow(_ change: Change, at seat: Int) {
         let (before, after) = (change.before, change.after)
         guard before != after else { return }
-        if before.claim == .wants { slots.leave(place) }
+        if before.claim == .wants { slots.leave(seat) }
         // What runs goes on with the URL it began with.
         let host = before.claim.isHeld ? release(change) : after.host
         if before.isForNetwork { waitingForNetwork.remove(change.id) }
-        if after.claim == .wants { slots.join(place, after.list, after.host, after.turn) }
+        if after.claim == .wants { slots.join(seat, after.list, after.host, after.turn) }
         if after.claim.isHeld { hold(change.id, after.claim, after.list, host) }
         if after.isForNetwork { waitingForNetwork.insert(change.id) }
     }
@@ -312,22 +312,22 @@ extension Machine {
 
     /// Everybody in the queue stands anew: they stand by host only where that may have a limit.
     private mutating func stand(_ change: (inout SlotQueue) -> Void) {
-        let places = slots.waiting
-        for place in places { slots.leave(place) }
+        let seats = slots.waiting
+        for seat in seats { slots.leave(seat) }
         change(&slots)
-        for place in places {
-            if let standing = roster.standing(at: place) {
-                slots.join(place, standing.list, standing.host, standing.turn)
+        for seat in seats {
+            if let standing = roster.standing(at: seat) {
+                slots.join(seat, standing.list, standing.host, standing.turn)
             }
         }
     }
 
     /// Keeps the deadline.
-    private mutating func time(_ place: Int, _ deadline: Duration?) {
-        guard let deadline else { return deadlines.remove(place) }
+    private mutating func time(_ seat: Int, _ deadline: Duration?) {
+        guard let deadline else { return deadlines.remove(seat) }
         // An earlier one stays: being looked at too soon does no harm, and a tick is not put off by other events.
-        if let earlier = deadlines[place], earlier <= deadline { return }
-        deadlines.set(place, to: deadline)
+        if let earlier = deadlines[seat], earlier <= deadline { return }
+        deadlines.set(seat, to: deadline)
     }
 
     private mutating func admit() {
@@ -336,11 +336,11 @@ extension Machine {
 
     private var mayAdmit: Bool {
         slots.taken < settings.maximumRunning && finishing.count < settings.maximumFinishing
-            && held < shortage?.most ?? .max && context.isNetworkAvailable
+            && runningCount < shortage?.most ?? .max && context.isNetworkAvailable
     }
 
     /// How many downloads hold a slot, or a part of one, and so have files open.
-    private var held: Int { holders.count + finishing.count }
+    private var runningCount: Int { holders.count + finishing.count }
 
     // MARK: Time
 

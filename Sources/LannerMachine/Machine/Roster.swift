@@ -1,49 +1,49 @@
-/// The downloads of a machine, each at a place that is its own while it is here: a small number, under which the queues
-/// know it. A place that was left is given again.
+/// The downloads of a machine, each at a seat that is its own while it is here: a small number, under which the queues
+/// know it. A seat that was left is given again.
 struct Roster: Sendable {
     private var downloads: [Download?] = []
-    private var places = IDTable<Int>()
+    private var seats = IDTable<Int>()
     private var vacant: [Int] = []
 
-    var count: Int { places.count }
+    var count: Int { seats.count }
 
     subscript(id: DownloadID) -> Download? {
-        places[id].flatMap { downloads[$0] }
+        seats[id].flatMap { downloads[$0] }
     }
 
-    func state(at place: Int) -> State? { downloads[place]?.state }
+    func state(at seat: Int) -> State? { downloads[seat]?.state }
 
-    func id(at place: Int) -> DownloadID? { downloads[place]?.id }
+    func id(at seat: Int) -> DownloadID? { downloads[seat]?.id }
 
-    func standing(at place: Int) -> Standing? { downloads[place]?.standing }
+    func standing(at seat: Int) -> Standing? { downloads[seat]?.standing }
 
-    func place(of id: DownloadID) -> Int? { places[id] }
+    func seat(of id: DownloadID) -> Int? { seats[id] }
 
-    /// Makes room for the places of so many more.
+    /// Makes room for the seats of so many more.
     mutating func reserve(_ additional: Int) {
-        places.reserveCapacity(places.count + additional)
+        seats.reserveCapacity(seats.count + additional)
         // Of so many no more than that: the array would else take up to twice what it needs.
         if additional > downloads.count { downloads.reserveCapacity(downloads.count + additional) }
     }
 
     mutating func add(_ download: Download) {
-        places[download.id] = downloads.put(download, in: &vacant)
+        seats[download.id] = downloads.put(download, in: &vacant)
     }
 
-    /// Lets the download of a place handle something; says where that has led it, nil when nobody is there. One that is
-    /// gone afterwards has left its place.
+    /// Lets the download of a seat handle something; says where that has led it, nil when nobody is there. One that is
+    /// gone afterwards has left its seat.
     mutating func change(
-        _ place: Int, _ context: inout Context, _ body: (inout Download, inout Context) -> Void
+        _ seat: Int, _ context: inout Context, _ body: (inout Download, inout Context) -> Void
     ) -> Change? {
-        guard let change = downloads[place]?.change(&context, body) else { return nil }
-        if change.isGone { leave(place, change.id) }
+        guard let change = downloads[seat]?.change(&context, body) else { return nil }
+        if change.isGone { leave(seat, change.id) }
         return change
     }
 
-    private mutating func leave(_ place: Int, _ id: DownloadID) {
-        downloads[place] = nil
-        places[id] = nil
-        vacant.append(place)
+    private mutating func leave(_ seat: Int, _ id: DownloadID) {
+        downloads[seat] = nil
+        seats[id] = nil
+        vacant.append(seat)
     }
 }
 

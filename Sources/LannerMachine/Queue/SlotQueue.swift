@@ -15,7 +15,7 @@ struct SlotQueue: Sendable {
     private var numbers: [String?: Int] = [:]
     private var vacant: [Int] = []
     private var hosts: [HostID: Host] = [:]
-    /// By place: where who waits stands.
+    /// By seat: where who waits stands.
     private var spots: [Spot?] = []
     /// The lists that have someone whose turn it may be and are not full, by who is first in them.
     private var open = IndexedHeap<Turn>()
@@ -60,10 +60,10 @@ struct SlotQueue: Sendable {
 
     // MARK: Looking
 
-    /// The place of who is to be admitted next, whatever the limit over all.
-    var next: Int? { open.first.flatMap { lists[$0.key].first?.place } }
+    /// The seat of who is to be admitted next, whatever the limit over all.
+    var next: Int? { open.first.flatMap { lists[$0.key].first?.seat } }
 
-    /// The places of who waits.
+    /// The seats of who waits.
     var waiting: [Int] { spots.indices.filter { spots[$0] != nil } }
 
     func isFull(_ list: String?) -> Bool {
@@ -85,20 +85,20 @@ struct SlotQueue: Sendable {
     // MARK: Coming and going
 
     /// Somebody wants a slot.
-    mutating func join(_ place: Int, _ list: String?, _ host: HostID, _ turn: Turn) {
+    mutating func join(_ seat: Int, _ list: String?, _ host: HostID, _ turn: Turn) {
         let number = number(of: list)
         let host = knowsHosts ? host : nil
-        if place >= spots.count { spots += repeatElement(nil, count: place + 1 - spots.count) }
-        let (line, key) = lists[number].join(place, turn, host)
-        spots[place] = Spot(list: Int32(number), line: Int32(line), key: Int32(key))
+        if seat >= spots.count { spots += repeatElement(nil, count: seat + 1 - spots.count) }
+        let (line, key) = lists[number].join(seat, turn, host)
+        spots[seat] = Spot(list: Int32(number), line: Int32(line), key: Int32(key))
         if let host { hosts[host, default: Host()].lists.insert(number) }
         settle(number, host)
     }
 
     /// Who wanted one does not any more.
-    mutating func leave(_ place: Int) {
-        guard let spot = spots[place] else { return }
-        spots[place] = nil
+    mutating func leave(_ seat: Int) {
+        guard let spot = spots[seat] else { return }
+        spots[seat] = nil
         let number = Int(spot.list)
         let host = lists[number].leave(Int(spot.line), Int(spot.key))
         if let host, !lists[number].waits(for: host) {

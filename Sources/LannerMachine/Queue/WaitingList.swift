@@ -20,14 +20,14 @@ struct WaitingList: Sendable {
     var isUnused: Bool { taken == 0 && numbers.isEmpty }
 
     /// Who comes first of those whose host is not full.
-    var first: (place: Int, turn: SlotQueue.Turn)? { open.first.flatMap { lines[$0.key].first } }
+    var first: (seat: Int, turn: SlotQueue.Turn)? { open.first.flatMap { lines[$0.key].first } }
 
     func waits(for host: HostID?) -> Bool { numbers[host] != nil }
 
     /// Somebody comes; says in which line, and by which key there. To be settled.
-    mutating func join(_ place: Int, _ turn: SlotQueue.Turn, _ host: HostID?) -> (line: Int, key: Int) {
+    mutating func join(_ seat: Int, _ turn: SlotQueue.Turn, _ host: HostID?) -> (line: Int, key: Int) {
         let number = number(of: host)
-        return (number, lines[number].join(place, turn))
+        return (number, lines[number].join(seat, turn))
     }
 
     /// Somebody goes; says from which host's line. To be settled.
@@ -65,7 +65,7 @@ private struct Line: Sendable {
     let host: HostID?
     private var queue = IndexedHeap<SlotQueue.Turn>()
     /// By key. Keys are given out anew, since the queue takes memory up to the largest.
-    private var places: [Int] = []
+    private var seats: [Int] = []
     private var vacant: [Int] = []
 
     init(_ host: HostID?) {
@@ -73,10 +73,10 @@ private struct Line: Sendable {
     }
 
     var isEmpty: Bool { queue.isEmpty }
-    var first: (place: Int, turn: SlotQueue.Turn)? { queue.first.map { (places[$0.key], $0.priority) } }
+    var first: (seat: Int, turn: SlotQueue.Turn)? { queue.first.map { (seats[$0.key], $0.priority) } }
 
-    mutating func join(_ place: Int, _ turn: SlotQueue.Turn) -> Int {
-        let key = places.put(place, in: &vacant)
+    mutating func join(_ seat: Int, _ turn: SlotQueue.Turn) -> Int {
+        let key = seats.put(seat, in: &vacant)
         queue.set(key, to: turn)
         return key
     }
