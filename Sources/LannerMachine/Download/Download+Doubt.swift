@@ -5,14 +5,14 @@ extension Download {
     /// Whether an answer is not believed: what is to be done instead of giving up the bytes in hand is done.
     mutating func doubt(_ verdict: Verdict, _ exchange: Exchange, _ context: inout Context) -> Bool {
         if let oddity = verdict.oddity { return askOtherwise(exchange, after: oddity, &context) }
-        if case .whole = verdict, wholeTry == .sought, completed > 0 {
+        if case .whole = verdict, doubts.wholeTry == .sought, completed > 0 {
             // The server is up again, and may send parts as well.
-            (wholeTry, seeksWhole) = (.possible, nil)
+            (doubts.wholeTry, seeksWhole) = (.possible, nil)
             close(for: .restart, &context)
             return true
         }
-        guard completed > 0, !takesUnnamed, isUnnamed(verdict, exchange) else { return false }
-        if unnamed < .max { unnamed += 1 }
+        guard completed > 0, !doubts.takesUnnamed, isUnnamed(verdict, exchange) else { return false }
+        if doubts.unnamed < .max { doubts.unnamed += 1 }
         retryOrFail(.unnamed, at: exchange.ask.source, &context)
         return true
     }
@@ -35,13 +35,8 @@ extension Download {
 
     /// An answer was found good.
     mutating func trust() {
-        forgetDoubts()
+        doubts = Doubts()
         mirrors.forgetPage()
-    }
-
-    mutating func forgetDoubts() {
-        partRefusals = 0
-        (unnamed, takesUnnamed, wholeTry) = (0, false, .none)
     }
 
     /// An answer makes no sense: the part is asked for once more, beside others alone, else in another attempt, and then
@@ -51,10 +46,10 @@ extension Download {
     ) -> Bool {
         guard exchange.ask.range != nil, completed > 0 else { return false }
         let failure = DownloadFailure(.unusableResponse, oddity.words)
-        partRefusals += 1
+        doubts.partRefusals += 1
         // The first answer of the other attempt decides.
         if tryAgain(after: failure, exchange, over: nil, &context) { return true }
-        if partRefusals == 1, context.settings.retry.maximumRetries != 0 {
+        if doubts.partRefusals == 1, context.settings.retry.maximumRetries != 0 {
             waitOnce(after: failure, over: nil, &context)
         } else {
             seeksWhole = oddity.reason
@@ -72,11 +67,13 @@ extension Download {
     ) -> Bool {
         let mayPass = failure.reason.isWorthRetrying(retryAfter: retryAfter)
         // Who may have been asked for the whole in vain is asked for a part again first.
-        if mayPass, !exchange.isAccepted, seeksWhole == .rangesNotServed { (seeksWhole, wholeTry) = (nil, .none) }
+        if mayPass, !exchange.isAccepted, seeksWhole == .rangesNotServed {
+            (seeksWhole, doubts.wholeTry) = (nil, .none)
+        }
         guard exchange.ask.range != nil, !goesOnWithOldURL, failure.reason.maySpeakOfRanges,
             context.settings.retry.maximumRetries != 0
         else { return false }
-        guard mirrors.isLast(exchange.ask.source) || wholeTry == .possible else {
+        guard mirrors.isLast(exchange.ask.source) || doubts.wholeTry == .possible else {
             mirrors.refusePart(exchange.ask.source)
             return false
         }
@@ -85,11 +82,11 @@ extension Download {
         }
         if mayPass {
             let tries = context.settings.retry.maximumRetries ?? Pace.fruitlessTries
-            guard failures >= tries || wholeTry == .possible else { return false }
-            wholeTry = wholeTry == .none ? .sought : .none
+            guard failures >= tries || doubts.wholeTry == .possible else { return false }
+            doubts.wholeTry = doubts.wholeTry == .none ? .sought : .none
         }
-        partRefusals += 1
-        if partRefusals == 1, completed > 0, !mayPass {
+        doubts.partRefusals += 1
+        if doubts.partRefusals == 1, completed > 0, !mayPass {
             waitOnce(after: failure, over: over, &context)
         } else {
             seeksWhole = .rangesNotServed
@@ -115,7 +112,7 @@ extension Download {
     /// The next attempt asks a place that has refused a part for the whole. False when there is none.
     mutating func beginAtPartless() -> Bool {
         guard mirrors.beginAtPartless() else { return false }
-        (seeksWhole, wholeTry) = (.rangesNotServed, .sought)
+        (seeksWhole, doubts.wholeTry) = (.rangesNotServed, .sought)
         return true
     }
 
@@ -136,6 +133,18 @@ extension Download {
         let time = context.now + context.settings.retry.delay(failures: 1, random: context.random.next())
         retry(failure, at: time, over: over, &context)
     }
+}
+
+/// What has come to nothing since the last answer that was found good.
+struct Doubts: Sendable {
+    /// How often in a row a request for a part was refused as such, or had an answer that was not believed.
+    var partRefusals = 0
+    /// How often something has come in the place of the rest that is not said to be a version, and whether that is taken,
+    /// since the user has started the download again after it had failed for that.
+    var unnamed: UInt8 = 0
+    var takesUnnamed = false
+    /// Where a server stands that has failed at parts for so long that it was asked for the whole.
+    var wholeTry = WholeTry.none
 }
 
 /// Whether a server that fails at parts sends the whole.

@@ -293,14 +293,14 @@ extension Download {
         _ failure: DownloadFailure, _ retryAfter: Duration?, _ context: inout Context
     ) -> RetryDecision {
         let (retry, random) = (context.settings.retry, context.random.next())
-        if wholeTry == .possible { wholeTry = .none }
+        if doubts.wholeTry == .possible { doubts.wholeTry = .none }
         if isCrowdedOut, retry.maximumRetries != 0 {
             isCrowdedOut = false
             let delay = retry.delay(failures: Int(crowdRefusals), retryAfter: retryAfter, random: random)
             return .retry(after: max(delay, Pace.crowdWait))
         }
         // Else nobody would ever be asked whether it is to be taken.
-        if failure == .unnamed, retry.maximumRetries == nil, unnamed > Pace.fruitlessTries { return .fail }
+        if failure == .unnamed, retry.maximumRetries == nil, doubts.unnamed > Pace.fruitlessTries { return .fail }
         failures += 1
         return retry.decide(failure, failures: failures, retryAfter: retryAfter, random: random)
     }

@@ -29,7 +29,7 @@ extension Download {
     mutating func renewMirrors(_ context: inout Context) {
         guard let change = renewedMirrors else { return }
         if losesMirror { (isOfOtherURL, oldWay) = (true, .none) }
-        (seeksWhole, wholeTry) = (nil, .none)
+        (seeksWhole, doubts.wholeTry) = (nil, .none)
         mirrors = Mirrors(count: change.count, ofVersion: isOfMirror ? change.place(of: mirrors.ofVersion) ?? 0 : 0)
         renewedMirrors = nil
         perform(.remirror(steps: change.steps), &context)
@@ -176,13 +176,13 @@ extension Download {
     private mutating func beginElsewhere(_ settings: Settings) -> Bool {
         guard let next = mirrors.usable.first(where: { mayAsk($0, settings) }) else { return false }
         if next != mirrors.main {
-            if wholeTry == .possible { wholeTry = .none }
+            if doubts.wholeTry == .possible { doubts.wholeTry = .none }
             // A server without ranges would have sent all of it again: this one may as well, if it answers.
             if isPlain, completed > 0, !mayGoOn(at: next, settings) { seeksWhole = .contentChanged }
             // As after a wrong file.
             partUse = .possible
             // What it did with parts says nothing of the next.
-            if seeksWholeForParts, mayGoOn(at: next, settings) { (seeksWhole, wholeTry) = (nil, .none) }
+            if seeksWholeForParts, mayGoOn(at: next, settings) { (seeksWhole, doubts.wholeTry) = (nil, .none) }
         }
         mirrors.begin(at: next)
         return true

@@ -47,9 +47,9 @@ extension Download {
 
     /// The user wants another try, whatever has failed before.
     private mutating func forgive() {
-        let takesUnnamed = unnamed > 0 && failure == .unnamed
+        let takesUnnamed = doubts.unnamed > 0 && failure == .unnamed
         forgetFailures()
-        self.takesUnnamed = takesUnnamed
+        doubts.takesUnnamed = takesUnnamed
         ladder = RungLadder()
         highMark = completed
         seeksWhole = nil
@@ -72,7 +72,7 @@ extension Download {
         mismatches = 0
         (changes, otherTags) = (0, 0)
         (pieceFailures, wholeRepairs) = ([:], 0)
-        forgetDoubts()
+        doubts = Doubts()
         partUse = .possible
     }
 

@@ -73,14 +73,8 @@ package struct Download: Sendable {
     /// Why the next attempt, or the present one, asks for the whole file: a mirror has another one, or parts of this one
     /// are refused, or of no use. What is held is given up when it comes, and not before. Nil when it goes on with that.
     var seeksWhole: RestartReason?
-    /// How often in a row a request for a part was refused as such, or had an answer that was not believed.
-    var partRefusals = 0
-    /// How often something has come in the place of the rest that is not said to be a version, and whether that is taken,
-    /// since the user has started the download again after it had failed for that.
-    var unnamed: UInt8 = 0
-    var takesUnnamed = false
-    /// Where a server stands that has failed at parts for so long that it was asked for the whole.
-    var wholeTry = WholeTry.none
+    /// What has come in the place of parts, and was not believed.
+    var doubts = Doubts()
     /// What the transport holds of the file itself, when it hands it over in the end.
     var carried = Carried()
     /// Failures since bytes last advanced.
