@@ -143,11 +143,11 @@ extension DownloadRecord {
         }
         writer.put(Tag.fileName, place.name)
         encodeScope(into: &writer)
-        if isNameOpen { writer.put(Tag.isNameOpen, 1) }
+        writer.put(Tag.isNameOpen, if: isNameOpen)
         writer.put(Tag.rank, rank)
         writer.put(Tag.digest, digest)
-        if isUncompared { writer.put(Tag.isUncompared, 1) }
-        if isReplaced { writer.put(Tag.isReplaced, 1) }
+        writer.put(Tag.isUncompared, if: isUncompared)
+        writer.put(Tag.isReplaced, if: isReplaced)
         writer.put(Tag.file, file)
         writer.put(Tag.startDate, Int64(bitPattern: startDate.bitPattern))
         writer.put(Tag.endDate, Int64(bitPattern: endDate.bitPattern))
@@ -193,7 +193,7 @@ extension DownloadRecord {
         writer.put(Tag.context, context)
         if !metadata.isEmpty { encodeMetadata(into: &writer) }
         writer.put(Tag.directory, place.directory)
-        if hasDestination { writer.put(Tag.hasDestination, 1) }
+        writer.put(Tag.hasDestination, if: hasDestination)
         writer.put(Tag.conflictPolicy, conflictPolicy?.rawValue)
         writer.put(Tag.movePolicy, movePolicy?.rawValue)
     }
@@ -217,10 +217,10 @@ extension DownloadRecord {
             writer.put(Tag.failureReason, failure.reason.code)
             writer.put(Tag.failureDetail, failure.detail)
         }
-        if saved.isUnstarted { writer.put(Tag.isUnstarted, 1) }
-        if saved.isOfOtherURL { writer.put(Tag.isOfOtherURL, 1) }
-        if saved.isLeftover { writer.put(Tag.isLeftover, 1) }
-        if saved.isPublished { writer.put(Tag.isPublished, 1) }
+        writer.put(Tag.isUnstarted, if: saved.isUnstarted)
+        writer.put(Tag.isOfOtherURL, if: saved.isOfOtherURL)
+        writer.put(Tag.isLeftover, if: saved.isLeftover)
+        writer.put(Tag.isPublished, if: saved.isPublished)
         writer.put(Tag.generation, Int64(saved.generation))
         writer.put(Tag.written, saved.written.ranges)
         writer.put(Tag.synced, saved.synced.ranges)
@@ -243,41 +243,60 @@ extension DownloadRecord {
             let place = reader.place(name: Tag.fileName, directory: Tag.directory), Self.knowsPolicies(reader),
             let saved = Self.saved(reader)
         else { return nil }
-        (digest, pieces) = (reader.text(Tag.digest), Self.pieces(reader))
+        let (digest, pieces) = (reader.text(Tag.digest), Self.pieces(reader))
         if let digest, (try? Checksum.Digest(parsing: digest)) == nil { return nil }
         if pieces == nil, reader.data(Tag.pieceDigests) != nil { return nil }
-        self.id = DownloadID(UInt64(bitPattern: id))
-        self.token = UInt64(bitPattern: token)
-        self.url = url
-        self.place = place
-        key = reader.text(Tag.key) ?? url
-        hasDestination = reader.number(Tag.hasDestination) == 1
+        let rank = min(max(reader.number(Tag.rank) ?? 0, -Self.numbers.upperBound), Self.numbers.upperBound)
+        self.init(
+            id: DownloadID(UInt64(bitPattern: id)), token: UInt64(bitPattern: token), url: url, place: place,
+            rank: rank, digest: digest, pieces: pieces, key: reader.text(Tag.key) ?? url, saved: saved)
+        fields = Self.fields(reader, Tag.fieldName, Tag.fieldValue)
+        isNameOpen = reader.flag(Tag.isNameOpen)
+        boot = reader.text(Tag.boot)
+        readScope(reader)
+        readFile(reader)
+        readLink(reader)
+        readExchange(reader)
+        readMirrors(reader)
+    }
+
+    private mutating func readScope(_ reader: RecordReader) {
         list = reader.text(Tag.list)
         priority = reader.number(Tag.priority).flatMap(Int8.init(exactly:)).flatMap(DownloadPriority.init) ?? .normal
         maximumBytesPerSecond = reader.number(Tag.maximumBytesPerSecond)
         context = reader.text(Tag.context)
         metadata = Dictionary(
             zip(reader.texts(Tag.metadataName), reader.texts(Tag.metadataValue)), uniquingKeysWith: { _, last in last })
+        hasDestination = reader.flag(Tag.hasDestination)
         conflictPolicy = reader.text(Tag.conflictPolicy).flatMap(FileConflictPolicy.init)
         movePolicy = reader.text(Tag.movePolicy).flatMap(FileConflictPolicy.init)
-        isNameOpen = reader.number(Tag.isNameOpen) == 1
-        self.saved = saved
-        fields = Self.fields(reader, Tag.fieldName, Tag.fieldValue)
-        rank = min(max(reader.number(Tag.rank) ?? 0, -Self.numbers.upperBound), Self.numbers.upperBound)
-        isUncompared = reader.number(Tag.isUncompared) == 1
-        isReplaced = reader.number(Tag.isReplaced) == 1
+    }
+
+    /// What is known of the finished file.
+    private mutating func readFile(_ reader: RecordReader) {
+        isUncompared = reader.flag(Tag.isUncompared)
+        isReplaced = reader.flag(Tag.isReplaced)
         file = reader.fingerprint(Tag.file)
         startDate = Self.date(reader.number(Tag.startDate))
         endDate = Self.date(reader.number(Tag.endDate))
         validation = reader.text(Tag.validation).flatMap(Validation.init) ?? .unknown
-        boot = reader.text(Tag.boot)
-        link = Self.link(reader)
+    }
+
+    private mutating func readLink(_ reader: RecordReader) {
         linkExpirationDate = reader.number(Tag.linkExpirationDate).flatMap(Self.finiteDate)
             .map { Date(timeIntervalSince1970: $0) }
-        let serial = reader.number(Tag.lastSerial) ?? 0
-        lastSerial = Self.numbers.contains(serial) ? UInt64(serial) : 0
-        exchange = Self.exchange(reader, lastSerial)
-        readMirrors(reader)
+        guard let url = reader.text(Tag.linkURL).flatMap({ URL(string: $0) }) else { return }
+        let hasFields = reader.flag(Tag.hasLinkFields)
+        link = KeptLink(url: url, fields: hasFields ? Self.fields(reader, Tag.linkFieldName, Tag.linkFieldValue) : nil)
+    }
+
+    private mutating func readExchange(_ reader: RecordReader) {
+        guard let serial = reader.number(Tag.lastSerial), serial > 0, Self.numbers.contains(serial) else { return }
+        lastSerial = UInt64(serial)
+        guard let generation = reader.number(Tag.exchangeGeneration), Self.generations.contains(generation)
+        else { return }
+        let isResumed = reader.flag(Tag.isExchangeResumed)
+        exchange = ExchangeMark(serial: lastSerial, generation: UInt32(generation), isResumed: isResumed)
     }
 
     private mutating func readMirrors(_ reader: RecordReader) {
@@ -285,15 +304,6 @@ extension DownloadRecord {
         mirrorOfVersion = reader.text(Tag.mirrorOfVersion).flatMap { URL(string: $0) }
         guard let mirrorOfVersion else { return }
         if let source = mirrors.source(of: mirrorOfVersion) { saved.source = source } else { saved.isOfOtherURL = true }
-    }
-
-    private static func exchange(_ reader: RecordReader, _ serial: UInt64) -> ExchangeMark? {
-        guard serial > 0, let generation = reader.number(Tag.exchangeGeneration), generations.contains(generation)
-        else {
-            return nil
-        }
-        let isResumed = reader.number(Tag.isExchangeResumed) == 1
-        return ExchangeMark(serial: serial, generation: UInt32(generation), isResumed: isResumed)
     }
 
     /// What a later version does with a file that is in the way is not to be replaced by what this one would do.
@@ -305,12 +315,6 @@ extension DownloadRecord {
 
     private static func fields(_ reader: RecordReader, _ name: UInt8, _ value: UInt8) -> HeaderFields {
         HeaderFields(zip(reader.texts(name), reader.texts(value)).map(HeaderFields.Field.init))
-    }
-
-    private static func link(_ reader: RecordReader) -> KeptLink? {
-        guard let url = reader.text(Tag.linkURL).flatMap({ URL(string: $0) }) else { return nil }
-        let hasFields = reader.number(Tag.hasLinkFields) == 1
-        return KeptLink(url: url, fields: hasFields ? fields(reader, Tag.linkFieldName, Tag.linkFieldValue) : nil)
     }
 
     /// Numbers that are counted on from, far from where counting ends.
@@ -328,10 +332,10 @@ extension DownloadRecord {
     private static func saved(_ reader: RecordReader) -> Saved? {
         guard let status = status(reader) else { return nil }
         var saved = Saved(status: status, version: version(reader))
-        saved.isUnstarted = reader.number(Tag.isUnstarted) == 1
-        saved.isOfOtherURL = reader.number(Tag.isOfOtherURL) == 1
-        saved.isLeftover = reader.number(Tag.isLeftover) == 1
-        saved.isPublished = reader.number(Tag.isPublished) == 1
+        saved.isUnstarted = reader.flag(Tag.isUnstarted)
+        saved.isOfOtherURL = reader.flag(Tag.isOfOtherURL)
+        saved.isLeftover = reader.flag(Tag.isLeftover)
+        saved.isPublished = reader.flag(Tag.isPublished)
         saved.total = reader.number(Tag.total).flatMap { numbers.contains($0) && $0 < numbers.upperBound ? $0 : nil }
         if let data = reader.data(Tag.resumeData), let held = reader.number(Tag.resumeDataHeld), numbers.contains(held)
         {
@@ -364,7 +368,7 @@ extension DownloadRecord {
         return Version(
             entityTag: reader.text(Tag.entityTag).flatMap { EntityTag($0) },
             lastModified: reader.text(Tag.lastModified), isLastModifiedStrong: isStrong == 1,
-            total: reader.number(Tag.versionTotal), isEncoded: reader.number(Tag.isEncoded) == 1,
+            total: reader.number(Tag.versionTotal), isEncoded: reader.flag(Tag.isEncoded),
             digest: serverDigest(reader))
     }
 }

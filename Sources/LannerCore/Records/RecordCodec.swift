@@ -22,6 +22,11 @@ struct RecordWriter {
         field(tag, 8) { $0.put(number) }
     }
 
+    /// A field that is there, or is not.
+    mutating func put(_ tag: UInt8, if isSet: Bool) {
+        if isSet { put(tag, 1) }
+    }
+
     mutating func put(_ tag: UInt8, _ data: Data?) {
         guard let data else { return }
         field(tag, data.count) { field in data.withUnsafeBytes { field.put($0) } }
@@ -88,6 +93,8 @@ struct RecordReader {
         guard let range = range(tag), range.count >= 8, range.count % 8 == 0 else { return nil }
         return number(at: range.lowerBound)
     }
+
+    func flag(_ tag: UInt8) -> Bool { number(tag) == 1 }
 
     func numbers(_ tag: UInt8) -> [Int64] {
         guard let range = range(tag), range.count % 8 == 0 else { return [] }
