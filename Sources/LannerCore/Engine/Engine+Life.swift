@@ -54,27 +54,8 @@ extension Engine {
     }
 
     private func restore(_ records: [DownloadRecord], _ configuration: SessionConfiguration) {
-        var jobs: [Job] = []
-        var new: [NewDownload] = []
-        jobs.reserveCapacity(records.count)
-        new.reserveCapacity(records.count)
-        let lastMoves = lastMoves(records)
-        let had = hadPlaces(records)
-        let replacedIDs = replacedByCopies(records, configuration.fileConflictPolicy)
-        var replaced: [Job] = []
-        let isShutDown = configuration.isShutDownAtLaunch
-        for var record in records where !record.saved.isLeftover {
-            let isReplaced = replacedIDs.contains(record.id)
-            if isReplaced { record.loseFile() }
-            let mayReplace = record.policy(or: configuration.fileConflictPolicy) == .replace
-            guard let (job, isFound) = restoredJob(record, lastMoves, besides: mayReplace ? [] : had) else { continue }
-            if isFound { job.state.withLock { $0.restsAtSuccess = !configuration.resumesAtLaunch } }
-            if isReplaced { replaced.append(job) }
-            jobs.append(job)
-            var download = job.new(isShelved: isShutDown || record.context != configuration.contextAtLaunch)
-            download.isMoving = isFound
-            new.append(download)
-        }
+        let (jobs, new, lost) = restored(records, configuration)
+        var replaced = lost
         enter { state in
             state.reserve(jobs.count)
             replaced += jobs.compactMap { state.keep($0) }
@@ -92,6 +73,31 @@ extension Engine {
         for (job, download) in zip(jobs, new) where download.isShelved || !configuration.resumesAtLaunch {
             if job.state.withLock({ $0.exchange == nil }) { giveBackSpace(of: job) }
         }
+    }
+
+    /// The downloads that are remembered, what the machine is told of each, and whose files are gone, which is not on record.
+    private func restored(
+        _ records: [DownloadRecord], _ configuration: SessionConfiguration
+    ) -> (jobs: [Job], new: [NewDownload], replaced: [Job]) {
+        var (jobs, new, replaced): ([Job], [NewDownload], [Job]) = ([], [], [])
+        jobs.reserveCapacity(records.count)
+        new.reserveCapacity(records.count)
+        let lastMoves = lastMoves(records)
+        let had = hadPlaces(records)
+        let replacedIDs = replacedByCopies(records, configuration.fileConflictPolicy)
+        for var record in records where !record.saved.isLeftover {
+            let isReplaced = replacedIDs.contains(record.id)
+            if isReplaced { record.loseFile() }
+            let mayReplace = record.policy(or: configuration.fileConflictPolicy) == .replace
+            guard let (job, isFound) = restoredJob(record, lastMoves, besides: mayReplace ? [] : had) else { continue }
+            if isFound { job.state.withLock { $0.restsAtSuccess = !configuration.resumesAtLaunch } }
+            if isReplaced { replaced.append(job) }
+            jobs.append(job)
+            var download = job.new(isShelved: state.withLock { $0.isShelved(record.context) })
+            download.isMoving = isFound
+            new.append(download)
+        }
+        return (jobs, new, replaced)
     }
 
     /// The process may have died while it copied a file to its place on another device. A copy begins anew, and that may be
