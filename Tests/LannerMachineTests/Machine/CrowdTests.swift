@@ -2,8 +2,9 @@ import LannerMachine
 import Testing
 
 /// A server that sends so many files at once and refuses whoever else asks.
-private struct Server {
+private struct Server: SelfAnswering {
     var bench: Bench
+    var wakes: [Duration] = []
     var takes: Int
     private(set) var sending: [DownloadID: ExchangeNumber] = [:]
     private(set) var refusals: [DownloadID] = []
@@ -11,7 +12,6 @@ private struct Server {
     /// Whether first bytes come a while after the answer, but for the first of all.
     private let isSlow: Bool
     private let banned: Set<DownloadID>
-    private var wakes: [Duration] = []
     /// Files that take a second to be closed, where the disk is slow.
     private var closing: [Event]?
 
@@ -29,30 +29,18 @@ private struct Server {
                 ($0.maximumRunning, $0.connections) = (6, 1)
                 $0.watchdog.silence = .seconds(1_000_000)
             })
-        let new = (1...count).map { number in
-            NewDownload(
-                id: DownloadID(number), rank: Int64(number), host: HostID(others.contains(number) ? 8 : 7))
-        }
-        feed(.add(new))
-        feed(.user(.start, new.map(\.id), nil))
+        begin(count) { HostID(others.contains($0) ? 8 : 7) }
     }
 
-    private mutating func feed(_ event: Event) { answer(bench.feed(event)) }
-
-    private mutating func answer(_ actions: [Action]) {
-        for action in actions {
-            switch action {
-            case .file(let id, let attempt, .open):
-                feed(.file(id, attempt, .opened(held: ByteRanges())))
-            case .file(let id, let attempt, .close):
-                let closed = Event.file(id, attempt, .closed(written: ByteRanges(), synced: ByteRanges()))
-                if closing == nil { feed(closed) } else { closing?.append(closed) }
-            case .transport(let id, .begin(let number, _)): head(id, number)
-            case .transport(let id, .stop): sending[id] = nil
-            case .wake(let time): wakes.append(time)
-            default: break
-            }
+    mutating func handle(_ action: Action) -> Bool {
+        switch action {
+        case .file(let id, let attempt, .close) where closing != nil:
+            closing?.append(.file(id, attempt, .closed(written: ByteRanges(), synced: ByteRanges())))
+        case .transport(let id, .begin(let number, _)): head(id, number)
+        case .transport(let id, .stop): sending[id] = nil
+        default: return false
         }
+        return true
     }
 
     private mutating func head(_ id: DownloadID, _ number: ExchangeNumber) {
@@ -74,10 +62,7 @@ private struct Server {
             let closed = closing ?? []
             if closing != nil { closing = [] }
             for event in closed { feed(event) }
-            let now = bench.now
-            guard wakes.contains(where: { $0 <= now }) else { continue }
-            wakes.removeAll { $0 <= now }
-            feed(.timer)
+            fire()
         }
     }
 

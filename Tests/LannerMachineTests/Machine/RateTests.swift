@@ -2,14 +2,14 @@ import LannerMachine
 import Testing
 
 /// A server that answers so many requests a second.
-private struct RateServer {
-    private var bench: Bench
+private struct RateServer: SelfAnswering {
+    var bench: Bench
+    var wakes: [Duration] = []
     /// Between one that is answered and the next.
     var gap: Duration
     private let status: Int
     private let retryAfter: String?
     private var next: Duration = .zero
-    private var wakes: [Duration] = []
     private(set) var answered: [DownloadID] = []
     private(set) var refusals = 0
     private(set) var failed: [DownloadID] = []
@@ -25,30 +25,20 @@ private struct RateServer {
     ) {
         (self.gap, self.status, self.retryAfter, self.banned) = (gap, status, retryAfter, banned)
         bench = Bench(Settings().with { $0.maximumRunning = 4 })
-        let new = (1...count).map { NewDownload(id: DownloadID($0), rank: Int64($0), host: HostID(7)) }
-        feed(.add(new))
-        feed(.user(.start, new.map(\.id), nil))
+        begin(count)
     }
 
     mutating func start(_ id: DownloadID) { feed(.user(.start, [id], nil)) }
 
-    private mutating func feed(_ event: Event) {
-        for action in bench.feed(event) {
-            switch action {
-            case .file(let id, let attempt, .open): feed(.file(id, attempt, .opened(held: ByteRanges())))
-            case .file(let id, let attempt, .close):
-                feed(.file(id, attempt, .closed(written: ByteRanges(), synced: ByteRanges())))
-            case .file(let id, let attempt, .verify): feed(.file(id, attempt, .verified(.sizeOnly)))
-            case .file(let id, let attempt, .publish): feed(.file(id, attempt, .published))
-            case .store(let id, let attempt, .record(_, .confirmed)): feed(.store(id, attempt, .recorded))
-            case .transport(let id, .begin(let number, _)): answer(id, number)
-            case .tell(let id, .status(.failed)):
-                failed.append(id)
-                ended = bench.now
-            case .wake(let time): wakes.append(time)
-            default: break
-            }
+    mutating func handle(_ action: Action) -> Bool {
+        switch action {
+        case .transport(let id, .begin(let number, _)): answer(id, number)
+        case .tell(let id, .status(.failed)):
+            failed.append(id)
+            ended = bench.now
+        default: return false
         }
+        return true
     }
 
     private mutating func answer(_ id: DownloadID, _ number: ExchangeNumber) {
@@ -69,11 +59,7 @@ private struct RateServer {
     /// Time passes up to when something is due, at most for so long.
     mutating func pass(_ time: Duration) {
         let end = bench.now + time
-        while let wake = wakes.min(), wake <= end {
-            bench.now = max(bench.now, wake)
-            wakes.removeAll { $0 <= wake }
-            feed(.timer)
-        }
+        while passToWake(by: end) {}
         bench.now = end
     }
 }
@@ -136,16 +122,16 @@ private struct RateServer {
         bench.feed(.add(ids.map { NewDownload(id: $0, rank: 0, host: HostID(7)) }))
         bench.feed(.user(.start, ids, nil))
         for (id, status) in zip(ids, [200, 429, 429]) {
-            let number = try #require(bench.begun(bench.feed(.file(id, 1, .opened(held: ByteRanges())))).last)
+            let number = try #require(bench.feed(.file(id, 1, .opened(held: ByteRanges()))).begun.last)
             bench.feed(.exchange(id, number, .head(status == 200 ? .file(10) : ResponseHead(status: status))))
             if status == 200 { bench.feed(.exchange(id, number, .ended(received: 10))) }
         }
         #expect(bench.machine.limit(of: HostID(7)) == 0)
         bench.pass(.milliseconds(300))
-        let first = try #require(bench.begun(bench.feed(.file(ids[3], 1, .opened(held: ByteRanges())))).last)
+        let first = try #require(bench.feed(.file(ids[3], 1, .opened(held: ByteRanges()))).begun.last)
         var head = ResponseHead.file(100_000_000)
         head.fields["Accept-Ranges"] = "bytes"
-        let second = try #require(bench.begun(bench.feed(.exchange(ids[3], first, .head(head)))).last)
+        let second = try #require(bench.feed(.exchange(ids[3], first, .head(head))).begun.last)
         #expect(bench.machine.limit(of: HostID(7)) == 2)
         bench.feed(.exchange(ids[3], first, .received(1000)))
         bench.feed(.exchange(ids[3], second, .head(ResponseHead(status: 429))))
@@ -162,12 +148,5 @@ private struct RateServer {
         server.banned = rest
         server.pass(.seconds(1800))
         #expect(Set(server.failed) == rest && server.ended <= .seconds(600), "\(server.ended)")
-    }
-}
-
-extension Bench {
-    /// The numbers of the exchanges that begin.
-    fileprivate func begun(_ actions: [Action]) -> [ExchangeNumber] {
-        actions.compactMap { if case .transport(_, .begin(let number, _)) = $0 { number } else { nil } }
     }
 }

@@ -2,41 +2,29 @@ import LannerMachine
 import Testing
 
 /// A program that may have so many more files open; each download that runs has one.
-private struct Program {
+private struct Program: SelfAnswering {
     var bench: Bench
+    var wakes: [Duration] = []
     var mayOpen: Int
     private(set) var open: Set<DownloadID> = []
     private(set) var refusals = 0
     private(set) var mostOpen = 0
-    private var wakes: [Duration] = []
 
     init(_ count: UInt64, mayOpen: Int, settings: Settings = Settings()) {
         self.mayOpen = mayOpen
         bench = Bench(settings)
-        let new = (1...count).map { NewDownload(id: DownloadID($0), rank: Int64($0)) }
-        feed(.add(new))
-        feed(.user(.start, new.map(\.id), nil))
+        begin(count) { _ in .unknown }
     }
 
-    private mutating func feed(_ event: Event) { answer(bench.feed(event)) }
-
-    private mutating func answer(_ actions: [Action]) {
-        for action in actions {
-            switch action {
-            case .file(let id, let attempt, .open): open(id, attempt)
-            case .file(let id, let attempt, .close):
-                open.remove(id)
-                feed(.file(id, attempt, .closed(written: ByteRanges(), synced: ByteRanges())))
-            case .file(let id, let attempt, .verify): feed(.file(id, attempt, .verified(.sizeOnly)))
-            case .file(let id, let attempt, .publish):
-                open.remove(id)
-                feed(.file(id, attempt, .published))
-            case .store(let id, let attempt, .record(_, .confirmed)):
-                feed(.store(id, attempt, .recorded))
-            case .wake(let time): wakes.append(time)
-            default: break
-            }
+    mutating func handle(_ action: Action) -> Bool {
+        switch action {
+        case .file(let id, let attempt, .open):
+            open(id, attempt)
+            return true
+        case .file(let id, _, .close), .file(let id, _, .publish): open.remove(id)
+        default: break
         }
+        return false
     }
 
     private mutating func open(_ id: DownloadID, _ attempt: Attempt) {
@@ -58,10 +46,7 @@ private struct Program {
             feed(.file(id, bench.machine[id]?.attempt ?? 0, .wrote(0..<1000)))
             feed(.exchange(id, exchange.number, .ended(received: 1000)))
         }
-        guard let next = wakes.min() else { return }
-        bench.now = max(bench.now, next)
-        wakes.removeAll { $0 <= bench.now }
-        feed(.timer)
+        _ = passToWake()
     }
 
     mutating func run(_ turns: Int) { for _ in 0..<turns { turn() } }
