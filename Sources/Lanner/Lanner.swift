@@ -7,8 +7,8 @@ extension SessionManager {
     ///
     /// The same as the initializer with a `transport`, which describes the parameters, over URLSession. On iOS, tvOS,
     /// watchOS and visionOS that is a background session of the same identifier, but in app extensions (those of watchOS
-    /// apart): transfers go on while the app is suspended or dead, see ``completionHandler``. For transfers that end with the process, as where nothing is
-    /// remembered, give `DefaultTransport.make()`.
+    /// apart): transfers go on while the app is suspended or dead, see ``completionHandler``. For transfers that end with
+    /// the process, as where nothing is remembered, give `DefaultTransport.make()`.
     public convenience init(
         _ identifier: String, configuration: SessionConfiguration = SessionConfiguration(),
         store: (any Store)? = nil, clock: (any Clock)? = nil, network: (any NetworkMonitor)? = nil,
