@@ -66,6 +66,9 @@ import Testing
                     + "is unfinished there, to begin anew"))
         let two = Trouble(LannerError.failed(DownloadFailure(.disk(.noSpace), "a; b.")))
         #expect(two.reason == "a" && two.advice == "b")
+        let unread = StoreError(.disk(.inputOutput), "The store in d could not be read: read f: bad; try again.")
+        let reading = Trouble(LannerError.storeError(unread))
+        #expect(reading.reason.hasSuffix("read f: bad") && reading.advice == "try again")
         let unmade = LannerError.cacheError(path: "p", message: "p: full; free some space and start again")
         #expect(Trouble(unmade).detail == "p: full; free some space and run the same command again")
         let told = "Its md5 is a, not the b that the server gives; download again, or do not compare digests."

@@ -177,6 +177,19 @@ import FoundationNetworking
         #expect(await heard(reports, upTo: ["survivors"]) == [["survivors"]])
     }
 
+    @Test func whatRunsInASessionThatEndsIsOver() async throws {
+        defer { try? FileManager.default.removeItem(at: directory) }
+        let session = session()
+        await pass(session)
+        let url = try #require(URL(string: "http://a.example/file"))
+        try #require(session.exchange(of: task("a-1-1", url)) != nil)
+        let recorder = Recorder()
+        let attendance = Attendance(receive: recorder.receive, canceling: { _ in })
+        session.begin(URLRequest(url: url), resumeData: nil, name: "a-1-1", of: session.makeOwner(), for: attendance)
+        session.end()
+        #expect(await recorder.end().failure?.fault == .unavailable)
+    }
+
     /// A second manager of the identifier would take what the first one has for leftovers.
     @Test func whatOneHasIsNoOtherOnes() async throws {
         defer { try? FileManager.default.removeItem(at: directory) }

@@ -6,7 +6,9 @@ extension FileError {
     var advice: String {
         switch code {
         // A file system has no room for another name where it has run out of inodes, whatever space there is.
-        case ENOSPC where operation == "open": "; free some space, or remove files if there is (df -i), and start again"
+        case ENOSPC where operation == "open":
+            "; free some space, or remove files where there is enough of it (df -i tells how many more there may be), "
+                + "and start again"
         case ENOTCONN, ENODEV, ESTALE: "; its file system is not there any more: mount it again, and start again"
         case EROFS: "; choose a directory on a file system that may be written to"
         case ENAMETOOLONG: "; choose a shorter name"

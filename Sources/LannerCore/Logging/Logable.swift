@@ -27,7 +27,8 @@ public protocol Logable: Sendable {
     var option: LogOption { get nonmutating set }
 
     /// Takes one line. Called on any thread, also on several at once, never under a lock of the library;
-    /// not called while ``option`` is ``LogOption/none``.
+    /// not called while ``option`` is ``LogOption/none``. Not to block: what the manager does waits for it, as it does for
+    /// a standard error that nobody reads.
     func log(_ type: LogType)
 }
 

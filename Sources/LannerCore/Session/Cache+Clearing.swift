@@ -29,7 +29,7 @@ extension Cache {
     /// first.
     ///
     /// - Throws: ``LannerError/cacheError(path:message:)`` for the first file that cannot be deleted, or directory that
-    ///   cannot be looked at; the others are.
+    ///   cannot be looked at; the others are. Where ``downloadPath`` cannot be locked, unfinished files and records stay.
     public func clearDiskCache() async throws {
         try await withCheckedThrowingContinuation { continuation in
             lane.run { [self] in continuation.resume(with: Result { try clear() }) }

@@ -3,7 +3,8 @@ import Foundation
 // All of these are posted on the manager's operation queue, in order. The object is the task, or the manager.
 
 extension DownloadTask {
-    /// Posted by a task that runs, when it begins to, and with each ``progressNotification``. Posted on ``SessionManager/operationQueue``; the object is the task.
+    /// Posted by a task that runs, when it begins to, and with each ``progressNotification``. Posted on
+    /// ``SessionManager/operationQueue``; the object is the task.
     public static let runningNotification = Notification.Name("lanner.downloadTask.running")
     /// Posted by a task that has come to rest: succeeded, suspended, failed, canceled or removed. Posted on
     /// ``SessionManager/operationQueue``; the object is the task.

@@ -7,8 +7,8 @@ public struct SessionConfiguration: Sendable, Hashable {
     /// How long a server may stay silent, before its answer and within it, in seconds. From 1 to 86,400 (a day); 60 by
     /// default. One that sends a byte now and then is not silent: see ``minimumSpeed`` and ``timeoutIntervalForResource``.
     /// The first attempt at a download with other places (``DownloadRequest/mirrors``) leaves a server after 10 seconds
-    /// without an answer. With a transport that outlives the process this is left to it. A request that is under way when this changes
-    /// keeps the transport's own limit, which is what this was when it began: less holds for it, more does not.
+    /// without an answer. With a transport that outlives the process this is left to it. A request that is under way when
+    /// this changes keeps the transport's own limit, which is what this was when it began: less holds for it, more does not.
     public var timeoutIntervalForRequest: TimeInterval = 60
     /// How many tasks run at once. At least 1; 6 by default. No more run than a quarter of the files that the process may
     /// have open: each has a file and a connection, or several.

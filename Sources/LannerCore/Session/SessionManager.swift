@@ -16,7 +16,8 @@ import LannerMachine
 public final class SessionManager: Sendable {
     /// The name that tells this manager's downloads from those of others.
     public let identifier: String
-    /// The queue of callbacks that did not ask for the main queue.
+    /// The queue of callbacks that did not ask for the main queue. Where it is serial, as the manager's own is, one that blocks
+    /// holds up all behind it.
     public let operationQueue: DispatchQueue
     /// The directories.
     public let cache: Cache

@@ -181,9 +181,9 @@ extension StoreFiles {
     private func unreadable(_ error: FileError) -> StoreError {
         let advice =
             error.fault == .inputOutput
-            ? " Try again; if it stays so, copy the file to another disk as far as it can be read, and move it away."
+            ? "; try again, and if it stays so copy the file to another disk as far as it can be read, and move it away"
             : ""
-        return StoreError(.disk(error.fault), "The store in \(directory) could not be read: \(error).\(advice)")
+        return StoreError(.disk(error.fault), "The store in \(directory) could not be read: \(error)\(advice).")
     }
 }
 

@@ -273,7 +273,8 @@ package struct Pausing: Sendable, Equatable {
 
 /// What `verifying` knows.
 package struct Verifying: Sendable, Equatable {
-    /// The same: no digest decides, or one that came too late to be compared now.
+    /// Whether it has only the part of a slot that is its list's and its host's: no digest decides, or one that came too late
+    /// to be compared now.
     package var hasPart = false
 }
 

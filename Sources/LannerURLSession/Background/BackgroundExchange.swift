@@ -21,7 +21,7 @@ final class BackgroundExchange: TaskFollower {
         var isResumed = true
         var isDiscarded = false
         /// Whether resume data were asked for with the cancellation.
-        var isCanceled = false
+        var awaitsResumeData = false
         var attendance: Attendance?
         /// Who was told the end last. It is handed over a little later.
         var told: Mailbox?
@@ -102,7 +102,7 @@ final class BackgroundExchange: TaskFollower {
         let task = state.withLock { $0.attendance === attendance && $0.outcome == nil ? $0.task : nil }
         // One that has completed is about to say how, and leaves no data.
         guard let task, task.state != .completed else { return }
-        state.withLock { $0.isCanceled = true }
+        state.withLock { $0.awaitsResumeData = true }
         task.cancel(byProducingResumeData: { [self] data in
             finish(TransportFailure(.canceled, TransportFailure.canceled.message, resumeData: data))
         })
@@ -181,12 +181,12 @@ final class BackgroundExchange: TaskFollower {
         if let count = task?.countOfBytesReceived { state.withLock { $0.report(count) } }
         #endif
         let data = (error as NSError).userInfo[NSURLSessionDownloadTaskResumeData] as? Data
-        let (resumes, isCanceled) = state.withLock { ($0.isResumed && $0.head == nil, $0.isCanceled) }
+        let (resumes, awaitsResumeData) = state.withLock { ($0.isResumed && $0.head == nil, $0.awaitsResumeData) }
         var failure = TransportFailure(error, for: response?.url, resumeData: data, resumes: resumes)
         // By the owner, or by the system for a user who wants no more of it.
         if (error as NSError).code == NSURLErrorCancelled {
             // What the data are is told where they were asked for, which may be later.
-            if isCanceled, data == nil { return }
+            if awaitsResumeData, data == nil { return }
             failure.fault = .canceled
         }
         finish(failure)

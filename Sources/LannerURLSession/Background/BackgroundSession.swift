@@ -232,8 +232,9 @@ final class BackgroundSession: @unchecked Sendable {
     func end() {
         queue.async { [self] in
             session = nil
-            // It may never say what it had.
+            // It may never say what it had, nor that this is over.
             if waiting != nil { list([]) }
+            for exchange in state.withLock({ Array($0.exchanges.values) }) { exchange.abandon(.sessionEnded) }
         }
     }
 

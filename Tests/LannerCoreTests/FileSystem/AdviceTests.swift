@@ -10,7 +10,11 @@ struct AdviceTests {
         "A message of the disk says what to do about it",
         arguments: [
             ("write", ENOSPC, "; free some space and start again"),
-            ("open", ENOSPC, "; free some space, or remove files if there is (df -i), and start again"),
+            (
+                "open", ENOSPC,
+                "; free some space, or remove files where there is enough of it (df -i tells how many more there may be), "
+                    + "and start again"
+            ),
             ("write", ENOTCONN, "; its file system is not there any more: mount it again, and start again"),
             ("open", EROFS, "; choose a directory on a file system that may be written to"),
             ("rename", EINVAL, "; this file system may not take the name, choose another"),
