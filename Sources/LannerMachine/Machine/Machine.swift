@@ -164,7 +164,8 @@ extension Machine {
         let isOfAll = head.status == 429
         let delay = isOfAll ? RetryAfter.delay(fields: head.fields, wallSeconds: context.wallSeconds) : nil
         let wait = settings.retry.patience(with: delay)
-        guard rates.noteRefusal(download.id, of: host, wait: wait, at: context.now) else { return false }
+        let tells = download.isUntried || !slots.hasUntried(of: host)
+        guard rates.noteRefusal(download.id, of: host, tells: tells, wait: wait, at: context.now) else { return false }
         settleLimit(of: host)
         return true
     }
@@ -181,7 +182,7 @@ extension Machine {
     private mutating func settleLimit(of host: HostID) {
         let limit = [crowds.limit(of: host), rates.limit(of: host)].compactMap { $0 }.min()
         if limit != nil, !slots.knowsHosts { stand { $0.knowHosts() } }
-        slots.limit(host, to: limit)
+        slots.limit(host, to: limit, untriedFirst: rates.isDoubtful(host))
     }
 
     /// Lets more of those hosts run whose time is over.

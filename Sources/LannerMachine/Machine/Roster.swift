@@ -79,7 +79,8 @@ extension Download {
     fileprivate var standing: Standing {
         Standing(
             claim: isGone ? .none : slotClaim, list: list, host: host,
-            turn: SlotQueue.Turn(rank: rank, id: id, priority: priority), isForNetwork: isForNetwork)
+            turn: SlotQueue.Turn(rank: rank, id: id, priority: priority, isUntried: isUntried),
+            isForNetwork: isForNetwork)
     }
 
     private var isForNetwork: Bool {

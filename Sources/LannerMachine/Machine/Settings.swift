@@ -151,7 +151,7 @@ package enum Pace {
     /// when it has answered more than so many at once, it does not do so any more.
     package static let rateWait: Duration = .milliseconds(250)
     package static let rateMemory: Duration = .seconds(60)
-    package static let rateRefusals = 3
+    package static let rateRefusals = 12
     package static let mostRated = 8
     /// The least that a download waits that its host has no connection for, or no time.
     package static let crowdWait: Duration = .seconds(5)

@@ -15,9 +15,10 @@
 /// of 5 seconds at least, until that is over; and each download of that host uses one connection for a minute. Others take
 /// only so many requests in a time, which is taken of a host that sends nothing just now, has sent another download
 /// something within the last minute, and refuses two in a row. Then none of its downloads begins for as long as it says
-/// with 429 (`Retry-After`, up to a minute), a quarter of a second at first where it says nothing, and longer each time,
-/// unless something is started; then one does, and one more at once for each that is answered. The first three of such
-/// refusals of a download do not count: more may be for a reason of its own.
+/// with 429 (`Retry-After`, up to a minute), a quarter of a second at first where it says nothing, and longer while it sends
+/// nobody anything, unless something is started; then one does, and one more at once for each that is answered. Of those
+/// that are refused for a reason of their own the host is not taken to speak: after one that was refused before the next
+/// is one that never was. The first twelve of such refusals of a download do not count: more are for a reason of its own.
 ///
 /// When the program may open no more files (``DiskFault/tooManyFiles``), that does not count as long as other downloads run,
 /// which close theirs by and by; of one that runs alone it is a failure that is tried again. Fewer run until that is over,

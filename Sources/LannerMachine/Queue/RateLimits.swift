@@ -1,7 +1,9 @@
 /// Hosts that take so many requests in a time and refuse whoever asks for more, though they have sent others what they asked
 /// for: none of their downloads begins for a while, then one does, and one more at once for each that is answered.
 ///
-/// One that is refused may be refused for a reason of its own: a host is taken for such only when it refuses two in a row.
+/// One that is refused may be refused for a reason of its own: a host is taken for such, and left alone again, only when it
+/// refuses two in a row. Who was refused before comes first by its rank, and says nothing new: the second of the two is
+/// somebody who was not, as long as such wait, and so is the first where only one was asked.
 struct RateLimits: Sendable {
     private var hosts: [HostID: Limit] = [:]
     private var answers: [HostID: Answers] = [:]
@@ -13,7 +15,7 @@ struct RateLimits: Sendable {
     private struct Limit {
         /// Until when none begins.
         var until: Duration
-        /// For how long that is by what it has answered so far.
+        /// For how long that is, unless it has asked for more.
         var wait: Duration
         /// How many may run afterwards; none before.
         var most = 0
@@ -23,52 +25,62 @@ struct RateLimits: Sendable {
         /// To whom something was sent last, and when; and when before that to another download.
         var last: (id: DownloadID, time: Duration)
         var other: Duration?
-        /// Who was refused since.
+        /// Whether anybody was refused since, for which the host is not left alone; and who may be the first of two.
+        var isDoubtful = false
         var refused: DownloadID?
 
         mutating func note(_ id: DownloadID, at now: Duration) {
             if id != last.id { other = last.time }
-            (last, refused) = ((id, now), nil)
+            last = (id, now)
+            settle()
         }
+
+        mutating func settle() { (isDoubtful, refused) = (false, nil) }
 
         func last(besides id: DownloadID) -> Duration? { id == last.id ? other : last.time }
     }
 
-    /// A host sends a download what it has asked for; says whether it may be asked for more at once by that.
+    /// A host sends a download what it has asked for; says whether by that it may be asked for more at once, or by others.
     mutating func noteAnswer(_ id: DownloadID, of host: HostID, at now: Duration) -> Bool {
         let isOther = answers[host]?.last.id != id
+        let wasDoubtful = isDoubtful(host)
         if answers[host]?.note(id, at: now) == nil { answers[host] = Answers(last: (id, now)) }
         if answers.count > room {
             answers = answers.filter { now - $0.value.last.time < Pace.rateMemory }
             room = max(Self.leastRoom, 2 * answers.count)
         }
-        guard isOther, let limit = hosts[host], limit.until <= now else { return false }
-        // The next refusal, which is sure to come where nothing has changed, brings it back to what was enough.
-        if limit.most == 1 { hosts[host]?.wait = limit.wait / 2 }
+        guard isOther, let limit = hosts[host], limit.until <= now else { return wasDoubtful }
         hosts[host]?.most += 1
         return true
     }
 
-    /// A host has refused a download; `wait` is for how long it wants to be left alone, by all. Says whether that is for its
-    /// rate.
-    mutating func noteRefusal(_ id: DownloadID, of host: HostID, wait: Duration?, at now: Duration) -> Bool {
+    /// A host has refused a download; `wait` is for how long it wants to be left alone, by all. `tells` is false of one that
+    /// was refused before, while others wait that never were. Says whether that may be for the rate.
+    mutating func noteRefusal(
+        _ id: DownloadID, of host: HostID, tells: Bool, wait: Duration?, at now: Duration
+    ) -> Bool {
         guard let time = answers[host]?.last(besides: id), now - time < Pace.rateMemory else { return false }
-        if hosts[host] == nil {
-            let other = answers[host]?.refused
-            answers[host]?.refused = id
-            guard let other, other != id else { return false }
-        }
-        let limit = hosts[host] ?? Limit(until: .zero, wait: .zero)
         let asked = min(wait ?? .zero, Pace.rateMemory)
-        if now < limit.until {
+        let limit = hosts[host]
+        if let limit, now < limit.until {
             // The same refusal as that which it is left alone for, of what was asked for before.
             hosts[host]?.until = max(limit.until, now + asked)
-        } else {
-            let own = wait == nil ? min(max(limit.wait * 2, Pace.rateWait), Pace.rateMemory) : limit.wait
-            hosts[host] = Limit(until: now + max(own, asked), wait: own)
+            return true
         }
+        let isSecond = answers[host]?.refused.map { $0 != id } ?? false
+        answers[host]?.isDoubtful = true
+        if tells || limit.map({ $0.most > 1 }) == true { answers[host]?.refused = id }
+        guard tells, isSecond || limit != nil && wait != nil else { return limit != nil }
+        // As long as before after one answer, shorter after more: it takes so many in that time.
+        let share = limit.map { $0.wait / max(1, $0.most) } ?? .zero
+        let own = wait == nil ? min(max(share * 2, Pace.rateWait), Pace.rateMemory) : share
+        hosts[host] = Limit(until: now + max(own, asked), wait: own)
+        answers[host]?.settle()
         return true
     }
+
+    /// Whether somebody was refused who may be for a reason of its own: who is asked for next is to be one who never was.
+    func isDoubtful(_ host: HostID) -> Bool { hosts[host] != nil && answers[host]?.isDoubtful == true }
 
     /// Somebody is to try at once, as far as that goes.
     mutating func letOneTry(at now: Duration) {

@@ -8,6 +8,8 @@ struct SlotQueue: Sendable {
     private(set) var hostLimit: Int?
     /// Of hosts that have one of their own, besides.
     private var ownLimits: [HostID: Int] = [:]
+    /// Hosts of which those come first that were not asked for yet.
+    private var untriedFirst: Set<HostID> = []
     /// Whether who waits stands by host: from the first limit on.
     private(set) var knowsHosts: Bool
     private var lists: [WaitingList] = []
@@ -35,6 +37,8 @@ struct SlotQueue: Sendable {
         var rank: Int64
         var id: DownloadID
         var priority: DownloadPriority
+        /// Whether it has not failed since it last gained bytes. Of no weight but where a host puts those first.
+        var isUntried: Bool
 
         static func < (left: Turn, right: Turn) -> Bool {
             if left.priority != right.priority { return left.priority > right.priority }
@@ -77,6 +81,11 @@ struct SlotQueue: Sendable {
 
     /// Slots that are held for a host, or kept empty.
     func taken(_ host: HostID) -> Int { hosts[host]?.taken ?? 0 }
+
+    /// Whether somebody may be asked for of a host who has not been, once the host is not full.
+    func hasUntried(of host: HostID) -> Bool {
+        hosts[host]?.lists.contains { !isFull($0) && lists[$0].hasUntried(of: host) } ?? false
+    }
 
     private func isFull(_ number: Int) -> Bool {
         lists[number].taken >= limits[lists[number].name]
@@ -157,11 +166,12 @@ struct SlotQueue: Sendable {
     /// Only while nobody waits.
     mutating func knowHosts() { knowsHosts = true }
 
-    /// Limits one host, which is known.
-    mutating func limit(_ host: HostID, to limit: Int?) {
-        let wasFull = isFull(host)
+    /// Limits one host, which is known; says whether of its downloads those come first that were not asked for yet.
+    mutating func limit(_ host: HostID, to limit: Int?, untriedFirst isUntriedFirst: Bool) {
+        let (wasFull, wasUntriedFirst) = (isFull(host), untriedFirst.contains(host))
         ownLimits[host] = limit
-        settle(host, wasFull: wasFull)
+        if isUntriedFirst { untriedFirst.insert(host) } else { untriedFirst.remove(host) }
+        if isFull(host) != wasFull || isUntriedFirst != wasUntriedFirst { settle(host) }
     }
 
     // MARK: Keeping order
@@ -175,12 +185,16 @@ struct SlotQueue: Sendable {
 
     /// Who waits for a host may, or may no longer.
     private mutating func settle(_ host: HostID, wasFull: Bool) {
-        if isFull(host) == wasFull { return }
+        if isFull(host) != wasFull { settle(host) }
+    }
+
+    private mutating func settle(_ host: HostID) {
         for number in hosts[host]?.lists ?? [] { settle(number, host) }
     }
 
     private mutating func settle(_ number: Int, _ host: HostID?) {
-        lists[number].settle(host, isFull: host.map(isFull) ?? false)
+        let isUntriedFirst = host.map(untriedFirst.contains) ?? false
+        lists[number].settle(host, isFull: host.map(isFull) ?? false, isUntriedFirst: isUntriedFirst)
         settle(number)
     }
 

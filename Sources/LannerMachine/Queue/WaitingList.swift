@@ -24,6 +24,9 @@ struct WaitingList: Sendable {
 
     func waits(for host: HostID?) -> Bool { numbers[host] != nil }
 
+    /// Whether somebody waits for the host who was not asked for yet.
+    func hasUntried(of host: HostID) -> Bool { numbers[host].map { lines[$0].hasUntried } ?? false }
+
     /// Somebody comes; says in which line, and by which key there. To be settled.
     mutating func join(_ seat: Int, _ turn: SlotQueue.Turn, _ host: HostID?) -> (line: Int, key: Int) {
         let number = number(of: host)
@@ -43,8 +46,9 @@ struct WaitingList: Sendable {
     }
 
     /// Follows with the line of a host what has changed there, or with the host.
-    mutating func settle(_ host: HostID?, isFull: Bool) {
+    mutating func settle(_ host: HostID?, isFull: Bool, isUntriedFirst: Bool) {
         guard let number = numbers[host] else { return }
+        lines[number].isUntriedFirst = isUntriedFirst
         if let first = lines[number].first, !isFull {
             open.set(number, to: first.turn)
         } else {
@@ -63,14 +67,39 @@ struct WaitingList: Sendable {
 /// Those of one list who wait for one host, or for any.
 private struct Line: Sendable {
     let host: HostID?
-    private var queue = IndexedHeap<SlotQueue.Turn>()
-    /// By key. Keys are given out anew, since the queue takes memory up to the largest.
-    private var seats: [Int] = []
-    private var vacant: [Int] = []
+    /// Whether those come first who were not asked for yet, whatever their turn.
+    var isUntriedFirst = false
+    private var untried = Row()
+    private var tried = Row()
 
     init(_ host: HostID?) {
         self.host = host
     }
+
+    var isEmpty: Bool { untried.isEmpty && tried.isEmpty }
+    var hasUntried: Bool { !untried.isEmpty }
+
+    var first: (seat: Int, turn: SlotQueue.Turn)? {
+        guard let new = untried.first, let old = tried.first else { return untried.first ?? tried.first }
+        return isUntriedFirst || new.turn < old.turn ? new : old
+    }
+
+    /// Says by which key: an even one of who was not asked for yet.
+    mutating func join(_ seat: Int, _ turn: SlotQueue.Turn) -> Int {
+        turn.isUntried ? 2 * untried.join(seat, turn) : 2 * tried.join(seat, turn) + 1
+    }
+
+    mutating func leave(_ key: Int) {
+        if key.isMultiple(of: 2) { untried.leave(key / 2) } else { tried.leave(key / 2) }
+    }
+}
+
+/// Some of a line, by whose turn it is.
+private struct Row: Sendable {
+    private var queue = IndexedHeap<SlotQueue.Turn>()
+    /// By key. Keys are given out anew, since the queue takes memory up to the largest.
+    private var seats: [Int] = []
+    private var vacant: [Int] = []
 
     var isEmpty: Bool { queue.isEmpty }
     var first: (seat: Int, turn: SlotQueue.Turn)? { queue.first.map { (seats[$0.key], $0.priority) } }

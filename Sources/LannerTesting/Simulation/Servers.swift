@@ -55,12 +55,24 @@ final class Servers: Sendable {
         let index = random.below(sites.count)
         let site = sites[index]
         if random.chance(1, in: 3) { return serveOtherVersion(at: index, using: &random) }
+        if random.chance(1, in: 4) { return refuseAll(of: site.url.host, using: &random) }
         let lies = lying && site.isLying && random.chance(1, in: 4)
         let step =
             lies ? lie(of: site, &random) : random.chance(1, in: 2) ? breakdown(&random) : oddity(of: site, &random)
         let place = [site.alias.absoluteString, site.mirror.absoluteString, site.place][min(2, random.below(8))]
         chronicle.note("serve", index, text: "\(step)")
         transport.script(place, step)
+    }
+
+    /// A host takes no more requests for a while, for whatever file.
+    private func refuseAll(of host: String?, using random: inout SeededGenerator) {
+        let count = 1 + random.below(6)
+        let fields: LoopbackServer.Fields = random.chance(1, in: 3) ? ["Retry-After": "\(random.below(4))"] : [:]
+        let step = ScriptedTransport.Step.status(random.chance(1, in: 2) ? 429 : 503, fields)
+        for (index, site) in sites.enumerated() where site.url.host == host {
+            chronicle.note("refuse", index, text: "\(count) times: \(step)")
+            for _ in 0..<count { transport.script(site.place, step) }
+        }
     }
 
     /// The next requests for one file are answered, but hardly one as it was asked.

@@ -15,15 +15,19 @@ private struct RateServer: SelfAnswering {
     private(set) var failed: [DownloadID] = []
     /// Refused, whenever they ask.
     var banned: Set<DownloadID>
+    /// How long answers are on their way, a half to one and a half times this; and whose are, until when.
+    private let way: Duration
+    private var asking: [(time: Duration, id: DownloadID, number: ExchangeNumber)] = []
 
     /// When the last was answered, or has failed.
     private(set) var ended: Duration = .zero
     private(set) var lastAnswer: Duration = .zero
 
     init(
-        _ count: UInt64, gap: Duration, status: Int = 429, retryAfter: String? = nil, banned: Set<DownloadID> = []
+        _ count: UInt64, gap: Duration, status: Int = 429, retryAfter: String? = nil, banned: Set<DownloadID> = [],
+        way: Duration = .zero
     ) {
-        (self.gap, self.status, self.retryAfter, self.banned) = (gap, status, retryAfter, banned)
+        (self.gap, self.status, self.retryAfter, self.banned, self.way) = (gap, status, retryAfter, banned, way)
         bench = Bench(Settings().with { $0.maximumRunning = 4 })
         begin(count)
     }
@@ -32,7 +36,9 @@ private struct RateServer: SelfAnswering {
 
     mutating func handle(_ action: Action) -> Bool {
         switch action {
-        case .transport(let id, .begin(let number, _)): answer(id, number)
+        case .transport(let id, .begin(let number, _)) where way == .zero: answer(id, number)
+        case .transport(let id, .begin(let number, _)):
+            asking.append((bench.now + way * Int(5 + id.number * 7 % 10) / 10, id, number))
         case .tell(let id, .status(.failed)):
             failed.append(id)
             ended = bench.now
@@ -59,7 +65,14 @@ private struct RateServer: SelfAnswering {
     /// Time passes up to when something is due, at most for so long.
     mutating func pass(_ time: Duration) {
         let end = bench.now + time
-        while passToWake(by: end) {}
+        while true {
+            let next = asking.indices.min { asking[$0].time < asking[$1].time }
+            if passToWake(by: next.map { min(asking[$0].time, end) } ?? end) { continue }
+            guard let next, asking[next].time <= end else { break }
+            let (time, id, number) = asking.remove(at: next)
+            bench.now = time
+            answer(id, number)
+        }
         bench.now = end
     }
 }
@@ -91,15 +104,29 @@ private struct RateServer: SelfAnswering {
         #expect(server.answered.count == 19 && server.failed == [DownloadID(3)])
     }
 
+    /// Each that is not refused comes to its turn, however long answers take, and however often it has asked too early.
+    @Test(arguments: [50, 500], [1, 5]) func nobodyFailsForTheRate(way: Int, gap: Int) {
+        var server = RateServer(300, gap: .seconds(gap), way: .milliseconds(way))
+        server.pass(.seconds(20_000))
+        #expect(server.answered.count == 300 && server.failed.isEmpty)
+        #expect(server.ended <= .seconds(2 * 300 * gap), "\(server.ended)")
+        #expect(server.refusals <= 4 * 300, "\(server.refusals)")
+    }
+
     /// Whatever they say of themselves.
-    @Test(arguments: [10, 2] as [UInt64], [(503, nil), (503, "3600"), (429, nil)] as [(Int, String?)])
-    func manyThatAreRefusedForGoodHoldUpNobody(nth: UInt64, _ answer: (status: Int, retryAfter: String?)) {
-        let banned = Set((1...400).filter { $0.isMultiple(of: nth) }.map { DownloadID($0) })
+    @Test(
+        arguments: [(90, 5), (10, 5), (2, 60)] as [(UInt64, Int)],
+        [(503, nil), (503, "3600"), (429, nil)] as [(Int, String?)])
+    func manyThatAreRefusedForGoodHoldUpNobody(
+        _ crowd: (nth: UInt64, seconds: Int), _ answer: (status: Int, retryAfter: String?)
+    ) {
+        let banned = Set((1...400).filter { $0.isMultiple(of: crowd.nth) }.map { DownloadID($0) })
         var server = RateServer(
-            400, gap: .zero, status: answer.status, retryAfter: answer.retryAfter, banned: banned)
+            400, gap: .zero, status: answer.status, retryAfter: answer.retryAfter, banned: banned,
+            way: .milliseconds(10))
         server.pass(.seconds(30_000))
         #expect(server.answered.count == 400 - banned.count)
-        #expect(server.lastAnswer <= .seconds(60), "\(server.lastAnswer)")
+        #expect(server.lastAnswer <= .seconds(crowd.seconds), "\(server.lastAnswer)")
         #expect(Set(server.failed) == banned, "\(server.failed.count) of \(banned.count)")
     }
 
