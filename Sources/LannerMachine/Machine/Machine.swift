@@ -201,7 +201,8 @@ extension Machine {
             let download = Download(download)
             coverage?.note(.add, from: .none, to: .init(download.state))
             roster.add(download)
-            if download.slotClaim.isHeld { hold(download.id, download.slotClaim, download.list, download.host) }
+            let standing = download.standing
+            if standing.claim.isHeld { hold(download.id, standing, standing.host) }
         }
     }
 
@@ -282,14 +283,15 @@ extension Machine {
         let host = before.claim.isHeld ? release(change) : after.host
         if before.isForNetwork { waitingForNetwork.remove(change.id) }
         if after.claim == .wants { slots.join(seat, after.list, after.host, after.turn) }
-        if after.claim.isHeld { hold(change.id, after.claim, after.list, host) }
+        if after.claim.isHeld { hold(change.id, after, host) }
+        if after.claim == .holds, !before.claim.isHeld { slots.noteAdmitted(after.list, isRetry: after.isRetry) }
         if after.isForNetwork { waitingForNetwork.insert(change.id) }
     }
 
-    private mutating func hold(_ id: DownloadID, _ claim: SlotClaim, _ list: String?, _ host: HostID) {
-        let isPart = claim == .holdsPart
+    private mutating func hold(_ id: DownloadID, _ standing: Standing, _ host: HostID) {
+        let isPart = standing.claim == .holdsPart
         if isPart { finishing[id] = host } else { holders[id] = host }
-        slots.hold(list, host, isPart: isPart)
+        slots.hold(standing.list, host, isPart: isPart, isRetry: standing.isRetry)
     }
 
     /// Says of which host the slot was.
@@ -298,7 +300,8 @@ extension Machine {
         let held = isPart ? finishing.removeValue(forKey: change.id) : holders.removeValue(forKey: change.id)
         let host = held ?? change.before.host
         let staysEmpty = !change.after.claim.isHeld && staysEmpty(after: change.id)
-        slots.release(change.before.list, host, isPart: isPart, staysEmpty: staysEmpty)
+        let isRetry = change.before.isRetry
+        slots.release(change.before.list, host, isPart: isPart, isRetry: isRetry, staysEmpty: staysEmpty)
         return host
     }
 
@@ -332,7 +335,9 @@ extension Machine {
     }
 
     private mutating func admit() {
-        while mayAdmit, let next = slots.next { change(at: next, .admit) { $0.admit(&$1) } }
+        while mayAdmit, let next = slots.next(limit: settings.maximumRunning) {
+            change(at: next, .admit) { $0.admit(&$1) }
+        }
     }
 
     private var mayAdmit: Bool {

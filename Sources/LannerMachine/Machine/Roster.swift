@@ -63,6 +63,9 @@ struct Standing: Equatable {
     var host: HostID
     var turn: SlotQueue.Turn
     var isForNetwork: Bool
+
+    /// Whether a whole slot is held by one that failed and is tried again.
+    var isRetry: Bool { claim == .holds && !turn.isUntried }
 }
 
 extension Download {
@@ -76,7 +79,7 @@ extension Download {
             isGone: isGone)
     }
 
-    fileprivate var standing: Standing {
+    var standing: Standing {
         Standing(
             claim: isGone ? .none : slotClaim, list: list, host: host,
             turn: SlotQueue.Turn(rank: rank, id: id, priority: priority, isUntried: isUntried),

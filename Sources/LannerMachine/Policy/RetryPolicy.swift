@@ -20,6 +20,10 @@
 /// that are refused for a reason of their own the host is not taken to speak: after one that was refused before the next
 /// is one that never was. The first twelve of such refusals of a download do not count: more are for a reason of its own.
 ///
+/// Who waits to be tried again leaves its slot to others, and then is the first again by its place in the order. But those
+/// that have failed and gained nothing since have no more than half of the slots, of all and of those of a list, while others
+/// of the same priority wait that have not; of a single slot they have every other turn.
+///
 /// When the program may open no more files (``DiskFault/tooManyFiles``), that does not count as long as other downloads run,
 /// which close theirs by and by; of one that runs alone it is a failure that is tried again. Fewer run until that is over,
 /// each over one connection.

@@ -41,6 +41,11 @@
         }
     }
 
+    /// The same; nil takes the key out.
+    @inlinable package mutating func set(_ key: Int, to priority: Priority?) {
+        if let priority { set(key, to: priority) } else { remove(key) }
+    }
+
     /// Takes a key out; does nothing when it is not there.
     @inlinable package mutating func remove(_ key: Int) {
         guard let place = place(of: key) else { return }

@@ -1,6 +1,7 @@
 /// Who wants a slot and how many hold one, by list and by host; says whose turn it is.
 ///
-/// The first of all is admitted whose list and host are not full, by ``Turn``, so that the order is the same every time.
+/// The first of all is admitted whose list and host are not full, by ``Turn``, so that the order is the same every time; who
+/// is tried again only where there is still room for such (``RetryShare``).
 /// Everything costs O(log n), however many wait for a list or a host that is full; when a host becomes full, or is no
 /// longer, that is for each list in which somebody waits for it. Without any limit on hosts the queue knows none.
 struct SlotQueue: Sendable {
@@ -19,8 +20,11 @@ struct SlotQueue: Sendable {
     private var hosts: [HostID: Host] = [:]
     /// By seat: where who waits stands.
     private var spots: [Spot?] = []
-    /// The lists that have someone whose turn it may be and are not full, by who is first in them.
+    /// The lists that have someone whose turn it may be and are not full, by who is first in them of those who never failed,
+    /// or of those who are tried again.
     private var open = IndexedHeap<Turn>()
+    private var openForRetries = IndexedHeap<Turn>()
+    private var retries = RetryShare()
     /// Slots that are kept empty, or the parts of them that were left.
     private var emptied: [(list: String?, host: HostID, isPart: Bool)] = []
     /// Slots that are held whole, or kept empty.
@@ -37,7 +41,7 @@ struct SlotQueue: Sendable {
         var rank: Int64
         var id: DownloadID
         var priority: DownloadPriority
-        /// Whether it has not failed since it last gained bytes. Of no weight but where a host puts those first.
+        /// Whether it has not failed since it last gained bytes.
         var isUntried: Bool
 
         static func < (left: Turn, right: Turn) -> Bool {
@@ -58,14 +62,19 @@ struct SlotQueue: Sendable {
 
     private struct Spot {
         var list: Int32
-        var line: Int32
-        var key: Int32
+        var place: WaitingList.Place
     }
 
     // MARK: Looking
 
-    /// The seat of who is to be admitted next, whatever the limit over all.
-    var next: Int? { open.first.flatMap { lists[$0.key].first?.seat } }
+    /// The seat of who is to be admitted next, where so many may be over all.
+    func next(limit: Int) -> Int? {
+        let new = open.first.flatMap { lists[$0.key].firstUntried }
+        let retry = openForRetries.first.flatMap { lists[$0.key].firstRetry(limit: limits[lists[$0.key].name]) }
+        guard let new, let retry else { return (new ?? retry)?.seat }
+        let isRetry = retry.turn < new.turn && retries.mayCome(retry.turn, before: new.turn, limit: limit)
+        return isRetry ? retry.seat : new.seat
+    }
 
     /// The seats of who waits.
     var waiting: [Int] { spots.indices.filter { spots[$0] != nil } }
@@ -98,8 +107,7 @@ struct SlotQueue: Sendable {
         let number = number(of: list)
         let host = knowsHosts ? host : nil
         if seat >= spots.count { spots += repeatElement(nil, count: seat + 1 - spots.count) }
-        let (line, key) = lists[number].join(seat, turn, host)
-        spots[seat] = Spot(list: Int32(number), line: Int32(line), key: Int32(key))
+        spots[seat] = Spot(list: Int32(number), place: lists[number].join(seat, turn, host))
         if let host { hosts[host, default: Host()].lists.insert(number) }
         settle(number, host)
     }
@@ -109,7 +117,7 @@ struct SlotQueue: Sendable {
         guard let spot = spots[seat] else { return }
         spots[seat] = nil
         let number = Int(spot.list)
-        let host = lists[number].leave(Int(spot.line), Int(spot.key))
+        let host = lists[number].leave(spot.place)
         if let host, !lists[number].waits(for: host) {
             hosts[host]?.lists.remove(number)
             forgetIfUnused(host)
@@ -117,26 +125,44 @@ struct SlotQueue: Sendable {
         settle(number, host)
     }
 
-    /// A slot is given to one of the list, for the host; or it goes on with those of the list and the host only.
-    mutating func hold(_ list: String?, _ host: HostID, isPart: Bool) {
+    /// A slot is given to one of the list, for the host; or it goes on with those of the list and the host only. `isRetry`:
+    /// whether that one is tried again.
+    mutating func hold(_ list: String?, _ host: HostID, isPart: Bool, isRetry: Bool) {
+        if isRetry { noteRetry(1, list) }
         take(1, list, host)
         if !isPart { taken += 1 }
     }
 
     /// It is given back; or what was held of it stays empty for the time being.
-    mutating func release(_ list: String?, _ host: HostID, isPart: Bool, staysEmpty: Bool) {
+    mutating func release(_ list: String?, _ host: HostID, isPart: Bool, isRetry: Bool, staysEmpty: Bool) {
         if !isPart { taken -= 1 }
+        if isRetry { noteRetry(-1, list) }
         take(-1, list, host)
         if staysEmpty {
             emptied.append((list, host, isPart))
-            hold(list, host, isPart: isPart)
+            hold(list, host, isPart: isPart, isRetry: false)
         }
+    }
+
+    /// Somebody has been given a slot who had none.
+    mutating func noteAdmitted(_ list: String?, isRetry: Bool) {
+        retries.wasLast = isRetry
+        let number = number(of: list)
+        lists[number].retries.wasLast = isRetry
+        settle(number)
     }
 
     /// Slots that were kept empty are there for all.
     mutating func giveBackEmpty() {
-        for (list, host, isPart) in emptied { release(list, host, isPart: isPart, staysEmpty: false) }
+        for (list, host, isPart) in emptied {
+            release(list, host, isPart: isPart, isRetry: false, staysEmpty: false)
+        }
         emptied = []
+    }
+
+    private mutating func noteRetry(_ count: Int, _ list: String?) {
+        retries.taken += count
+        lists[number(of: list)].retries.taken += count
     }
 
     private mutating func take(_ count: Int, _ list: String?, _ host: HostID) {
@@ -199,11 +225,10 @@ struct SlotQueue: Sendable {
     }
 
     private mutating func settle(_ number: Int) {
-        if let first = lists[number].first, !isFull(number) {
-            open.set(number, to: first.turn)
-        } else {
-            open.remove(number)
-        }
+        let isFull = isFull(number)
+        open.set(number, to: isFull ? nil : lists[number].firstUntried?.turn)
+        let limit = limits[lists[number].name]
+        openForRetries.set(number, to: isFull ? nil : lists[number].firstRetry(limit: limit)?.turn)
         if lists[number].isUnused {
             numbers[lists[number].name] = nil
             vacant.append(number)

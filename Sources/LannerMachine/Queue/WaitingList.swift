@@ -1,11 +1,60 @@
 /// One list of downloads: who of them waits for a slot, and how many slots it takes.
-///
-/// Those who wait stand in lines, one for each host, so that a host that is full is passed over as a whole; in a single
-/// line where hosts have no limit.
 struct WaitingList: Sendable {
     let name: String?
     /// Slots that its downloads hold, and slots that are kept empty after them.
     var taken = 0
+    var retries = RetryShare()
+    private var untried = Lines()
+    private var tried = Lines()
+
+    init(_ name: String?) {
+        self.name = name
+    }
+
+    var isUnused: Bool { taken == 0 && untried.isEmpty && tried.isEmpty }
+
+    /// Who comes first of those who never failed, and whose host is not full.
+    var firstUntried: (seat: Int, turn: SlotQueue.Turn)? { untried.first }
+
+    /// And of those who are tried again, where that one may come before it.
+    func firstRetry(limit: Int) -> (seat: Int, turn: SlotQueue.Turn)? {
+        tried.first.flatMap { retries.mayCome($0.turn, before: untried.first?.turn, limit: limit) ? $0 : nil }
+    }
+
+    func waits(for host: HostID?) -> Bool { untried.waits(for: host) || tried.waits(for: host) }
+
+    /// Whether somebody waits for the host who has not failed.
+    func hasUntried(of host: HostID) -> Bool { untried.waits(for: host) }
+
+    /// Somebody comes; says where that one stands. To be settled.
+    mutating func join(_ seat: Int, _ turn: SlotQueue.Turn, _ host: HostID?) -> Place {
+        turn.isUntried ? untried.join(seat, turn, host) : tried.join(seat, turn, host)
+    }
+
+    /// Somebody goes; says from which host's line. To be settled.
+    mutating func leave(_ place: Place) -> HostID? {
+        place.isUntried ? untried.leave(place) : tried.leave(place)
+    }
+
+    /// Follows with those who wait for a host what has changed there, or with the host.
+    mutating func settle(_ host: HostID?, isFull: Bool, isUntriedFirst: Bool) {
+        untried.settle(host, isFull: isFull)
+        tried.settle(host, isFull: isFull || isUntriedFirst && untried.waits(for: host))
+    }
+
+    /// Where somebody stands.
+    struct Place: Sendable {
+        var line: Int32
+        var key: Int32
+        var isUntried: Bool
+    }
+}
+
+/// Those of one list who are tried again, or who never failed.
+///
+/// They stand in lines, one for each host, so that a host that is full is passed over as a whole; in a single line where
+/// hosts have no limit.
+private struct Lines: Sendable {
     private var lines: [Line] = []
     /// Where the line of a host is. Only lines in which someone stands are here.
     private var numbers: [HostID?: Int] = [:]
@@ -13,29 +62,22 @@ struct WaitingList: Sendable {
     /// The lines whose host is not full, by who is first in them.
     private var open = IndexedHeap<SlotQueue.Turn>()
 
-    init(_ name: String?) {
-        self.name = name
-    }
-
-    var isUnused: Bool { taken == 0 && numbers.isEmpty }
+    var isEmpty: Bool { numbers.isEmpty }
 
     /// Who comes first of those whose host is not full.
     var first: (seat: Int, turn: SlotQueue.Turn)? { open.first.flatMap { lines[$0.key].first } }
 
     func waits(for host: HostID?) -> Bool { numbers[host] != nil }
 
-    /// Whether somebody waits for the host who was not asked for yet.
-    func hasUntried(of host: HostID) -> Bool { numbers[host].map { lines[$0].hasUntried } ?? false }
-
-    /// Somebody comes; says in which line, and by which key there. To be settled.
-    mutating func join(_ seat: Int, _ turn: SlotQueue.Turn, _ host: HostID?) -> (line: Int, key: Int) {
+    mutating func join(_ seat: Int, _ turn: SlotQueue.Turn, _ host: HostID?) -> WaitingList.Place {
         let number = number(of: host)
-        return (number, lines[number].join(seat, turn))
+        let key = lines[number].join(seat, turn)
+        return WaitingList.Place(line: Int32(number), key: Int32(key), isUntried: turn.isUntried)
     }
 
-    /// Somebody goes; says from which host's line. To be settled.
-    mutating func leave(_ number: Int, _ key: Int) -> HostID? {
-        lines[number].leave(key)
+    mutating func leave(_ place: WaitingList.Place) -> HostID? {
+        let number = Int(place.line)
+        lines[number].leave(Int(place.key))
         let host = lines[number].host
         if lines[number].isEmpty {
             open.remove(number)
@@ -45,15 +87,9 @@ struct WaitingList: Sendable {
         return host
     }
 
-    /// Follows with the line of a host what has changed there, or with the host.
-    mutating func settle(_ host: HostID?, isFull: Bool, isUntriedFirst: Bool) {
+    mutating func settle(_ host: HostID?, isFull: Bool) {
         guard let number = numbers[host] else { return }
-        lines[number].isUntriedFirst = isUntriedFirst
-        if let first = lines[number].first, !isFull {
-            open.set(number, to: first.turn)
-        } else {
-            open.remove(number)
-        }
+        open.set(number, to: isFull ? nil : lines[number].first?.turn)
     }
 
     private mutating func number(of host: HostID?) -> Int {
@@ -67,39 +103,14 @@ struct WaitingList: Sendable {
 /// Those of one list who wait for one host, or for any.
 private struct Line: Sendable {
     let host: HostID?
-    /// Whether those come first who were not asked for yet, whatever their turn.
-    var isUntriedFirst = false
-    private var untried = Row()
-    private var tried = Row()
-
-    init(_ host: HostID?) {
-        self.host = host
-    }
-
-    var isEmpty: Bool { untried.isEmpty && tried.isEmpty }
-    var hasUntried: Bool { !untried.isEmpty }
-
-    var first: (seat: Int, turn: SlotQueue.Turn)? {
-        guard let new = untried.first, let old = tried.first else { return untried.first ?? tried.first }
-        return isUntriedFirst || new.turn < old.turn ? new : old
-    }
-
-    /// Says by which key: an even one of who was not asked for yet.
-    mutating func join(_ seat: Int, _ turn: SlotQueue.Turn) -> Int {
-        turn.isUntried ? 2 * untried.join(seat, turn) : 2 * tried.join(seat, turn) + 1
-    }
-
-    mutating func leave(_ key: Int) {
-        if key.isMultiple(of: 2) { untried.leave(key / 2) } else { tried.leave(key / 2) }
-    }
-}
-
-/// Some of a line, by whose turn it is.
-private struct Row: Sendable {
     private var queue = IndexedHeap<SlotQueue.Turn>()
     /// By key. Keys are given out anew, since the queue takes memory up to the largest.
     private var seats: [Int] = []
     private var vacant: [Int] = []
+
+    init(_ host: HostID?) {
+        self.host = host
+    }
 
     var isEmpty: Bool { queue.isEmpty }
     var first: (seat: Int, turn: SlotQueue.Turn)? { queue.first.map { (seats[$0.key], $0.priority) } }
@@ -113,5 +124,22 @@ private struct Row: Sendable {
     mutating func leave(_ key: Int) {
         queue.remove(key)
         vacant.append(key)
+    }
+}
+
+/// How many of the slots of a list, or of all, those have who failed and are tried again.
+///
+/// By their ranks they are the first again each time. So that a few that fail late and often, as those of dead hosts do,
+/// hold up nobody they have no more than half of the slots while others of the same priority wait who never failed; of a
+/// single slot each other turn.
+struct RetryShare: Sendable {
+    var taken = 0
+    /// Whether who was last given a slot is one of them.
+    var wasLast = false
+
+    /// Whether one of them may have a slot, where another is the first of those who never failed.
+    func mayCome(_ turn: SlotQueue.Turn, before other: SlotQueue.Turn?, limit: Int) -> Bool {
+        guard let other, other.priority == turn.priority else { return true }
+        return taken < max(limit / 2, wasLast ? 0 : 1)
     }
 }

@@ -53,7 +53,8 @@ import Testing
         bench.run(for: .seconds(end.timeIntervalSince(bench.clock.date)) - .milliseconds(1))
         #expect(bench.transport.requests.count == asked)
         bench.run(for: .milliseconds(2))
-        #expect(bench.transport.requests.count == asked + 1)
+        // Too early still: two are refused, by which it is not for a reason of their own.
+        #expect(bench.transport.requests.count == asked + 2)
         bench.transport.limitRate(ofHost: "EXAMPLE.com", to: nil)
         #expect(bench.runToRest())
         #expect(tasks.allSatisfy { $0.status == .succeeded && $0.waitingUntil == nil })

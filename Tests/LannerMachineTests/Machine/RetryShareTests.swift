@@ -1,0 +1,110 @@
+import LannerMachine
+import Testing
+
+/// Hosts of which some never answer, which is found out after a minute; the others send a file in a second.
+private struct Hosts: SelfAnswering {
+    var bench: Bench
+    var wakes: [Duration] = []
+    private let dead: UInt64
+    private var underway: [(time: Duration, id: DownloadID, number: ExchangeNumber)] = []
+    /// Who was asked for, in order.
+    private(set) var asked: [UInt64] = []
+    private(set) var ends: [UInt64: Duration] = [:]
+
+    /// So many downloads, of which the first are of dead hosts.
+    init(_ count: UInt64, dead: UInt64, slots: Int, list: String? = nil, _ more: (inout Settings) -> Void = { _ in }) {
+        self.dead = dead
+        var settings = Settings().with {
+            ($0.maximumRunning, $0.connections) = (slots, 1)
+            $0.watchdog.silence = .seconds(1_000_000)
+        }
+        more(&settings)
+        bench = Bench(settings)
+        let new = (1...count).map {
+            NewDownload(id: DownloadID($0), rank: Int64($0), list: list, host: HostID($0 <= dead ? $0 : 1000))
+        }
+        feed(.add(new))
+        feed(.user(.start, new.map(\.id), nil))
+    }
+
+    mutating func handle(_ action: Action) -> Bool {
+        switch action {
+        case .transport(let id, .begin(let number, _)):
+            asked.append(id.number)
+            underway.append((bench.now + .seconds(id.number <= dead ? 60 : 1), id, number))
+        case .tell(let id, .status(.failed)), .tell(let id, .status(.succeeded)): ends[id.number] = bench.now
+        default: return false
+        }
+        return true
+    }
+
+    /// Time passes up to when something is due, at most for so long.
+    mutating func pass(_ time: Duration) {
+        let end = bench.now + time
+        while true {
+            let next = underway.indices.min { underway[$0].time < underway[$1].time }
+            if passToWake(by: next.map { min(underway[$0].time, end) } ?? end) { continue }
+            guard let next, underway[next].time <= end else { break }
+            let (time, id, number) = underway.remove(at: next)
+            bench.now = time
+            answer(id, number)
+        }
+        bench.now = end
+    }
+
+    private mutating func answer(_ id: DownloadID, _ number: ExchangeNumber) {
+        if id.number <= dead {
+            return feed(.exchange(id, number, .failed(DownloadFailure(.transport(.cannotConnect), ""))))
+        }
+        feed(.exchange(id, number, .head(.file(10))))
+        feed(.exchange(id, number, .received(10)))
+        if let attempt = bench.machine[id]?.attempt { feed(.file(id, attempt, .wrote(0..<10))) }
+        feed(.exchange(id, number, .ended(received: 10)))
+    }
+
+    /// When the last of the others was there.
+    var lastEnd: Duration? {
+        let others = ends.filter { $0.key > dead }
+        return others.count == asked.filter { $0 > dead }.count ? others.values.max() : nil
+    }
+}
+
+/// Those that fail and are tried again have the first ranks, and yet do not hold up the others.
+@Suite struct RetryShareTests {
+    /// All are tried once, the first in all slots and the others in half of them, where those come next that answer.
+    @Test(arguments: [(6, nil, 3), (6, "list", 5), (2, nil, 11)] as [(Int, String?, Int)], [5, nil])
+    func deadHostsHoldUpNobody(_ slots: (count: Int, list: String?, minutes: Int), retries: Int?) throws {
+        var hosts = Hosts(12 + 60, dead: 12, slots: slots.count, list: slots.list) {
+            $0.retry.maximumRetries = retries
+            if let list = slots.list { $0.listLimits.named[list] = 4 }
+        }
+        hosts.pass(.seconds(3600))
+        #expect(Set(hosts.asked) == Set(1...72))
+        #expect(try #require(hosts.lastEnd) <= .seconds(60 * (slots.minutes + 1)), "\(hosts.lastEnd ?? .zero)")
+        #expect(hosts.ends.count == (retries == nil ? 60 : 72))
+    }
+
+    /// With one slot every other turn is that of somebody who never failed.
+    @Test func aSingleSlotIsSharedByTurns() {
+        var hosts = Hosts(8, dead: 2, slots: 1)
+        hosts.pass(.seconds(400))
+        #expect(Array(hosts.asked.prefix(10)) == [1, 2, 1, 3, 2, 4, 1, 5, 2, 6])
+    }
+
+    /// Where all have failed they come by their ranks.
+    @Test func whereNobodyElseWaitsAllSlotsAreTheirs() {
+        var hosts = Hosts(6, dead: 6, slots: 4)
+        hosts.pass(.seconds(3600))
+        #expect(hosts.ends.count == 6)
+        #expect((hosts.ends.values.max() ?? .zero) <= .seconds(6 * 60 * 2 + 120), "\(hosts.ends)")
+    }
+
+    /// A priority goes before that.
+    @Test func whoHasAHigherPriorityComesFirstHoweverOftenItFailed() {
+        var hosts = Hosts(8, dead: 2, slots: 1)
+        hosts.feed(.prioritize(DownloadID(1), .high))
+        hosts.feed(.prioritize(DownloadID(2), .high))
+        hosts.pass(.seconds(300))
+        #expect(hosts.asked == [1, 2, 1, 2, 1, 2])
+    }
+}
