@@ -51,8 +51,8 @@ public final class DownloadTask: Sendable {
     }
 
     /// How much the task matters: of those that wait, and whose list and host are not full, one of the highest priority
-    /// runs next, and of these the first in the order of ``SessionManager/tasks``; those that are tried again after a failure
-    /// have half of the slots at most, while others wait (``RetryPolicy``).
+    /// runs next, and of these the first in the order of ``SessionManager/tasks``; of those that have failed and are tried
+    /// again no more than half, while others of that priority wait (``RetryPolicy``).
     ///
     /// May be changed at any time, and is remembered. What runs goes on, also when one of a higher priority waits; while
     /// there are such, one of a lower priority does not run.

@@ -23,16 +23,15 @@ extension Download {
             wait(&context)
             record(.status, &context)
         case .waiting(let reason):
+            (failures, crowdRefusals) = (0, 0)
             switch reason {
-            case .retry, .disk, .network, .shelved:
-                failures = 0
-                wait(&context)
+            case .retry, .disk, .network, .shelved: wait(&context)
             case .slot: break
             }
         case .pausing(var pausing):
             switch pausing.intent {
             case .suspend, .wait, .fail:
-                if case .wait = pausing.intent { failures = 0 } else { forgive() }
+                if case .wait = pausing.intent { (failures, crowdRefusals) = (0, 0) } else { forgive() }
                 pausing.intent = again
                 go(to: .pausing(pausing), &context)
             case .restart, .cancel, .remove: break

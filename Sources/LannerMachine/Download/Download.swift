@@ -83,8 +83,8 @@ package struct Download: Sendable {
     /// yet.
     var crowdRefusals: UInt16 = 0
     var isCrowdedOut = false
-    /// Whether it has not failed since then.
-    var isUntried: Bool { failures == 0 && crowdRefusals == 0 }
+    /// Whether it has not failed, and was not refused, since bytes last advanced.
+    var isFresh: Bool { failures == 0 && crowdRefusals == 0 }
     /// The most bytes that were ever held, those of wrong pieces apart: only more than that is a gain.
     var highMark: Int64
     /// Which ways to resume have been tried without a gain.

@@ -164,7 +164,7 @@ extension Machine {
         let isOfAll = head.status == 429
         let delay = isOfAll ? RetryAfter.delay(fields: head.fields, wallSeconds: context.wallSeconds) : nil
         let wait = settings.retry.patience(with: delay)
-        let tells = download.isUntried || !slots.hasUntried(of: host)
+        let tells = download.isFresh || !slots.hasFresh(of: host)
         guard rates.noteRefusal(download.id, of: host, tells: tells, wait: wait, at: context.now) else { return false }
         settleLimit(of: host)
         return true
@@ -182,7 +182,7 @@ extension Machine {
     private mutating func settleLimit(of host: HostID) {
         let limit = [crowds.limit(of: host), rates.limit(of: host)].compactMap { $0 }.min()
         if limit != nil, !slots.knowsHosts { stand { $0.knowHosts() } }
-        slots.limit(host, to: limit, untriedFirst: rates.isDoubtful(host))
+        slots.limit(host, to: limit, freshFirst: rates.isDoubtful(host))
     }
 
     /// Lets more of those hosts run whose time is over.
@@ -282,7 +282,7 @@ extension Machine {
         // What runs goes on with the URL it began with.
         let host = before.claim.isHeld ? release(change) : after.host
         if before.isForNetwork { waitingForNetwork.remove(change.id) }
-        if after.claim == .wants { slots.join(seat, after.list, after.host, after.turn) }
+        if after.claim == .wants { slots.join(seat, after) }
         if after.claim.isHeld { hold(change.id, after, host) }
         if after.claim == .holds, !before.claim.isHeld { slots.noteAdmitted(after.list, isRetry: after.isRetry) }
         if after.isForNetwork { waitingForNetwork.insert(change.id) }
@@ -291,7 +291,7 @@ extension Machine {
     private mutating func hold(_ id: DownloadID, _ standing: Standing, _ host: HostID) {
         let isPart = standing.claim == .holdsPart
         if isPart { finishing[id] = host } else { holders[id] = host }
-        slots.hold(standing.list, host, isPart: isPart, isRetry: standing.isRetry)
+        slots.hold(standing.list, host, isPart: isPart, isRetry: standing.isRunningRetry)
     }
 
     /// Says of which host the slot was.
@@ -300,7 +300,7 @@ extension Machine {
         let held = isPart ? finishing.removeValue(forKey: change.id) : holders.removeValue(forKey: change.id)
         let host = held ?? change.before.host
         let staysEmpty = !change.after.claim.isHeld && staysEmpty(after: change.id)
-        let isRetry = change.before.isRetry
+        let isRetry = change.before.isRunningRetry
         slots.release(change.before.list, host, isPart: isPart, isRetry: isRetry, staysEmpty: staysEmpty)
         return host
     }
@@ -321,7 +321,7 @@ extension Machine {
         change(&slots)
         for seat in seats {
             if let standing = roster.standing(at: seat) {
-                slots.join(seat, standing.list, standing.host, standing.turn)
+                slots.join(seat, standing)
             }
         }
     }
@@ -335,7 +335,7 @@ extension Machine {
     }
 
     private mutating func admit() {
-        while mayAdmit, let next = slots.next(limit: settings.maximumRunning) {
+        while mayAdmit, let next = slots.next(limit: min(settings.maximumRunning, shortage?.most ?? .max)) {
             change(at: next, .admit) { $0.admit(&$1) }
         }
     }

@@ -62,10 +62,12 @@ struct Standing: Equatable {
     var list: String?
     var host: HostID
     var turn: SlotQueue.Turn
+    /// Whether it has failed since it last gained bytes, and is sent none now.
+    var isRetry: Bool
     var isForNetwork: Bool
 
-    /// Whether a whole slot is held by one that failed and is tried again.
-    var isRetry: Bool { claim == .holds && !turn.isUntried }
+    /// Whether a whole slot is held by such a one.
+    var isRunningRetry: Bool { isRetry && claim == .holds }
 }
 
 extension Download {
@@ -82,8 +84,8 @@ extension Download {
     var standing: Standing {
         Standing(
             claim: isGone ? .none : slotClaim, list: list, host: host,
-            turn: SlotQueue.Turn(rank: rank, id: id, priority: priority, isUntried: isUntried),
-            isForNetwork: isForNetwork)
+            turn: SlotQueue.Turn(rank: rank, id: id, priority: priority, failures: UInt16(clamping: failures)),
+            isRetry: !isFresh && !isReceiving, isForNetwork: isForNetwork)
     }
 
     private var isForNetwork: Bool {

@@ -10,19 +10,21 @@
 /// fails again what is held is given up for the whole. Where ``maximumRetries`` is nil, after ten failures and each further
 /// one.
 ///
-/// Many servers take only so many connections from one address: what is refused with 429, 503 or 509, while the same host
-/// sends another download of the manager's, does not count, unless ``maximumRetries`` is 0, and is tried again, with delays
-/// of 5 seconds at least, until that is over; and each download of that host uses one connection for a minute. Others take
-/// only so many requests in a time, which is taken of a host that sends nothing just now, has sent another download
-/// something within the last minute, and refuses two in a row. Then none of its downloads begins for as long as it says
-/// with 429 (`Retry-After`, up to a minute), a quarter of a second at first where it says nothing, and longer while it sends
-/// nobody anything, unless something is started; then one does, and one more at once for each that is answered. Of those
-/// that are refused for a reason of their own the host is not taken to speak: after one that was refused before the next
-/// is one that never was. The first twelve of such refusals of a download do not count: more are for a reason of its own.
+/// Many servers take only so many connections from one address: what is refused with 429, 503 or 509, while the same
+/// host sends another download of the manager's, does not count, unless ``maximumRetries`` is 0, and is tried again,
+/// with delays of 5 seconds at least, until that is over; and each download of that host uses one connection for a
+/// minute. Others take only so many requests in a time, which is taken of a host that sends nothing just now, has sent
+/// another download something within the last minute, and refuses two in a row. Then none of its downloads begins for
+/// as long as it says with 429 (`Retry-After`, up to a minute), a quarter of a second at first where it says nothing,
+/// and longer while it sends nobody anything, unless something is started; then one does, and one more at once for each
+/// that is answered. Some are refused for a reason of their own: after one that had failed before the next is one that
+/// has not since it last gained bytes, and only when such are refused as well is the host left alone again. The first
+/// twelve of such refusals of a download do not count.
 ///
-/// Who waits to be tried again leaves its slot to others, and then is the first again by its place in the order. But those
-/// that have failed and gained nothing since have no more than half of the slots, of all and of those of a list, while others
-/// of the same priority wait that have not; of a single slot they have every other turn.
+/// Who waits to be tried again leaves its slot to others, and then comes first again by its place in the order, unless
+/// others have failed less often. But those that have failed since they last gained bytes, and are sent none now, are
+/// given no more than half of the slots, of all and of those of a list, while others of the same priority wait that
+/// have not; of a single slot every other turn.
 ///
 /// When the program may open no more files (``DiskFault/tooManyFiles``), that does not count as long as other downloads run,
 /// which close theirs by and by; of one that runs alone it is a failure that is tried again. Fewer run until that is over,

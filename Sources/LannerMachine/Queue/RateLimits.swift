@@ -2,8 +2,9 @@
 /// for: none of their downloads begins for a while, then one does, and one more at once for each that is answered.
 ///
 /// One that is refused may be refused for a reason of its own: a host is taken for such, and left alone again, only when it
-/// refuses two in a row. Who was refused before comes first by its rank, and says nothing new: the second of the two is
-/// somebody who was not, as long as such wait, and so is the first where only one was asked.
+/// refuses two in a row, or, once it is, one with 429 that says when. Who was refused before comes first by its rank, and
+/// says nothing new: from then on the second of the two is a fresh one, that has not failed since it last gained bytes, as
+/// long as such wait; and so is the first where only one was asked.
 struct RateLimits: Sendable {
     private var hosts: [HostID: Limit] = [:]
     private var answers: [HostID: Answers] = [:]
@@ -55,7 +56,7 @@ struct RateLimits: Sendable {
     }
 
     /// A host has refused a download; `wait` is for how long it wants to be left alone, by all. `tells` is false of one that
-    /// was refused before, while others wait that never were. Says whether that may be for the rate.
+    /// is not fresh, while such wait. Says whether that may be for the rate.
     mutating func noteRefusal(
         _ id: DownloadID, of host: HostID, tells: Bool, wait: Duration?, at now: Duration
     ) -> Bool {
@@ -69,8 +70,8 @@ struct RateLimits: Sendable {
         }
         let isSecond = answers[host]?.refused.map { $0 != id } ?? false
         answers[host]?.isDoubtful = true
-        if tells || limit.map({ $0.most > 1 }) == true { answers[host]?.refused = id }
-        guard tells, isSecond || limit != nil && wait != nil else { return limit != nil }
+        if tells || limit?.most != 1 { answers[host]?.refused = id }
+        guard tells || limit == nil, isSecond || limit != nil && wait != nil else { return limit != nil }
         // As long as before after one answer, shorter after more: it takes so many in that time.
         let share = limit.map { $0.wait / max(1, $0.most) } ?? .zero
         let own = wait == nil ? min(max(share * 2, Pace.rateWait), Pace.rateMemory) : share
@@ -79,7 +80,7 @@ struct RateLimits: Sendable {
         return true
     }
 
-    /// Whether somebody was refused who may be for a reason of its own: who is asked for next is to be one who never was.
+    /// Whether somebody was refused who may be for a reason of its own: who is asked for next is to be a fresh one.
     func isDoubtful(_ host: HostID) -> Bool { hosts[host] != nil && answers[host]?.isDoubtful == true }
 
     /// Somebody is to try at once, as far as that goes.

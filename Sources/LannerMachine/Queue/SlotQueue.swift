@@ -1,7 +1,7 @@
 /// Who wants a slot and how many hold one, by list and by host; says whose turn it is.
 ///
-/// The first of all is admitted whose list and host are not full, by ``Turn``, so that the order is the same every time; who
-/// is tried again only where there is still room for such (``RetryShare``).
+/// The first of all is admitted whose list and host are not full, by ``Turn``, so that the order is the same every time; a
+/// retry only where there is still room for such (``RetryShare``).
 /// Everything costs O(log n), however many wait for a list or a host that is full; when a host becomes full, or is no
 /// longer, that is for each list in which somebody waits for it. Without any limit on hosts the queue knows none.
 struct SlotQueue: Sendable {
@@ -9,8 +9,8 @@ struct SlotQueue: Sendable {
     private(set) var hostLimit: Int?
     /// Of hosts that have one of their own, besides.
     private var ownLimits: [HostID: Int] = [:]
-    /// Hosts of which those come first that were not asked for yet.
-    private var untriedFirst: Set<HostID> = []
+    /// Hosts of which no retry is next while fresh ones wait, in whatever list.
+    private var freshFirst: Set<HostID> = []
     /// Whether who waits stands by host: from the first limit on.
     private(set) var knowsHosts: Bool
     private var lists: [WaitingList] = []
@@ -20,11 +20,11 @@ struct SlotQueue: Sendable {
     private var hosts: [HostID: Host] = [:]
     /// By seat: where who waits stands.
     private var spots: [Spot?] = []
-    /// The lists that have someone whose turn it may be and are not full, by who is first in them of those who never failed,
-    /// or of those who are tried again.
+    /// The lists that have a fresh one whose turn it may be and are not full, by who is first in them, be that a retry that
+    /// is held back; and those that have a retry whose turn it may be.
     private var open = IndexedHeap<Turn>()
     private var openForRetries = IndexedHeap<Turn>()
-    private var retries = RetryShare()
+    private var share = RetryShare()
     /// Slots that are kept empty, or the parts of them that were left.
     private var emptied: [(list: String?, host: HostID, isPart: Bool)] = []
     /// Slots that are held whole, or kept empty.
@@ -41,12 +41,18 @@ struct SlotQueue: Sendable {
         var rank: Int64
         var id: DownloadID
         var priority: DownloadPriority
-        /// Whether it has not failed since it last gained bytes.
-        var isUntried: Bool
+        /// Retries that have failed less often come before the others.
+        var failures: UInt16
 
         static func < (left: Turn, right: Turn) -> Bool {
-            if left.priority != right.priority { return left.priority > right.priority }
-            return (left.rank, left.id) < (right.rank, right.id)
+            left.failures == right.failures || left.priority != right.priority
+                ? left.precedes(right) : left.failures < right.failures
+        }
+
+        /// Whether it comes first, however often either has failed.
+        func precedes(_ other: Turn) -> Bool {
+            if priority != other.priority { return priority > other.priority }
+            return (rank, id) < (other.rank, other.id)
         }
     }
 
@@ -69,11 +75,14 @@ struct SlotQueue: Sendable {
 
     /// The seat of who is to be admitted next, where so many may be over all.
     func next(limit: Int) -> Int? {
-        let new = open.first.flatMap { lists[$0.key].firstUntried }
-        let retry = openForRetries.first.flatMap { lists[$0.key].firstRetry(limit: limits[lists[$0.key].name]) }
-        guard let new, let retry else { return (new ?? retry)?.seat }
-        let isRetry = retry.turn < new.turn && retries.mayCome(retry.turn, before: new.turn, limit: limit)
-        return isRetry ? retry.seat : new.seat
+        guard let retry = openForRetries.first else { return open.first.flatMap { lists[$0.key].firstFresh?.seat } }
+        if let fresh = open.first,
+            !retry.priority.precedes(fresh.priority)
+                || !share.lets(retry.priority, before: fresh.priority, limit: limit)
+        {
+            return lists[fresh.key].firstFresh?.seat
+        }
+        return lists[retry.key].firstRetry?.seat
     }
 
     /// The seats of who waits.
@@ -91,25 +100,27 @@ struct SlotQueue: Sendable {
     /// Slots that are held for a host, or kept empty.
     func taken(_ host: HostID) -> Int { hosts[host]?.taken ?? 0 }
 
-    /// Whether somebody may be asked for of a host who has not been, once the host is not full.
-    func hasUntried(of host: HostID) -> Bool {
-        hosts[host]?.lists.contains { !isFull($0) && lists[$0].hasUntried(of: host) } ?? false
+    /// Whether a fresh one of a host may be next once the host is not full.
+    func hasFresh(of host: HostID) -> Bool {
+        hosts[host]?.lists.contains { !isFull($0) && lists[$0].hasFresh(of: host) } ?? false
     }
 
-    private func isFull(_ number: Int) -> Bool {
-        lists[number].taken >= limits[lists[number].name]
-    }
+    private func isFull(_ number: Int) -> Bool { lists[number].taken >= limit(of: number) }
+
+    private func limit(of number: Int) -> Int { limits[lists[number].name] }
 
     // MARK: Coming and going
 
     /// Somebody wants a slot.
-    mutating func join(_ seat: Int, _ list: String?, _ host: HostID, _ turn: Turn) {
-        let number = number(of: list)
-        let host = knowsHosts ? host : nil
+    mutating func join(_ seat: Int, _ standing: Standing) {
+        let number = number(of: standing.list)
+        let host = knowsHosts ? standing.host : nil
         if seat >= spots.count { spots += repeatElement(nil, count: seat + 1 - spots.count) }
-        spots[seat] = Spot(list: Int32(number), place: lists[number].join(seat, turn, host))
+        let place = lists[number].join(seat, standing.turn, host, isRetry: standing.isRetry)
+        spots[seat] = Spot(list: Int32(number), place: place)
         if let host { hosts[host, default: Host()].lists.insert(number) }
         settle(number, host)
+        if let host, freshFirst.contains(host) { settle(host) }
     }
 
     /// Who wanted one does not any more.
@@ -123,6 +134,7 @@ struct SlotQueue: Sendable {
             forgetIfUnused(host)
         }
         settle(number, host)
+        if let host, freshFirst.contains(host) { settle(host) }
     }
 
     /// A slot is given to one of the list, for the host; or it goes on with those of the list and the host only. `isRetry`:
@@ -146,9 +158,9 @@ struct SlotQueue: Sendable {
 
     /// Somebody has been given a slot who had none.
     mutating func noteAdmitted(_ list: String?, isRetry: Bool) {
-        retries.wasLast = isRetry
+        share.wasLast = isRetry
         let number = number(of: list)
-        lists[number].retries.wasLast = isRetry
+        lists[number].share.wasLast = isRetry
         settle(number)
     }
 
@@ -161,8 +173,8 @@ struct SlotQueue: Sendable {
     }
 
     private mutating func noteRetry(_ count: Int, _ list: String?) {
-        retries.taken += count
-        lists[number(of: list)].retries.taken += count
+        share.taken += count
+        lists[number(of: list)].share.taken += count
     }
 
     private mutating func take(_ count: Int, _ list: String?, _ host: HostID) {
@@ -173,6 +185,7 @@ struct SlotQueue: Sendable {
         settle(host, wasFull: wasFull)
         forgetIfUnused(host)
         settle(number)
+        for host in freshFirst { settle(host) }
     }
 
     // MARK: Limits
@@ -181,6 +194,7 @@ struct SlotQueue: Sendable {
         guard limits != self.limits else { return }
         self.limits = limits
         for number in numbers.values.sorted() { settle(number) }
+        for host in freshFirst { settle(host) }
     }
 
     /// Only while nobody waits.
@@ -192,12 +206,12 @@ struct SlotQueue: Sendable {
     /// Only while nobody waits.
     mutating func knowHosts() { knowsHosts = true }
 
-    /// Limits one host, which is known; says whether of its downloads those come first that were not asked for yet.
-    mutating func limit(_ host: HostID, to limit: Int?, untriedFirst isUntriedFirst: Bool) {
-        let (wasFull, wasUntriedFirst) = (isFull(host), untriedFirst.contains(host))
+    /// Limits one host, which is known; says whether no retry is next there while fresh ones wait.
+    mutating func limit(_ host: HostID, to limit: Int?, freshFirst isFreshFirst: Bool) {
+        let (wasFull, wasFreshFirst) = (isFull(host), freshFirst.contains(host))
         ownLimits[host] = limit
-        if isUntriedFirst { untriedFirst.insert(host) } else { untriedFirst.remove(host) }
-        if isFull(host) != wasFull || isUntriedFirst != wasUntriedFirst { settle(host) }
+        if isFreshFirst { freshFirst.insert(host) } else { freshFirst.remove(host) }
+        if isFull(host) != wasFull || isFreshFirst != wasFreshFirst { settle(host) }
     }
 
     // MARK: Keeping order
@@ -219,16 +233,22 @@ struct SlotQueue: Sendable {
     }
 
     private mutating func settle(_ number: Int, _ host: HostID?) {
-        let isUntriedFirst = host.map(untriedFirst.contains) ?? false
-        lists[number].settle(host, isFull: host.map(isFull) ?? false, isUntriedFirst: isUntriedFirst)
+        let isFull = host.map(isFull) ?? false
+        let isFreshNext = host.map { freshFirst.contains($0) && hasFresh(of: $0) } ?? false
+        lists[number].settle(host, isFull: isFull, isFullForRetries: isFull || isFreshNext)
         settle(number)
     }
 
     private mutating func settle(_ number: Int) {
         let isFull = isFull(number)
-        open.set(number, to: isFull ? nil : lists[number].firstUntried?.turn)
-        let limit = limits[lists[number].name]
-        openForRetries.set(number, to: isFull ? nil : lists[number].firstRetry(limit: limit)?.turn)
+        var (fresh, retry) = isFull ? (nil, nil) : (lists[number].firstFresh?.turn, lists[number].firstRetry?.turn)
+        if let first = fresh, let held = retry, lists[number].holdsRetriesBack(limit: limit(of: number)) {
+            // The list does not lose its turn by that.
+            if held.precedes(first) { fresh = Turn(rank: held.rank, id: held.id, priority: held.priority, failures: 0) }
+            retry = nil
+        }
+        open.set(number, to: fresh)
+        openForRetries.set(number, to: retry)
         if lists[number].isUnused {
             numbers[lists[number].name] = nil
             vacant.append(number)

@@ -1,56 +1,60 @@
-/// One list of downloads: who of them waits for a slot, and how many slots it takes.
+/// One list of downloads: who of them waits for a slot, and how many slots it takes. Those that have failed since they last
+/// gained bytes, its retries, stand apart from the others, the fresh ones.
 struct WaitingList: Sendable {
     let name: String?
     /// Slots that its downloads hold, and slots that are kept empty after them.
     var taken = 0
-    var retries = RetryShare()
-    private var untried = Lines()
-    private var tried = Lines()
+    var share = RetryShare()
+    private var fresh = Lines()
+    private var retries = Lines()
 
     init(_ name: String?) {
         self.name = name
     }
 
-    var isUnused: Bool { taken == 0 && untried.isEmpty && tried.isEmpty }
+    var isUnused: Bool { taken == 0 && fresh.isEmpty && retries.isEmpty }
 
-    /// Who comes first of those who never failed, and whose host is not full.
-    var firstUntried: (seat: Int, turn: SlotQueue.Turn)? { untried.first }
+    /// Who comes first of the fresh ones, or of the retries, and whose host is not full.
+    var firstFresh: (seat: Int, turn: SlotQueue.Turn)? { fresh.first }
+    var firstRetry: (seat: Int, turn: SlotQueue.Turn)? { retries.first }
 
-    /// And of those who are tried again, where that one may come before it.
-    func firstRetry(limit: Int) -> (seat: Int, turn: SlotQueue.Turn)? {
-        tried.first.flatMap { retries.mayCome($0.turn, before: untried.first?.turn, limit: limit) ? $0 : nil }
+    /// Whether a fresh one has to be next, the first retry being held back.
+    func holdsRetriesBack(limit: Int) -> Bool {
+        guard let fresh = fresh.first?.turn, let retry = retries.first?.turn else { return false }
+        return !share.lets(retry, before: fresh, limit: limit)
     }
 
-    func waits(for host: HostID?) -> Bool { untried.waits(for: host) || tried.waits(for: host) }
+    func waits(for host: HostID?) -> Bool { fresh.waits(for: host) || retries.waits(for: host) }
 
-    /// Whether somebody waits for the host who has not failed.
-    func hasUntried(of host: HostID) -> Bool { untried.waits(for: host) }
+    func hasFresh(of host: HostID) -> Bool { fresh.waits(for: host) }
 
     /// Somebody comes; says where that one stands. To be settled.
-    mutating func join(_ seat: Int, _ turn: SlotQueue.Turn, _ host: HostID?) -> Place {
-        turn.isUntried ? untried.join(seat, turn, host) : tried.join(seat, turn, host)
+    mutating func join(_ seat: Int, _ turn: SlotQueue.Turn, _ host: HostID?, isRetry: Bool) -> Place {
+        let (line, key) = isRetry ? retries.join(seat, turn, host) : fresh.join(seat, turn, host)
+        return Place(line: Int32(line), key: Int32(key), isRetry: isRetry)
     }
 
     /// Somebody goes; says from which host's line. To be settled.
     mutating func leave(_ place: Place) -> HostID? {
-        place.isUntried ? untried.leave(place) : tried.leave(place)
+        let (line, key) = (Int(place.line), Int(place.key))
+        return place.isRetry ? retries.leave(line, key) : fresh.leave(line, key)
     }
 
     /// Follows with those who wait for a host what has changed there, or with the host.
-    mutating func settle(_ host: HostID?, isFull: Bool, isUntriedFirst: Bool) {
-        untried.settle(host, isFull: isFull)
-        tried.settle(host, isFull: isFull || isUntriedFirst && untried.waits(for: host))
+    mutating func settle(_ host: HostID?, isFull: Bool, isFullForRetries: Bool) {
+        fresh.settle(host, isFull: isFull)
+        retries.settle(host, isFull: isFullForRetries)
     }
 
     /// Where somebody stands.
     struct Place: Sendable {
         var line: Int32
         var key: Int32
-        var isUntried: Bool
+        var isRetry: Bool
     }
 }
 
-/// Those of one list who are tried again, or who never failed.
+/// The fresh ones of a list, or its retries.
 ///
 /// They stand in lines, one for each host, so that a host that is full is passed over as a whole; in a single line where
 /// hosts have no limit.
@@ -69,15 +73,14 @@ private struct Lines: Sendable {
 
     func waits(for host: HostID?) -> Bool { numbers[host] != nil }
 
-    mutating func join(_ seat: Int, _ turn: SlotQueue.Turn, _ host: HostID?) -> WaitingList.Place {
+    /// Says in which line, and by which key there.
+    mutating func join(_ seat: Int, _ turn: SlotQueue.Turn, _ host: HostID?) -> (line: Int, key: Int) {
         let number = number(of: host)
-        let key = lines[number].join(seat, turn)
-        return WaitingList.Place(line: Int32(number), key: Int32(key), isUntried: turn.isUntried)
+        return (number, lines[number].join(seat, turn))
     }
 
-    mutating func leave(_ place: WaitingList.Place) -> HostID? {
-        let number = Int(place.line)
-        lines[number].leave(Int(place.key))
+    mutating func leave(_ number: Int, _ key: Int) -> HostID? {
+        lines[number].leave(key)
         let host = lines[number].host
         if lines[number].isEmpty {
             open.remove(number)
@@ -127,19 +130,20 @@ private struct Line: Sendable {
     }
 }
 
-/// How many of the slots of a list, or of all, those have who failed and are tried again.
+/// How many of the slots of a list, or of all, retries have: those that have failed since they last gained bytes, and are
+/// sent none now.
 ///
 /// By their ranks they are the first again each time. So that a few that fail late and often, as those of dead hosts do,
-/// hold up nobody they have no more than half of the slots while others of the same priority wait who never failed; of a
-/// single slot each other turn.
+/// hold up nobody they are given no more than half of the slots while fresh ones of the same priority wait; of a single slot
+/// every other turn.
 struct RetryShare: Sendable {
     var taken = 0
-    /// Whether who was last given a slot is one of them.
+    /// Whether who was last given a slot is one.
     var wasLast = false
 
-    /// Whether one of them may have a slot, where another is the first of those who never failed.
-    func mayCome(_ turn: SlotQueue.Turn, before other: SlotQueue.Turn?, limit: Int) -> Bool {
-        guard let other, other.priority == turn.priority else { return true }
-        return taken < max(limit / 2, wasLast ? 0 : 1)
+    /// Whether a retry may be given a slot before a fresh one.
+    func lets(_ retry: SlotQueue.Turn, before fresh: SlotQueue.Turn, limit: Int) -> Bool {
+        if retry.priority != fresh.priority { return retry.priority > fresh.priority }
+        return limit > 1 ? taken < limit / 2 : !wasLast
     }
 }

@@ -29,7 +29,7 @@ private struct Server: SelfAnswering {
                 ($0.maximumRunning, $0.connections) = (6, 1)
                 $0.watchdog.silence = .seconds(1_000_000)
             })
-        begin(count) { HostID(others.contains($0) ? 8 : 7) }
+        begin(count, host: { HostID(others.contains($0) ? 8 : 7) })
     }
 
     mutating func handle(_ action: Action) -> Bool {

@@ -25,11 +25,11 @@ private struct RateServer: SelfAnswering {
 
     init(
         _ count: UInt64, gap: Duration, status: Int = 429, retryAfter: String? = nil, banned: Set<DownloadID> = [],
-        way: Duration = .zero
+        way: Duration = .zero, list: (UInt64) -> String? = { _ in nil }
     ) {
         (self.gap, self.status, self.retryAfter, self.banned, self.way) = (gap, status, retryAfter, banned, way)
         bench = Bench(Settings().with { $0.maximumRunning = 4 })
-        begin(count)
+        begin(count, list: list)
     }
 
     mutating func start(_ id: DownloadID) { feed(.user(.start, [id], nil)) }
@@ -105,8 +105,12 @@ private struct RateServer: SelfAnswering {
     }
 
     /// Each that is not refused comes to its turn, however long answers take, and however often it has asked too early.
-    @Test(arguments: [50, 500], [1, 5]) func nobodyFailsForTheRate(way: Int, gap: Int) {
-        var server = RateServer(300, gap: .seconds(gap), way: .milliseconds(way))
+    @Test(arguments: [50, 500], [(1, 1), (5, 1), (5, 2)] as [(Int, UInt64)])
+    func nobodyFailsForTheRate(way: Int, _ host: (gap: Int, lists: UInt64)) {
+        let gap = host.gap
+        var server = RateServer(300, gap: .seconds(gap), way: .milliseconds(way)) {
+            host.lists == 1 ? nil : "\($0 * host.lists / 301)"
+        }
         server.pass(.seconds(20_000))
         #expect(server.answered.count == 300 && server.failed.isEmpty)
         #expect(server.ended <= .seconds(2 * 300 * gap), "\(server.ended)")

@@ -11,8 +11,14 @@ private struct Hosts: SelfAnswering {
     private(set) var asked: [UInt64] = []
     private(set) var ends: [UInt64: Duration] = [:]
 
+    /// Whose connections are lost once before they bring anything.
+    var breaksOff: Set<UInt64> = []
+
     /// So many downloads, of which the first are of dead hosts.
-    init(_ count: UInt64, dead: UInt64, slots: Int, list: String? = nil, _ more: (inout Settings) -> Void = { _ in }) {
+    init(
+        _ count: UInt64, dead: UInt64, slots: Int, list: String? = nil, of listed: Set<UInt64>? = nil,
+        _ more: (inout Settings) -> Void = { _ in }
+    ) {
         self.dead = dead
         var settings = Settings().with {
             ($0.maximumRunning, $0.connections) = (slots, 1)
@@ -20,11 +26,9 @@ private struct Hosts: SelfAnswering {
         }
         more(&settings)
         bench = Bench(settings)
-        let new = (1...count).map {
-            NewDownload(id: DownloadID($0), rank: Int64($0), list: list, host: HostID($0 <= dead ? $0 : 1000))
-        }
-        feed(.add(new))
-        feed(.user(.start, new.map(\.id), nil))
+        begin(
+            count, list: { listed?.contains($0) == false ? nil : list },
+            host: { HostID($0 <= dead ? $0 : 1_000_000) })
     }
 
     mutating func handle(_ action: Action) -> Bool {
@@ -53,7 +57,7 @@ private struct Hosts: SelfAnswering {
     }
 
     private mutating func answer(_ id: DownloadID, _ number: ExchangeNumber) {
-        if id.number <= dead {
+        if id.number <= dead || breaksOff.remove(id.number) != nil {
             return feed(.exchange(id, number, .failed(DownloadFailure(.transport(.cannotConnect), ""))))
         }
         feed(.exchange(id, number, .head(.file(10))))
@@ -97,6 +101,24 @@ private struct Hosts: SelfAnswering {
         hosts.pass(.seconds(3600))
         #expect(hosts.ends.count == 6)
         #expect((hosts.ends.values.max() ?? .zero) <= .seconds(6 * 60 * 2 + 120), "\(hosts.ends)")
+    }
+
+    /// Who has failed once is not behind those that do so for good.
+    @Test func whoHasFailedLessOftenIsTriedAgainBeforeOthers() {
+        let policy = RetryPolicy(maximumRetries: nil, maximumDelay: .seconds(1))
+        var hosts = Hosts(13, dead: 12, slots: 4) { $0.retry = policy }
+        hosts.breaksOff = [13]
+        hosts.pass(.seconds(3600))
+        #expect(hosts.asked.count { $0 == 13 } == 2 && hosts.ends.keys.sorted() == [13])
+    }
+
+    /// Nor does a list lose its turn when it is that of its second.
+    @Test func aListWhoseRetryIsHeldBackKeepsItsTurn() {
+        var hosts = Hosts(1000, dead: 1, slots: 6, list: "list", of: [1, 1000]) {
+            $0.listLimits.named["list"] = 1
+        }
+        hosts.pass(.seconds(130))
+        #expect(hosts.asked.contains(1000) && hosts.asked.count < 900, "\(hosts.asked.count)")
     }
 
     /// A priority goes before that.

@@ -29,8 +29,12 @@ extension SelfAnswering {
     }
 
     /// Adds so many downloads, and starts them.
-    mutating func begin(_ count: UInt64, host: (UInt64) -> HostID = { _ in HostID(7) }) {
-        let new = (1...count).map { NewDownload(id: DownloadID($0), rank: Int64($0), host: host($0)) }
+    mutating func begin(
+        _ count: UInt64, list: (UInt64) -> String? = { _ in nil }, host: (UInt64) -> HostID = { _ in HostID(7) }
+    ) {
+        let new = (1...count).map {
+            NewDownload(id: DownloadID($0), rank: Int64($0), list: list($0), host: host($0))
+        }
         feed(.add(new))
         feed(.user(.start, new.map(\.id), nil))
     }

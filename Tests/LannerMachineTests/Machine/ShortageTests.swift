@@ -13,7 +13,7 @@ private struct Program: SelfAnswering {
     init(_ count: UInt64, mayOpen: Int, settings: Settings = Settings()) {
         self.mayOpen = mayOpen
         bench = Bench(settings)
-        begin(count) { _ in .unknown }
+        begin(count, host: { _ in .unknown })
     }
 
     mutating func handle(_ action: Action) -> Bool {
