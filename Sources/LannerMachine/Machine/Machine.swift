@@ -201,8 +201,7 @@ extension Machine {
             let download = Download(download)
             coverage?.note(.add, from: .none, to: .init(download.state))
             roster.add(download)
-            let standing = download.standing
-            if standing.claim.isHeld { hold(download.id, standing, standing.host) }
+            if download.slotClaim.isHeld { hold(download.id, download.standing, download.host) }
         }
     }
 
@@ -282,10 +281,14 @@ extension Machine {
         // What runs goes on with the URL it began with.
         let host = before.claim.isHeld ? release(change) : after.host
         if before.isForNetwork { waitingForNetwork.remove(change.id) }
-        if after.claim == .wants { slots.join(seat, after) }
+        if after.claim == .wants { join(seat, after) }
         if after.claim.isHeld { hold(change.id, after, host) }
         if after.claim == .holds, !before.claim.isHeld { slots.noteAdmitted(after.list, isRetry: after.isRetry) }
         if after.isForNetwork { waitingForNetwork.insert(change.id) }
+    }
+
+    private mutating func join(_ seat: Int, _ standing: Standing) {
+        slots.join(seat, standing.list, standing.host, standing.turn, isRetry: standing.isRetry)
     }
 
     private mutating func hold(_ id: DownloadID, _ standing: Standing, _ host: HostID) {
@@ -320,9 +323,7 @@ extension Machine {
         for seat in seats { slots.leave(seat) }
         change(&slots)
         for seat in seats {
-            if let standing = roster.standing(at: seat) {
-                slots.join(seat, standing)
-            }
+            if let standing = roster.standing(at: seat) { join(seat, standing) }
         }
     }
 

@@ -112,11 +112,11 @@ struct SlotQueue: Sendable {
     // MARK: Coming and going
 
     /// Somebody wants a slot.
-    mutating func join(_ seat: Int, _ standing: Standing) {
-        let number = number(of: standing.list)
-        let host = knowsHosts ? standing.host : nil
+    mutating func join(_ seat: Int, _ list: String?, _ host: HostID, _ turn: Turn, isRetry: Bool) {
+        let number = number(of: list)
+        let host = knowsHosts ? host : nil
         if seat >= spots.count { spots += repeatElement(nil, count: seat + 1 - spots.count) }
-        let place = lists[number].join(seat, standing.turn, host, isRetry: standing.isRetry)
+        let place = lists[number].join(seat, turn, host, isRetry: isRetry)
         spots[seat] = Spot(list: Int32(number), place: place)
         if let host { hosts[host, default: Host()].lists.insert(number) }
         settle(number, host)
