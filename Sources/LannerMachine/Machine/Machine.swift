@@ -287,11 +287,11 @@ extension Machine {
         if after.isForNetwork { waitingForNetwork.insert(change.id) }
     }
 
-    private mutating func join(_ seat: Int, _ standing: Standing) {
+    private mutating func join(_ seat: Int, _ standing: SlotStanding) {
         slots.join(seat, standing.list, standing.host, standing.turn, isRetry: standing.isRetry)
     }
 
-    private mutating func hold(_ id: DownloadID, _ standing: Standing, _ host: HostID) {
+    private mutating func hold(_ id: DownloadID, _ standing: SlotStanding, _ host: HostID) {
         let isPart = standing.claim == .holdsPart
         if isPart { finishing[id] = host } else { holders[id] = host }
         slots.hold(standing.list, host, isPart: isPart, isRetry: standing.isRunningRetry)

@@ -15,7 +15,7 @@ struct Roster: Sendable {
 
     func id(at seat: Int) -> DownloadID? { downloads[seat]?.id }
 
-    func standing(at seat: Int) -> Standing? { downloads[seat]?.standing }
+    func standing(at seat: Int) -> SlotStanding? { downloads[seat]?.standing }
 
     func seat(of id: DownloadID) -> Int? { seats[id] }
 
@@ -50,14 +50,14 @@ struct Roster: Sendable {
 /// What a machine has to follow when a download has handled something.
 struct Change {
     let id: DownloadID
-    let before: Standing
-    let after: Standing
+    let before: SlotStanding
+    let after: SlotStanding
     let deadline: Duration?
     let isGone: Bool
 }
 
 /// Where a download stands among the others.
-struct Standing: Equatable {
+struct SlotStanding: Equatable {
     var claim: SlotClaim
     var list: String?
     var host: HostID
@@ -81,8 +81,8 @@ extension Download {
             isGone: isGone)
     }
 
-    var standing: Standing {
-        Standing(
+    var standing: SlotStanding {
+        SlotStanding(
             claim: isGone ? .none : slotClaim, list: list, host: host,
             turn: SlotQueue.Turn(rank: rank, id: id, priority: priority, failures: UInt16(clamping: failures)),
             isRetry: !isFresh && !isReceiving, isForNetwork: isForNetwork)

@@ -68,7 +68,7 @@ struct SlotQueue: Sendable {
 
     private struct Spot {
         var list: Int32
-        var place: WaitingList.Place
+        var place: WaitingList.LinePlace
     }
 
     // MARK: Looking

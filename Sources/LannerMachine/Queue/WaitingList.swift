@@ -5,8 +5,8 @@ struct WaitingList: Sendable {
     /// Slots that its downloads hold, and slots that are kept empty after them.
     var taken = 0
     var share = RetryShare()
-    private var fresh = Lines()
-    private var retries = Lines()
+    private var fresh = HostLines()
+    private var retries = HostLines()
 
     init(_ name: String?) {
         self.name = name
@@ -29,13 +29,13 @@ struct WaitingList: Sendable {
     func hasFresh(of host: HostID) -> Bool { fresh.waits(for: host) }
 
     /// Somebody comes; says where that one stands. To be settled.
-    mutating func join(_ seat: Int, _ turn: SlotQueue.Turn, _ host: HostID?, isRetry: Bool) -> Place {
+    mutating func join(_ seat: Int, _ turn: SlotQueue.Turn, _ host: HostID?, isRetry: Bool) -> LinePlace {
         let (line, key) = isRetry ? retries.join(seat, turn, host) : fresh.join(seat, turn, host)
-        return Place(line: Int32(line), key: Int32(key), isRetry: isRetry)
+        return LinePlace(line: Int32(line), key: Int32(key), isRetry: isRetry)
     }
 
     /// Somebody goes; says from which host's line. To be settled.
-    mutating func leave(_ place: Place) -> HostID? {
+    mutating func leave(_ place: LinePlace) -> HostID? {
         let (line, key) = (Int(place.line), Int(place.key))
         return place.isRetry ? retries.leave(line, key) : fresh.leave(line, key)
     }
@@ -47,7 +47,7 @@ struct WaitingList: Sendable {
     }
 
     /// Where somebody stands.
-    struct Place: Sendable {
+    struct LinePlace: Sendable {
         var line: Int32
         var key: Int32
         var isRetry: Bool
@@ -58,7 +58,7 @@ struct WaitingList: Sendable {
 ///
 /// They stand in lines, one for each host, so that a host that is full is passed over as a whole; in a single line where
 /// hosts have no limit.
-private struct Lines: Sendable {
+private struct HostLines: Sendable {
     private var lines: [Line] = []
     /// Where the line of a host is. Only lines in which someone stands are here.
     private var numbers: [HostID?: Int] = [:]
@@ -127,23 +127,5 @@ private struct Line: Sendable {
     mutating func leave(_ key: Int) {
         queue.remove(key)
         vacant.append(key)
-    }
-}
-
-/// How many of the slots of a list, or of all, retries have: those that have failed since they last gained bytes, and are
-/// sent none now.
-///
-/// By their ranks they are the first again each time. So that a few that fail late and often, as those of dead hosts do,
-/// hold up nobody they are given no more than half of the slots while fresh ones of the same priority wait; of a single slot
-/// every other turn.
-struct RetryShare: Sendable {
-    var taken = 0
-    /// Whether who was last given a slot is one.
-    var wasLast = false
-
-    /// Whether a retry may be given a slot before a fresh one.
-    func lets(_ retry: SlotQueue.Turn, before fresh: SlotQueue.Turn, limit: Int) -> Bool {
-        if retry.priority != fresh.priority { return retry.priority > fresh.priority }
-        return limit > 1 ? taken < limit / 2 : !wasLast
     }
 }

@@ -1,0 +1,17 @@
+/// How many of the slots of a list, or of all, retries have: those that have failed since they last gained bytes, and are
+/// sent none now.
+///
+/// By their ranks they are the first again each time. So that a few that fail late and often, as those of dead hosts do,
+/// hold up nobody they are given no more than half of the slots while fresh ones of the same priority wait; of a single slot
+/// every other turn.
+struct RetryShare: Sendable {
+    var taken = 0
+    /// Whether who was last given a slot is one.
+    var wasLast = false
+
+    /// Whether a retry may be given a slot before a fresh one.
+    func lets(_ retry: SlotQueue.Turn, before fresh: SlotQueue.Turn, limit: Int) -> Bool {
+        if retry.priority != fresh.priority { return retry.priority > fresh.priority }
+        return limit > 1 ? taken < limit / 2 : !wasLast
+    }
+}
