@@ -40,7 +40,8 @@ extension SessionManager {
     /// Calls `handler` each time nothing runs or waits any more, from the next end on; not because finished tasks are
     /// removed from among others, unless none is left. The closures of ``success(onMainQueue:handler:)`` and
     /// ``failure(onMainQueue:handler:)`` are not called then. On the main queue, or on ``operationQueue``; replaces an
-    /// earlier closure of this kind. - Returns: The manager.
+    /// earlier closure of this kind.
+    /// - Returns: The manager.
     @discardableResult
     public func completion(onMainQueue: Bool, handler: @escaping Handler) -> Self {
         set(Callback(onMainQueue: onMainQueue, handler: handler), at: \.callbacks.completion)

@@ -282,8 +282,8 @@ extension Machine {
         let host = before.claim.isHeld ? release(change) : after.host
         if before.isForNetwork { waitingForNetwork.remove(change.id) }
         if after.claim == .wants { join(seat, after) }
+        if after.claim == .holds, !before.claim.isHeld { slots.admit(after.list, isRetry: after.isRetry) }
         if after.claim.isHeld { hold(change.id, after, host) }
-        if after.claim == .holds, !before.claim.isHeld { slots.noteAdmitted(after.list, isRetry: after.isRetry) }
         if after.isForNetwork { waitingForNetwork.insert(change.id) }
     }
 

@@ -156,12 +156,10 @@ struct SlotQueue: Sendable {
         }
     }
 
-    /// Somebody has been given a slot who had none.
-    mutating func noteAdmitted(_ list: String?, isRetry: Bool) {
+    /// Somebody who has none is to hold a slot now.
+    mutating func admit(_ list: String?, isRetry: Bool) {
         share.wasLast = isRetry
-        let number = number(of: list)
-        lists[number].share.wasLast = isRetry
-        settle(number)
+        lists[number(of: list)].share.wasLast = isRetry
     }
 
     /// Slots that were kept empty are there for all.

@@ -2,7 +2,7 @@ import LannerMachine
 import Testing
 
 /// A server that answers so many requests a second.
-private struct RateServer: SelfAnswering {
+private struct RateServer: LateAnswering {
     var bench: Bench
     var wakes: [Duration] = []
     /// Between one that is answered and the next.
@@ -15,9 +15,9 @@ private struct RateServer: SelfAnswering {
     private(set) var failed: [DownloadID] = []
     /// Refused, whenever they ask.
     var banned: Set<DownloadID>
-    /// How long answers are on their way, a half to one and a half times this; and whose are, until when.
+    /// How long answers are on their way, a half to one and a half times this.
     private let way: Duration
-    private var asking: [(time: Duration, id: DownloadID, number: ExchangeNumber)] = []
+    var underway: [(time: Duration, id: DownloadID, number: ExchangeNumber)] = []
 
     /// When the last was answered, or has failed.
     private(set) var ended: Duration = .zero
@@ -38,7 +38,7 @@ private struct RateServer: SelfAnswering {
         switch action {
         case .transport(let id, .begin(let number, _)) where way == .zero: answer(id, number)
         case .transport(let id, .begin(let number, _)):
-            asking.append((bench.now + way * Int(5 + id.number * 7 % 10) / 10, id, number))
+            underway.append((bench.now + way * Int(5 + id.number * 7 % 10) / 10, id, number))
         case .tell(let id, .status(.failed)):
             failed.append(id)
             ended = bench.now
@@ -47,7 +47,7 @@ private struct RateServer: SelfAnswering {
         return true
     }
 
-    private mutating func answer(_ id: DownloadID, _ number: ExchangeNumber) {
+    mutating func answer(_ id: DownloadID, _ number: ExchangeNumber) {
         guard next <= bench.now, !banned.contains(id) else {
             refusals += 1
             let fields: HeaderFields = retryAfter.map { ["Retry-After": $0] } ?? [:]
@@ -56,24 +56,7 @@ private struct RateServer: SelfAnswering {
         next = bench.now + gap
         answered.append(id)
         (ended, lastAnswer) = (bench.now, bench.now)
-        feed(.exchange(id, number, .head(.file(10))))
-        feed(.exchange(id, number, .received(10)))
-        if let attempt = bench.machine[id]?.attempt { feed(.file(id, attempt, .wrote(0..<10))) }
-        feed(.exchange(id, number, .ended(received: 10)))
-    }
-
-    /// Time passes up to when something is due, at most for so long.
-    mutating func pass(_ time: Duration) {
-        let end = bench.now + time
-        while true {
-            let next = asking.indices.min { asking[$0].time < asking[$1].time }
-            if passToWake(by: next.map { min(asking[$0].time, end) } ?? end) { continue }
-            guard let next, asking[next].time <= end else { break }
-            let (time, id, number) = asking.remove(at: next)
-            bench.now = time
-            answer(id, number)
-        }
-        bench.now = end
+        sendFile(id, number)
     }
 }
 

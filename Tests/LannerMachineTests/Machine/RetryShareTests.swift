@@ -2,11 +2,11 @@ import LannerMachine
 import Testing
 
 /// Hosts of which some never answer, which is found out after a minute; the others send a file in a second.
-private struct Hosts: SelfAnswering {
+private struct Hosts: LateAnswering {
     var bench: Bench
     var wakes: [Duration] = []
     private let dead: UInt64
-    private var underway: [(time: Duration, id: DownloadID, number: ExchangeNumber)] = []
+    var underway: [(time: Duration, id: DownloadID, number: ExchangeNumber)] = []
     /// Who was asked for, in order.
     private(set) var asked: [UInt64] = []
     private(set) var ends: [UInt64: Duration] = [:]
@@ -42,28 +42,11 @@ private struct Hosts: SelfAnswering {
         return true
     }
 
-    /// Time passes up to when something is due, at most for so long.
-    mutating func pass(_ time: Duration) {
-        let end = bench.now + time
-        while true {
-            let next = underway.indices.min { underway[$0].time < underway[$1].time }
-            if passToWake(by: next.map { min(underway[$0].time, end) } ?? end) { continue }
-            guard let next, underway[next].time <= end else { break }
-            let (time, id, number) = underway.remove(at: next)
-            bench.now = time
-            answer(id, number)
-        }
-        bench.now = end
-    }
-
-    private mutating func answer(_ id: DownloadID, _ number: ExchangeNumber) {
+    mutating func answer(_ id: DownloadID, _ number: ExchangeNumber) {
         if id.number <= dead || breaksOff.remove(id.number) != nil {
             return feed(.exchange(id, number, .failed(DownloadFailure(.transport(.cannotConnect), ""))))
         }
-        feed(.exchange(id, number, .head(.file(10))))
-        feed(.exchange(id, number, .received(10)))
-        if let attempt = bench.machine[id]?.attempt { feed(.file(id, attempt, .wrote(0..<10))) }
-        feed(.exchange(id, number, .ended(received: 10)))
+        sendFile(id, number)
     }
 
     /// When the last of the others was there.

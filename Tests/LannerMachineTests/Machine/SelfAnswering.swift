@@ -54,4 +54,36 @@ extension SelfAnswering {
         fire()
         return true
     }
+
+    /// A server sends a download a file of ten bytes.
+    mutating func sendFile(_ id: DownloadID, _ number: ExchangeNumber) {
+        feed(.exchange(id, number, .head(.file(10))))
+        feed(.exchange(id, number, .received(10)))
+        if let attempt = bench.machine[id]?.attempt { feed(.file(id, attempt, .wrote(0..<10))) }
+        feed(.exchange(id, number, .ended(received: 10)))
+    }
+}
+
+/// The same where the answers of servers take their time.
+protocol LateAnswering: SelfAnswering {
+    /// Whose answers are on their way, and until when.
+    var underway: [(time: Duration, id: DownloadID, number: ExchangeNumber)] { get set }
+    /// The answer of a server is there.
+    mutating func answer(_ id: DownloadID, _ number: ExchangeNumber)
+}
+
+extension LateAnswering {
+    /// Time passes up to when something is due, at most for so long.
+    mutating func pass(_ time: Duration) {
+        let end = bench.now + time
+        while true {
+            let next = underway.indices.min { underway[$0].time < underway[$1].time }
+            if passToWake(by: next.map { min(underway[$0].time, end) } ?? end) { continue }
+            guard let next, underway[next].time <= end else { break }
+            let (time, id, number) = underway.remove(at: next)
+            bench.now = time
+            answer(id, number)
+        }
+        bench.now = end
+    }
 }
