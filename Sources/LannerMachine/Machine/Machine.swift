@@ -282,7 +282,7 @@ extension Machine {
         let host = before.claim.isHeld ? release(change) : after.host
         if before.isForNetwork { waitingForNetwork.remove(change.id) }
         if after.claim == .wants { join(seat, after) }
-        if after.claim == .holds, !before.claim.isHeld { slots.admit(after.list, isRetry: after.isRetry) }
+        if after.claim == .holds, !before.claim.isHeld { slots.admit(after.list, host, isRetry: after.isRetry) }
         if after.claim.isHeld { hold(change.id, after, host) }
         if after.isForNetwork { waitingForNetwork.insert(change.id) }
     }

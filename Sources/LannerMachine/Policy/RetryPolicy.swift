@@ -23,8 +23,8 @@
 ///
 /// Who waits to be tried again leaves its slot to others, and then comes first again by its place in the order, unless
 /// others have failed less often. But those that have failed since they last gained bytes, and are sent none now, are
-/// given no more than half of the slots, of all and of those of a list, while others of the same priority wait that
-/// have not; of a single slot every other turn.
+/// given no more than half of the slots, of all, of those of a list and of those of a host, while others of the same
+/// priority wait there that have not; of a single slot every other turn.
 ///
 /// When the program may open no more files (``DiskFault/tooManyFiles``), that does not count as long as other downloads run,
 /// which close theirs by and by; of one that runs alone it is a failure that is tried again. Fewer run until that is over,

@@ -1,5 +1,5 @@
-/// How many of the slots of a list, or of all, retries have: those that have failed since they last gained bytes, and are
-/// sent none now.
+/// How many of the slots of a list, of a host, or of all, retries have: those that have failed since they last gained bytes,
+/// and are sent none now.
 ///
 /// By their ranks they are the first again each time. So that a few that fail late and often, as those of dead hosts do,
 /// hold up nobody they are given no more than half of the slots while fresh ones of the same priority wait; of a single slot
@@ -11,7 +11,8 @@ struct RetryShare: Sendable {
 
     /// Whether a retry may be given a slot before a fresh one.
     func lets(_ retry: SlotQueue.Turn, before fresh: SlotQueue.Turn, limit: Int) -> Bool {
-        if retry.priority != fresh.priority { return retry.priority > fresh.priority }
-        return limit > 1 ? taken < limit / 2 : !wasLast
+        retry.priority == fresh.priority ? !isTaken(limit: limit) : retry.priority > fresh.priority
     }
+
+    func isTaken(limit: Int) -> Bool { limit > 1 ? taken >= limit / 2 : wasLast }
 }

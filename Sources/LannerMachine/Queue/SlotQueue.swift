@@ -54,16 +54,30 @@ struct SlotQueue: Sendable {
             if priority != other.priority { return priority > other.priority }
             return (rank, id) < (other.rank, other.id)
         }
+
+        /// The turn of a fresh one for which another is held back: that other's, where it is earlier.
+        func taking(_ other: Turn?) -> Turn {
+            guard let other, other.precedes(self) else { return self }
+            return Turn(rank: other.rank, id: other.id, priority: other.priority, failures: failures)
+        }
     }
 
     /// A host of which someone holds a slot, or, where hosts are known, wants one.
     private struct Host {
         /// Slots that its downloads hold, and slots that are kept empty after them.
         var taken = 0
+        var share = RetryShare()
         /// The lists in which somebody waits for it.
         var lists: Set<Int> = []
 
         var isUnused: Bool { taken == 0 && lists.isEmpty }
+    }
+
+    private struct Room: Equatable {
+        var isFull = false
+        /// Whether retries have what they may of it.
+        var isShareTaken = false
+        var isFreshFirst = false
     }
 
     private struct Spot {
@@ -140,16 +154,14 @@ struct SlotQueue: Sendable {
     /// A slot is given to one of the list, for the host; or it goes on with those of the list and the host only. `isRetry`:
     /// whether that one is tried again.
     mutating func hold(_ list: String?, _ host: HostID, isPart: Bool, isRetry: Bool) {
-        if isRetry { noteRetry(1, list) }
-        take(1, list, host)
+        take(1, list, host, isRetry: isRetry)
         if !isPart { taken += 1 }
     }
 
     /// It is given back; or what was held of it stays empty for the time being.
     mutating func release(_ list: String?, _ host: HostID, isPart: Bool, isRetry: Bool, staysEmpty: Bool) {
         if !isPart { taken -= 1 }
-        if isRetry { noteRetry(-1, list) }
-        take(-1, list, host)
+        take(-1, list, host, isRetry: isRetry)
         if staysEmpty {
             emptied.append((list, host, isPart))
             hold(list, host, isPart: isPart, isRetry: false)
@@ -157,9 +169,10 @@ struct SlotQueue: Sendable {
     }
 
     /// Somebody who has none is to hold a slot now.
-    mutating func admit(_ list: String?, isRetry: Bool) {
+    mutating func admit(_ list: String?, _ host: HostID, isRetry: Bool) {
         share.wasLast = isRetry
         lists[number(of: list)].share.wasLast = isRetry
+        hosts[host, default: Host()].share.wasLast = isRetry
     }
 
     /// Slots that were kept empty are there for all.
@@ -170,17 +183,17 @@ struct SlotQueue: Sendable {
         emptied = []
     }
 
-    private mutating func noteRetry(_ count: Int, _ list: String?) {
-        share.taken += count
-        lists[number(of: list)].share.taken += count
-    }
-
-    private mutating func take(_ count: Int, _ list: String?, _ host: HostID) {
+    private mutating func take(_ count: Int, _ list: String?, _ host: HostID, isRetry: Bool) {
         let number = number(of: list)
-        let wasFull = isFull(host)
+        let before = room(of: host)
         lists[number].taken += count
         hosts[host, default: Host()].taken += count
-        settle(host, wasFull: wasFull)
+        if isRetry {
+            share.taken += count
+            lists[number].share.taken += count
+            hosts[host]?.share.taken += count
+        }
+        settle(host, after: before)
         forgetIfUnused(host)
         settle(number)
         for host in freshFirst { settle(host) }
@@ -206,10 +219,10 @@ struct SlotQueue: Sendable {
 
     /// Limits one host, which is known; says whether no retry is next there while fresh ones wait.
     mutating func limit(_ host: HostID, to limit: Int?, freshFirst isFreshFirst: Bool) {
-        let (wasFull, wasFreshFirst) = (isFull(host), freshFirst.contains(host))
+        let before = room(of: host)
         ownLimits[host] = limit
         if isFreshFirst { freshFirst.insert(host) } else { freshFirst.remove(host) }
-        if isFull(host) != wasFull || isFreshFirst != wasFreshFirst { settle(host) }
+        settle(host, after: before)
     }
 
     // MARK: Keeping order
@@ -221,9 +234,16 @@ struct SlotQueue: Sendable {
         return number
     }
 
+    /// What a host has for those who wait for it.
+    private func room(of host: HostID) -> Room {
+        guard knowsHosts else { return Room() }
+        let isShareTaken = hosts[host]?.share.isTaken(limit: limit(of: host)) ?? false
+        return Room(isFull: isFull(host), isShareTaken: isShareTaken, isFreshFirst: freshFirst.contains(host))
+    }
+
     /// Who waits for a host may, or may no longer.
-    private mutating func settle(_ host: HostID, wasFull: Bool) {
-        if isFull(host) != wasFull { settle(host) }
+    private mutating func settle(_ host: HostID, after before: Room) {
+        if room(of: host) != before { settle(host) }
     }
 
     private mutating func settle(_ host: HostID) {
@@ -232,18 +252,23 @@ struct SlotQueue: Sendable {
 
     private mutating func settle(_ number: Int, _ host: HostID?) {
         let isFull = host.map(isFull) ?? false
-        let isFreshNext = host.map { freshFirst.contains($0) && hasFresh(of: $0) } ?? false
-        lists[number].settle(host, isFull: isFull, isFullForRetries: isFull || isFreshNext)
+        let holdsRetriesBack = host.map { self.holdsRetriesBack(of: $0, number) } ?? false
+        lists[number].settle(host, isFull: isFull, holdsRetriesBack: holdsRetriesBack)
         settle(number)
+    }
+
+    private func holdsRetriesBack(of host: HostID, _ number: Int) -> Bool {
+        if freshFirst.contains(host), hasFresh(of: host) { return true }
+        guard let share = hosts[host]?.share else { return false }
+        return lists[number].holdsRetriesBack(of: host, share, limit: limit(of: host))
     }
 
     private mutating func settle(_ number: Int) {
         let isFull = isFull(number)
         var (fresh, retry) = isFull ? (nil, nil) : (lists[number].firstFresh?.turn, lists[number].firstRetry?.turn)
-        if let first = fresh, let held = retry, lists[number].holdsRetriesBack(limit: limit(of: number)) {
+        if lists[number].holdsRetriesBack(limit: limit(of: number)) {
             // The list does not lose its turn by that.
-            if held.precedes(first) { fresh = Turn(rank: held.rank, id: held.id, priority: held.priority, failures: 0) }
-            retry = nil
+            (fresh, retry) = (fresh?.taking(retry), nil)
         }
         open.set(number, to: fresh)
         openForRetries.set(number, to: retry)

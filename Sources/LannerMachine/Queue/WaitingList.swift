@@ -14,13 +14,19 @@ struct WaitingList: Sendable {
 
     var isUnused: Bool { taken == 0 && fresh.isEmpty && retries.isEmpty }
 
-    /// Who comes first of the fresh ones, or of the retries, and whose host is not full.
+    /// Who comes first of the fresh ones, or of the retries, of those whose turn it may be as far as their host goes.
     var firstFresh: (seat: Int, turn: SlotQueue.Turn)? { fresh.first }
     var firstRetry: (seat: Int, turn: SlotQueue.Turn)? { retries.first }
 
     /// Whether a fresh one has to be next, the first retry being held back.
     func holdsRetriesBack(limit: Int) -> Bool {
         guard let fresh = fresh.first?.turn, let retry = retries.first?.turn else { return false }
+        return !share.lets(retry, before: fresh, limit: limit)
+    }
+
+    /// The same of those who wait for a host, by its share.
+    func holdsRetriesBack(of host: HostID, _ share: RetryShare, limit: Int) -> Bool {
+        guard let fresh = fresh.turn(of: host), let retry = retries.turn(of: host) else { return false }
         return !share.lets(retry, before: fresh, limit: limit)
     }
 
@@ -40,10 +46,12 @@ struct WaitingList: Sendable {
         return place.isRetry ? retries.leave(line, key) : fresh.leave(line, key)
     }
 
-    /// Follows with those who wait for a host what has changed there, or with the host.
-    mutating func settle(_ host: HostID?, isFull: Bool, isFullForRetries: Bool) {
-        fresh.settle(host, isFull: isFull)
-        retries.settle(host, isFull: isFullForRetries)
+    /// Follows with those who wait for a host what has changed there, or with the host, whose retries may be held back. The
+    /// host does not lose its turn by that.
+    mutating func settle(_ host: HostID?, isFull: Bool, holdsRetriesBack: Bool) {
+        let (first, retry) = isFull ? (nil, nil) : (fresh.turn(of: host), retries.turn(of: host))
+        fresh.settle(host, to: holdsRetriesBack ? first?.taking(retry) : first)
+        retries.settle(host, to: holdsRetriesBack ? nil : retry)
     }
 
     /// Where somebody stands.
@@ -63,15 +71,20 @@ private struct HostLines: Sendable {
     /// Where the line of a host is. Only lines in which someone stands are here.
     private var numbers: [HostID?: Int] = [:]
     private var vacant: [Int] = []
-    /// The lines whose host is not full, by who is first in them.
+    /// The lines whose turn it may be, by when.
     private var open = IndexedHeap<SlotQueue.Turn>()
 
     var isEmpty: Bool { numbers.isEmpty }
 
-    /// Who comes first of those whose host is not full.
-    var first: (seat: Int, turn: SlotQueue.Turn)? { open.first.flatMap { lines[$0.key].first } }
+    /// Who comes first of those whose turn it may be.
+    var first: (seat: Int, turn: SlotQueue.Turn)? {
+        open.first.flatMap { (number, turn) in lines[number].first.map { ($0.seat, turn) } }
+    }
 
     func waits(for host: HostID?) -> Bool { numbers[host] != nil }
+
+    /// When it is the turn of the first of a host.
+    func turn(of host: HostID?) -> SlotQueue.Turn? { numbers[host].flatMap { lines[$0].first?.turn } }
 
     /// Says in which line, and by which key there.
     mutating func join(_ seat: Int, _ turn: SlotQueue.Turn, _ host: HostID?) -> (line: Int, key: Int) {
@@ -90,9 +103,9 @@ private struct HostLines: Sendable {
         return host
     }
 
-    mutating func settle(_ host: HostID?, isFull: Bool) {
-        guard let number = numbers[host] else { return }
-        open.set(number, to: isFull ? nil : lines[number].first?.turn)
+    /// Gives the line of a host its turn, or none.
+    mutating func settle(_ host: HostID?, to turn: SlotQueue.Turn?) {
+        if let number = numbers[host] { open.set(number, to: turn) }
     }
 
     private mutating func number(of host: HostID?) -> Int {

@@ -14,10 +14,10 @@ private struct Hosts: LateAnswering {
     /// Whose connections are lost once before they bring anything.
     var breaksOff: Set<UInt64> = []
 
-    /// So many downloads, of which the first are of dead hosts.
+    /// So many downloads, of which the first never answer: those of hosts of their own, unless told otherwise.
     init(
         _ count: UInt64, dead: UInt64, slots: Int, list: String? = nil, of listed: Set<UInt64>? = nil,
-        _ more: (inout Settings) -> Void = { _ in }
+        _ more: (inout Settings) -> Void = { _ in }, host: ((UInt64) -> HostID)? = nil
     ) {
         self.dead = dead
         var settings = Settings().with {
@@ -28,7 +28,7 @@ private struct Hosts: LateAnswering {
         bench = Bench(settings)
         begin(
             count, list: { listed?.contains($0) == false ? nil : list },
-            host: { HostID($0 <= dead ? $0 : 1_000_000) })
+            host: host ?? { HostID($0 <= dead ? $0 : 1_000_000) })
     }
 
     mutating func handle(_ action: Action) -> Bool {
@@ -71,6 +71,32 @@ private struct Hosts: LateAnswering {
         #expect(hosts.ends.count == (retries == nil ? 60 : 72))
     }
 
+    /// Nor do URLs that never answer hold up the others of their host, which may have so many connections and no more.
+    @Test(arguments: [(6, 3), (2, 11)], [5, nil])
+    func deadURLsHoldUpNobodyOfTheirHost(_ host: (limit: Int, minutes: Int), retries: Int?) throws {
+        var hosts = Hosts(12 + 60, dead: 12, slots: 16) {
+            $0.retry.maximumRetries = retries
+            $0.hostLimit = host.limit
+        } host: { _ in
+            HostID(1)
+        }
+        hosts.pass(.seconds(3600))
+        #expect(Set(hosts.asked) == Set(1...72))
+        #expect(try #require(hosts.lastEnd) <= .seconds(60 * (host.minutes + 1)), "\(hosts.lastEnd ?? .zero)")
+        #expect(hosts.ends.count == (retries == nil ? 60 : 72))
+    }
+
+    /// With one slot of the host, too; and the one that comes instead has the turn of the one that is held back.
+    @Test func theSingleSlotOfAHostIsSharedByTurns() {
+        var hosts = Hosts(8, dead: 2, slots: 16) {
+            $0.hostLimit = 1
+        } host: { _ in
+            HostID(1)
+        }
+        hosts.pass(.seconds(400))
+        #expect(Array(hosts.asked.prefix(10)) == [1, 2, 1, 3, 2, 4, 1, 5, 2, 6])
+    }
+
     /// With one slot every other turn is that of somebody who never failed.
     @Test func aSingleSlotIsSharedByTurns() {
         var hosts = Hosts(8, dead: 2, slots: 1)
@@ -104,9 +130,33 @@ private struct Hosts: LateAnswering {
         #expect(hosts.asked.contains(1000) && hosts.asked.count < 900, "\(hosts.asked.count)")
     }
 
+    /// Nor a host.
+    @Test func aHostWhoseRetryIsHeldBackKeepsItsTurn() {
+        var hosts = Hosts(1000, dead: 1, slots: 6) {
+            $0.hostLimit = 1
+        } host: {
+            HostID($0 == 1000 ? 1 : $0)
+        }
+        hosts.pass(.seconds(130))
+        #expect(hosts.asked.contains(1000) && hosts.asked.count < 900, "\(hosts.asked.count)")
+    }
+
     /// A priority goes before that.
     @Test func whoHasAHigherPriorityComesFirstHoweverOftenItFailed() {
         var hosts = Hosts(8, dead: 2, slots: 1)
+        hosts.feed(.prioritize(DownloadID(1), .high))
+        hosts.feed(.prioritize(DownloadID(2), .high))
+        hosts.pass(.seconds(300))
+        #expect(hosts.asked == [1, 2, 1, 2, 1, 2])
+    }
+
+    /// Also of the same host.
+    @Test func whoHasAHigherPriorityComesFirstOfItsHost() {
+        var hosts = Hosts(8, dead: 2, slots: 16) {
+            $0.hostLimit = 1
+        } host: { _ in
+            HostID(1)
+        }
         hosts.feed(.prioritize(DownloadID(1), .high))
         hosts.feed(.prioritize(DownloadID(2), .high))
         hosts.pass(.seconds(300))
