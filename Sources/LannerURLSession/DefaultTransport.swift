@@ -4,9 +4,12 @@ import LannerCore
 /// Which transport a manager uses when it is given none.
 public enum DefaultTransport {
     /// For a manager of an identifier, whose unfinished files are in a directory: download tasks of a background session on
-    /// iOS, tvOS, watchOS and visionOS; else, and in app extensions, those of watchOS apart, as ``make()``.
+    /// iOS, tvOS, watchOS and visionOS; else, for an empty identifier, and in app extensions, those of watchOS apart, as
+    /// ``make()``.
     public static func make(identifier: String, directory: String) -> any Transport {
         #if canImport(Darwin) && !os(macOS)
+        // The system has no background sessions without one.
+        if identifier.isEmpty { return make() }
         #if !os(watchOS)
         // Of an extension the system takes background sessions only that share a container with its app. On a watch the
         // app may be one itself.

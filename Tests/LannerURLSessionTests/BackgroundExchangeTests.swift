@@ -135,6 +135,25 @@ import FoundationNetworking
         #expect(await recorder.end().failure?.fault == .other)
     }
 
+    /// A user who closes the app wants no more of it; that the system lacks something is no such thing.
+    @Test(arguments: [
+        (nil, TransportFault.canceled), (NSURLErrorCancelledReasonUserForceQuitApplication, .canceled),
+        (NSURLErrorCancelledReasonBackgroundUpdatesDisabled, .connectionLost),
+        (NSURLErrorCancelledReasonInsufficientSystemResources, .connectionLost),
+    ])
+    func whatTheSystemCancelsForLackOfSomethingIsTriedAgain(reason: Int?, fault: TransportFault) async {
+        defer { try? FileManager.default.removeItem(at: directory) }
+        let exchange = exchange("a-1-1")
+        let recorder = Recorder()
+        attend(exchange, recorder)
+        var info: [String: Any] = [NSURLSessionDownloadTaskResumeData: Data([1])]
+        info[NSURLErrorBackgroundTaskCancelledReasonKey] = reason
+        exchange.ended(NSError(domain: NSURLErrorDomain, code: NSURLErrorCancelled, userInfo: info), response: nil)
+        let failure = await recorder.end().failure
+        #expect(failure?.fault == fault && failure?.resumeData == Data([1]))
+        #expect(exchange.progress == (fault == .canceled ? .interrupted : .ended))
+    }
+
     @Test func aFenceComesBehindTheFileThatWasToldLast() async throws {
         defer { try? FileManager.default.removeItem(at: directory) }
         let gate = Turnstile()

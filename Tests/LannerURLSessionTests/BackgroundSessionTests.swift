@@ -133,6 +133,23 @@ import FoundationNetworking
         #expect(await heard(reports, upTo: ["delivered"]) == [["survivors", "a-1-1 running"], ["delivered"]])
     }
 
+    /// Nothing can be read of a device that was not unlocked since it has started, and all of it can be removed.
+    @Test func whatCannotBeReadNowIsLeftForAnotherLaunch() async throws {
+        defer { try? FileManager.default.removeItem(at: directory) }
+        let shelf = OutcomeShelf(directory: directory)
+        for name in ["a-1-1", "a-1-2"] {
+            let body = directory.appendingPathComponent("body")
+            try FileManager.default.createDirectory(at: directory, withIntermediateDirectories: true)
+            try Data([1]).write(to: body)
+            try shelf.keep(body, name)
+        }
+        let note = directory.appendingPathComponent("a-1-1.outcome")
+        try FileManager.default.createDirectory(at: note, withIntermediateDirectories: true)
+        let session = session()
+        await pass(session)
+        #expect(shelf.hasFile("a-1-1") && !shelf.hasFile("a-1-2"))
+    }
+
     /// As a death leaves it that comes just after the task was made.
     @Test func aTaskThatWasNeverResumedGoesOn() async throws {
         let server = try LoopbackServer()

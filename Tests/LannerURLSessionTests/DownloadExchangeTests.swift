@@ -114,6 +114,31 @@ import FoundationNetworking
         #expect(await recorder.end().hasFile([1, 2, 3]))
     }
 
+    /// It has all its bytes, and so there are no data to go on with.
+    @Test func whatIsStoppedAsItCompletesBringsItsFile() async throws {
+        let file = FileManager.default.temporaryDirectory.appendingPathComponent("lanner-\(UUID().uuidString)")
+        try Data([1, 2, 3]).write(to: file)
+        let (exchange, recorder, blocker) = blocked()
+        defer { blocker.turnstile.open() }
+        exchange.cancel()
+        exchange.stopped(with: nil)
+        let response = try response(["Content-Length": "3"])
+        exchange.took(file: file, response: response)
+        exchange.ended(nil, response: response)
+        #expect(await recorder.end().hasFile([1, 2, 3]))
+    }
+
+    /// As one that has brought nothing.
+    @Test func whatHasNoDataAtItsEndEitherIsCanceledWithoutAny() async {
+        let (exchange, recorder, blocker) = blocked()
+        defer { blocker.turnstile.open() }
+        exchange.cancel()
+        exchange.stopped(with: nil)
+        exchange.ended(NSError(domain: NSURLErrorDomain, code: NSURLErrorCancelled), response: nil)
+        let failure = await recorder.end().failure
+        #expect(failure?.fault == .canceled && failure?.resumeData == nil)
+    }
+
     /// The data come with the error, or where they were asked for, or both.
     @Test func whatItsOwnerHasStoppedIsCanceledWithItsData() async throws {
         let (exchange, recorder, blocker) = blocked()

@@ -77,7 +77,7 @@ extension SessionManager {
     /// finished files are in their places, or have failed, and the next tasks have begun. At the latest 20 seconds after
     /// it was set; at once when there is nothing to wait for, or when the manager is invalidated. A transport that does
     /// not outlive the process has only files waited for that are on their way to their places. It is nil again by then.
-    /// One that is replaced is not called.
+    /// One in whose place another is set is called then, since the system waits for each; none is in the place of nil.
     public var completionHandler: (() -> Void)? {
         get { engine.state.withLock { $0.delivery.handler }?.call }
         set { engine.deliver(to: newValue.map(CompletionHandler.init)) }
@@ -87,16 +87,16 @@ extension SessionManager {
 extension Engine {
     func deliver(to handler: CompletionHandler?) {
         var number: Int?
-        // Let go of outside the lock.
+        // Called, or let go of, outside the lock.
         var last: CompletionHandler?
         let now = environment.clock.now
         note { state in
             last = state.delivery.handler
             number = state.delivery.set(handler, at: now)
         }
-        withExtendedLifetime(last) {}
         guard let number else { return call(handler) }
-        if handler == nil { return }
+        if handler == nil { return withExtendedLifetime(last) {} }
+        call(last)
         environment.clock.wake(at: now + BackgroundDelivery.patience) { [weak self] in
             self?.note { $0.delivery.expire(number) }
         }

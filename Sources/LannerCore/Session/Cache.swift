@@ -36,7 +36,12 @@ public final class Cache: Sendable {
     /// `downloadTmpPath` and `downloadFilePath` should be on one file system.
     ///
     /// Systems may empty the user's cache directory when space is short, finished files and records included: give a
-    /// `downloadFilePath` (and `downloadPath`) elsewhere for what has to stay.
+    /// `downloadFilePath` (and `downloadPath`) elsewhere for what has to stay. On Apple platforms what is elsewhere is in
+    /// backups, unless you exclude it (`isExcludedFromBackup`): do that of a `downloadTmpPath`.
+    ///
+    /// On iOS, tvOS, watchOS and visionOS directories are made such that their files can be read and written while the
+    /// device is locked, once it was unlocked; those that are there keep their class of protection, and so do files: give
+    /// a better class to finished ones that need it.
     ///
     /// `allowedDirectories` are absolute paths of directories in which, and below which, tasks may have their files;
     /// they may lead through symbolic links themselves. What is not absolute, as an empty path, allows nothing. Files on

@@ -102,7 +102,8 @@ final class BackgroundExchange: TaskFollower {
         let task = state.withLock { $0.attendance === attendance && $0.outcome == nil ? $0.task : nil }
         // One that has completed is about to say how, and leaves no data.
         guard let task, task.state != .completed else { return }
-        state.withLock { $0.awaitsResumeData = true }
+        // Who asks for the data again is told at once that there are none.
+        if state.withLock({ $0.asksForResumeData() }) { return }
         task.cancel(byProducingResumeData: { [self] data in
             finish(TransportFailure(.canceled, TransportFailure.canceled.message, resumeData: data))
         })
@@ -187,7 +188,7 @@ final class BackgroundExchange: TaskFollower {
         if (error as NSError).code == NSURLErrorCancelled {
             // What the data are is told where they were asked for, which may be later.
             if awaitsResumeData, data == nil { return }
-            failure.fault = .canceled
+            failure.fault = error.isForLackOfResources ? .connectionLost : .canceled
         }
         finish(failure)
     }
@@ -233,7 +234,22 @@ extension TransportFailure {
         .other, "The system had to ask for the file again, and has got another one.")
 }
 
+extension Error {
+    /// Whether the system has canceled a task in the background because it had no room for it, or may have none there, and
+    /// not because the user has closed the app.
+    fileprivate var isForLackOfResources: Bool {
+        let reason = (self as NSError).userInfo[NSURLErrorBackgroundTaskCancelledReasonKey] as? Int
+        return reason.map { $0 != NSURLErrorCancelledReasonUserForceQuitApplication } ?? false
+    }
+}
+
 extension BackgroundExchange.State {
+    /// Says whether somebody has asked before.
+    fileprivate mutating func asksForResumeData() -> Bool {
+        defer { awaitsResumeData = true }
+        return awaitsResumeData
+    }
+
     /// The head, once.
     fileprivate mutating func report(_ head: ResponseHead) {
         guard self.head == nil else { return }

@@ -189,7 +189,9 @@ final class BackgroundSession: @unchecked Sendable {
         let names = shelf.names()
         state.withLock { state in
             for name in names where state.exchanges[name] == nil {
-                if let outcome = shelf.outcome(name) {
+                // What cannot be read now is left for another launch.
+                guard let outcome = try? shelf.outcome(name) as OutcomeShelf.Outcome?? else { continue }
+                if let outcome {
                     state.exchanges[name] = BackgroundExchange(name, shelf, outcome)
                 } else {
                     // The body of one whose end was not written down: nobody will ask for it.

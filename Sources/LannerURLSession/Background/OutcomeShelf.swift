@@ -102,9 +102,15 @@ struct OutcomeShelf: Sendable {
         return Set(files.map { String($0[0]) }.filter(Self.isName))
     }
 
-    /// How an exchange has ended. A note that cannot be read is as good as none.
-    func outcome(_ name: String) -> Outcome? {
-        guard let data = try? Data(contentsOf: note(name)) else { return nil }
+    /// How an exchange has ended; nil where there is no note of that, or none that makes sense. Throws where it cannot be
+    /// read now, as while a device was not unlocked since it has started.
+    func outcome(_ name: String) throws -> Outcome? {
+        let data: Data
+        do {
+            data = try Data(contentsOf: note(name))
+        } catch CocoaError.fileReadNoSuchFile {
+            return nil
+        }
         return try? JSONDecoder().decode(Note.self, from: data).outcome
     }
 }

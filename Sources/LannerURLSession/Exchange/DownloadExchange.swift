@@ -15,6 +15,8 @@ final class DownloadExchange: TransportExchange, SessionExchange {
         var isFileReported = false
         /// What the resume data stand for.
         var offset: Int64 = 0
+        /// Whether it was told once that there are no data to go on with after it was stopped.
+        var isWithoutData = false
     }
 
     let host: String
@@ -83,7 +85,17 @@ final class DownloadExchange: TransportExchange, SessionExchange {
         guard let task = task as? URLSessionDownloadTask else { return abandon(failure, with: resumeData) }
         // Of one that has ended meanwhile the system may say nothing, and there is nothing to go on with.
         if task.state == .completed { return abandon(failure, with: nil) }
-        task.cancel(byProducingResumeData: { self.abandon(failure, with: $0) })
+        task.cancel(byProducingResumeData: { self.stopped(with: $0) })
+    }
+
+    /// Told twice, in either order: where the data were asked for, and at the task's end. There are none when both say so:
+    /// one that had all its bytes says so at first, and then completes.
+    func stopped(with data: Data?) {
+        let (failure, isLast) = state.withLock { state in
+            defer { state.isWithoutData = true }
+            return (state.givenUp, state.isWithoutData)
+        }
+        if let failure, data != nil || isLast { abandon(failure, with: data) }
     }
 
     /// Whether it was given resume data, and has not been answered.
@@ -147,8 +159,7 @@ final class DownloadExchange: TransportExchange, SessionExchange {
         if let error {
             let data = (error as NSError).userInfo[NSURLSessionDownloadTaskResumeData] as? Data
             if isStopped(by: error) {
-                // Else what the data are is told where they were asked for.
-                if let data, let failure = state.withLock({ $0.givenUp }) { abandon(failure, with: data) }
+                stopped(with: data)
                 return control.ended(self)
             }
             var failure = TransportFailure(error, for: request.url, resumeData: data, resumes: isResuming)
