@@ -81,7 +81,7 @@ extension Engine {
             let before = state.figures
             let withheld = Status(phase) == before.status ? nil : state.takeWithheldProgress(at: now)
             state.enter(phase, at: date)
-            let stopped = state.figures.stopsToWait(since: before) ? state.progressCall() : nil
+            let stopped = state.figures.stops(since: before) ? state.progressCall() : nil
             // Whoever sets a closure from here on finds the end, and is told of it by that.
             let ending = state.callbacks.ended(succeeded: phase == .succeeded)
             return (before, state.figures, withheld, state.observers.all, stopped, ending)

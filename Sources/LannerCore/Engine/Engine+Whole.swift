@@ -111,7 +111,7 @@ struct WholeChange {
     fileprivate var activity: Bool?
     /// What is to be told of all, when the manager shows the task.
     fileprivate var news: WholeNews?
-    /// Whether all run, and have come farther, or slower.
+    /// Whether all run, and have come farther, or slower; or one of them has stopped.
     fileprivate var isRunning: Bool
     /// The task, when it is no more.
     fileprivate var gone: DownloadTask?
@@ -124,14 +124,14 @@ extension EngineState {
         _ task: DownloadTask, _ before: TaskFigures, _ after: TaskFigures, isTold: Bool = false, at now: Duration
     ) -> WholeChange {
         active += (after.status == .running ? 1 : 0) - (before.status == .running ? 1 : 0)
-        let isNews = isTold || before.completed != after.completed || after.stopsToWait(since: before)
+        let isNews = isTold || before.completed != after.completed
         let end = scopes[task.context, default: Scope()].replace(task.id, before, by: after)
         let activity = isActivityTold == (active > 0) ? nil : active > 0
         isActivityTold = active > 0
         return WholeChange(
             manager: manager, activity: activity,
             news: task.context == context ? wholeNews(at: now) : nil,
-            isRunning: totals.status == .running && isNews,
+            isRunning: totals.status == .running && isNews || after.stops(since: before),
             gone: after.status.isGone && before.status != after.status ? task : nil, end: end)
     }
 

@@ -77,7 +77,8 @@ struct Startup {
         case let error as StoreError: return .storeError(error)
         case let error as FileError where error.fault == .locked:
             let message =
-                "\(cache.downloadPath) is in use by another manager or process; end it, or use another directory."
+                "\(cache.downloadPath) is in use by another manager or process; call invalidate() on that one first, or "
+                + "use another directory."
             return .storeError(StoreError(.inUse, message))
         case let error as FileError where error.isWantOfLocks:
             let message =

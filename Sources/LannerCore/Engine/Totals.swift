@@ -5,8 +5,10 @@ struct TaskFigures: Equatable {
     /// Nil while it is not known.
     var total: Int64?
 
-    /// Whether what ran begins to wait.
-    func stopsToWait(since before: TaskFigures) -> Bool { before.status == .running && status == .waiting }
+    /// Whether what ran, or was about to stop, stands still with what it has.
+    func stops(since before: TaskFigures) -> Bool {
+        [.running, .willSuspend].contains(before.status) && [.waiting, .suspended, .failed].contains(status)
+    }
 }
 
 /// Sums over tasks, kept as they change.

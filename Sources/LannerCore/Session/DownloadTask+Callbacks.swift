@@ -1,6 +1,7 @@
 extension DownloadTask {
     /// Calls `handler` while the task advances, at most four times a second, and at the beginning and the end of each attempt;
-    /// where it stalls, until ``speed`` has fallen to 0, and when it begins to wait. A call that is still pending is not repeated.
+    /// where it stalls, until ``speed`` has fallen to 0, and when it begins to wait, is suspended or fails. A call that is
+    /// still pending is not repeated.
     /// On the main queue, or on the manager's operation queue.
     ///
     /// Replaces an earlier closure of this kind. - Returns: The task.

@@ -3,8 +3,9 @@ import LannerMachine
 
 extension SessionManager {
     /// Calls `handler` while any task advances, until ``speed`` has fallen to 0 where all stall, and when one begins to
-    /// wait: for each of them up to four times a second, unless ``SessionConfiguration/progressInterval`` limits the calls
-    /// for all together. A call that is still pending is not repeated. On the main queue, or on ``operationQueue``.
+    /// wait, is suspended or fails: for each of them up to four times a second, unless
+    /// ``SessionConfiguration/progressInterval`` limits the calls for all together. A call that is still pending is not
+    /// repeated. On the main queue, or on ``operationQueue``.
     ///
     /// Replaces an earlier closure of this kind. - Returns: The manager.
     @discardableResult

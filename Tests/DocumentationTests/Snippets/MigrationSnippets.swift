@@ -15,7 +15,7 @@ private func tiercel3() {
         .progress { task in print(task.progress.fractionCompleted, task.speedString) }
         .completion { task in print(task.status == .succeeded ? "there" : "not there") }
         .validateFile(code: "9e2a3650530b563da297c9246acaad5c", type: .md5) { task in
-            print(task.validation == .correct)
+            if task.validation == .incorrect { print("another file") }
         }
     // end
 }

@@ -94,6 +94,23 @@ import Testing
         #expect(ofTask.all.last == "waiting false" && ofAll.all.last == "false")
     }
 
+    /// And with what it has, which is known when its last bytes are written.
+    @Test(arguments: [Status.suspended, .failed]) func isToldWhenATaskStops(as end: Status) throws {
+        let bench = TestBench.serving(large)
+        bench.manager.configuration.retryPolicy.maximumRetries = 0
+        let (ofTask, ofAll) = (Tally(), Tally())
+        let task = try bench.download(.stall(afterBytes: 1 << 20))
+        task.progress { ofTask.add("\($0.status.rawValue) \($0.completedBytes) \($0.speed)") }
+        task.failure { _ in ofTask.add("failure") }
+        bench.manager.progress { ofAll.add("\($0.progress.completedUnitCount) \($0.speed)") }
+        bench.settle()
+        if end == .failed { bench.transport.fail(with: .connectionLost) } else { bench.manager.totalSuspend() }
+        bench.settle()
+        #expect(task.status == end && task.completedBytes > 0)
+        #expect(ofTask.all.suffix(2) == ["\(end.rawValue) \(task.completedBytes) 0", "failure"])
+        #expect(ofAll.all.last == "\(task.completedBytes) 0")
+    }
+
     @Test func ofAllIsToldUntilTheSpeedHasFallen() throws {
         let (bench, task, ofTask, ofAll) = try followed()
         bench.run(for: .seconds(10))
