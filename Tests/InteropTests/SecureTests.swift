@@ -221,6 +221,14 @@ struct SecureTests {
         expectRefusal(await (try transport { $0.pinnedPublicKey = other }).fetch(server.url("file")))
     }
 
+    @Test func whoHasNoKeyIsNotAskedWhereOneIsPinned() async throws {
+        let server = try LoopbackServer()
+        server.put("/file", LoopbackServer.Resource([1, 2, 3]))
+        let pin = "sha256//" + Data(count: 32).base64EncodedString()
+        expectRefusal(await (try transport { $0.pinnedPublicKey = pin }).fetch(server.url("/file")))
+        #expect(server.requests.isEmpty)
+    }
+
     @Test func aServerLearnsWhoWeAre() async throws {
         let server = try server(askingFor: authority.certificate)
         let me = try authority.identity("DNS:me.example")

@@ -212,7 +212,7 @@ struct PauseTests {
             TransportRequest(url: server.url("/file")), loop: loop, receive: recorder.receive)
         let made: LannerCurl.Handle? = .init(options)
         let handle = try #require(made)
-        let transfer = try CurlTransfer(exchange, handle, userAgent: "a", loop: loop, pool: SlabPool())
+        let transfer = try CurlTransfer(exchange, handle, CurlTransport.Options(), loop: loop, pool: SlabPool())
         for line in ["HTTP/1.1 200 OK\r\n", "\r\n"] {
             #expect(Array(line.utf8).withUnsafeBytes { transfer.take(line: $0) } == line.utf8.count)
         }

@@ -20,6 +20,8 @@ struct GetOptions: Sendable, Equatable {
     var connections = 4
     /// `--header`
     var headers = HeaderFields()
+    /// `--header @FILE`: files with a field a line, which are yet to be read.
+    var headerFiles: [String] = []
     /// `--retries`: in a row, without more bytes than ever before.
     var retries = 5
     /// `--timeout`, in seconds.
@@ -34,6 +36,8 @@ struct GetOptions: Sendable, Equatable {
     var transport = TransportChoice.auto
     /// `--ca-certificate`: a file with the authorities that are trusted, in the place of the system's.
     var authorities: String?
+    /// `--adopt`: whether a state that was not made here is trusted.
+    var adopts = false
     /// `--json`
     var isJSON = false
     /// `-q`
@@ -62,7 +66,7 @@ extension GetOptions {
         case "--mirror": mirrors.append(try reader.repeatedValue("a URL"))
         case "-j": jobs = try reader.number("a number", in: 1...256)
         case "-x", "--connections": connections = try reader.number("a number", in: 1...16, of: "-x")
-        case "--header": try addHeader(reader.repeatedValue("'NAME: VALUE'"))
+        case "--header": try takeHeader(reader.repeatedValue("'NAME: VALUE' or @FILE"))
         case "--retries": retries = try reader.number("a number", in: 0...1_000_000)
         case "--timeout": timeout = try reader.number("a number of seconds", in: 1...86_400)
         case "--limit-rate": rateLimit = try .rate(reader.value("BYTES[k|m|g]"))
@@ -70,9 +74,28 @@ extension GetOptions {
         case "--no-server-digests": checksServerDigests = false
         case "--transport": transport = try .argument(reader.value("auto, curl or urlsession"))
         case "--ca-certificate": authorities = try reader.value("a FILE")
+        case "--adopt": adopts = true
         case "--json": isJSON = true
         case "-q": isQuiet = true
         case _: throw .unknown(option: name, see: .get)
+        }
+    }
+
+    private mutating func takeHeader(_ text: String) throws(UsageError) {
+        guard text.utf8.first == UInt8(ascii: "@") else { return try addHeader(text) }
+        guard text != "@" else { throw UsageError("--header @FILE needs the name of a file") }
+        headerFiles.append(String(text.dropFirst()))
+    }
+
+    /// Adds the fields of a file, one a line, but for blank lines and comments.
+    mutating func addHeaders(_ text: String, file: String) throws(UsageError) {
+        for (index, line) in InputFile.lines(text).enumerated() {
+            if line.utf8.allSatisfy(FieldText.isSpace) || line.utf8.first == UInt8(ascii: "#") { continue }
+            do throws(UsageError) {
+                try addHeader(line)
+            } catch {
+                throw UsageError("\(file):\(index + 1): \(error.message)")
+            }
         }
     }
 

@@ -43,7 +43,7 @@ enum Help: String, Sendable, CaseIterable {
           --no-server-digests  ignore digests that servers give
           --mirror URL         another place that has it (one URL only); may be repeated
           -j N, -x|--connections N  downloads at once, 4; parts of each, if sent, 4
-          --header 'K: V'      field sent till the file is done; repeatable, a name once
+          --header 'K: V'|@FILE  sent for each URL till all is done; repeatable, K once
           --retries N, --timeout S  retries without progress, 5; seconds of silence, 60
           --limit-rate N[k|m|g]  bytes a second at most, of all together
           --priority P         very-low, low, normal, high or very-high: who is next
@@ -52,7 +52,7 @@ enum Help: String, Sendable, CaseIterable {
           --json  one object a line on stdout: event, url, file, bytes, total, speed;
                   event is start, progress, suspended, restarted (code), done or skipped
                   (verified), retrying (code, detail, delay), failed (code, detail)
-          -q                   say nothing but errors and the lines of --json
+          -q  say nothing but errors and --json lines;  --adopt  trust a copied .lanner
         Exit codes: 0 done, 2 usage, 129 SIGHUP, 130 SIGINT, 141 SIGPIPE, 143 SIGTERM;
         of several failures the first of these: 4 disk, 3 checksum mismatch, 1 other.
         """

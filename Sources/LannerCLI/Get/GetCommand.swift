@@ -9,13 +9,24 @@ struct GetCommand {
     /// The files that the command was read from.
     private let inputs: [FileIdentity]
 
-    /// Reads the list and looks everything over.
-    init(_ options: GetOptions) throws(UsageError) {
+    /// Reads the files that are given and looks everything over.
+    init(_ given: GetOptions) throws(UsageError) {
+        var (options, inputs) = (given, [FileIdentity?]())
+        for file in options.headerFiles {
+            let (text, identity) = try Self.text(of: file, "the header fields")
+            try options.addHeaders(text, file: file.printable)
+            inputs.append(identity)
+        }
+        var entries: [InputFile.Entry] = []
+        if let file = options.inputFile {
+            let (text, identity) = try Self.text(of: file, "the list")
+            entries = try InputFile.parse(text, file: (file == "-" ? Self.standardInput : file).printable)
+            inputs.append(identity)
+        }
+        plan = try GetPlan(options, entries)
+        inputs.append(try options.authorities.flatMap(Self.checkCertificates))
         self.options = options
-        let list = try options.inputFile.map { file throws(UsageError) in try Self.list(file) }
-        plan = try GetPlan(options, list?.entries ?? [])
-        let authorities = try options.authorities.map(Self.checkCertificates)
-        inputs = [list?.identity, authorities ?? nil].compactMap(\.self)
+        self.inputs = inputs.compactMap(\.self)
     }
 
     /// Each download would fail by it, in libcurl's words.
@@ -39,23 +50,26 @@ struct GetCommand {
         return identity
     }
 
-    private static func list(
-        _ file: String
-    ) throws(UsageError) -> (entries: [InputFile.Entry], identity: FileIdentity?) {
-        let name = file == "-" ? "standard input" : file
+    private static let standardInput = "standard input"
+
+    /// What is in a file; `role` is what it is given for.
+    private static func text(
+        of file: String, _ role: String
+    ) throws(UsageError) -> (text: String, identity: FileIdentity?) {
+        let name = file == "-" ? standardInput : file
         do {
             let handle = file == "-" ? .standardInput : try reader(of: file)
             guard let text = String(bytes: try handle.readToEnd() ?? Data(), encoding: .utf8) else {
-                throw UsageError("\(name.printable) is not a text in UTF-8; save the list as one")
+                throw UsageError("\(name.printable) is not a text in UTF-8; save \(role) as one")
             }
-            return (try InputFile.parse(text, file: name.printable), FileIdentity(handle.fileDescriptor))
+            return (text, FileIdentity(handle.fileDescriptor))
         } catch let error as UsageError {
             throw error
         } catch {
             if file == "-" {
-                throw UsageError("standard input cannot be read; give the list through a pipe, or as a file")
+                throw UsageError("standard input cannot be read; give \(role) through a pipe, or as a file")
             }
-            throw unreadable("the list \(name.quoted)", error)
+            throw unreadable("\(role) \(name.quoted)", error)
         }
     }
 
@@ -92,12 +106,15 @@ struct GetCommand {
         let interruption = Interruption()
         let state = StateDirectory(in: plan.directory)
         let missing = state.missingDirectories
-        if let trouble = state.claim() ?? clash(state) { return fail(trouble) }
+        if let trouble = state.claim(adopts: options.adopts) ?? clash(state) { return fail(trouble) }
+        state.origin.put()
         let log = LaunchLog()
         let manager = SessionManager(
             "lanner", configuration: configuration, transport: transport, network: UnwatchedNetwork(), logger: log,
             cache: state.cache(filesIn: plan.directory))
         if let trouble = obstacle(manager) { return fail(trouble) }
+        // Once more: another call may have removed it at its end, before it was this one's alone.
+        state.origin.put()
         for loss in log.end() { Console.error("\(loss) What was not finished may begin anew.") }
         let reporter = reporter(interruption)
         let session = GetSession(

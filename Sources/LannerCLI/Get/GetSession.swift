@@ -251,9 +251,9 @@ struct GetSession: Sendable {
         guard let first = unfinished.first else { return nil }
         let bytes = unfinished.reduce(Int64(0)) { $0.addingClamped($1.completedBytes) }
         let state = StateDirectory(in: plan.directory).path.printable
-        let shown = (try? WebAddress(first.url.absoluteString))?.text ?? first.fileName
+        let shown = Destination.redacted(first.url.absoluteString)
         return "lanner: \(state) keeps \(Figures.bytes(bytes)) of what other calls have not finished, such as "
-            + "\(shown.printable); the same call goes on with that, or remove \(state)"
+            + "\(shown); the same call goes on with that, or remove \(state)"
     }
 
     /// The records of many go faster together than the tasks do, one after the other; true when those were all.

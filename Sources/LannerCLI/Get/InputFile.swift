@@ -41,7 +41,7 @@ enum InputFile {
     }
 
     /// By bytes, a line break of either kind being one character to Swift.
-    private static func lines(_ text: String) -> [String] {
+    static func lines(_ text: String) -> [String] {
         let mark = "\u{FEFF}"
         var text = text.hasPrefix(mark) ? text.dropFirst() : text[...]
         return text.withUTF8 { bytes in

@@ -4,9 +4,11 @@ import Lanner
 /// The directory that holds what is not finished, beside the files.
 struct StateDirectory {
     let path: String
+    let origin: Origin
 
     init(in directory: String) {
         path = TargetName.path(TargetName.stateDirectory, in: directory)
+        origin = Origin(directory: path)
     }
 
     /// Those around it that are not there yet, the innermost first.
@@ -22,8 +24,9 @@ struct StateDirectory {
     }
 
     /// Makes it, for its owner alone; says what is wrong where somebody else has: he could read what is sent with requests,
-    /// and put other files in the place of what was downloaded. To whom the directory above belongs, that is so anyway.
-    func claim() -> Trouble? {
+    /// and put other files in the place of what was downloaded. What came from elsewhere is taken over only when `adopts`
+    /// says so.
+    func claim(adopts: Bool = false) -> Trouble? {
         for _ in 0..<1000 {
             let (above, disk) = (path.directory, PosixFileSystem())
             try? disk.makeDirectory(above)
@@ -38,7 +41,8 @@ struct StateDirectory {
             // Another call has come to its end in between, and removed it.
             case .nothing where isThere: continue
             // What else is wrong is told by who uses it.
-            case .nothing, .own: return nil
+            case .nothing: return nil
+            case .own: return adopts || !isFromElsewhere ? nil : elsewhere
             case .trouble(let trouble): return trouble
             }
         }
@@ -56,8 +60,7 @@ struct StateDirectory {
         if lstat(path, &link) != 0 { return errno == ENOENT ? .nothing : .own }
         let isLink = link.st_mode & S_IFMT == S_IFLNK
         if stat(path, &own) != 0 { return errno == ENOENT && !isLink ? .nothing : .own }
-        guard stat(above, &parent) == 0 else { return .own }
-        guard [link, own].allSatisfy({ [0, geteuid(), parent.st_uid].contains($0.st_uid) }) else {
+        guard Set([link.st_uid, own.st_uid]).isSubset(of: [geteuid()]) || belongsToAll(own, isLink, above) else {
             return .trouble(
                 Trouble(
                     code: "disk.notPermitted", reason: "\(path) is another user's",
@@ -73,9 +76,37 @@ struct StateDirectory {
                     advice: "remove it, change its permissions, or choose another directory by -d", exitCode: .disk))
         }
         // As it is made here: the library, which makes it again where somebody removes it, lets others look into it.
-        let most: mode_t = own.st_uid == geteuid() && !isLink ? 0o7700 : 0o7755
-        if own.st_mode & 0o7777 & ~most != 0 { chmod(path, own.st_mode & most) }
+        if !isLink, own.st_uid == geteuid(), own.st_mode & 0o77 != 0 { chmod(path, own.st_mode & 0o7700) }
         return .own
+    }
+
+    /// Whether all that anybody makes there is the same user's, as on a card, or over a network that takes root for nobody.
+    private func belongsToAll(_ own: stat, _ isLink: Bool, _ above: String) -> Bool {
+        var (name, new) = (Array((above + "/.lanner-XXXXXX").utf8CString), stat())
+        let file = mkstemp(&name)
+        guard file >= 0 else { return false }
+        defer {
+            close(file)
+            unlink(name)
+        }
+        return !isLink && fstat(file, &new) == 0 && new.st_uid == own.st_uid
+    }
+
+    /// Whether it has records that were not made here. Of another call that is not over that one was sure of.
+    private var isFromElsewhere: Bool {
+        let files = PosixFileSystem()
+        guard let lock = try? files.lock(path + "/" + Cache.lockName) else { return false }
+        defer { lock.release() }
+        guard let names = try? files.list(path) else { return false }
+        return names.contains(where: StoreFileName.hasRecords) && !origin.isHere(names)
+    }
+
+    private var elsewhere: Trouble {
+        Trouble(
+            code: "store.fromElsewhere",
+            reason: "\(path) was not made here, but copied or unpacked, or its owner or permissions were changed; "
+                + "whoever made it may have put down anything as downloaded",
+            advice: "remove it, or go on with it by --adopt if you trust in what it has", exitCode: .disk)
     }
 
     private static func inTheWay(_ path: String) -> Trouble {
@@ -114,6 +145,7 @@ struct StateDirectory {
         for name in partials { try? files.remove(temporary + "/" + name) }
         for name in Self.storeFiles(names) { try? files.remove(path + "/" + name) }
         rmdir(temporary)
+        origin.remove()
         try? files.remove(path + "/" + Cache.lockName)
         // What is open keeps a name on some file systems (FUSE).
         lock.release()

@@ -25,7 +25,14 @@ enum Wording {
     }
 
     static func failure(_ item: GetPlan.Item, _ trouble: Trouble) -> String {
-        "lanner: \(item.shownURL.printable): \(trouble.detail)"
+        "lanner: \(shown(item)): \(trouble.detail)"
+    }
+
+    /// A query may be a signature, and what is printed stays in logs: the name of the file says which it is.
+    private static func shown(_ item: GetPlan.Item) -> String {
+        let url = item.shownURL
+        return url.utf8.contains(UInt8(ascii: "?"))
+            ? "\(Destination.redacted(url)) (\(item.name.printable))" : url.printable
     }
 
     private static func bytes(_ count: Int64) -> String { Figures.bytes(count) }

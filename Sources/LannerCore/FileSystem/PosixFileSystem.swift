@@ -349,8 +349,8 @@ extension stat {
     fileprivate var isLink: Bool { st_mode & S_IFMT == S_IFLNK }
     fileprivate var isDirectory: Bool { st_mode & S_IFMT == S_IFDIR }
 
-    /// In nanoseconds since 1970.
-    fileprivate var changed: Int64 {
+    /// When the system changed it last, in nanoseconds since 1970.
+    package var changed: Int64 {
         #if canImport(Darwin)
         let time = st_ctimespec
         #else

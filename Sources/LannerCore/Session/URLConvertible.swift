@@ -9,9 +9,12 @@ public protocol URLConvertible: Sendable {
 }
 
 extension String: URLConvertible {
-    /// The URL that this string spells. What may not stand in one is percent-encoded; what is so already stays.
+    /// The URL that this string spells. What may not stand in one is percent-encoded; what is so already stays. Space around
+    /// it is left out, and there is none with a control character in it, as a line break.
     public func asURL() throws -> URL {
-        guard let url = URL(string: WebAddress.escaped(self)) else { throw LannerError.invalidURL(url: self) }
+        let text = trimmingCharacters(in: .whitespacesAndNewlines)
+        guard !text.utf8.contains(where: { $0 < 0x20 || $0 == 0x7F }), let url = URL(string: WebAddress.escaped(text))
+        else { throw LannerError.invalidURL(url: self) }
         return url
     }
 }

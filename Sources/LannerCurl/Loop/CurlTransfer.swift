@@ -23,11 +23,12 @@ final class CurlTransfer {
 
     /// Throws when the request cannot be sent.
     init(
-        _ exchange: CurlExchange, _ handle: Handle, userAgent: String, loop: Loop, pool: SlabPool
+        _ exchange: CurlExchange, _ handle: Handle, _ options: CurlTransport.Options, loop: Loop, pool: SlabPool
     ) throws(TransportFailure) {
         let request = exchange.request
         let address = try TransportRules.address(of: request)
-        let header = try Self.header(request.fields, userAgent: userAgent)
+        if options.pinnedPublicKey != nil, address.scheme == "http" { throw .unpinned }
+        let header = try Self.header(request.fields, userAgent: options.userAgent)
         self.exchange = exchange
         self.handle = handle
         self.loop = loop

@@ -252,7 +252,7 @@ final class Loop: @unchecked Sendable {
             guard let handle = spareHandles.take() else {
                 throw TransportFailure(.other, "There is no memory left.")
             }
-            let transfer = try CurlTransfer(exchange, handle, userAgent: options.userAgent, loop: self, pool: pool)
+            let transfer = try CurlTransfer(exchange, handle, options, loop: self, pool: pool)
             avoidDeadConnections(transfer)
             let easy = transfer.handle.easy
             let result = lanner_curl_multi_add(multi, easy)

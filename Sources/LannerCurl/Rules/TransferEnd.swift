@@ -183,6 +183,9 @@ extension TransportFailure {
     /// that it does so over HTTP/1.1.
     static let askedAgain = TransportFailure(
         .connectionLost, "libcurl has sent the request again in the middle of the body.")
+    /// Who has no key cannot be known by it.
+    static let unpinned = TransportFailure(
+        .secureConnectionFailed, "Servers are to have the pinned public key, and one that is asked over http has none.")
     /// No end that can be trusted.
     static let bytesForgotten = TransportFailure(.connectionLost, "libcurl has forgotten bytes that it held back.")
 

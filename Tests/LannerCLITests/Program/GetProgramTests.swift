@@ -610,9 +610,71 @@ import Testing
         #expect(get.code == 4 && server.requests.isEmpty)
         let advice = "remove it, or choose another directory by -d"
         #expect(get.errors == ["lanner: .lanner is another user's; \(advice)"])
-        // To whom all of it belongs.
+        // Nor that of the one to whom the directory belongs: he can read what is in it.
         #expect(chown(place.url.path, 12345, 12345) == 0)
-        #expect(try await Program.run(["get", "-q", url("small.bin")], in: place).code == 0)
+        #expect(try await Program.run(["get", "-q", url("small.bin")], in: place).code == 4)
+    }
+
+    /// Its permissions are those of a directory that others use.
+    @Test(.enabled(if: geteuid() == 0)) func leavesWhatALinkOfAnotherUserLeadsTo() async throws {
+        let shared = place.url.appendingPathComponent("shared").path
+        let state = place.url.appendingPathComponent(".lanner").path
+        #expect(mkdir(shared, 0o700) == 0 && chmod(shared, 0o1777) == 0)
+        #expect(symlink("shared", state) == 0 && lchown(state, 12345, 12345) == 0)
+        #expect(try await Program.run(["get", "-q", url("small.bin")], in: place).code == 4)
+        // One's own link is followed, and what it leads to stays as it is, too.
+        #expect(lchown(state, 0, 0) == 0)
+        #expect(try await Program.run(["get", "-q", url("small.bin"), url("none")], in: place).code == 1)
+        var status = stat()
+        #expect(stat(shared, &status) == 0 && status.st_mode & 0o7777 == 0o1777)
+    }
+
+    /// As from an archive: what it has could be anybody's bytes.
+    @Test func trustsNoStateThatWasMadeElsewhere() async throws {
+        let large = putLarge(sending: 16, over: "curl")
+        let words = ["get", "-q", "--transport", "curl", url("large.bin")]
+        let stopped = try Program(words + Self.patient, in: place)
+        try await server.waitForStalls(1)
+        stopped.send(SIGINT)
+        #expect(await stopped.result().code == -SIGINT)
+        let state = place.url.appendingPathComponent(".lanner")
+        let copy = place.url.appendingPathComponent("copy")
+        try FileManager.default.moveItem(at: state, to: copy)
+        try FileManager.default.copyItem(at: copy, to: state)
+        server.always("large.bin", nil)
+        let (asked, get) = (server.requests.count, try await Program.run(words, in: place))
+        #expect(get.code == 4 && server.requests.count == asked)
+        #expect(get.errors.count == 1 && get.errors.first?.hasPrefix("lanner: .lanner was not made here") == true)
+        #expect(try await Program.run(words + ["--adopt"], in: place).code == 0)
+        #expect(place.bytes("large.bin") == large.bytes && server.requests.last?.fields["Range"] != nil)
+        #expect(place.names == ["copy", "large.bin"])
+        // What was only moved is the same.
+        try FileManager.default.removeItem(at: place.url.appendingPathComponent("large.bin"))
+        try FileManager.default.moveItem(at: copy, to: state)
+        #expect(try await Program.run(words, in: place).code == 0)
+        #expect(place.bytes("large.bin") == large.bytes && server.requests.last?.fields["Range"] != nil)
+    }
+
+    @Test func takesHeaderFieldsFromAFile() async throws {
+        try place.write(Array("# mine\nAuthorization: Bearer secret\r\n\n  \nX-Key:1".utf8), to: "fields")
+        let given = ["get", "-q", "--header", "@fields", "--header", "X-Other: 2", url("small.bin")]
+        #expect(try await Program.run(given, in: place).code == 0)
+        let fields = try #require(server.requests.last?.fields)
+        #expect(fields["Authorization"] == "Bearer secret" && fields["X-Key"] == "1" && fields["X-Other"] == "2")
+        try place.write(Array("A: 1\nsecret".utf8), to: "fields")
+        let wrong = try await Program.run(["get", "--header", "@fields", url("small.bin")], in: place)
+        #expect(wrong.errors == ["lanner: fields:2: the header field has no colon; write 'NAME: VALUE'"])
+        let missing = try await Program.run(["get", "--header", "@none", url("small.bin")], in: place)
+        let words = "lanner: the header fields “none” cannot be read"
+        #expect(missing.code == 2 && missing.errors.first?.hasPrefix(words) == true)
+        let itself = try await Program.run(["get", "--header", "@small.bin", url("small.bin")], in: place)
+        #expect(itself.code == 2)
+    }
+
+    /// A log keeps what is printed.
+    @Test func showsNoSignatures() async throws {
+        let get = try await Program.run(["get", "-q", "--retries", "0", url("none") + "?key=secret"], in: place)
+        #expect(get.errors == ["lanner: \(url("none"))?… (none): the server answered with status 404; check the URL"])
     }
 
     @Test func keepsItsStateToItself() async throws {

@@ -7,7 +7,8 @@ import Testing
     @Test(arguments: [
         ("http://a/%20ü", "http://a/%20%C3%BC"),
         ("http://a/a%20b[1].txt?t=%2B|#%41^", "http://a/a%20b%5B1%5D.txt?t=%2B%7C#%41%5E"),
-        ("http://a/%zz%4%41 ", "http://a/%25zz%254%41%20"),
+        ("http://a/%zz%4%41 b", "http://a/%25zz%254%41%20b"),
+        ("\t http://a/b \r\n", "http://a/b"),
         ("http://a?{%7D", "http://a?%7B%7D"),
         ("http://a/%20#%2b#", "http://a/%20#%2b%23"),
         ("http://[::1]:80/%20\"", "http://[::1]:80/%20%22"),
@@ -26,7 +27,8 @@ import Testing
         #expect((try? text.asURL()) == URL(string: text))
     }
 
-    @Test(arguments: ["", "http://a:x/ü%20"]) func whatIsNoURLIsRefused(_ text: String) throws {
+    @Test(arguments: ["", "http://a:x/ü%20", "http://a/b\nc", "http://a/\0", "http://a/\u{7F}b"])
+    func whatIsNoURLIsRefused(_ text: String) throws {
         let error = try #require(throws: LannerError.self) { try text.asURL() }
         #expect("\(error)" == "\(LannerError.invalidURL(url: text))")
     }
