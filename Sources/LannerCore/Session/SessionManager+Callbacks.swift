@@ -21,9 +21,10 @@ extension SessionManager {
         return self
     }
 
-    /// Calls `handler` each time the last task has ended and all have succeeded, from the next end on; not because
-    /// finished tasks are removed from among others, unless that leaves none that has failed. On the main queue, or on
-    /// ``operationQueue``; replaces an earlier closure of this kind. - Returns: The manager.
+    /// Calls `handler` each time the last task has ended and all have succeeded, from the next end on, and each time
+    /// downloads are asked for that are all there, as all others are; not because finished tasks are removed from among
+    /// others, unless that leaves none that has failed. On the main queue, or on ``operationQueue``; replaces an earlier
+    /// closure of this kind. - Returns: The manager.
     @discardableResult
     public func success(onMainQueue: Bool, handler: @escaping Handler) -> Self {
         set(Callback(onMainQueue: onMainQueue, handler: handler), at: \.callbacks.success)
@@ -38,8 +39,9 @@ extension SessionManager {
         set(Callback(onMainQueue: onMainQueue, handler: handler), at: \.callbacks.failure)
     }
 
-    /// Calls `handler` each time nothing runs or waits any more, from the next end on; not because finished tasks are
-    /// removed from among others, unless none is left. The closures of ``success(onMainQueue:handler:)`` and
+    /// Calls `handler` each time nothing runs or waits any more, from the next end on, and each time downloads are asked
+    /// for that are all there, as all others are; not because finished tasks are removed from among others, unless none is
+    /// left. The closures of ``success(onMainQueue:handler:)`` and
     /// ``failure(onMainQueue:handler:)`` are not called then. On the main queue, or on ``operationQueue``; replaces an
     /// earlier closure of this kind.
     /// - Returns: The manager.
@@ -121,7 +123,10 @@ extension SessionManager {
     }
 
     func tellEnd(_ status: Status) {
-        let callback = state.withLock { $0.callbacks.ended(succeeded: status == .succeeded) }
+        let callback = state.withLock { state in
+            state.ends += 1
+            return state.callbacks.ended(succeeded: status == .succeeded)
+        }
         if let callback { engine.dispatch(callback, self) }
         guard engine.isPosting else { return }
         engine.operationLane.run { [weak self] in

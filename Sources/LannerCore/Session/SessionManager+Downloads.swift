@@ -79,7 +79,7 @@ extension SessionManager {
         _ request: DownloadRequest, _ started: @escaping @Sendable (DownloadTask?) -> Void
     ) throws -> DownloadTask {
         do {
-            return try engine.download(check([request]), count: 1, started).outcomes(1)[0].get()
+            return try take([request], started).outcomes(1)[0].get()
         } catch {
             engine.log { .error("could not add a download", error: error) }
             throw error
@@ -174,7 +174,7 @@ extension SessionManager {
         of requests: [DownloadRequest], _ started: @escaping @Sendable () -> Void
     ) throws -> Intake {
         do {
-            let intake = try engine.download(check(requests), count: requests.count) { _ in started() }
+            let intake = try take(requests) { _ in started() }
             for refusal in intake.refusals.map(\.error) + (intake.end.map { [$0] } ?? []) {
                 engine.log { .error("skipped a download of a batch", error: refusal) }
             }
@@ -182,6 +182,18 @@ extension SessionManager {
         } catch {
             engine.log { .error("could not add a batch", error: error) }
             throw error
+        }
+    }
+
+    /// Where all is there nothing ends, and yet who waits for the end of all is told.
+    private func take(
+        _ requests: [DownloadRequest], _ started: @escaping @Sendable (DownloadTask?) -> Void
+    ) throws(LannerError) -> Intake {
+        let ends = state.withLock { $0.ends }
+        return try engine.download(check(requests), count: requests.count) { [weak self] task in
+            started(task)
+            guard let self, task != nil, status == .succeeded, state.withLock({ $0.ends }) == ends else { return }
+            tellEnd(.succeeded)
         }
     }
 

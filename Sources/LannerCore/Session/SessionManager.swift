@@ -192,6 +192,8 @@ struct ManagerState {
     private var progressTurn = Turn.free
     var callbacks = Callbacks<SessionManager>()
     var pending = PendingCalls()
+    /// How often the end of all was told.
+    var ends = 0
     /// Whether a notification that the disk is full is on its way.
     var isFullSpacePending = false
     var taskCompletion: Callback<DownloadTask>?

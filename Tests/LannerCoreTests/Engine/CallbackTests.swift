@@ -222,6 +222,33 @@ import Testing
         #expect(calls.all == ["succeeded"])
     }
 
+    /// An app that waits for all of its files would do so for good when all are there.
+    @Test(arguments: [1, 3]) func tellsTheEndWhereAllIsThere(count: Int) {
+        let bench = TestBench()
+        bench.transport.serveElsewhere(.init([1]))
+        let urls = (0..<count).map { "https://example.com/\($0)" }
+        bench.manager.multiDownload(urls)
+        bench.settle()
+        bench.relaunch()
+        let calls = Tally()
+        bench.manager.success { calls.add("all \($0.status.rawValue)") }
+        bench.settle()
+        #expect(calls.all == [], "nothing has been asked for")
+        let requests = bench.transport.requests.count
+        if count == 1 { bench.manager.download(urls[0]) { _ in calls.add("batch") } }
+        if count > 1 { bench.manager.multiDownload(urls) { _ in calls.add("batch") } }
+        #expect(calls.all == [], "not inside the call")
+        bench.settle()
+        #expect(calls.all == ["batch", "all succeeded"] && bench.transport.requests.count == requests)
+        // An end of its own is told once, and nothing is there of what cannot be used.
+        bench.manager.multiDownload(urls + ["https://example.com/new"])
+        bench.settle()
+        bench.manager.multiDownload(["no URL"])
+        bench.manager.multiDownload([])
+        bench.settle()
+        #expect(calls.all == ["batch", "all succeeded", "all succeeded"])
+    }
+
     @Test func waitsForTheFile() async throws {
         let bench = TestBench.serving([1, 2])
         let task = try bench.download(.hold)
