@@ -22,13 +22,3 @@ extension String {
 
     var withoutFullStop: String { hasSuffix(".") ? String(dropLast()) : self }
 }
-
-extension Unicode.Scalar {
-    /// Whether it is no visible part of a line: controls, line and paragraph ends, changes of direction.
-    var isDisruptive: Bool {
-        switch properties.generalCategory {
-        case .control, .format, .lineSeparator, .paragraphSeparator, .surrogate: true
-        case _: false
-        }
-    }
-}

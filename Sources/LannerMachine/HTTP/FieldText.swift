@@ -65,13 +65,13 @@
 
     @inlinable package static func isSpace(_ byte: UInt8) -> Bool { byte == 0x20 || byte == 0x09 }
 
-    /// A text from outside as part of a sentence: without control characters, which terminals act on, and not too long.
+    /// A text from outside as part of a sentence: without what terminals act on, as control characters, and not too long.
     package static func shown(_ text: String) -> String { printable(text.unicodeScalars.prefix(200)) }
 
     /// The same of any length.
     package static func printable(_ text: some Sequence<Unicode.Scalar>) -> String {
         text.map { scalar in
-            scalar.properties.generalCategory == .control ? scalar.escaped(asASCII: true) : String(scalar)
+            scalar.isDisruptive ? scalar.escaped(asASCII: true) : String(scalar)
         }.joined()
     }
 
@@ -90,6 +90,16 @@
         case UInt8(ascii: "!"), UInt8(ascii: "#")...UInt8(ascii: "'"), UInt8(ascii: "*"), UInt8(ascii: "+"): true
         case UInt8(ascii: "|"), UInt8(ascii: "~"): true
         default: false
+        }
+    }
+}
+
+extension Unicode.Scalar {
+    /// Whether it is no visible part of a line: controls, line and paragraph ends, changes of direction.
+    package var isDisruptive: Bool {
+        switch properties.generalCategory {
+        case .control, .format, .lineSeparator, .paragraphSeparator, .surrogate: true
+        case _: false
         }
     }
 }

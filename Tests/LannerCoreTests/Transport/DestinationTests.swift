@@ -176,7 +176,8 @@ import Testing
         ("https://me:pw@h/a?b=c#d", "https://h/a?…#…"), ("me:pw@h/a", "h/a"), ("//me@h", "//h"),
         ("http://me:p/w@h/a", "http://h/a"), ("https:/me:pw@h/a", "h/a"), ("http:///me:pw@h/a", "http://h/a"),
         ("http://me:p?w@h/a@b", "http://b"), ("http://me:pw@ho st/a", "http://ho st/a"),
-        ("/@scope/a", "/@scope/a"), ("https://h/a@b", "https://h/a@b"), ("a\nb", "a\\nb"), ("", ""),
+        ("/@scope/a", "/@scope/a"), ("https://h/a@b", "https://h/a@b"), ("a\nb", "a\\nb"),
+        ("a\u{202E}b", "a\\u{202E}b"), ("", ""),
     ])
     func whatMayBeASecretIsLeftOut(text: String, shown: String) {
         #expect(Destination.redacted(text) == shown)
