@@ -13,9 +13,11 @@
 #include <unistd.h>
 #endif
 #ifdef __APPLE__
+#include <stdio.h>
 #include <string.h>
 #include <sys/mount.h>
 #include <sys/param.h>
+#include <sys/stat.h>
 #endif
 #include <errno.h>
 
@@ -77,6 +79,27 @@ int lanner_disk_fills_gaps(const char *path) {
 #else
     (void)path;
     return 0;
+#endif
+}
+
+int lanner_disk_birth(const char *path, char *text, int size) {
+    if (lanner_disk_fills_gaps(path)) return -1;
+#ifdef __linux__
+    struct statx status;
+    if (statx(AT_FDCWD, path, 0, STATX_BTIME, &status) != 0 || !(status.stx_mask & STATX_BTIME)) return -1;
+    snprintf(text, size, "%lld.%09u", (long long)status.stx_btime.tv_sec, status.stx_btime.tv_nsec);
+    return 0;
+#elif defined(__APPLE__)
+    struct stat status;
+    if (stat(path, &status) != 0) return -1;
+    // Who sets an earlier time of the last change sets this as well.
+    snprintf(
+        text, size, "%lld.%09ld-%llu", (long long)status.st_birthtimespec.tv_sec, status.st_birthtimespec.tv_nsec,
+        (unsigned long long)status.st_ino);
+    return 0;
+#else
+    (void)text, (void)size;
+    return -1;
 #endif
 }
 

@@ -105,6 +105,8 @@ import Testing
             (["get", url, "-o", "a", "-o", "a"], "-o is given twice; give it once"),
             (["get", url, "-da", "-d", "b"], "-d is given twice; give it once"),
             (["get", "-i", "a", "-i", "b"], "-i is given twice; give it once"),
+            (["get", "-i", "-", "--header", "@-"], "standard input can be read once; give one of the lists as a file"),
+            (["get", "--header", "@", "u"], "--header @FILE needs the name of a file"),
             (["get", url, "--checksum", digest, "--checksum=" + digest], "--checksum is given twice; give it once"),
             (["get", url, "-x1", "--connections", "2"], "--connections is given twice; give it once"),
             (["get", url, "-j", "1", "-j"], "-j is given twice; give it once"),

@@ -135,6 +135,29 @@ import FoundationNetworking
         #expect(await recorder.end().failure?.fault == .other)
     }
 
+    /// It has all its bytes, and so there are no data to go on with.
+    @Test func whatIsStoppedAsItCompletesBringsItsFile() async throws {
+        defer { try? FileManager.default.removeItem(at: directory) }
+        let exchange = exchange("a-1-1")
+        let recorder = Recorder()
+        attend(exchange, recorder)
+        exchange.stopped(with: nil)
+        try FinishedTask(in: directory).end(exchange)
+        #expect(await recorder.end().hasFile(FinishedTask.bytes))
+    }
+
+    @Test func whatHasNoDataAtItsEndEitherIsCanceledWithoutAny() async {
+        defer { try? FileManager.default.removeItem(at: directory) }
+        let exchange = exchange("a-1-1")
+        let recorder = Recorder()
+        attend(exchange, recorder)
+        exchange.stopped(with: nil)
+        #expect(exchange.progress == .running)
+        exchange.stopped(with: nil)
+        let failure = await recorder.end().failure
+        #expect(failure?.fault == .canceled && failure?.resumeData == nil && exchange.progress == .interrupted)
+    }
+
     /// A user who closes the app wants no more of it; that the system lacks something is no such thing.
     @Test(arguments: [
         (nil, TransportFault.canceled), (NSURLErrorCancelledReasonUserForceQuitApplication, .canceled),

@@ -134,7 +134,7 @@ import FoundationNetworking
     }
 
     /// Nothing can be read of a device that was not unlocked since it has started, and all of it can be removed.
-    @Test func whatCannotBeReadNowIsLeftForAnotherLaunch() async throws {
+    @Test func whatCannotBeReadNowIsLeftForTheNext() async throws {
         defer { try? FileManager.default.removeItem(at: directory) }
         let shelf = OutcomeShelf(directory: directory)
         for name in ["a-1-1", "a-1-2"] {
@@ -148,6 +148,9 @@ import FoundationNetworking
         let session = session()
         await pass(session)
         #expect(shelf.hasFile("a-1-1") && !shelf.hasFile("a-1-2"))
+        try FileManager.default.removeItem(at: note)
+        shelf.keep(OutcomeShelf.Outcome(head: nil), "a-1-1")
+        #expect(await heard(reports(of: session), upTo: ["survivors", "a-1-1 ended"]).count == 1)
     }
 
     /// As a death leaves it that comes just after the task was made.

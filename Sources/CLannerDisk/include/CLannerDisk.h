@@ -26,6 +26,10 @@ int lanner_disk_leads_to_memory(const char *path);
 /// there until zeros are written up to that. 0 for others.
 int lanner_disk_fills_gaps(const char *path);
 
+/// Writes down when the system made what a path leads to, as no program can set it: with its number, where the time alone
+/// could be. 0; or -1 where that is not known, or not kept exactly, as on FAT and over many networks.
+int lanner_disk_birth(const char *path, char *text, int size);
+
 /// Whether what was written to a file system that a path leads to is there for as long as the machine runs, synced or not.
 /// 0 for those of sticks, which may be away meanwhile, for servers of which that is not known, and for unknown ones.
 int lanner_disk_keeps_unsynced(const char *path);

@@ -117,6 +117,9 @@ extension GetOptions {
     }
 
     private func check() throws(UsageError) {
+        if (headerFiles + [inputFile ?? ""]).count(where: { $0 == "-" }) > 1 {
+            throw UsageError("standard input can be read once; give one of the lists as a file")
+        }
         if urls.isEmpty, inputFile == nil { throw UsageError("a URL is missing; see lanner get --help") }
         if authorities != nil, transport == .urlsession {
             throw UsageError("--ca-certificate is of the transport curl; URLSession trusts the system's")

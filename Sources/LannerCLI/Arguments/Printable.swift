@@ -3,10 +3,7 @@ import Lanner
 /// Texts from outside, made fit for one line on a terminal.
 extension String {
     /// Control characters and others that would change what the line looks like are written as escapes.
-    var printable: String {
-        guard unicodeScalars.contains(where: \.isDisruptive) else { return self }
-        return unicodeScalars.map { $0.isDisruptive ? $0.escaped(asASCII: true) : String($0) }.joined()
-    }
+    var printable: String { isGraphic ? self : FieldText.printable(unicodeScalars) }
 
     /// In quotation marks, printable, and not too long to read.
     var quoted: String {

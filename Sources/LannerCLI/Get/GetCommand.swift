@@ -106,15 +106,14 @@ struct GetCommand {
         let interruption = Interruption()
         let state = StateDirectory(in: plan.directory)
         let missing = state.missingDirectories
-        if let trouble = state.claim(adopts: options.adopts) ?? clash(state) { return fail(trouble) }
-        state.origin.put()
+        if let trouble = state.claim() ?? clash(state) ?? state.examine(adopts: options.adopts) { return fail(trouble) }
         let log = LaunchLog()
         let manager = SessionManager(
             "lanner", configuration: configuration, transport: transport, network: UnwatchedNetwork(), logger: log,
             cache: state.cache(filesIn: plan.directory))
-        if let trouble = obstacle(manager) { return fail(trouble) }
-        // Once more: another call may have removed it at its end, before it was this one's alone.
-        state.origin.put()
+        if let trouble = obstacle(manager, state) { return fail(trouble) }
+        // Another call may have removed it at its end, before it was this one's.
+        state.seal.put()
         for loss in log.end() { Console.error("\(loss) What was not finished may begin anew.") }
         let reporter = reporter(interruption)
         let session = GetSession(
@@ -124,6 +123,8 @@ struct GetCommand {
         // One that comes from here on finds all at its end.
         let received = interruption.received
         if received != nil { reporter.note(session.parting(outcomes)) }
+        // Somebody may have removed it meanwhile, and the library has made it again.
+        state.seal.put()
         switch await session.tidy(outcomes, isStopped: received != nil) {
         case .nothing:
             state.remove()
@@ -183,8 +184,8 @@ struct GetCommand {
     // MARK: Obstacles
 
     /// What would make a download fail at its end, found before its beginning.
-    private func obstacle(_ manager: SessionManager) -> Trouble? {
-        if case .storeError(let error) = manager.unavailable, error.reason == .inUse { return inUse }
+    private func obstacle(_ manager: SessionManager, _ state: StateDirectory) -> Trouble? {
+        if case .storeError(let error) = manager.unavailable, error.reason == .inUse { return state.inUse }
         if let error = manager.unavailable { return Trouble(error) }
         if access(plan.directory, W_OK) != 0 {
             return Trouble(
@@ -203,13 +204,6 @@ struct GetCommand {
         return Trouble(
             code: "disk.inTheWay", reason: clash,
             advice: "name one by out=NAME in a list (-i), or by -o in a call of its own", exitCode: .usage)
-    }
-
-    /// By whom else, in the words of the command line.
-    private var inUse: Trouble {
-        Trouble(
-            code: "store.inUse", reason: "\(StateDirectory(in: plan.directory).path) is in use by another lanner",
-            advice: "wait until that has ended, or choose another directory by -d", exitCode: .failure)
     }
 
     private func obstacle() -> Trouble? {

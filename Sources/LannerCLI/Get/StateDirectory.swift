@@ -4,11 +4,11 @@ import Lanner
 /// The directory that holds what is not finished, beside the files.
 struct StateDirectory {
     let path: String
-    let origin: Origin
+    let seal: StateSeal
 
     init(in directory: String) {
         path = TargetName.path(TargetName.stateDirectory, in: directory)
-        origin = Origin(directory: path)
+        seal = StateSeal(directory: path)
     }
 
     /// Those around it that are not there yet, the innermost first.
@@ -24,9 +24,8 @@ struct StateDirectory {
     }
 
     /// Makes it, for its owner alone; says what is wrong where somebody else has: he could read what is sent with requests,
-    /// and put other files in the place of what was downloaded. What came from elsewhere is taken over only when `adopts`
-    /// says so.
-    func claim(adopts: Bool = false) -> Trouble? {
+    /// and put other files in the place of what was downloaded.
+    func claim() -> Trouble? {
         for _ in 0..<1000 {
             let (above, disk) = (path.directory, PosixFileSystem())
             try? disk.makeDirectory(above)
@@ -41,8 +40,7 @@ struct StateDirectory {
             // Another call has come to its end in between, and removed it.
             case .nothing where isThere: continue
             // What else is wrong is told by who uses it.
-            case .nothing: return nil
-            case .own: return adopts || !isFromElsewhere ? nil : elsewhere
+            case .nothing, .own: return nil
             case .trouble(let trouble): return trouble
             }
         }
@@ -60,10 +58,12 @@ struct StateDirectory {
         if lstat(path, &link) != 0 { return errno == ENOENT ? .nothing : .own }
         let isLink = link.st_mode & S_IFMT == S_IFLNK
         if stat(path, &own) != 0 { return errno == ENOENT && !isLink ? .nothing : .own }
-        guard Set([link.st_uid, own.st_uid]).isSubset(of: [geteuid()]) || belongsToAll(own, isLink, above) else {
+        let isOwn = link.st_uid == geteuid() && own.st_uid == geteuid()
+        guard isOwn || !isLink && belongsToAll(own, above) else {
+            let what = isLink ? "is a link, and it or what it leads to is another user's" : "is another user's"
             return .trouble(
                 Trouble(
-                    code: "disk.notPermitted", reason: "\(path) is another user's",
+                    code: "disk.notPermitted", reason: "\(path) \(what)",
                     advice: "remove it, or choose another directory by -d", exitCode: .disk))
         }
         guard own.st_mode & S_IFMT == S_IFDIR else { return .trouble(Self.inTheWay(path)) }
@@ -81,7 +81,7 @@ struct StateDirectory {
     }
 
     /// Whether all that anybody makes there is the same user's, as on a card, or over a network that takes root for nobody.
-    private func belongsToAll(_ own: stat, _ isLink: Bool, _ above: String) -> Bool {
+    private func belongsToAll(_ own: stat, _ above: String) -> Bool {
         var (name, new) = (Array((above + "/.lanner-XXXXXX").utf8CString), stat())
         let file = mkstemp(&name)
         guard file >= 0 else { return false }
@@ -89,24 +89,39 @@ struct StateDirectory {
             close(file)
             unlink(name)
         }
-        return !isLink && fstat(file, &new) == 0 && new.st_uid == own.st_uid
+        return fstat(file, &new) == 0 && new.st_uid == own.st_uid
     }
 
-    /// Whether it has records that were not made here. Of another call that is not over that one was sure of.
-    private var isFromElsewhere: Bool {
+    /// Looks whether the records that are there were made here, unless they are taken over wherever they come from. What
+    /// keeps from looking is told by who uses them, and nothing is sealed then.
+    func examine(adopts: Bool) -> Trouble? {
         let files = PosixFileSystem()
-        guard let lock = try? files.lock(path + "/" + Cache.lockName) else { return false }
+        let lock: any FileLock
+        do throws(FileError) {
+            lock = try files.lock(path + "/" + Cache.lockName)
+        } catch {
+            return error.fault == .locked ? inUse : nil
+        }
         defer { lock.release() }
-        guard let names = try? files.list(path) else { return false }
-        return names.contains(where: StoreFileName.hasRecords) && !origin.isHere(names)
+        guard let names = try? files.list(path) else { return nil }
+        if !adopts, names.contains(where: StoreFileName.hasRecords), !seal.isIntact(names) { return fromElsewhere }
+        seal.put()
+        return nil
     }
 
-    private var elsewhere: Trouble {
+    private var fromElsewhere: Trouble {
         Trouble(
             code: "store.fromElsewhere",
-            reason: "\(path) was not made here, but copied or unpacked, or its owner or permissions were changed; "
-                + "whoever made it may have put down anything as downloaded",
+            reason: "\(path) was not made here, but copied or unpacked; whoever made it may have put down anything as "
+                + "downloaded",
             advice: "remove it, or go on with it by --adopt if you trust in what it has", exitCode: .disk)
+    }
+
+    /// By whom else, in the words of the command line.
+    var inUse: Trouble {
+        Trouble(
+            code: "store.inUse", reason: "\(path) is in use by another lanner",
+            advice: "wait until that has ended, or choose another directory by -d", exitCode: .failure)
     }
 
     private static func inTheWay(_ path: String) -> Trouble {
@@ -145,7 +160,7 @@ struct StateDirectory {
         for name in partials { try? files.remove(temporary + "/" + name) }
         for name in Self.storeFiles(names) { try? files.remove(path + "/" + name) }
         rmdir(temporary)
-        origin.remove()
+        seal.remove()
         try? files.remove(path + "/" + Cache.lockName)
         // What is open keeps a name on some file systems (FUSE).
         lock.release()

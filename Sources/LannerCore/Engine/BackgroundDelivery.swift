@@ -77,7 +77,8 @@ extension SessionManager {
     /// finished files are in their places, or have failed, and the next tasks have begun. At the latest 20 seconds after
     /// it was set; at once when there is nothing to wait for, or when the manager is invalidated. A transport that does
     /// not outlive the process has only files waited for that are on their way to their places. It is nil again by then.
-    /// One in whose place another is set is called then, since the system waits for each; none is in the place of nil.
+    /// One in whose place another is set is called then, since the system waits for each: do not call it in the other one.
+    /// One in whose place nil is set is not called.
     public var completionHandler: (() -> Void)? {
         get { engine.state.withLock { $0.delivery.handler }?.call }
         set { engine.deliver(to: newValue.map(CompletionHandler.init)) }

@@ -140,6 +140,14 @@ package struct PosixFileSystem: FileSystem {
 
     package func keepsUnsynced(in directory: String) -> Bool { lanner_disk_keeps_unsynced(directory) != 0 }
 
+    /// When the system made a file, in words that are the same each time, and that nobody can give another one; nil where
+    /// that is not known.
+    package func birth(of path: String) -> String? {
+        var text = [CChar](repeating: 0, count: 64)
+        guard lanner_disk_birth(path, &text, Int32(text.count)) == 0 else { return nil }
+        return text.withUnsafeBufferPointer { $0.baseAddress.map { String(cString: $0) } }
+    }
+
     package func hasLink(in directory: String, below base: String) -> Bool {
         var path = directory
         while path.utf8.count > base.utf8.count {
@@ -349,8 +357,8 @@ extension stat {
     fileprivate var isLink: Bool { st_mode & S_IFMT == S_IFLNK }
     fileprivate var isDirectory: Bool { st_mode & S_IFMT == S_IFDIR }
 
-    /// When the system changed it last, in nanoseconds since 1970.
-    package var changed: Int64 {
+    /// In nanoseconds since 1970.
+    fileprivate var changed: Int64 {
         #if canImport(Darwin)
         let time = st_ctimespec
         #else

@@ -43,7 +43,8 @@ extension DownloadTask {
 extension SessionManager {
     /// Posted by a manager while any of its tasks advances. Posted on ``operationQueue``; the object is the manager.
     public static let runningNotification = Notification.Name("lanner.sessionManager.running")
-    /// Posted by a manager when nothing runs or waits any more. Posted on ``operationQueue``; the object is the manager.
+    /// Posted by a manager when nothing runs or waits any more, and when downloads are asked for that are all there, as all
+    /// others are. Posted on ``operationQueue``; the object is the manager.
     public static let didCompleteNotification = Notification.Name("lanner.sessionManager.didComplete")
     /// Posted by a manager when tasks of it found no space on the disk, once for all that found so at the same time. Posted
     /// on ``operationQueue``; the object is the manager.

@@ -185,14 +185,17 @@ extension SessionManager {
         }
     }
 
-    /// Where all is there nothing ends, and yet who waits for the end of all is told.
+    /// Where all that is asked for is there nothing ends, and yet who waits for the end of all is told.
     private func take(
         _ requests: [DownloadRequest], _ started: @escaping @Sendable (DownloadTask?) -> Void
     ) throws(LannerError) -> Intake {
-        let ends = state.withLock { $0.ends }
+        let (ends, context) = (state.withLock { $0.ends }, context)
+        let isShown = requests.allSatisfy { $0.context == nil || $0.context == context }
         return try engine.download(check(requests), count: requests.count) { [weak self] task in
             started(task)
-            guard let self, task != nil, status == .succeeded, state.withLock({ $0.ends }) == ends else { return }
+            guard let self, isShown, task != nil, !engine.isOver, status == .succeeded,
+                state.withLock({ $0.ends }) == ends
+            else { return }
             tellEnd(.succeeded)
         }
     }

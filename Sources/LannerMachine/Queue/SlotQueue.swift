@@ -55,10 +55,10 @@ struct SlotQueue: Sendable {
             return (rank, id) < (other.rank, other.id)
         }
 
-        /// The turn of a fresh one for which another is held back: that other's, where it is earlier.
+        /// The turn of a fresh one for which another is held back: that other's, where it is of the same priority and earlier.
         func taking(_ other: Turn?) -> Turn {
-            guard let other, other.precedes(self) else { return self }
-            return Turn(rank: other.rank, id: other.id, priority: other.priority, failures: failures)
+            guard let other, other.priority == priority, other.precedes(self) else { return self }
+            return Turn(rank: other.rank, id: other.id, priority: priority, failures: failures)
         }
     }
 

@@ -22,6 +22,8 @@ final class BackgroundExchange: TaskFollower {
         var isDiscarded = false
         /// Whether resume data were asked for with the cancellation.
         var awaitsResumeData = false
+        /// Whether it was told once that there are none.
+        var isWithoutData = false
         var attendance: Attendance?
         /// Who was told the end last. It is handed over a little later.
         var told: Mailbox?
@@ -104,9 +106,19 @@ final class BackgroundExchange: TaskFollower {
         guard let task, task.state != .completed else { return }
         // Who asks for the data again is told at once that there are none.
         if state.withLock({ $0.asksForResumeData() }) { return }
-        task.cancel(byProducingResumeData: { [self] data in
+        task.cancel(byProducingResumeData: { [self] in stopped(with: $0) })
+    }
+
+    /// Told twice, in either order: where the data were asked for, and at the task's end. There are none when both say so:
+    /// one that had all its bytes says so at first, and then completes.
+    func stopped(with data: Data?) {
+        let isLast = state.withLock { state in
+            defer { state.isWithoutData = true }
+            return state.isWithoutData
+        }
+        if data != nil || isLast {
             finish(TransportFailure(.canceled, TransportFailure.canceled.message, resumeData: data))
-        })
+        }
     }
 
     /// Ends it, and forgets it.
@@ -186,9 +198,8 @@ final class BackgroundExchange: TaskFollower {
         var failure = TransportFailure(error, for: response?.url, resumeData: data, resumes: resumes)
         // By the owner, or by the system for a user who wants no more of it.
         if (error as NSError).code == NSURLErrorCancelled {
-            // What the data are is told where they were asked for, which may be later.
-            if awaitsResumeData, data == nil { return }
-            failure.fault = error.isForLackOfResources ? .connectionLost : .canceled
+            if awaitsResumeData, data == nil { return stopped(with: nil) }
+            failure.fault = error.isOfSystem ? .connectionLost : .canceled
         }
         finish(failure)
     }
@@ -235,9 +246,9 @@ extension TransportFailure {
 }
 
 extension Error {
-    /// Whether the system has canceled a task in the background because it had no room for it, or may have none there, and
+    /// Whether the system has canceled a task in the background for a reason of its own, as that it has no room for it, and
     /// not because the user has closed the app.
-    fileprivate var isForLackOfResources: Bool {
+    fileprivate var isOfSystem: Bool {
         let reason = (self as NSError).userInfo[NSURLErrorBackgroundTaskCancelledReasonKey] as? Int
         return reason.map { $0 != NSURLErrorCancelledReasonUserForceQuitApplication } ?? false
     }

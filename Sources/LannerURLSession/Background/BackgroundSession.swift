@@ -72,7 +72,10 @@ final class BackgroundSession: @unchecked Sendable {
     /// Tells a listener of what has survived, behind the last one.
     func recover(for owner: Owner, _ report: @escaping Listener) {
         state.withLock { $0.coming.append((owner, report)) }
-        afterListing { [self] in tellNext() }
+        afterListing { [self] in
+            readShelf()
+            tellNext()
+        }
     }
 
     private func tellNext() {
@@ -186,23 +189,30 @@ final class BackgroundSession: @unchecked Sendable {
             // The library suspends none: its process died after making it, before resuming it.
             if download.state == .suspended { download.resume() }
         }
-        let names = shelf.names()
-        state.withLock { state in
-            for name in names where state.exchanges[name] == nil {
-                // What cannot be read now is left for another launch.
-                guard let outcome = try? shelf.outcome(name) as OutcomeShelf.Outcome?? else { continue }
-                if let outcome {
-                    state.exchanges[name] = BackgroundExchange(name, shelf, outcome)
-                } else {
-                    // The body of one whose end was not written down: nobody will ask for it.
-                    shelf.remove(name)
-                }
-            }
-            state.hasListed = true
-        }
+        readShelf()
+        state.withLock { $0.hasListed = true }
         let work = waiting ?? []
         waiting = nil
         work.forEach { $0() }
+    }
+
+    /// Takes in what has ended before; what cannot be read is left for the next one who asks.
+    private func readShelf() {
+        let names = shelf.names()
+        state.withLock { state in
+            for name in names where state.exchanges[name] == nil {
+                do {
+                    if let outcome = try shelf.outcome(name) {
+                        state.exchanges[name] = BackgroundExchange(name, shelf, outcome)
+                    } else {
+                        // The body of one whose end was not written down: nobody will ask for it.
+                        shelf.remove(name)
+                    }
+                } catch {
+                    continue
+                }
+            }
+        }
     }
 
     private func afterListing(_ work: @escaping @Sendable () -> Void) {

@@ -14,9 +14,10 @@ private struct Server {
         configuration.maxConcurrentTasksPerHost = 4
         configuration.retryPolicy.maximumRetries = nil
         configuration.postsNotifications = false
-        let (cache, transport) = (Cache("fetcher", downloadPath: path), try CurlTransport())
+        let cache = Cache("fetcher", downloadPath: path)
         while true {
-            let manager = SessionManager("fetcher", configuration: configuration, transport: transport, cache: cache)
+            let manager = SessionManager(
+                "fetcher", configuration: configuration, transport: try CurlTransport(), cache: cache)
             guard let error = manager.unavailable else { return manager }
             guard case .storeError(let reason) = error, reason.reason == .inUse else { throw error }
             try await Task.sleep(for: .seconds(1))
@@ -39,7 +40,9 @@ private struct Server {
             manager.remove(task)
         }
         for task in manager.succeededTasks { try await take(task) }
-        for await case .task(let task, .status(.succeeded)) in events { try await take(task) }
+        for await case .task(let task, .status(.succeeded)) in events where task.status == .succeeded {
+            try await take(task)
+        }
     }
     // end
 

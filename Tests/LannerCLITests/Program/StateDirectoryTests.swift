@@ -80,6 +80,23 @@ import Testing
         lock.release()
     }
 
+    /// Whatever they find, and in whatever order: what one of them has made is their own.
+    @Test func callsAtTheSameTimeTrustTheSame() throws {
+        for round in 0..<200 {
+            let directory = place.url.appendingPathComponent("\(round)").path
+            let troubles = Locked<[String]>([])
+            DispatchQueue.concurrentPerform(iterations: 3) { _ in
+                let state = StateDirectory(in: directory)
+                guard let trouble = state.claim() ?? state.examine(adopts: false) else { return state.seal.put() }
+                troubles.withLock { $0.append(trouble.code) }
+            }
+            #expect(troubles.withLock { $0.allSatisfy { $0 == "store.inUse" } })
+            let state = StateDirectory(in: directory)
+            #expect(FileManager.default.createFile(atPath: state.path + "/journal-1", contents: nil))
+            #expect(state.examine(adopts: false) == nil)
+        }
+    }
+
     @Test func doesNothingWhenItIsNotThere() throws {
         state.remove()
         state.remove()

@@ -245,6 +245,7 @@ import Testing
         bench.settle()
         bench.manager.multiDownload(["no URL"])
         bench.manager.multiDownload([])
+        bench.manager.download(DownloadRequest(urls[0], context: "other"))
         bench.settle()
         #expect(calls.all == ["batch", "all succeeded", "all succeeded"])
     }
