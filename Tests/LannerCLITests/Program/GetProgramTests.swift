@@ -386,13 +386,18 @@ import Testing
             get.errors == ["lanner: the certificates “/dev/stdin” are not in a file; save them as one"])
     }
 
-    @Test func saysWhatWasDamagedOfItsRecords() async throws {
-        let large = putLarge(sending: 16, over: "curl")
-        let words = ["get", "-q", "--transport", "curl", url("large.bin")]
+    /// A call that is interrupted when nothing comes any more.
+    private func stop(_ words: [String]) async throws {
         let stopped = try Program(words + Self.patient, in: place)
         try await server.waitForStalls(1)
         stopped.send(SIGINT)
         #expect(await stopped.result().code == -SIGINT)
+    }
+
+    @Test func saysWhatWasDamagedOfItsRecords() async throws {
+        let large = putLarge(sending: 16, over: "curl")
+        let words = ["get", "-q", "--transport", "curl", url("large.bin")]
+        try await stop(words)
 
         let state = try FileManager.default.contentsOfDirectory(atPath: place.url.path + "/.lanner")
         let journal = try #require(state.first { $0.hasPrefix("journal-") })
@@ -410,10 +415,7 @@ import Testing
     @Test func leavesNoPartOfAFileThatIsRight() async throws {
         let large = putLarge(sending: 16, over: "curl")
         let words = ["get", "--json", "--transport", "curl", "--checksum", try checksum(large), url("large.bin")]
-        let stopped = try Program(words + Self.patient, in: place)
-        try await server.waitForStalls(1)
-        stopped.send(SIGINT)
-        #expect(await stopped.result().code == -SIGINT)
+        try await stop(words)
         #expect(place.names == [".lanner"])
 
         try place.write(large.bytes, to: "large.bin")
@@ -634,10 +636,7 @@ import Testing
     func trustsNoStateThatWasMadeElsewhere() async throws {
         let large = putLarge(sending: 16, over: "curl")
         let words = ["get", "-q", "--transport", "curl", url("large.bin")]
-        let stopped = try Program(words + Self.patient, in: place)
-        try await server.waitForStalls(1)
-        stopped.send(SIGINT)
-        #expect(await stopped.result().code == -SIGINT)
+        try await stop(words)
         let state = place.url.appendingPathComponent(".lanner")
         let copy = place.url.appendingPathComponent("copy")
         try FileManager.default.moveItem(at: state, to: copy)
