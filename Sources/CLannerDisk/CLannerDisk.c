@@ -82,9 +82,27 @@ int lanner_disk_fills_gaps(const char *path) {
 #endif
 }
 
-int lanner_disk_birth(const char *path, char *text, int size) {
-    if (lanner_disk_fills_gaps(path)) return -1;
+int lanner_disk_keeps_unsynced(const char *path) {
 #ifdef __linux__
+    // ext, XFS, Btrfs, F2FS, ZFS, bcachefs, JFS, ReiserFS; overlays of these; tmpfs and ramfs; those of a host (9P). Not
+    // NFS, which tells only at a sync that its server is full.
+    static const unsigned kept[] = {
+        0xEF53, 0x58465342, 0x9123683E, 0xF2F52010, 0x2FC12FC1, 0xCA451A4E, 0x3153464A, 0x52654973,
+        0x794C7630, 0x01021994, 0x858458F6, 0x01021997,
+    };
+    return leads_to(path, kept, sizeof kept / sizeof *kept);
+#elif defined(__APPLE__)
+    return leads_to(path, "apfs", "hfs");
+#else
+    (void)path;
+    return 0;
+#endif
+}
+
+int lanner_disk_birth(const char *path, char *text, int size) {
+    if (!lanner_disk_keeps_unsynced(path)) return -1;
+// Not every C library has a function for it.
+#if defined(__linux__) && defined(STATX_BTIME)
     struct statx status;
     if (statx(AT_FDCWD, path, 0, STATX_BTIME, &status) != 0 || !(status.stx_mask & STATX_BTIME)) return -1;
     snprintf(text, size, "%lld.%09u", (long long)status.stx_btime.tv_sec, status.stx_btime.tv_nsec);
@@ -100,23 +118,6 @@ int lanner_disk_birth(const char *path, char *text, int size) {
 #else
     (void)text, (void)size;
     return -1;
-#endif
-}
-
-int lanner_disk_keeps_unsynced(const char *path) {
-#ifdef __linux__
-    // ext, XFS, Btrfs, F2FS, ZFS, bcachefs, JFS, ReiserFS; overlays of these; tmpfs and ramfs; those of a host (9P). Not
-    // NFS, which tells only at a sync that its server is full.
-    static const unsigned kept[] = {
-        0xEF53, 0x58465342, 0x9123683E, 0xF2F52010, 0x2FC12FC1, 0xCA451A4E, 0x3153464A, 0x52654973,
-        0x794C7630, 0x01021994, 0x858458F6, 0x01021997,
-    };
-    return leads_to(path, kept, sizeof kept / sizeof *kept);
-#elif defined(__APPLE__)
-    return leads_to(path, "apfs", "hfs");
-#else
-    (void)path;
-    return 0;
 #endif
 }
 

@@ -81,6 +81,8 @@ import Testing
         let outcomes = await session.run()
         #expect(outcomes == [.done])
         #expect(await session.tidy(outcomes) == .own)
+        let state = StateDirectory(in: plan.directory)
+        #expect(state.seal.isIntact(try PosixFileSystem().list(state.path)), "whoever has made it")
         let next = self.session(plan, Record()).manager
         #expect(next.tasks.map(\.key) == [other])
         next.invalidate()

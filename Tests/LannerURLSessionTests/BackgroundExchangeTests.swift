@@ -146,6 +146,21 @@ import FoundationNetworking
         #expect(await recorder.end().hasFile(FinishedTask.bytes))
     }
 
+    /// The end and where the data were asked for tell the same, in whatever order.
+    @Test func whatIsCanceledBeforeItHasBroughtAnythingHasNoData() async throws {
+        defer { try? FileManager.default.removeItem(at: directory) }
+        let exchange = exchange("a-1-1")
+        let url = try #require(URL(string: "http://a.example/file"))
+        exchange.own(URLSession(configuration: .quiet(connectionsPerHost: 1)).downloadTask(with: url))
+        let recorder = Recorder()
+        let attendance = Attendance(receive: recorder.receive) { _ in }
+        exchange.take(attendance)
+        exchange.cancel(attendance)
+        exchange.ended(NSError(domain: NSURLErrorDomain, code: NSURLErrorCancelled), response: nil)
+        let failure = await recorder.end().failure
+        #expect(failure?.fault == .canceled && failure?.resumeData == nil)
+    }
+
     @Test func whatHasNoDataAtItsEndEitherIsCanceledWithoutAny() async {
         defer { try? FileManager.default.removeItem(at: directory) }
         let exchange = exchange("a-1-1")

@@ -27,7 +27,7 @@ int lanner_disk_leads_to_memory(const char *path);
 int lanner_disk_fills_gaps(const char *path);
 
 /// Writes down when the system made what a path leads to, as no program can set it: with its number, where the time alone
-/// could be. 0; or -1 where that is not known, or not kept exactly, as on FAT and over many networks.
+/// could be. 0; or -1 where that is not known, as of servers and of FAT, whose times can be set or change by themselves.
 int lanner_disk_birth(const char *path, char *text, int size);
 
 /// Whether what was written to a file system that a path leads to is there for as long as the machine runs, synced or not.

@@ -123,8 +123,6 @@ struct GetCommand {
         // One that comes from here on finds all at its end.
         let received = interruption.received
         if received != nil { reporter.note(session.parting(outcomes)) }
-        // Somebody may have removed it meanwhile, and the library has made it again.
-        state.seal.put()
         switch await session.tidy(outcomes, isStopped: received != nil) {
         case .nothing:
             state.remove()

@@ -237,6 +237,8 @@ struct GetSession: Sendable {
         let hasOthers = isDone && useless.count < manager.taskCounts.all
         let others = hasOthers ? manager.tasks.filter { !own.contains($0.id) } : []
         let isEmpty = await isDone ? dropAll(useless) : forget(useless)
+        // Somebody may have removed the state meanwhile, and the library has made it again.
+        StateDirectory(in: plan.directory).seal.put()
         manager.invalidate()
         // The process ends now: to give back the memory piece by piece would only take time.
         _ = Unmanaged.passRetained(manager)

@@ -92,21 +92,24 @@ struct StateDirectory {
         return fstat(file, &new) == 0 && new.st_uid == own.st_uid
     }
 
-    /// Looks whether the records that are there were made here, unless they are taken over wherever they come from. What
-    /// keeps from looking is told by who uses them, and nothing is sealed then.
+    /// Looks whether the records that are there were made here, unless they are taken over wherever they come from, and seals
+    /// them. Says what keeps from it, but that there are none.
     func examine(adopts: Bool) -> Trouble? {
         let files = PosixFileSystem()
-        let lock: any FileLock
         do throws(FileError) {
-            lock = try files.lock(path + "/" + Cache.lockName)
+            let lock = try files.lock(path + "/" + Cache.lockName)
+            defer { lock.release() }
+            let names = try files.list(path)
+            if !adopts, names.contains(where: StoreFileName.hasRecords), !seal.isIntact(names) { return fromElsewhere }
+            seal.put()
+            return nil
         } catch {
-            return error.fault == .locked ? inUse : nil
+            return switch error.fault {
+            case .locked: inUse
+            case .notFound: nil
+            case _: Trouble(LannerError(ofStart: error, cache(filesIn: path.directory)))
+            }
         }
-        defer { lock.release() }
-        guard let names = try? files.list(path) else { return nil }
-        if !adopts, names.contains(where: StoreFileName.hasRecords), !seal.isIntact(names) { return fromElsewhere }
-        seal.put()
-        return nil
     }
 
     private var fromElsewhere: Trouble {

@@ -5,7 +5,8 @@ import Lanner
 /// that may have put down anything as downloaded.
 ///
 /// In it is an empty file whose name says when the system has made the directory, which a copy is not able to say as well.
-/// Where file systems keep no such time (FAT, NFS before version 4.2, most in user space) there is none, and all is trusted.
+/// What is unpacked into a directory that was made here it cannot tell, and where no such time is known (of servers, on FAT,
+/// on most file systems in user space) there is no seal, and all is trusted.
 struct StateSeal {
     /// The path of the directory.
     let directory: String

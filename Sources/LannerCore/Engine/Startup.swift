@@ -51,7 +51,7 @@ struct Startup {
             self.store.close()
             lock?.release()
             lock = nil
-            self.error = Self.describe(error, cache)
+            self.error = LannerError(ofStart: error, cache)
         }
     }
 
@@ -70,34 +70,6 @@ struct Startup {
         }
         try fileSystem.makeDirectory(cache.downloadPath)
         return try fileSystem.lock(cache.lockPath)
-    }
-
-    private static func describe(_ error: any Error, _ cache: Cache) -> LannerError {
-        switch error {
-        case let error as StoreError: return .storeError(error)
-        case let error as FileError where error.fault == .locked:
-            let message =
-                "\(cache.downloadPath) is in use by another manager or process; call invalidate() on that one first, or "
-                + "use another directory."
-            return .storeError(StoreError(.inUse, message))
-        case let error as FileError where error.isWantOfLocks:
-            let message =
-                "\(error.description) This file system has no locks, without which two programs would spoil each other's "
-                + "downloads; put downloadPath on another."
-            return .cacheError(path: error.path, message: message)
-        case let error as FileError where error.fault == .notFound:
-            return .cacheError(path: error.path, message: "\(error); choose another downloadPath for the cache")
-        case let error as FileError: return .cacheError(path: error.path, message: DownloadFailure(error).detail)
-        // That of a store which is a caller's own.
-        default: return .storeError(StoreError(.disk(.other), words(of: error)))
-        }
-    }
-
-    /// What somebody else's error says of itself.
-    private static func words(of error: any Error) -> String {
-        let isOfFoundation = type(of: error) == NSError.self
-        if isOfFoundation || error is any LocalizedError { return error.localizedDescription }
-        return "\(error)"
     }
 
     private mutating func read(_ contents: StoreContents) {
@@ -171,5 +143,36 @@ struct Startup {
         for (name, path) in found + copies where tokens.contains(name.token) && !unread.contains(name.id) {
             try? fileSystem.remove(path)
         }
+    }
+}
+
+extension LannerError {
+    /// Why a manager cannot be used.
+    package init(ofStart error: any Error, _ cache: Cache) {
+        switch error {
+        case let error as StoreError: self = .storeError(error)
+        case let error as FileError where error.fault == .locked:
+            let message =
+                "\(cache.downloadPath) is in use by another manager or process; call invalidate() on that one first, or "
+                + "use another directory."
+            self = .storeError(StoreError(.inUse, message))
+        case let error as FileError where error.isWantOfLocks:
+            let message =
+                "\(error.description) This file system has no locks, without which two programs would spoil each other's "
+                + "downloads; put downloadPath on another."
+            self = .cacheError(path: error.path, message: message)
+        case let error as FileError where error.fault == .notFound:
+            self = .cacheError(path: error.path, message: "\(error); choose another downloadPath for the cache")
+        case let error as FileError: self = .cacheError(path: error.path, message: DownloadFailure(error).detail)
+        // That of a store which is a caller's own.
+        default: self = .storeError(StoreError(.disk(.other), Self.words(of: error)))
+        }
+    }
+
+    /// What somebody else's error says of itself.
+    private static func words(of error: any Error) -> String {
+        let isOfFoundation = type(of: error) == NSError.self
+        if isOfFoundation || error is any LocalizedError { return error.localizedDescription }
+        return "\(error)"
     }
 }

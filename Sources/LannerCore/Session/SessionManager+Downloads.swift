@@ -193,7 +193,7 @@ extension SessionManager {
         let isShown = requests.allSatisfy { $0.context == nil || $0.context == context }
         return try engine.download(check(requests), count: requests.count) { [weak self] task in
             started(task)
-            guard let self, isShown, task != nil, !engine.isOver, status == .succeeded,
+            guard let self, isShown, task != nil, !engine.isOver, self.context == context, status == .succeeded,
                 state.withLock({ $0.ends }) == ends
             else { return }
             tellEnd(.succeeded)

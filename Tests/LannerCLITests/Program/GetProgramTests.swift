@@ -663,20 +663,6 @@ import Testing
         #expect(place.bytes("large.bin") == large.bytes && server.requests.last?.fields["Range"] != nil)
     }
 
-    /// Somebody has removed it while it was in use, and what was made again is one's own, too.
-    @Test func goesOnFromAStateThatWasMadeAgain() async throws {
-        let large = putLarge(sending: 16, over: "curl")
-        let words = ["get", "-q", "--transport", "curl", url("large.bin")]
-        let stopped = try Program(words + Self.patient, in: place)
-        try await server.waitForStalls(1)
-        try FileManager.default.removeItem(at: place.url.appendingPathComponent(".lanner"))
-        stopped.send(SIGINT)
-        #expect(await stopped.result().code == -SIGINT)
-        server.always("large.bin", nil)
-        #expect(try await Program.run(words, in: place).code == 0)
-        #expect(place.bytes("large.bin") == large.bytes && place.names == ["large.bin"])
-    }
-
     @Test func takesHeaderFieldsFromAFile() async throws {
         try place.write(Array("# mine\nAuthorization: Bearer secret\r\n\n  \nX-Key:1".utf8), to: "fields")
         let given = ["get", "-q", "--header", "@fields", "--header", "X-Other: 2", url("small.bin")]
