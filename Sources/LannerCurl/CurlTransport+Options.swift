@@ -22,7 +22,7 @@ extension CurlTransport {
         public var clientCertificate: ClientCertificate?
         /// The only public keys that servers may have, besides a valid certificate: `sha256//` and the digest in base64,
         /// several separated by semicolons; or the path of a file with the key (PEM or DER). None is asked over http then,
-        /// whoever has led there: ``TransportFault/secureConnectionFailed``.
+        /// whoever has led there: `TransportFault.secureConnectionFailed`.
         public var pinnedPublicKey: String?
         /// Through what requests go. Of the header fields of a request `Proxy-Authorization` goes to an HTTP proxy, and to
         /// nobody else.
