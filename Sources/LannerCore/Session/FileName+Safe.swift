@@ -58,10 +58,7 @@ extension FileName {
 
     /// Without dots and spaces at its ends: a dot in front hides a file, Windows drops those behind.
     private static func trimmed(_ text: Substring) -> Substring {
-        let isEdge = { (scalar: Unicode.Scalar) in scalar == "." || scalar.properties.isWhitespace }
-        let scalars = text.unicodeScalars.drop(while: isEdge)
-        guard let last = scalars.lastIndex(where: { !isEdge($0) }) else { return "" }
-        return Substring(scalars[...last])
+        text.trimmed { $0 == "." || $0.properties.isWhitespace }
     }
 
     /// No longer than a name may be, with its extension.
@@ -93,5 +90,14 @@ extension FileName {
         let name = name.lowercased()
         return name == StoreFileName.lock || name == Cache.lockName || StoreFileName.isOfRecords(name)
             || PartialName(name) != nil || PartialName(ofCopy: name) != nil
+    }
+}
+
+extension Substring {
+    /// Without such code points at its ends.
+    func trimmed(of isEdge: (Unicode.Scalar) -> Bool) -> Substring {
+        let scalars = unicodeScalars.drop(while: isEdge)
+        guard let last = scalars.lastIndex(where: { !isEdge($0) }) else { return "" }
+        return Substring(scalars[...last])
     }
 }

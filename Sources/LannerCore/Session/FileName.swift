@@ -10,11 +10,28 @@ enum FileName {
     /// is fit for every file system.
     static func standard(for url: URL) -> String {
         var hasher = Checksum.MD5()
-        Array(url.absoluteString.utf8).withUnsafeBytes { hasher.update($0) }
+        var text = url.absoluteString
+        let plain = text.withUTF8 { bytes in
+            hasher.update(UnsafeRawBufferPointer(bytes))
+            return plainExtension(URIReference.Parts(bytes[...]).path)
+        }
         let digest = Checksum.Digest(algorithm: .md5, of: hasher).hexadecimal
+        if let plain { return digest + "." + plain }
         let suffix = url.pathExtension
         let name = digest + "." + suffix
-        return !suffix.isEmpty && suffix.utf8.count <= 32 && safe(name) == name ? name : digest
+        return !suffix.isEmpty && suffix.utf8.count <= longestExtension && safe(name) == name ? name : digest
+    }
+
+    private static let longestExtension = 32
+
+    /// The extension of a path that ends in one of letters and digits, which nothing has to be asked about: as most do.
+    private static func plainExtension(_ path: some ByteSlice) -> String? {
+        let isPlain = { (byte: UInt8) in FieldText.isLetter(byte) || FieldText.isDigit(byte) }
+        guard let dot = path.lastIndex(where: { !isPlain($0) }), path[dot] == UInt8(ascii: "."),
+            let before = path[..<dot].last, isPlain(before)
+        else { return nil }
+        let suffix = path[(dot + 1)...]
+        return (1...longestExtension).contains(suffix.count) ? String(decoding: suffix, as: UTF8.self) : nil
     }
 
     /// The last component of a URL's path, made safe; nil when it has none that is of use.

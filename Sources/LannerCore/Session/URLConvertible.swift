@@ -12,7 +12,8 @@ extension String: URLConvertible {
     /// The URL that this string spells. What may not stand in one is percent-encoded; what is so already stays. Space around
     /// it is left out, and there is none with a control character in it, as a line break.
     public func asURL() throws -> URL {
-        let text = trimmingCharacters(in: .whitespacesAndNewlines)
+        // Of a text without any, no copy is made.
+        let text = String(self[...].trimmed { $0.properties.isWhitespace })
         guard !text.utf8.contains(where: { $0 < 0x20 || $0 == 0x7F }), let url = URL(string: WebAddress.escaped(text))
         else { throw LannerError.invalidURL(url: self) }
         return url

@@ -37,6 +37,23 @@ import Testing
         #expect(FileName.safe(name) == name && name.utf8.dropFirst(32).elementsEqual(suffix.utf8))
     }
 
+    /// What is plain is not asked about; what comes of it is the same.
+    @Test(arguments: [
+        "http://h.com", "http://h.com?a/b.c", "http://h/a.bin?x=y.z#q.r", "http://h/.bin", "http://h/a..bin",
+        "http://h/a.bin/", "http://h/a.b-c", "http://h/a.PART", "http://h/a.copy", "http://h/a.lock", "http://h/a.con",
+        "http://u:p@h:1/x.y", "http://h/a_.7z", "http://h/%20.7z", "http://h/a.7z%20", "http://h/a.b/c",
+        "http://h/a.b;c.d", "http://h/a." + String(repeating: "x", count: 32),
+        "http://h/a." + String(repeating: "x", count: 33),
+    ])
+    func theExtensionIsThatOfThePath(_ text: String) throws {
+        let url = try #require(URL(string: text))
+        let (name, suffix) = (FileName.standard(for: url), url.pathExtension)
+        let digest = String(name.prefix(32))
+        let whole = "\(digest).\(suffix)"
+        let isFit = !suffix.isEmpty && suffix.utf8.count <= 32 && FileName.safe(whole) == whole
+        #expect(name == (isFit ? whole : digest))
+    }
+
     /// An empty file has no parts: that it is empty is all that a server says to who asks for one. A name is given once.
     @Test func theServersNameOfAnEmptyFile() throws {
         var configuration = SessionConfiguration()
