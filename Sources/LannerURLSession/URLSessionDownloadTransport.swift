@@ -9,8 +9,8 @@ import LannerCore
 ///
 /// ### On Linux
 /// It compiles and fetches whole files, and is unfit for more: there is no progress and no resume data, requests that
-/// carry some fail, every 16 KiB open and close the file anew, and a full disk ends the process. Nothing uses it there
-/// by default.
+/// carry some fail, every 16 KiB open and close the file anew, a full disk ends the process, and what is stopped leaves its
+/// bytes among the system's temporary files. Nothing uses it there by default.
 public final class URLSessionDownloadTransport: Transport {
     /// Whole files, and resume data.
     public let traits = TransportTraits(delivery: .file, hasResumeData: true)

@@ -128,6 +128,29 @@ import FoundationNetworking
         #expect(await recorder.end().hasFile([1, 2, 3]))
     }
 
+    /// And so does one whose task has completed, and is about to say so.
+    @Test func whatIsStoppedBehindItsCompletionBringsItsFile() async throws {
+        let file = FileManager.default.temporaryDirectory.appendingPathComponent("lanner-\(UUID().uuidString)")
+        try Data([1, 2, 3]).write(to: file)
+        let (exchange, recorder, blocker) = blocked()
+        defer { blocker.turnstile.open() }
+        let completed: URLSessionDownloadTask = await withCheckedContinuation { continuation in
+            let made = Locked<URLSessionDownloadTask?>(nil)
+            let task = URLSession.shared.downloadTask(with: url) { _, _, _ in
+                if let task = made.withLock({ $0 }) { continuation.resume(returning: task) }
+            }
+            made.withLock { $0 = task }
+            task.cancel()
+        }
+        #expect(completed.state == .completed)
+        exchange.cancel()
+        exchange.stop(completed)
+        let response = try response(["Content-Length": "3"])
+        exchange.took(file: file, response: response)
+        exchange.ended(nil, response: response)
+        #expect(await recorder.end().hasFile([1, 2, 3]))
+    }
+
     /// As one that has brought nothing.
     @Test func whatHasNoDataAtItsEndEitherIsCanceledWithoutAny() async {
         let (exchange, recorder, blocker) = blocked()

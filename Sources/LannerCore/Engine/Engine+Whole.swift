@@ -64,7 +64,7 @@ extension Engine {
         if let gone = change.gone {
             for observer in news.observers { observer.receive(.removed(gone)) }
         }
-        tell(news, isRunning: change.isRunning, change.manager)
+        tell(news, isProgress: change.isProgress, change.manager)
         if let end = change.end { change.manager?.tellEnd(end) }
     }
 
@@ -74,13 +74,13 @@ extension Engine {
         let (news, manager) = state.withLock { state in
             (state.isInvalidated ? nil : state.wholeNews(at: now), state.manager)
         }
-        if let news { tell(news, isRunning: false, manager) }
+        if let news { tell(news, isProgress: false, manager) }
     }
 
-    private func tell(_ news: WholeNews, isRunning: Bool, _ manager: SessionManager?) {
+    private func tell(_ news: WholeNews, isProgress: Bool, _ manager: SessionManager?) {
         // Brought up to date by being asked for.
         _ = news.shown?.progress
-        if news.isProgressDue, isRunning || news.wasWithheld { manager?.tellProgress() }
+        if news.isProgressDue, isProgress || news.wasWithheld { manager?.tellProgress() }
         if let progress = news.progress {
             for observer in news.observers { observer.receive(.progress(progress)) }
         }
@@ -100,7 +100,7 @@ extension Engine {
         let (news, manager) = state.withLock { state in
             (state.isInvalidated ? nil : state.withheldNews(at: now), state.manager)
         }
-        if let news { tell(news, isRunning: false, manager) }
+        if let news { tell(news, isProgress: false, manager) }
     }
 }
 
@@ -111,8 +111,8 @@ struct WholeChange {
     fileprivate var activity: Bool?
     /// What is to be told of all, when the manager shows the task.
     fileprivate var news: WholeNews?
-    /// Whether all run, and have come farther, or slower; or one of them has stopped.
-    fileprivate var isRunning: Bool
+    /// Whether those who follow the progress hear of it: all run, and have come farther, or slower; or one has stopped.
+    fileprivate var isProgress: Bool
     /// The task, when it is no more.
     fileprivate var gone: DownloadTask?
     /// How all have come to rest, when they have.
@@ -131,7 +131,7 @@ extension EngineState {
         return WholeChange(
             manager: manager, activity: activity,
             news: task.context == context ? wholeNews(at: now) : nil,
-            isRunning: totals.status == .running && isNews || after.stops(since: before),
+            isProgress: totals.status == .running && isNews || after.stops(since: before),
             gone: after.status.isGone && before.status != after.status ? task : nil, end: end)
     }
 

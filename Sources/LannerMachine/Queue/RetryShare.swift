@@ -9,9 +9,10 @@ struct RetryShare: Sendable {
     /// Whether who was last given a slot is one.
     var wasLast = false
 
-    /// Whether a retry may be given a slot before a fresh one.
-    func lets(_ retry: SlotQueue.Turn, before fresh: SlotQueue.Turn, limit: Int) -> Bool {
-        retry.priority == fresh.priority ? !isTaken(limit: limit) : retry.priority > fresh.priority
+    /// Whether the first retry has to wait for the first of the fresh ones, where there are both.
+    func holdsBack(_ retry: SlotQueue.Turn?, for fresh: SlotQueue.Turn?, limit: Int) -> Bool {
+        guard let retry, let fresh else { return false }
+        return retry.priority == fresh.priority ? isTaken(limit: limit) : retry.priority < fresh.priority
     }
 
     func isTaken(limit: Int) -> Bool { limit > 1 ? taken >= limit / 2 : wasLast }

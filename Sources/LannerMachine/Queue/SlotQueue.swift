@@ -92,7 +92,7 @@ struct SlotQueue: Sendable {
         guard let retry = openForRetries.first else { return open.first.flatMap { lists[$0.key].firstFresh?.seat } }
         if let fresh = open.first,
             !retry.priority.precedes(fresh.priority)
-                || !share.lets(retry.priority, before: fresh.priority, limit: limit)
+                || share.holdsBack(retry.priority, for: fresh.priority, limit: limit)
         {
             return lists[fresh.key].firstFresh?.seat
         }

@@ -20,14 +20,12 @@ struct WaitingList: Sendable {
 
     /// Whether a fresh one has to be next, the first retry being held back.
     func holdsRetriesBack(limit: Int) -> Bool {
-        guard let fresh = fresh.first?.turn, let retry = retries.first?.turn else { return false }
-        return !share.lets(retry, before: fresh, limit: limit)
+        share.holdsBack(retries.first?.turn, for: fresh.first?.turn, limit: limit)
     }
 
     /// The same of those who wait for a host, by its share.
     func holdsRetriesBack(of host: HostID, _ share: RetryShare, limit: Int) -> Bool {
-        guard let fresh = fresh.turn(of: host), let retry = retries.turn(of: host) else { return false }
-        return !share.lets(retry, before: fresh, limit: limit)
+        share.holdsBack(retries.turn(of: host), for: fresh.turn(of: host), limit: limit)
     }
 
     func waits(for host: HostID?) -> Bool { fresh.waits(for: host) || retries.waits(for: host) }

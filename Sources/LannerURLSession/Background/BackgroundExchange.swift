@@ -22,8 +22,7 @@ final class BackgroundExchange: TaskFollower {
         var isDiscarded = false
         /// Whether resume data were asked for with the cancellation.
         var awaitsResumeData = false
-        /// Whether it was told once that there are none.
-        var isWithoutData = false
+        var awaited = AwaitedResumeData()
         var attendance: Attendance?
         /// Who was told the end last. It is handed over a little later.
         var told: Mailbox?
@@ -109,16 +108,10 @@ final class BackgroundExchange: TaskFollower {
         task.cancel(byProducingResumeData: { [self] in stopped(with: $0) })
     }
 
-    /// Told twice, in either order: where the data were asked for, and at the task's end. There are none when both say so:
-    /// one that had all its bytes says so at first, and then completes.
+    /// Told of the data where they were asked for, and at the task's end.
     func stopped(with data: Data?) {
-        let isLast = state.withLock { state in
-            defer { state.isWithoutData = true }
-            return state.isWithoutData
-        }
-        if data != nil || isLast {
-            finish(TransportFailure(.canceled, TransportFailure.canceled.message, resumeData: data))
-        }
+        guard state.withLock({ $0.awaited.isSettled(by: data) }) else { return }
+        finish(TransportFailure(.canceled, TransportFailure.canceled.message, resumeData: data))
     }
 
     /// Ends it, and forgets it.

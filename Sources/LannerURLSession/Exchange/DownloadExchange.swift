@@ -15,8 +15,8 @@ final class DownloadExchange: TransportExchange, SessionExchange {
         var isFileReported = false
         /// What the resume data stand for.
         var offset: Int64 = 0
-        /// Whether it was told once that there are no data to go on with after it was stopped.
-        var isWithoutData = false
+        /// What it may go on with after it was stopped.
+        var awaited = AwaitedResumeData()
     }
 
     let host: String
@@ -83,19 +83,15 @@ final class DownloadExchange: TransportExchange, SessionExchange {
             return
         }
         guard let task = task as? URLSessionDownloadTask else { return abandon(failure, with: resumeData) }
-        // Of one that has ended meanwhile the system may say nothing, and there is nothing to go on with.
-        if task.state == .completed { return abandon(failure, with: nil) }
+        // One that has completed is about to say how, and leaves no data.
+        if task.state == .completed { return }
         task.cancel(byProducingResumeData: { self.stopped(with: $0) })
     }
 
-    /// Told twice, in either order: where the data were asked for, and at the task's end. There are none when both say so:
-    /// one that had all its bytes says so at first, and then completes.
+    /// Told of the data where they were asked for, and at the task's end.
     func stopped(with data: Data?) {
-        let (failure, isLast) = state.withLock { state in
-            defer { state.isWithoutData = true }
-            return (state.givenUp, state.isWithoutData)
-        }
-        if let failure, data != nil || isLast { abandon(failure, with: data) }
+        let (failure, isSettled) = state.withLock { ($0.givenUp, $0.awaited.isSettled(by: data)) }
+        if let failure, isSettled { abandon(failure, with: data) }
     }
 
     /// Whether it was given resume data, and has not been answered.

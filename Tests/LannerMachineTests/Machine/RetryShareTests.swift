@@ -1,5 +1,6 @@
-import LannerMachine
 import Testing
+
+@testable import LannerMachine
 
 /// Hosts of which some never answer, which is found out after a minute; the others send a file in a second.
 private struct Hosts: LateAnswering {
@@ -148,6 +149,25 @@ private struct Hosts: LateAnswering {
         hosts.feed(.prioritize(DownloadID(2), .high))
         hosts.pass(.seconds(300))
         #expect(hosts.asked == [1, 2, 1, 2, 1, 2])
+    }
+
+    /// Of a host in doubt no retry is next while a fresh one waits, which does not take over a priority that it has not.
+    @Test func theFreshOneOfAHostInDoubtKeepsItsPriority() {
+        var queue = SlotQueue(Settings().with { $0.hostLimit = 4 })
+        queue.limit(HostID(1), to: nil, freshFirst: true)
+        func join(_ seat: Int, _ host: UInt64, _ priority: DownloadPriority, isRetry: Bool = false) {
+            let turn = SlotQueue.Turn(
+                rank: Int64(seat), id: DownloadID(UInt64(seat)), priority: priority, failures: isRetry ? 1 : 0)
+            queue.join(seat, nil, HostID(host), turn, isRetry: isRetry)
+        }
+        join(1, 1, .high, isRetry: true)
+        join(2, 2, .normal)
+        join(3, 1, .normal)
+        #expect(queue.next(limit: 2) == 2)
+        queue.leave(2)
+        #expect(queue.next(limit: 2) == 3)
+        queue.leave(3)
+        #expect(queue.next(limit: 2) == 1)
     }
 
     /// Also of the same host.
