@@ -85,6 +85,11 @@ package struct Download: Sendable {
     var isCrowdedOut = false
     /// Whether it has not failed, and was not refused, since bytes last advanced.
     var isFresh: Bool { failures == 0 && crowdRefusals == 0 }
+    /// Whether it has run, or waits to, or has come to an end: not one that has just been added.
+    var isKnown: Bool {
+        if case .suspended = state { return attempt > 0 }
+        return true
+    }
     /// The most bytes that were ever held, those of wrong pieces apart: only more than that is a gain.
     var highMark: Int64
     /// Which ways to resume have been tried without a gain.

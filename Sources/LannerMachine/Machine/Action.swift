@@ -136,7 +136,7 @@ public enum WaitingReason: Sendable, Hashable {
     /// For one of its list that run to end: of that list as many run as may.
     case listSlot
     /// For one of its host that run to end, of which as many run as may, or as it has shown that it takes at once; or for
-    /// the host, which is left alone for a minute at most where it takes only so many requests in a time
+    /// the host, which is left alone for a time where it takes only so many requests in one
     /// (`DownloadTask.waitingUntil` has the date).
     case hostSlot
     /// For the time of the next attempt, on the clock of the manager; `DownloadTask.waitingUntil` has the date.

@@ -77,12 +77,13 @@ extension Machine {
     package mutating func handle(
         _ event: consuming Event, now: Duration, wallSeconds: Int64, into actions: inout [Action]
     ) {
-        context.now = now
+        // Who tells has looked at the clock before, and others have come first.
+        context.now = max(context.now, now)
         context.wallSeconds = wallSeconds
         // One array for all, which is not made anew for each event.
         swap(&context.actions, &actions)
         passLimits()
-        shortage = shortage?.passed(to: now, most: settings.maximumRunning + settings.maximumFinishing)
+        shortage = shortage?.passed(to: context.now, most: settings.maximumRunning + settings.maximumFinishing)
         take(event)
         admit()
         arm()
@@ -110,6 +111,7 @@ extension Machine {
         case .expectLink(let id, let expires):
             change(id, .expectLink) { $0.expectLink(expires: expires, &$1) }
         case .settings(let new):
+            slots.giveBackEmpty(settings.maximumRunning - new.maximumRunning)
             context.settings = new
             slots.setLimits(new.listLimits)
             setHostLimit(new.hostLimit)
@@ -163,9 +165,14 @@ extension Machine {
         guard download.crowdRefusals < Pace.rateRefusals, settings.retry.maximumRetries != 0 else { return false }
         let isOfAll = head.status == 429
         let delay = isOfAll ? RetryAfter.delay(fields: head.fields, wallSeconds: context.wallSeconds) : nil
-        let wait = settings.retry.patience(with: delay)
+        // A moment that is over says nothing.
+        let wait = settings.retry.patience(with: delay).flatMap { $0 > .zero ? $0 : nil }
         let tells = download.isFresh || !slots.hasFresh(of: host)
-        guard rates.noteRefusal(download.id, of: host, tells: tells, wait: wait, at: context.now) else { return false }
+        guard
+            rates.noteRefusal(
+                download.id, of: host, tells: tells, wait: wait, longest: settings.retry.longestPatience,
+                at: context.now)
+        else { return false }
         settleLimit(of: host)
         return true
     }
@@ -209,13 +216,22 @@ extension Machine {
         if verb.startsSomething {
             fillEmptySlots()
             shortage?.letOneTry()
-            rates.letOneTry(at: context.now)
-            passLimits()
+            if rates.isAnyAtRest { letOneTry(ofHostsOf: ids) }
         }
         let seats = ids.compactMap { roster.seat(of: $0) }
         if let ticket { context.expect(seats.count, for: ticket) }
         let tickets = ticket.map { [$0] } ?? []
         for seat in seats { change(at: seat, .init(verb)) { $0.user(verb, tickets, &$1) } }
+    }
+
+    /// Who asks for what is there already wants to have it tried now. One more of a host that is left alone is one more that
+    /// waits.
+    private mutating func letOneTry(ofHostsOf ids: [DownloadID]) {
+        for id in ids {
+            guard let download = roster[id], download.isKnown else { continue }
+            rates.letOneTry(of: download.host, at: context.now)
+        }
+        passLimits()
     }
 
     private mutating func withhold(_ ids: [DownloadID]) {

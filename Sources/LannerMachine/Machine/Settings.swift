@@ -147,8 +147,8 @@ package enum Pace {
     /// When a host has refused so many in a minute that has others to send, no more are begun there for a minute.
     package static let crowd = 3
     /// How long a host is left alone at first that takes only so many requests in a time; for how long it is remembered that
-    /// it has sent something, which is also the longest that it is left alone; how often a download is refused for that; and
-    /// when it has answered more than so many at once, it does not do so any more.
+    /// it has sent something, which is also the longest that it is left alone without its word; how often a download is refused
+    /// for that; and when it has answered more than so many at once, it does not do so any more.
     package static let rateWait: Duration = .milliseconds(250)
     package static let rateMemory: Duration = .seconds(60)
     package static let rateRefusals = 12

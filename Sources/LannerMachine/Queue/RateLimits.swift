@@ -5,6 +5,11 @@
 /// refuses two in a row, or, once it is, one with 429 that says when. Who was refused before comes first by its rank, and
 /// says nothing new: from then on the second of the two is a fresh one, that has not failed since it last gained bytes, as
 /// long as such wait; and so is the first where only one was asked.
+///
+/// It is one that takes so many as long as it has answered another lately; where it says when to come back, as long as it has
+/// within the longest time that is waited for at its word. Of a long pause that it asks for nobody knows at first whether it
+/// is for all: one asks after a minute, and when that one is refused as well it is left alone as long as it says. Who is sent
+/// one part of a file after the other says nothing of others.
 struct RateLimits: Sendable {
     private var hosts: [HostID: Limit] = [:]
     private var answers: [HostID: Answers] = [:]
@@ -20,6 +25,8 @@ struct RateLimits: Sendable {
         var wait: Duration
         /// How many may run afterwards; none before.
         var most = 0
+        /// From when on nothing is known of its rate, unless it sends another what it has asked for.
+        var end: Duration
     }
 
     private struct Answers {
@@ -47,25 +54,32 @@ struct RateLimits: Sendable {
         let wasDoubtful = isDoubtful(host)
         if answers[host]?.note(id, at: now) == nil { answers[host] = Answers(last: (id, now)) }
         if answers.count > room {
-            answers = answers.filter { now - $0.value.last.time < Pace.rateMemory }
+            answers = answers.filter { now - $0.value.last.time < Pace.rateMemory || hosts[$0.key] != nil }
             room = max(Self.leastRoom, 2 * answers.count)
         }
-        guard isOther, let limit = hosts[host], limit.until <= now else { return wasDoubtful }
+        guard isOther, let limit = hosts[host] else { return wasDoubtful }
+        hosts[host]?.end = max(limit.end, now + Pace.rateMemory)
+        if now < limit.until { return wasDoubtful }
         hosts[host]?.most += 1
         return true
     }
 
-    /// A host has refused a download; `wait` is for how long it wants to be left alone, by all. `tells` is false of one that
-    /// is not fresh, while such wait. Says whether that may be for the rate.
+    /// A host has refused a download; `wait` is for how long it wants to be left alone, by all, at most the `longest`. `tells`
+    /// is false of one that is not fresh, while such wait. Says whether that may be for the rate.
     mutating func noteRefusal(
-        _ id: DownloadID, of host: HostID, tells: Bool, wait: Duration?, at now: Duration
+        _ id: DownloadID, of host: HostID, tells: Bool, wait: Duration?, longest: Duration, at now: Duration
     ) -> Bool {
-        guard let time = answers[host]?.last(besides: id), now - time < Pace.rateMemory else { return false }
-        let asked = min(wait ?? .zero, Pace.rateMemory)
+        let memory = wait == nil ? Pace.rateMemory : max(longest, Pace.rateMemory)
+        guard let time = answers[host]?.last(besides: id), now - time < memory else { return false }
         let limit = hosts[host]
+        // Whether it means all: the first that asks after it was left alone is refused as well.
+        let isConfirmed = limit.map { $0.until <= now && $0.most == 1 } ?? false
+        let asked = min(wait ?? .zero, isConfirmed && tells ? memory : Pace.rateMemory)
         if let limit, now < limit.until {
             // The same refusal as that which it is left alone for, of what was asked for before.
-            hosts[host]?.until = max(limit.until, now + asked)
+            let until = max(limit.until, now + asked)
+            hosts[host]?.until = until
+            if wait != nil { hosts[host]?.end = max(limit.end, until + Pace.rateMemory) }
             return true
         }
         let isSecond = answers[host]?.refused.map { $0 != id } ?? false
@@ -75,7 +89,9 @@ struct RateLimits: Sendable {
         // As long as before after one answer, shorter after more: it takes so many in that time.
         let share = limit.map { $0.wait / max(1, $0.most) } ?? .zero
         let own = wait == nil ? min(max(share * 2, Pace.rateWait), Pace.rateMemory) : share
-        hosts[host] = Limit(until: now + max(own, asked), wait: own)
+        let until = now + max(own, asked)
+        hosts[host] = Limit(
+            until: until, wait: own, end: (wait == nil ? lastAnswer(of: host) : until) + Pace.rateMemory)
         answers[host]?.settle()
         return true
     }
@@ -83,9 +99,13 @@ struct RateLimits: Sendable {
     /// Whether somebody was refused who may be for a reason of its own: who is asked for next is to be a fresh one.
     func isDoubtful(_ host: HostID) -> Bool { hosts[host] != nil && answers[host]?.isDoubtful == true }
 
-    /// Somebody is to try at once, as far as that goes.
-    mutating func letOneTry(at now: Duration) {
-        for (host, limit) in hosts where limit.most == 0 { hosts[host]?.until = min(limit.until, now) }
+    /// Whether a host is left alone now.
+    var isAnyAtRest: Bool { hosts.values.contains { $0.most == 0 } }
+
+    /// Somebody of a host is to try at once, as far as that goes.
+    mutating func letOneTry(of host: HostID, at now: Duration) {
+        guard let limit = hosts[host], limit.most == 0 else { return }
+        hosts[host]?.until = min(limit.until, now)
     }
 
     /// How many of a host may run; nil for any number.
@@ -95,18 +115,17 @@ struct RateLimits: Sendable {
     func restEnd(of host: HostID) -> Duration? { hosts[host].flatMap { $0.most == 0 ? $0.until : nil } }
 
     /// When a host may be asked for more again.
-    var end: Duration? { hosts.isEmpty ? nil : hosts.lazy.map { $1.most == 0 ? $1.until : silenceEnd(of: $0) }.min() }
+    var end: Duration? { hosts.isEmpty ? nil : hosts.values.lazy.map { $0.most == 0 ? $0.until : $0.end }.min() }
 
-    /// When a host has sent nothing for so long that nothing is known of its rate.
-    private func silenceEnd(of host: HostID) -> Duration { (answers[host]?.last.time ?? .zero) + Pace.rateMemory }
+    private func lastAnswer(of host: HostID) -> Duration { answers[host]?.last.time ?? .zero }
 
-    /// Says which hosts may be asked for more again: for one, or, when it has sent nothing for long or enough at once, for any
-    /// number.
+    /// Says which hosts may be asked for more again: for one, or, when it has sent nobody else anything for long or enough at
+    /// once, for any number.
     mutating func pass(to now: Duration) -> [HostID] {
         if hosts.isEmpty { return [] }
         var free: [HostID] = []
         for (host, limit) in hosts where limit.until <= now {
-            if silenceEnd(of: host) <= now || limit.most > Pace.mostRated {
+            if limit.end <= now || limit.most > Pace.mostRated {
                 hosts[host] = nil
             } else if limit.most == 0 {
                 hosts[host]?.most = 1

@@ -175,6 +175,15 @@ struct SlotQueue: Sendable {
         hosts[host, default: Host()].share.wasLast = isRetry
     }
 
+    /// So many slots less are there: as far as such are kept empty it is those. Parts are none.
+    mutating func giveBackEmpty(_ count: Int) {
+        for _ in 0..<max(0, count) {
+            guard let index = emptied.firstIndex(where: { !$0.isPart }) else { return }
+            let (list, host, isPart) = emptied.remove(at: index)
+            release(list, host, isPart: isPart, isRetry: false, staysEmpty: false)
+        }
+    }
+
     /// Slots that were kept empty are there for all.
     mutating func giveBackEmpty() {
         for (list, host, isPart) in emptied {

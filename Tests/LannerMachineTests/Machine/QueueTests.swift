@@ -154,6 +154,23 @@ import Testing
         if limit == 2 { #expect(opened(complete(2, exchange: 2, &bench)) == [4]) }
     }
 
+    /// What stays empty is of those that may run: with fewer of these nobody is kept out for it.
+    @Test func aLowerLimitTakesThePlacesThatStayEmptyFirst() {
+        var bench = queue(8, limit: 4)
+        bench.feed(.user(.start, (1...8).map { DownloadID($0) }, nil))
+        bench.feed(.withhold(ids(1, 2, 3)))
+        bench.feed(.user(.suspend, ids(1, 2, 3), nil))
+        for id in ids(1, 2, 3) { bench.feed(.file(id, 1, .closed(written: ByteRanges(), synced: ByteRanges()))) }
+        #expect(bench.machine.running == ids(4))
+        bench.settings.maximumRunning = 2
+        #expect(opened(bench.feed(.settings(bench.settings))).isEmpty)
+        bench.settings.maximumRunning = 1
+        #expect(opened(bench.feed(.settings(bench.settings))).isEmpty)
+        bench.feed(.user(.cancel, ids(4), nil))
+        #expect(
+            opened(bench.feed(.file(DownloadID(4), 1, .closed(written: ByteRanges(), synced: ByteRanges())))) == [5])
+    }
+
     /// What of it was another's by then is not kept from others.
     @Test func onlyWhatIsLeftOfAPlaceStaysEmpty() {
         var bench = Bench(

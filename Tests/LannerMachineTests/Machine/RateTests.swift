@@ -1,12 +1,15 @@
-import LannerMachine
 import Testing
 
-/// A server that answers so many requests a second.
+@testable import LannerMachine
+
+/// A server that answers so many requests in a time.
 private struct RateServer: LateAnswering {
     var bench: Bench
     var wakes: [Duration] = []
-    /// Between one that is answered and the next.
+    /// The time in which it answers so many.
     var gap: Duration
+    private let burst: Int
+    private var left = 0
     private let status: Int
     private let retryAfter: String?
     private var next: Duration = .zero
@@ -24,10 +27,11 @@ private struct RateServer: LateAnswering {
     private(set) var lastAnswer: Duration = .zero
 
     init(
-        _ count: UInt64, gap: Duration, status: Int = 429, retryAfter: String? = nil, banned: Set<DownloadID> = [],
-        way: Duration = .zero, list: (UInt64) -> String? = { _ in nil }
+        _ count: UInt64, gap: Duration, burst: Int = 1, status: Int = 429, retryAfter: String? = nil,
+        banned: Set<DownloadID> = [], way: Duration = .zero, list: (UInt64) -> String? = { _ in nil }
     ) {
-        (self.gap, self.status, self.retryAfter, self.banned, self.way) = (gap, status, retryAfter, banned, way)
+        (self.gap, self.burst, self.status, self.retryAfter) = (gap, burst, status, retryAfter)
+        (self.banned, self.way) = (banned, way)
         bench = Bench(Settings().with { $0.maximumRunning = 4 })
         begin(count, list: list)
     }
@@ -48,12 +52,14 @@ private struct RateServer: LateAnswering {
     }
 
     mutating func answer(_ id: DownloadID, _ number: ExchangeNumber) {
-        guard next <= bench.now, !banned.contains(id) else {
+        if next <= bench.now { (next, left) = (bench.now + gap, burst) }
+        guard left > 0, !banned.contains(id) else {
             refusals += 1
-            let fields: HeaderFields = retryAfter.map { ["Retry-After": $0] } ?? [:]
+            let seconds = retryAfter == "rest" ? "\((next - bench.now).components.seconds + 1)" : retryAfter
+            let fields: HeaderFields = seconds.map { ["Retry-After": $0] } ?? [:]
             return feed(.exchange(id, number, .head(ResponseHead(status: status, fields: fields))))
         }
-        next = bench.now + gap
+        left -= 1
         answered.append(id)
         (ended, lastAnswer) = (bench.now, bench.now)
         sendFile(id, number)
@@ -117,6 +123,29 @@ private struct RateServer: LateAnswering {
         #expect(Set(server.failed) == banned, "\(server.failed.count) of \(banned.count)")
     }
 
+    /// However long it wants to be left alone, nobody fails for that, and only one asks before that is over.
+    @Test(
+        arguments: [(100, 300, 1000, "rest"), (1, 90, 100, "90"), (1, 60, 100, "30")] as [(Int, Int, UInt64, String)])
+    func aHostThatSaysWhenIsNotAskedByAllMeanwhile(_ host: (burst: Int, gap: Int, count: UInt64, retryAfter: String)) {
+        var server = RateServer(
+            host.count, gap: .seconds(host.gap), burst: host.burst, retryAfter: host.retryAfter)
+        server.pass(.seconds(40_000))
+        #expect(server.answered.count == host.count && server.failed.isEmpty, "\(server.failed.count)")
+        let windows = Int(host.count) / host.burst
+        #expect(server.ended <= .seconds(windows * (host.gap + 60)), "\(server.ended)")
+        #expect(server.refusals <= windows * (host.gap / 30 + 6), "\(server.refusals)")
+    }
+
+    /// When it has answered nobody for as long as its word is taken, each fails as with any other failure.
+    @Test func aHostThatAlwaysSaysWhenIsLeftInTheEnd() {
+        var server = RateServer(20, gap: .milliseconds(100), retryAfter: "60")
+        server.pass(.seconds(1))
+        server.banned = Set((1...20).map { DownloadID($0) })
+        server.pass(.seconds(4 * 3600))
+        #expect(server.answered.count + server.failed.count == 20)
+        #expect(server.ended > .seconds(3600) && server.ended <= .seconds(2 * 3600), "\(server.ended)")
+    }
+
     /// It is left alone, but who is asked to start is not left out.
     @Test func aStartAsksAtOnce() {
         var server = RateServer(20, gap: .seconds(40), retryAfter: "50")
@@ -127,6 +156,63 @@ private struct RateServer: LateAnswering {
         #expect(server.refusals == before)
         server.start(DownloadID(20))
         #expect(server.refusals == before + 1)
+    }
+
+    /// One more that waits for it is none that is to be tried at once, nor is one of another host.
+    @Test func whatIsAddedLeavesAHostAlone() {
+        var server = RateServer(20, gap: .seconds(40), retryAfter: "50")
+        server.pass(.seconds(2))
+        let before = server.refusals
+        for (id, host) in [(100, 7), (101, 8), (102, 7)] as [(UInt64, UInt64)] {
+            server.feed(.add([NewDownload(id: DownloadID(id), rank: Int64(id), host: HostID(host))]))
+            server.start(DownloadID(id))
+        }
+        #expect(server.refusals == before + 1, "that of the other host")
+        server.start(DownloadID(102))
+        #expect(server.refusals == before + 2)
+    }
+
+    /// Who is sent a large file part by part does not keep others out until that ends.
+    @Test func oneThatIsSentPartsHoldsUpNobodyForLong() throws {
+        var bench = Bench(Settings.sliced(400...400, inFlight: 1).with { $0.maximumRunning = 3 })
+        let ids = (1...3).map { DownloadID($0) }
+        bench.feed(.add(ids.map { NewDownload(id: $0, rank: 0, host: HostID(7)) }))
+        bench.feed(.user(.start, ids, nil))
+        var numbers = try ids.map { id in
+            try #require(bench.feed(.file(id, 1, .opened(held: ByteRanges()))).begun.last)
+        }
+        bench.feed(.exchange(ids[0], numbers[0], .head(.part(0..<400, of: 1_000_000))))
+        for index in [1, 2] {
+            bench.feed(.exchange(ids[index], numbers[index], .head(ResponseHead(status: 429))))
+        }
+        #expect(bench.machine.limit(of: HostID(7)) == 0)
+        bench.pass(.milliseconds(300))
+        #expect(bench.machine.limit(of: HostID(7)) == 1)
+        for second in 0..<70 {
+            let range = Int64(second) * 400..<Int64(second + 1) * 400
+            bench.feed(.exchange(ids[0], numbers[0], .received(400)))
+            bench.feed(.file(ids[0], 1, .wrote(range)))
+            let next = bench.feed(.exchange(ids[0], numbers[0], .ended(received: 400))).begun
+            bench.pass(.seconds(1))
+            numbers[0] = next.last ?? bench.exchange
+            let part = range.upperBound..<range.upperBound + 400
+            bench.feed(.exchange(ids[0], numbers[0], .head(.part(part, of: 1_000_000))))
+        }
+        #expect((bench.machine[ids[0]]?.written.count).map(Int.init) == 70 * 400)
+        #expect(bench.machine.limit(of: HostID(7)) > 1)
+    }
+
+    /// What was looked at before, and comes behind what was looked at later, does not turn back the time.
+    @Test func noWakeIsAskedForThatIsOver() {
+        var bench = Bench()
+        bench.feed(.add([NewDownload(id: bench.id, rank: 0)]))
+        bench.pass(.seconds(100))
+        bench.now -= .seconds(50)
+        bench.verb(.start)
+        let wakes = (bench.opened(1) + bench.feed(.timer)).compactMap {
+            if case .wake(let time) = $0 { time } else { nil }
+        }
+        #expect(!wakes.isEmpty && wakes.allSatisfy { $0 > .seconds(100) }, "\(wakes)")
     }
 
     /// Of a download that is sent something one connection more was too many.
