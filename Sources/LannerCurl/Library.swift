@@ -66,6 +66,14 @@ enum Library {
         version >> 8 == 0x08_05
     }
 
+    /// Whether it takes a body in chunks for over at once where there is a length of zero beside them.
+    static let overlooksChunks = holds(overlooksChunks)
+
+    /// By the version: from 8.10.1 to 8.20.
+    static func overlooksChunks(_ version: UInt32) -> Bool {
+        (0x08_0A_01..<0x08_15_00).contains(version)
+    }
+
     /// Whether a rule holds for the one that is here.
     private static func holds(_ rule: (UInt32) -> Bool) -> Bool { (try? outcome.get()).map(rule) ?? false }
 

@@ -45,10 +45,12 @@ final class RealServer {
     ///   - program: What to start.
     ///   - bytesPerSecond: The most each connection is sent in a second; nil for as much as goes.
     ///   - requestsPerSecond: How many requests nginx answers in a second; others get a 429. Nil for all.
+    ///   - idleSeconds: How long nginx keeps a connection on which nothing is asked for.
     ///   - security: For TLS, HTTP/2 included, which only nginx is set up for.
     /// - Throws: ``Failed`` when the program is missing or does not start, with what it said.
     init(
-        _ program: Program, bytesPerSecond: Int? = nil, requestsPerSecond: Int? = nil, security: Security? = nil
+        _ program: Program, bytesPerSecond: Int? = nil, requestsPerSecond: Int? = nil, idleSeconds: Int = 3600,
+        security: Security? = nil
     ) throws {
         scheme = security == nil ? "http" : "https"
         directory = FileManager.default.temporaryDirectory.appendingPathComponent("lanner-\(UUID().uuidString)")
@@ -56,7 +58,7 @@ final class RealServer {
         try FileManager.default.createDirectory(at: root, withIntermediateDirectories: true)
         let setup = Setup(
             program: program, directory: directory, root: root, bytesPerSecond: bytesPerSecond,
-            requestsPerSecond: requestsPerSecond, security: security)
+            requestsPerSecond: requestsPerSecond, idleSeconds: idleSeconds, security: security)
         (process, port) = try setup.run()
     }
 
@@ -208,6 +210,7 @@ private struct Setup {
     var root: URL
     var bytesPerSecond: Int?
     var requestsPerSecond: Int?
+    var idleSeconds: Int
     var security: RealServer.Security?
 
     /// Starts the program on a free port. Someone else may take the port just before; then another is tried.
@@ -300,8 +303,8 @@ private struct Setup {
                 default_type application/octet-stream;
                 sendfile on;
                 tcp_nopush on;
-                # However long a test waits for its turn between two requests.
-                keepalive_timeout 1h;
+                # By default however long a test waits for its turn between two requests.
+                keepalive_timeout \(idleSeconds)s;
                 limit_req_zone $server_port zone=all:1m rate=\(requestsPerSecond ?? 1000)r/s;
                 server {
                     \(listening(port).joined(separator: "\n        "))

@@ -21,11 +21,12 @@ struct SecureTests {
     }
 
     private func server(
-        _ identity: TestAuthority.Identity? = nil, askingFor clients: String? = nil, bytesPerSecond: Int? = nil
+        _ identity: TestAuthority.Identity? = nil, askingFor clients: String? = nil, bytesPerSecond: Int? = nil,
+        idleSeconds: Int = 3600
     ) throws -> RealServer {
         let identity = try identity ?? authority.identity()
         let server = try RealServer(
-            .nginx, bytesPerSecond: bytesPerSecond,
+            .nginx, bytesPerSecond: bytesPerSecond, idleSeconds: idleSeconds,
             security: .init(certificate: identity.certificate, key: identity.key, clientAuthority: clients))
         try server.put("file", resource)
         return server
@@ -100,6 +101,25 @@ struct SecureTests {
         }
         let requests = try server.accessLog(atLeast: 600)
         #expect(Set(requests.map(\.connection)).count <= 200)
+    }
+
+    /// libcurl 7.88 takes for alive what the server has closed, and gives up after six of them.
+    @Test func connectionsThatWereClosedMeanwhileFailNobody() async throws {
+        let server = try server(bytesPerSecond: 1_000_000, idleSeconds: 1)
+        try server.put("small", LoopbackServer.Resource([1]))
+        let (transport, url) = (try transport(), server.url("file"))
+        await withTaskGroup(of: Bool.self) { group in
+            for _ in 0..<16 { group.addTask { await transport.fetch(url).isComplete } }
+            for await isComplete in group { #expect(isComplete) }
+        }
+        let connections = Set(try server.accessLog(atLeast: 16).map(\.connection))
+        #expect(connections.count == 16)
+        // nginx closes them after a second, which is nothing that could be asked for.
+        try await Task.sleep(for: .seconds(3))
+        for _ in 0..<3 {
+            let log = await transport.fetch(server.url("small"))
+            #expect(log.breaches == [] && log.isComplete, "\(log)")
+        }
     }
 
     /// Twenty connections that do not come about hold up no others.

@@ -33,6 +33,19 @@ import Testing
         #expect(TransferEnd(code: code, text: text).fault == fault)
     }
 
+    /// libcurl keeps the first words of all connections that it tries.
+    @Test func wordsOfAConnectionThatWasDeadAreOfNoOther() {
+        for code in [60, 7, 28] as [Int32] {
+            #expect(TransferEnd.mayBeOfEarlierTry("Send failure: Broken pipe", code))
+            #expect(TransferEnd.mayBeOfEarlierTry("Recv failure: Connection reset by peer", code))
+            #expect(!TransferEnd.mayBeOfEarlierTry("SSL certificate problem", code))
+            #expect(TransferEnd.mayBeOfEarlierTry("", code))
+        }
+        for code in [35, 55, 56] as [Int32] {
+            #expect(!TransferEnd.mayBeOfEarlierTry("Send failure: Broken pipe", code))
+        }
+    }
+
     @Test func moreThanTheCodeDecides() {
         for error in [ENETUNREACH, ENETDOWN] {
             #expect(TransferEnd(code: 7, text: "", systemError: error, hasRoute: false).fault == .notConnected)
@@ -45,6 +58,8 @@ import Testing
             #expect(TransferEnd(code: code, text: "", isReused: true).fault == .connectionLost)
         }
         #expect(TransferEnd(code: 18, text: "", hasLength: true).fault == .lengthMismatch)
+        let strange = TransferEnd(code: 1, text: "Protocol \"https\" not supported or disabled in libcurl")
+        #expect(strange.fault == .unavailable)
         #expect(TransferEnd(code: 56, text: "", proxyStatus: 200).fault == .connectionLost)
         for code in [58, 77, 90] as [Int32] {
             #expect(TransferEnd(code: code, text: "").fault == .secureConnectionFailed)
@@ -149,6 +164,30 @@ import Testing
     @Test(arguments: [(0x08_04_00, false), (0x08_05_00, true), (0x08_06_00, false)] as [(UInt32, Bool)])
     func oneVersionDoesNotWaitForWhatIsHeld(version: UInt32, spins: Bool) {
         #expect(Library.spinsWhileItHolds(version) == spins)
+    }
+
+    @Test(
+        arguments: [(0x08_0A_00, false), (0x08_0A_01, true), (0x08_14_01, true), (0x08_15_00, false)]
+            as [(UInt32, Bool)])
+    func someVersionsOverlookChunks(version: UInt32, overlooks: Bool) {
+        #expect(Library.overlooksChunks(version) == overlooks)
+    }
+
+    /// Where it is known that they would be, in an answer that brings a file.
+    @Test(arguments: [true, false]) func chunksThatWouldBeOverlookedAreRefused(overlooks: Bool) throws {
+        for (status, length, isRefused) in [
+            (200, "0", true), (206, "0, 0", true), (200, "1", false), (404, "0", false),
+        ] {
+            var reader = HeadReader(overlooksChunks: overlooks)
+            #expect(reader.isUntouched)
+            let lines = ["HTTP/1.1 \(status) OK", "Content-Length: \(length)", "Transfer-Encoding: chunked", ""]
+            for line in lines.map({ Array(($0 + "\r\n").utf8) }) {
+                #expect(line.withUnsafeBytes { reader.add($0) } == nil)
+            }
+            #expect(!reader.isUntouched)
+            let head = Result { try reader.take() }
+            #expect((try? head.get()?.status) == (isRefused && overlooks ? nil : status))
+        }
     }
 
     /// A whole buffer of libcurl's fits in whenever it may go on.

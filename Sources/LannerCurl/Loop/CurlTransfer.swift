@@ -18,6 +18,8 @@ final class CurlTransfer {
     private(set) var isHolding = false
     /// When it began, or bytes of the body last came.
     private var lastHeard = DispatchTime.now()
+    /// Whether it was begun again over a new connection.
+    private var isAgain = false
     /// Why the transfer was given up from inside; libcurl only says that it was.
     private var refusal: TransportFailure?
 
@@ -132,6 +134,22 @@ final class CurlTransfer {
     var isSilent: Bool { !isHolding && lastHeard + Self.silence < .now() }
 
     private static let silence = DispatchTimeInterval.seconds(2)
+
+    /// Whether nothing has come, and no connection was new: libcurl tries those that are kept one after the other, and gives up
+    /// after some that were dead.
+    func mayAskAgain(after code: Int32) -> Bool {
+        guard code == TransferEnd.sendError, !isAgain, refusal == nil, !exchange.isOver, reader.isUntouched else {
+            return false
+        }
+        return handle.end(code, hasLength: hasLength).isReused
+    }
+
+    func beginAgain() {
+        isAgain = true
+        handle.forgetWords()
+        handle.set(LANNER_CURL_FRESH_CONNECT, 1)
+        lastHeard = .now()
+    }
 
     /// libcurl is through with it.
     func finish(_ code: Int32) {

@@ -110,11 +110,17 @@ final class Handle {
 
     // MARK: The end
 
+    /// What was said of one that ends is nothing of the next.
+    func forgetWords() {
+        message.pointee = 0
+    }
+
     /// How the transfer ended.
     func end(_ code: Int32, hasLength: Bool) -> TransferEnd {
         let own = String(cString: message)
         var end = TransferEnd(
-            code: code, text: own.isEmpty ? String(cString: lanner_curl_text(code)) : own,
+            code: code,
+            text: TransferEnd.mayBeOfEarlierTry(own, code) ? String(cString: lanner_curl_text(code)) : own,
             systemError: Int32(truncatingIfNeeded: lanner_curl_number(easy, LANNER_CURL_SYSTEM_ERROR)),
             proxyStatus: Int(lanner_curl_number(easy, LANNER_CURL_CONNECT_STATUS)),
             proxyError: Int(lanner_curl_number(easy, LANNER_CURL_PROXY_ERROR)), hasLength: hasLength,
@@ -136,7 +142,7 @@ final class Handle {
     func forgetTransfer(_ options: CurlTransport.Options) -> Bool {
         lanner_curl_easy_reset(easy)
         freeLists()
-        message.pointee = 0
+        forgetWords()
         begin(options)
         // Of an address that did not answer before another did: libcurl keeps it until the next that does not.
         return refusal == nil && lanner_curl_number(easy, LANNER_CURL_SYSTEM_ERROR) == 0

@@ -254,18 +254,34 @@ final class Loop: @unchecked Sendable {
             }
             let transfer = try CurlTransfer(exchange, handle, options, loop: self, pool: pool)
             avoidDeadConnections(transfer)
-            let easy = transfer.handle.easy
-            let result = lanner_curl_multi_add(multi, easy)
+            let result = add(transfer, multi)
             guard result == 0 else {
                 throw TransportFailure(.other, "libcurl: \(String(cString: lanner_curl_multi_text(result)))")
             }
-            transfers[easy] = transfer
-            exchange.handle = easy
-            keepConnections(multi)
         } catch {
             exchange.finish(.failure(error))
             forget(exchange)
         }
+    }
+
+    /// The result is libcurl's.
+    private func add(_ transfer: CurlTransfer, _ multi: OpaquePointer) -> Int32 {
+        let easy = transfer.handle.easy
+        let result = lanner_curl_multi_add(multi, easy)
+        guard result == 0 else { return result }
+        transfers[easy] = transfer
+        transfer.exchange.handle = easy
+        keepConnections(multi)
+        return result
+    }
+
+    /// Asks over a new connection, when none of those that were kept was alive; whether that could be begun. Others are not
+    /// to try what is left of them.
+    private func askAgain(_ transfer: CurlTransfer, _ multi: OpaquePointer) -> Bool {
+        doubt(transfer.origin)
+        transfer.beginAgain()
+        avoidDeadConnections(transfer)
+        return add(transfer, multi) == 0
     }
 
     /// At the end of this round somebody is to hand over what waits for an exchange's receiver.
@@ -358,6 +374,7 @@ final class Loop: @unchecked Sendable {
         var code: Int32 = 0
         while let easy = lanner_curl_multi_next_done(multi, &code) {
             guard let transfer = remove(easy, multi) else { continue }
+            if transfer.mayAskAgain(after: code), askAgain(transfer, multi) { continue }
             transfer.finish(code)
             // What libcurl keeps of a failure is nothing for another transfer.
             if code == 0 { spareHandles.give(transfer.handle) }

@@ -23,6 +23,7 @@ struct HeadReader {
     /// Each takes more memory than a line of a few bytes, and a task keeps them.
     private static let mostFields = 2000
 
+    private let overlooksChunks: Bool
     private var state = State.empty
     private var size = 0
     /// Whether the last line was no field, so that what goes on with it is none either.
@@ -31,6 +32,16 @@ struct HeadReader {
     private var isCodingOverlooked = false
     /// How long the body of the head that was taken is.
     private(set) var length = ContentLength.unknown
+
+    init(overlooksChunks: Bool = Library.overlooksChunks) {
+        self.overlooksChunks = overlooksChunks
+    }
+
+    /// Whether nothing has come.
+    var isUntouched: Bool {
+        if case .empty = state { return size == 0 }
+        return false
+    }
 
     /// Adds a line, its end included; says why when the response is refused.
     mutating func add(_ line: UnsafeRawBufferPointer) -> TransportFailure? {
@@ -73,6 +84,9 @@ struct HeadReader {
             guard head.status >= 200 else { throw .notFinal(head.status) }
             if isCodingOverlooked { throw .overlookedCoding }
             if let coding = Self.strangeCoding(head.fields) { throw .strangeCoding(coding) }
+            if overlooksChunks, 200..<300 ~= head.status, Self.hasOverlookedChunks(head.fields) {
+                throw .overlookedChunks
+            }
             length = ContentLength(fields: head.fields)
             if length == .contradictory { throw .contradictoryLength(of: head) }
             return head
@@ -105,6 +119,12 @@ struct HeadReader {
         let others = codings.filter { !FieldText.equal($0, "chunked") }
         let isBehind = others.count < codings.count && codings.first == others.first
         return others.first { isBehind || !FieldText.equal($0, "identity") }.map { String(decoding: $0, as: UTF8.self) }
+    }
+
+    /// A length of zero beside chunks, which count (RFC 9112, 6.3).
+    private static func hasOverlookedChunks(_ fields: HeaderFields) -> Bool {
+        fields["Transfer-Encoding"] != nil
+            && FieldText.members(fields.values(of: "Content-Length")).contains { FieldText.decimal($0) == 0 }
     }
 
     private static func isStatusLine(_ line: Bytes) -> Bool { line.starts(with: "HTTP/".utf8) }
@@ -175,6 +195,12 @@ extension TransportFailure {
         TransportFailure(
             .malformedResponse,
             "The response's Transfer-Encoding has a space before its colon, or goes on in another line.")
+    }
+
+    fileprivate static var overlookedChunks: TransportFailure {
+        TransportFailure(
+            .malformedResponse,
+            "The response has a Content-Length of 0 beside its chunks, of which this libcurl would take none.")
     }
 
     fileprivate static func strangeCoding(_ name: String) -> TransportFailure {

@@ -30,6 +30,7 @@ extension TransferEnd {
         case _ where isOfEarlierAnswer: .connectionLost
         case _ where isRefusedByProxy || isProxyUnknown: .unacceptableRequest
         case _ where isTunnelRefused: .cannotConnect
+        case 1 where text.hasPrefix("Protocol \""): .unavailable
         case 7 where hasNoRouteToLast && !hasRoute: .notConnected
         case 18: hasLength ? .lengthMismatch : .connectionLost
         case 35: isHandshakeBroken ? .connectionLost : .secureConnectionFailed
@@ -85,6 +86,16 @@ extension TransferEnd {
 
     /// Whether that may pass.
     private var isForWantOfFiles: Bool { hasUnreadFile && hasTooManyFiles }
+
+    /// Whether words tell nothing of how a transfer ended: there are none, or they are what libcurl keeps of a connection that
+    /// was dead when it goes on over another. Of that which is set up for TLS they may be, too.
+    static func mayBeOfEarlierTry(_ words: String, _ code: Int32) -> Bool {
+        words.isEmpty
+            || ![35, sendError, 56].contains(code) && ["Send failure", "Recv failure"].contains { words.hasPrefix($0) }
+    }
+
+    /// `CURLE_SEND_ERROR`
+    static let sendError: Int32 = 55
 
     /// `CURLE_OUT_OF_MEMORY`
     static let outOfMemory: Int32 = 27
