@@ -144,11 +144,19 @@ extension Engine {
         return Dictionary(moves, uniquingKeysWith: max)
     }
 
-    /// The places of files that are known to be there, if that matters to any record.
+    /// The places of files that are known to be there, if that matters to any record; and those to which several may have
+    /// been moved, of which only one was.
     private func hadPlaces(_ records: [DownloadRecord]) -> Set<FilePlace> {
-        guard records.contains(where: { $0.saved.status == .publishing }) else { return [] }
+        let moving = records.filter { $0.saved.status == .publishing }
+        if moving.isEmpty { return [] }
         let there = records.filter { $0.saved.status == .succeeded && !$0.isReplaced }
-        return Set(there.map { FilePlace($0.place, in: cache) })
+        let places = Dictionary(grouping: moving) { FilePlace($0.place, in: cache) }
+        let disputed = places.filter { $0.value.count > 1 && $0.value.count(where: hasNoPartialFile) > 1 }
+        return Set(there.map { FilePlace($0.place, in: cache) }).union(disputed.keys)
+    }
+
+    private func hasNoPartialFile(_ record: DownloadRecord) -> Bool {
+        (try? environment.fileSystem.size(of: cache.path(of: record.partialName))) == .some(nil)
     }
 
     /// Whose files are gone, though that is not on record: that of a download which was to replace them was copied to

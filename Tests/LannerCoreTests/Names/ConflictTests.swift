@@ -10,6 +10,8 @@ import Testing
     private static let old: [UInt8] = [9, 9, 9, 9]
     private static let one: [UInt8] = [1, 1]
     private static let two: [UInt8] = [2, 2, 2]
+    /// As long as the first.
+    private static let alike: [UInt8] = [3, 3]
 
     /// Two files of one name, and a third party's.
     private static func bench(_ policy: FileConflictPolicy, taken: [String] = []) -> TestBench {
@@ -493,6 +495,29 @@ import Testing
         #expect(bench.runToRest())
         #expect(one.status == .succeeded && one.fileName == "a.txt" && bench.contents(of: one) == Self.one)
         #expect(names(bench) == ["a.txt"] && bench.transport.requests.count == 1)
+    }
+
+    /// One has moved it, of which the record is lost, and the other was about to; its partial file is gone as well.
+    @Test func aFileThatTwoMayHaveMovedIsNeithers() throws {
+        let bench = Self.bench(.keepBoth)
+        bench.transport.serve(.init(Self.alike), at: "/two")
+        _ = try download("one", on: bench)
+        try bench.step { bench.records.first?.saved.status == .publishing }
+        let earlier = bench.contents
+        bench.settle()
+        _ = try download("two", on: bench)
+        try bench.step { bench.records.last?.saved.status == .publishing }
+        let contents = bench.contents.merging(earlier) { $1 }
+        bench.relaunch(store: MemoryStore(contents, lanes: bench.lanes)) {
+            for path in bench.files where path.hasSuffix(".part") { bench.disk.remove(at: path) }
+        }
+        #expect(bench.runToRest())
+        for task in bench.manager.tasks { bench.manager.start(task) }
+        #expect(bench.runToRest())
+        for (task, bytes) in zip(bench.manager.tasks, [Self.one, Self.alike]) {
+            #expect(task.status == .succeeded && bench.contents(of: task) == bytes)
+        }
+        #expect(names(bench) == ["a 2.txt", "a 3.txt", "a.txt"])
     }
 
     // MARK: Keep both
