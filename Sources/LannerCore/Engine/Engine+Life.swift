@@ -89,7 +89,9 @@ extension Engine {
             let isReplaced = replacedIDs.contains(record.id)
             if isReplaced { record.loseFile() }
             let mayReplace = record.policy(or: configuration.fileConflictPolicy) == .replace
-            guard let (job, isFound) = restoredJob(record, lastMoves, besides: mayReplace ? [] : had) else { continue }
+            guard let (job, isFound) = restoredJob(record, lastMoves, besides: mayReplace ? HadPlaces() : had) else {
+                continue
+            }
             if isFound { job.state.withLock { $0.restsAtSuccess = !configuration.resumesAtLaunch } }
             if isReplaced { replaced.append(job) }
             jobs.append(job)
@@ -146,17 +148,20 @@ extension Engine {
 
     /// The places of files that are known to be there, if that matters to any record; and those to which several may have
     /// been moved, of which only one was.
-    private func hadPlaces(_ records: [DownloadRecord]) -> Set<FilePlace> {
+    private func hadPlaces(_ records: [DownloadRecord]) -> HadPlaces {
         let moving = records.filter { $0.saved.status == .publishing }
-        if moving.isEmpty { return [] }
-        let there = records.filter { $0.saved.status == .succeeded && !$0.isReplaced }
+        if moving.isEmpty { return HadPlaces() }
+        let there = Dictionary(grouping: records.filter { $0.saved.status == .succeeded && !$0.isReplaced }) { record in
+            FilePlace(record.place, in: cache)
+        }
         let places = Dictionary(grouping: moving) { FilePlace($0.place, in: cache) }
-        let disputed = places.filter { $0.value.count > 1 && $0.value.count(where: hasNoPartialFile) > 1 }
-        return Set(there.map { FilePlace($0.place, in: cache) }).union(disputed.keys)
-    }
-
-    private func hasNoPartialFile(_ record: DownloadRecord) -> Bool {
-        (try? environment.fileSystem.size(of: cache.path(of: record.partialName))) == .some(nil)
+        let disputed = places.filter {
+            $0.value.count > 1 && $0.value.count { isGone(cache.path(of: $0.partialName)) } > 1
+        }
+        let owned = places.keys.filter { place in
+            there[place]?.contains { $0.file != nil && $0.file == fingerprint(at: place) } == true
+        }
+        return HadPlaces(likely: Set(there.keys).union(disputed.keys), certain: Set(owned))
     }
 
     /// Whose files are gone, though that is not on record: that of a download which was to replace them was copied to
@@ -182,16 +187,16 @@ extension Engine {
 
     /// A download as it is remembered, and whether its file was found in its place, of which there is no record. What
     /// lies in a place that another download is known to have, and that is not replaced, is none of this one's, unless
-    /// a digest says so.
+    /// a digest says so, and it is not the very file that the other one had.
     private func restoredJob(
-        _ record: DownloadRecord, _ lastMoves: [FilePlace: Double], besides had: Set<FilePlace>
+        _ record: DownloadRecord, _ lastMoves: [FilePlace: Double], besides had: HadPlaces
     ) -> (Job, isFound: Bool)? {
         guard let url = URL(string: record.url) else { return nil }
         var record = record
         record.place = FilePlace(record.place, in: cache)
         let digest = record.digest.flatMap { try? Checksum.Digest(parsing: $0) }
         let expected = digest ?? (record.pieces == nil ? record.saved.serverDigest : nil)
-        let mayBeOthers = expected == nil && had.contains(record.place)
+        let mayBeOthers = had.certain.contains(record.place) || expected == nil && had.likely.contains(record.place)
         let mayBePublished = record.saved.isPublished || (record.saved.status == .publishing && !mayBeOthers)
         let found = mayBePublished ? find(record, expected, lastMoves) : .nothing
         let (exchange, isFound) = (leftExchange(record), found == .confirmed)
@@ -229,6 +234,12 @@ extension Engine {
             cache.path(of: record.partialName), at: cache.path(of: record.place), size: record.saved.total,
             digest: digest)
     }
+}
+
+/// Places in which files of downloads should be, and those in which they are.
+private struct HadPlaces {
+    var likely: Set<FilePlace> = []
+    var certain: Set<FilePlace> = []
 }
 
 extension TaskState {

@@ -344,7 +344,8 @@ extension Engine {
         try? environment.fileSystem.fingerprint(of: cache.path(of: place))
     }
 
-    private func isGone(_ path: String) -> Bool {
+    /// Whether nothing has a name.
+    func isGone(_ path: String) -> Bool {
         do throws(FileError) { return try environment.fileSystem.size(of: path) == nil } catch { return false }
     }
 

@@ -520,6 +520,24 @@ import Testing
         #expect(names(bench) == ["a 2.txt", "a 3.txt", "a.txt"])
     }
 
+    /// Another one has it, and still has: two of the same bytes do not have one file.
+    @Test func theFileOfAnotherIsNotTakenForOnesOwnThoughItsDigestFits() throws {
+        let bench = Self.bench(.keepBoth)
+        bench.transport.serve(.init(Self.one), at: "/two")
+        let digest = try digest(of: Self.one)
+        _ = try download("one", on: bench)
+        bench.settle()
+        _ = bench.manager.download("https://example.com/two", fileName: "a.txt", checksum: digest)
+        try bench.step { bench.records.last?.saved.status == .publishing }
+        bench.relaunch {
+            for path in bench.files where path.hasSuffix(".part") { bench.disk.remove(at: path) }
+        }
+        for task in bench.manager.tasks { bench.manager.start(task) }
+        #expect(bench.runToRest())
+        #expect(bench.manager.tasks.map(\.fileName) == ["a.txt", "a 2.txt"])
+        for task in bench.manager.tasks { #expect(task.status == .succeeded && bench.contents(of: task) == Self.one) }
+    }
+
     // MARK: Keep both
 
     @Test func bothAreKept() throws {
