@@ -13,7 +13,7 @@ extension String: URLConvertible {
     /// it is left out, and there is none with a control character in it, as a line break.
     public func asURL() throws -> URL {
         // Of a text without any, no copy is made.
-        let text = String(self[...].trimmed { $0.properties.isWhitespace })
+        let text = String(self[...].trimmed { $0.properties.isWhitespace || $0 == "\u{200B}" })
         guard !text.utf8.contains(where: { $0 < 0x20 || $0 == 0x7F }), let url = URL(string: WebAddress.escaped(text))
         else { throw LannerError.invalidURL(url: self) }
         return url

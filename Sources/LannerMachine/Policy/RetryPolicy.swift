@@ -17,8 +17,8 @@
 /// another download something within the last minute, and refuses two in a row. Then none of its downloads begins for
 /// as long as it says with 429 (`Retry-After`, up to a minute), a quarter of a second at first where it says nothing,
 /// and longer while it sends nobody anything, unless one of them is started again; then one does, and one more at once for
-/// each that is answered. When that one is told to wait as well, it is left alone for as long as it says, until it has
-/// answered nobody for ``maximumRetryAfter``. Some are refused for a reason of their own: after one that had failed before the next is one that
+/// each that is answered. When that one is told to wait up to the same moment, it is left alone until then; all that until
+/// it has answered nobody for ``maximumRetryAfter``. Some are refused for a reason of their own: after one that had failed before the next is one that
 /// has not since it last gained bytes, and only when such are refused as well is the host left alone again. The first
 /// twelve of such refusals of a download do not count.
 ///

@@ -8,7 +8,7 @@
 ///
 /// It is one that takes so many as long as it has answered another lately; where it says when to come back, as long as it has
 /// within the longest time that is waited for at its word. Of a long pause that it asks for nobody knows at first whether it
-/// is for all: one asks after a minute, and when that one is refused as well it is left alone as long as it says. Who is sent
+/// is for all: one asks after a minute, and when that one is told the same moment it is left alone until then. Who is sent
 /// one part of a file after the other says nothing of others.
 struct RateLimits: Sendable {
     private var hosts: [HostID: Limit] = [:]
@@ -25,6 +25,8 @@ struct RateLimits: Sendable {
         var wait: Duration
         /// How many may run afterwards; none before.
         var most = 0
+        /// When it may be asked again at its word.
+        var told: Duration?
         /// From when on nothing is known of its rate, unless it sends another what it has asked for.
         var end: Duration
     }
@@ -72,9 +74,11 @@ struct RateLimits: Sendable {
         let memory = wait == nil ? Pace.rateMemory : max(longest, Pace.rateMemory)
         guard let time = answers[host]?.last(besides: id), now - time < memory else { return false }
         let limit = hosts[host]
-        // Whether it means all: the first that asks after it was left alone is refused as well.
-        let isConfirmed = limit.map { $0.until <= now && $0.most == 1 } ?? false
-        let asked = min(wait ?? .zero, isConfirmed && tells ? memory : Pace.rateMemory)
+        // Whether it means all: the first that asks after it was left alone is told the same moment. One that is for a URL
+        // alone begins with each.
+        let told = wait.map { now + $0 }
+        let isConfirmed = limit.map { $0.until <= now && $0.most == 1 && Self.isSame($0.told, told) } ?? false
+        let asked = min(wait ?? .zero, isConfirmed ? memory : Pace.rateMemory)
         if let limit, now < limit.until {
             // The same refusal as that which it is left alone for, of what was asked for before.
             let until = max(limit.until, now + asked)
@@ -91,9 +95,15 @@ struct RateLimits: Sendable {
         let own = wait == nil ? min(max(share * 2, Pace.rateWait), Pace.rateMemory) : share
         let until = now + max(own, asked)
         hosts[host] = Limit(
-            until: until, wait: own, end: (wait == nil ? lastAnswer(of: host) : until) + Pace.rateMemory)
+            until: until, wait: own, told: told, end: (wait == nil ? lastAnswer(of: host) : until) + Pace.rateMemory)
         answers[host]?.settle()
         return true
+    }
+
+    /// Whether two moments are one, of which servers tell whole seconds.
+    private static func isSame(_ one: Duration?, _ other: Duration?) -> Bool {
+        guard let one, let other else { return false }
+        return max(one, other) - min(one, other) <= .seconds(5)
     }
 
     /// Whether somebody was refused who may be for a reason of its own: who is asked for next is to be a fresh one.

@@ -84,7 +84,7 @@ final class DownloadExchange: TransportExchange, SessionExchange {
         }
         guard let task = task as? URLSessionDownloadTask else { return abandon(failure, with: resumeData) }
         // One that has completed is about to say how, and leaves no data.
-        if task.state == .completed { return }
+        if task.state == .completed { return stopped(with: nil) }
         task.cancel(byProducingResumeData: { self.stopped(with: $0) })
     }
 

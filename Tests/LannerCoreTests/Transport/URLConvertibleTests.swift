@@ -8,7 +8,7 @@ import Testing
         ("http://a/%20ü", "http://a/%20%C3%BC"),
         ("http://a/a%20b[1].txt?t=%2B|#%41^", "http://a/a%20b%5B1%5D.txt?t=%2B%7C#%41%5E"),
         ("http://a/%zz%4%41 b", "http://a/%25zz%254%41%20b"),
-        ("\t http://a/b \r\n", "http://a/b"), ("\u{A0}http://a/b\u{2028}", "http://a/b"),
+        ("\t http://a/b \r\n", "http://a/b"), ("\u{A0}http://a/b\u{2028}\u{200B}", "http://a/b"),
         ("http://a?{%7D", "http://a?%7B%7D"),
         ("http://a/%20#%2b#", "http://a/%20#%2b%23"),
         ("http://[::1]:80/%20\"", "http://[::1]:80/%20%22"),

@@ -125,7 +125,7 @@ private struct RateServer: LateAnswering {
 
     /// However long it wants to be left alone, nobody fails for that, and only one asks before that is over.
     @Test(
-        arguments: [(100, 300, 1000, "rest"), (1, 90, 100, "90"), (1, 60, 100, "30")] as [(Int, Int, UInt64, String)])
+        arguments: [(100, 300, 1000, "rest"), (1, 90, 100, "rest"), (1, 60, 100, "30")] as [(Int, Int, UInt64, String)])
     func aHostThatSaysWhenIsNotAskedByAllMeanwhile(_ host: (burst: Int, gap: Int, count: UInt64, retryAfter: String)) {
         var server = RateServer(
             host.count, gap: .seconds(host.gap), burst: host.burst, retryAfter: host.retryAfter)
@@ -134,6 +134,14 @@ private struct RateServer: LateAnswering {
         let windows = Int(host.count) / host.burst
         #expect(server.ended <= .seconds(windows * (host.gap + 60)), "\(server.ended)")
         #expect(server.refusals <= windows * (host.gap / 30 + 6), "\(server.refusals)")
+    }
+
+    /// What is refused for a reason of its own, and says when, holds up the others for a minute each time, and no longer.
+    @Test func urlsThatAreToWaitLongHoldUpNobodyAsLong() {
+        let banned = Set((5...10).map { DownloadID($0) })
+        var server = RateServer(400, gap: .zero, retryAfter: "3600", banned: banned, way: .milliseconds(10))
+        server.pass(.seconds(1800))
+        #expect(server.answered.count == 394 && server.lastAnswer <= .seconds(6 * 60 + 10), "\(server.lastAnswer)")
     }
 
     /// When it has answered nobody for as long as its word is taken, each fails as with any other failure.
