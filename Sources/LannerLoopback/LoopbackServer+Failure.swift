@@ -13,3 +13,16 @@ extension LoopbackServer {
         }
     }
 }
+
+extension LoopbackServer.Failure: LocalizedError, CustomStringConvertible {
+    /// One sentence for a person.
+    public var errorDescription: String? { description }
+    /// One sentence for a person.
+    public var description: String {
+        switch self {
+        case .system(let call, let code):
+            "\(call) failed: \(NSError(domain: NSPOSIXErrorDomain, code: Int(code)).localizedDescription)."
+        case .stopped: "The server was stopped while it was waited for."
+        }
+    }
+}

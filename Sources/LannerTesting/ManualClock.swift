@@ -4,7 +4,9 @@ import LannerMachine
 
 /// A clock that stands still until it is advanced, so that a test decides when anything happens.
 ///
-/// Every method may be called on any thread; only one at a time should advance.
+/// Every method may be called on any thread; only one at a time should advance. What threads of their own schedule is in
+/// the order in which they come to it, which is not the same every time: for a manager on such a clock, unlike that of a
+/// ``TestBench``, wait for what has to be scheduled (``waitUntilScheduled()``) before time passes.
 public final class ManualClock: SessionManager.Clock {
     private struct Place: Comparable {
         var deadline: Duration
@@ -110,7 +112,7 @@ public final class ManualClock: SessionManager.Clock {
     /// How much work is scheduled.
     public var scheduledCount: Int { state.withLock { $0.queue.count } }
 
-    /// Waits until any work is scheduled, and says when the next is due.
+    /// Waits until any work is scheduled, for ever if there is none to come, and says when the next is due.
     ///
     /// - Throws: `CancellationError` when the Swift task is canceled.
     @discardableResult

@@ -1,3 +1,4 @@
+import Foundation
 import LannerCore
 
 // Asynchronous code over a bench.
@@ -103,7 +104,9 @@ extension TestBench {
     }
 }
 
-extension TestBench.Overdue: CustomStringConvertible {
+extension TestBench.Overdue: LocalizedError, CustomStringConvertible {
+    /// One sentence: what is waiting, as far as the bench knows.
+    public var errorDescription: String? { description }
     /// One sentence: what is waiting, as far as the bench knows.
     public var description: String {
         let counts = Status.allCases.compactMap { status in tasks[status].map { "\($0) \(status.rawValue)" } }

@@ -20,12 +20,14 @@ struct LockingTransport: Transport {
     ) -> any TransportExchange {
         lock.withLock {}
         let exchange = transport.begin(request) { [lock] event in lock.withLock { receive(event) } }
-        return AlteredExchange(
-            exchange,
-            cancel: { [lock] in
+        let locked = { @Sendable [lock] (call: @escaping @Sendable () -> Void) -> @Sendable () -> Void in
+            {
                 lock.withLock {}
-                exchange.cancel()
-            })
+                call()
+            }
+        }
+        return AlteredExchange(
+            exchange, cancel: locked(exchange.cancel), pause: locked(exchange.pause), resume: locked(exchange.resume))
     }
 
     func invalidate() {

@@ -126,6 +126,8 @@ struct SensitivityTests {
         #expect(violations.map(\.clause) == [.timeout], "\(violations)")
     }
 
+    private static let ownPlace: [StoreContract.Clause: String] = [.taken: "Each store has memory of its own."]
+
     /// Stores of a kind, opened on one place in memory.
     private static func stores(_ make: @escaping @Sendable (MemoryStore) -> any Store) -> @Sendable () -> any Store {
         let last = Locked(MemoryStore())
@@ -138,20 +140,23 @@ struct SensitivityTests {
     }
 
     @Test func aStoreWhereWhatIsUrgentOvertakes() async {
-        let violations = await StoreContract.check { Self.stores { OvertakingStore($0) } }
+        let violations = await StoreContract.check(waiving: Self.ownPlace) {
+            Self.stores { OvertakingStore($0) }
+        }
         #expect(violations.map(\.clause) == [.completions], "\(violations)")
     }
 
     @Test func aStoreThatReportsAtOnceAndKeepsNothing() async {
         let violations = await StoreContract.check(patience: .seconds(5)) { { HastyStore() } }
         let clauses = Set(violations.map(\.clause))
-        #expect(clauses.isSuperset(of: [.kept, .inUse, .anything, .order, .notInside, .close, .closed, .model]))
+        #expect(
+            clauses.isSuperset(of: [.kept, .inUse, .taken, .anything, .order, .notInside, .close, .closed, .model]))
         #expect(clauses.isDisjoint(with: [.empty]))
     }
 
     /// As a database does whose comparison of texts is not by their characters.
     @Test func aStoreThatTakesLettersForTheSame() async {
-        let violations = await StoreContract.check { Self.stores { FoldingStore($0) } }
+        let violations = await StoreContract.check(waiving: Self.ownPlace) { Self.stores { FoldingStore($0) } }
         #expect(violations.map(\.clause) == [.anything], "\(violations)")
     }
 
@@ -161,13 +166,24 @@ struct SensitivityTests {
             .init(ScriptedTransport()) { LockingTransport($0) }
         }
         let clauses: Set<TransportContract.Clause> = [
-            .beginInside, .cancelInside, .cancelWhileBlocked, .invalidateInside,
+            .beginInside, .others, .callsWhileBlocked, .cancelInside, .cancelWhileBlocked, .invalidateWhileBlocked,
+            .invalidateInside, .pause, .endWhilePaused,
         ]
         #expect(Set(violations.map(\.clause)) == clauses, "\(violations)")
     }
 
+    @Test func aTransportThatDeliversOnOneQueue() async {
+        let violations = await TransportContract.check(patience: .seconds(2)) {
+            .init(ScriptedTransport()) { transport in
+                let queue = DispatchQueue(label: "lanner.one-queue")
+                return BrokenTransport(transport) { event, receive in queue.async { receive(event) } }
+            }
+        }
+        #expect(violations.map(\.clause) == [.others], "\(violations)")
+    }
+
     @Test func aStoreThatCallsUnderItsLock() async {
-        let violations = await StoreContract.check(patience: .seconds(2)) {
+        let violations = await StoreContract.check(waiving: Self.ownPlace, patience: .seconds(2)) {
             let last = Locked(LockingStore([:]))
             return {
                 last.withLock { store in
@@ -180,7 +196,7 @@ struct SensitivityTests {
     }
 
     @Test func aStoreWhoseCompletionsHoldUpCommits() async {
-        let violations = await StoreContract.check(patience: .seconds(2)) {
+        let violations = await StoreContract.check(waiving: Self.ownPlace, patience: .seconds(2)) {
             let last = Locked(LockingStore([:]))
             return {
                 last.withLock { store in
@@ -206,6 +222,12 @@ struct SensitivityTests {
     @Test func aHasherThatTakesNoMoreThanAPage() {
         let violations = HasherContract.check(vectors: [:]) { PageHasher() }
         #expect(violations.map(\.clause) == [.cuts])
+    }
+
+    @Test func hashersThatShareOneState() {
+        let shared = Locked(Checksum.Algorithm.md5.makeHasher())
+        let violations = HasherContract.check(vectors: [:]) { SharingHasher(shared) }
+        #expect(violations.map(\.clause) == [.apart], "\(violations)")
     }
 
     @Test func aClockThatCallsAtOnce() async {
@@ -284,6 +306,19 @@ private struct PageHasher: Checksum.Hasher {
     }
 
     func digest() -> [UInt8] { hasher.digest() }
+}
+
+/// Begins anew with each hasher, and has one state for all.
+private struct SharingHasher: Checksum.Hasher {
+    private let state: Locked<any Checksum.Hasher>
+
+    init(_ state: Locked<any Checksum.Hasher>) {
+        self.state = state
+        state.withLock { $0 = Checksum.Algorithm.md5.makeHasher() }
+    }
+
+    mutating func update(_ bytes: UnsafeRawBufferPointer) { state.withLock { $0.update(bytes) } }
+    func digest() -> [UInt8] { state.withLock { $0.digest() } }
 }
 
 private final class HastyClock: SessionManager.Clock {

@@ -14,6 +14,7 @@ public enum Checksum {
     /// Makes a hasher of an algorithm that has taken no bytes.
     ///
     /// Called on any thread, several at once, for every file and every piece that is compared with a digest. Each hasher
-    /// is used by one thread at a time. A digest of another length than the algorithm's is no file's.
+    /// is used by one thread at a time, and others meanwhile: they share nothing. A digest of another length than the
+    /// algorithm's is no file's.
     public typealias HasherProvider = @Sendable (Algorithm) -> any Checksum.Hasher
 }

@@ -250,6 +250,6 @@ extension DownloadFailure {
     /// The exchange failed.
     init(_ failure: TransportFailure) {
         self.init(
-            failure.fault == .diskFull ? .disk(.noSpace) : .transport(failure.fault), failure.message)
+            failure.fault == .diskFull ? .disk(.noSpace) : .transport(failure.fault), failure.description)
     }
 }

@@ -165,7 +165,8 @@ extension LannerError {
             self = .cacheError(path: error.path, message: "\(error); choose another downloadPath for the cache")
         case let error as FileError: self = .cacheError(path: error.path, message: DownloadFailure(error).detail)
         // That of a store which is a caller's own.
-        default: self = .storeError(StoreError(.disk(.other), Self.words(of: error)))
+        default:
+            self = .storeError(StoreError(.disk(.other), "The store could not be read: \(Self.words(of: error))"))
         }
     }
 

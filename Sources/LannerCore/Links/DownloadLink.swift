@@ -65,6 +65,13 @@ public struct DownloadLink: Sendable, Hashable {
     }
 }
 
+extension DownloadLink.Unavailable: LocalizedError, CustomStringConvertible {
+    /// The ``message``.
+    public var errorDescription: String? { message }
+    /// The ``message``.
+    public var description: String { message }
+}
+
 /// Where links come from.
 package protocol LinkSource: Sendable {
     /// Asks for a link. `answer` is called once, on any thread, inside this call or later, unless the process ends before.

@@ -56,6 +56,11 @@ extension LannerError {
     }
 }
 
+extension DownloadFailure: LocalizedError {
+    /// The ``detail``.
+    public var errorDescription: String? { detail }
+}
+
 extension LannerError: LocalizedError, CustomStringConvertible {
     /// One sentence for a person.
     public var errorDescription: String? { description }

@@ -16,7 +16,8 @@ public protocol Store: AnyObject, Sendable {
     ///
     /// - Throws: ``StoreError`` when nothing can be read or the store is in use by someone else, this object by another
     ///   manager included, or closed.
-    ///   No file or record that is there is changed then; directories and lock files may be made.
+    ///   No file or record that is there is changed then; directories and lock files may be made. What it took is given
+    ///   back by then: such a store need not be closed.
     func load() throws -> StoreContents
 
     /// Applies changes, in their order, all of them or none, after all that was committed before.
@@ -27,8 +28,9 @@ public protocol Store: AnyObject, Sendable {
     /// changes is reported in its turn like any other.
     ///
     /// Called on any thread, the main one included: write on a queue of the store's own, and what has come meanwhile
-    /// together. A download that waits for a commit fails with it, and goes on when it is started again: what may pass, as
-    /// a database that is locked for a moment, is tried again before it is reported.
+    /// together. What may pass, as a database that is locked for a moment, is tried again before it is reported: a download
+    /// that waits for a commit fails with it, and goes on when it is started again. The manager commits again by itself what
+    /// was not kept, behind all that has happened meanwhile, until it is.
     func commit(
         _ changes: [StoreChange], durability: StoreDurability,
         completion: @escaping @Sendable (Result<Void, StoreError>) -> Void)
@@ -93,4 +95,11 @@ public struct StoreError: Error, Sendable, Hashable {
         self.reason = reason
         self.message = message
     }
+}
+
+extension StoreError: LocalizedError, CustomStringConvertible {
+    /// The ``message``.
+    public var errorDescription: String? { message }
+    /// The ``message``.
+    public var description: String { message }
 }

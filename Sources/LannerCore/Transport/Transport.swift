@@ -39,7 +39,8 @@ public protocol Transport: Sendable {
     ///
     /// `receive` may block for a while when the receiver cannot keep up; the transport must not deliver in parallel,
     /// and should stop reading from its connection meanwhile. So it is not called on a thread that others need, such as that
-    /// of an event loop. Where exchanges can be paused it does not block for a disk that is slow.
+    /// of an event loop: other exchanges begin and end meanwhile. Where exchanges can be paused it does not block for a disk
+    /// that is slow.
     ///
     /// `end` says that the body is complete by the framing of HTTP: the number of bytes announced by
     /// `Content-Length`, the last chunk, or the close of the connection where neither was given. A shorter body is a
@@ -57,8 +58,8 @@ public protocol Transport: Sendable {
 
     /// Ends every exchange and gives all resources back. Those under way and those begun later fail with
     /// ``TransportFault/unavailable``. Calling it twice does nothing. Exchanges that outlive the process end with the same
-    /// failure for their receivers, and go on all the same. May be called inside `receive`, and so does not wait for a
-    /// thread that is there.
+    /// failure for their receivers, and go on all the same. May be called inside `receive`, and while a receiver blocks, and
+    /// so does not wait for a thread that is there.
     func invalidate()
 
     /// Tells of the exchanges that earlier processes have left. Only called on transports that outlive their process, once.
@@ -201,7 +202,7 @@ public enum TransportEvent: Sendable {
 public struct TransportFailure: Error, Sendable {
     /// The class of the failure, which decides whether it is retried.
     public var fault: TransportFault
-    /// One sentence for a person, in the transport's words.
+    /// One sentence for a person, in the transport's words; empty where it has none: then what ``fault`` means is told.
     public var message: String
     /// What the transport needs to go on where it stopped, for transports whose traits say so. The manager keeps it with
     /// the record of the download, also after a ``TransportExchange/cancel()``, and gives it back as
@@ -215,6 +216,13 @@ public struct TransportFailure: Error, Sendable {
         self.message = message
         self.resumeData = resumeData
     }
+}
+
+extension TransportFailure: LocalizedError, CustomStringConvertible {
+    /// The ``message``, or what the ``fault`` means.
+    public var errorDescription: String? { description }
+    /// The ``message``, or what the ``fault`` means.
+    public var description: String { message.isEmpty ? fault.explanation : message }
 }
 
 /// What a transport is.

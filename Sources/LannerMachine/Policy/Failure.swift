@@ -29,6 +29,26 @@ public enum TransportFault: String, Sendable, Hashable, CaseIterable {
     case diskFull
     /// Anything else.
     case other
+
+    /// One sentence, for a failure that comes without one.
+    package var explanation: String {
+        switch self {
+        case .timedOut: "The server did not answer in time."
+        case .connectionLost: "The connection was lost before the answer was complete."
+        case .cannotConnect: "The server did not take the connection."
+        case .cannotFindHost: "The host was not found."
+        case .notConnected: "There is no network."
+        case .networkNotAllowed: "The network that is there is not allowed for this download."
+        case .secureConnectionFailed: "No secure connection was made with the server."
+        case .malformedResponse: "The server's answer is not HTTP, or was refused for safety."
+        case .lengthMismatch: "The answer had another length than was announced."
+        case .unacceptableRequest: "The request could not be sent as it is."
+        case .canceled: "The exchange was canceled."
+        case .unavailable: "The transport is not usable any more."
+        case .diskFull: "There was no space for the file."
+        case .other: "The exchange failed, and the transport does not say why."
+        }
+    }
 }
 
 /// Why the disk refused.
@@ -86,4 +106,9 @@ public struct DownloadFailure: Error, Sendable, Hashable {
         self.reason = reason
         self.detail = detail
     }
+}
+
+extension DownloadFailure: CustomStringConvertible {
+    /// The ``detail``.
+    public var description: String { detail }
 }

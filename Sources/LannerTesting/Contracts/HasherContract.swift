@@ -1,3 +1,4 @@
+import Dispatch
 import LannerCore
 
 /// What every `Checksum.Hasher` has to do, as tests that an author runs over their own.
@@ -28,6 +29,8 @@ public enum HasherContract {
         case everyByte = "every byte counts"
         /// All digests have one length.
         case length = "one length"
+        /// Hashers share nothing.
+        case apart = "each by itself"
     }
 
     /// Checks a kind of hasher.
@@ -56,6 +59,7 @@ extension HasherContract.Clause {
             "The digest depends on the bytes alone, not on how they were cut into calls."
         case .empty: "Takes the next bytes; an empty buffer changes nothing."
         case .onTheWay: "The hasher is unchanged: more bytes may follow."
+        case .apart: "Each hasher is used by one thread at a time, and others meanwhile: they share nothing."
         }
     }
 
@@ -69,6 +73,7 @@ extension HasherContract.Clause {
         case .onTheWay: trial.onTheWay()
         case .everyByte: trial.everyByte()
         case .length: trial.length()
+        case .apart: trial.apart()
         }
     }
 }
@@ -187,6 +192,28 @@ struct HasherTrial {
         seen[digest] = what
     }
 
+    /// In turns first, where what is shared always shows, and then on several threads.
+    func apart() {
+        let message = Self.message
+        let (whole, half) = (digest(message[...]), digest(message[..<300]))
+        var (first, second) = (make(), make())
+        first.take(message[..<100])
+        second.take(message[..<300])
+        first.take(message[100...])
+        let areSame = first.digest() == whole && second.digest() == half
+        findings.expect(areSame, .apart, "Two hashers that are used in turn have other digests than each alone.")
+        let hashers = Locked((0..<8).map { _ in make() })
+        DispatchQueue.concurrentPerform(iterations: 8) { index in
+            var hasher = hashers.withLock { $0[index] }
+            hasher.take(message, times: 200)
+            hashers.withLock { $0[index] = hasher }
+        }
+        var alone = make()
+        alone.take(message, times: 200)
+        let wrong = hashers.withLock { $0 }.filter { $0.digest() != alone.digest() }.count
+        findings.expect(wrong == 0, .apart, "Of 8 hashers on threads of their own \(wrong) have another digest.")
+    }
+
     func length() {
         let expected = digest([]).count
         findings.expect(expected > 0, .length, "The digest of no bytes is empty.")
@@ -200,5 +227,9 @@ struct HasherTrial {
 extension Checksum.Hasher {
     fileprivate mutating func take(_ bytes: ArraySlice<UInt8>) {
         bytes.withUnsafeBytes { update($0) }
+    }
+
+    fileprivate mutating func take(_ bytes: [UInt8], times count: Int) {
+        for _ in 0..<count { take(bytes[...]) }
     }
 }

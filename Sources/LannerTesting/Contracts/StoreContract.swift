@@ -22,6 +22,9 @@ public enum StoreContract {
         case kept = "what was committed"
         /// A store that is open is not loaded a second time, and goes on.
         case inUse = "load while it is open"
+        /// A second store on a place that is open is not loaded, and the first goes on. To be waived where each store has
+        /// a place of its own, as in memory.
+        case taken = "a second store on an open place"
         /// Keys may be any text, and values any bytes.
         case anything = "opaque values"
         /// Changes are applied in their order.
@@ -54,7 +57,7 @@ public enum StoreContract {
     ///   - waived: Clauses that are left out, each with the reason why it cannot be kept.
     ///   - patience: How long anything is waited for that has to come. Nobody waits longer than need be.
     ///   - makePlace: Makes a new place, and returns what opens a new store over it, as often as it is called; each
-    ///     time after the last store has been closed. Called for each clause.
+    ///     time after the last store has been closed, but for ``Clause/taken``. Called for each clause.
     /// - Returns: The clauses that are not kept; none when all is well.
     public static func check(
         waiving waived: [Clause: String] = [:], patience: Duration = .seconds(30),
@@ -73,7 +76,7 @@ extension StoreContract.Clause {
     public var text: String {
         switch self {
         case .empty, .kept: "Everything that is kept."
-        case .inUse: "… or the store is in use by someone else, this object by another manager included"
+        case .inUse, .taken: "… or the store is in use by someone else, this object by another manager included"
         case .anything, .model: "A store is a map from keys to opaque values."
         case .order: "Applies changes, in their order, all of them or none, after all that was committed before."
         case .missing: "Removes a key; fine when it is not there."
@@ -97,6 +100,7 @@ extension StoreContract.Clause {
         case .empty: try await trial.empty()
         case .kept: try await trial.kept()
         case .inUse: try await trial.inUse()
+        case .taken: try await trial.taken()
         case .anything: try await trial.anything()
         case .order: try await trial.order()
         case .missing: try await trial.missing()

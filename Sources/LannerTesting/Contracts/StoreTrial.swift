@@ -205,6 +205,15 @@ extension StoreTrial {
         try await reopen(store, expecting: ["a": Data("1".utf8), "b": Data("2".utf8)])
     }
 
+    /// Twice: that the one which was refused is gone must not free the place.
+    func taken() async throws {
+        let (store, _) = try await open()
+        try await put(store, [.put("a", "1")])
+        for _ in 0..<2 { try await refuseLoad(try makeStore(), .inUse) }
+        try await put(store, [.put("b", "2")])
+        try await reopen(store, expecting: ["a": Data("1".utf8), "b": Data("2".utf8)])
+    }
+
     /// Loads a store once more, and expects it to say that it must not be.
     private func refuseLoad(_ store: any Store, _ reason: StoreError.Reason) async throws {
         switch try await Arrival.of("The return of `load`", { Result { try store.load() } }) {

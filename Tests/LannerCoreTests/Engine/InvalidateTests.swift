@@ -91,7 +91,7 @@ import Testing
         let old = NSError(domain: "db", code: 5, userInfo: [NSLocalizedDescriptionKey: "no database"])
         for (error, words) in [(Locked() as any Error, "the database is locked"), (old, "no database")] {
             let bench = TestBench(store: { _ in FailingStore(error) })
-            #expect(bench.manager.unavailable?.localizedDescription == words)
+            #expect(bench.manager.unavailable?.localizedDescription == "The store could not be read: \(words)")
         }
     }
 

@@ -14,6 +14,10 @@ extension TransportContract {
         case oneAtATime = "one call at a time"
         /// A receiver may block, and still gets every byte.
         case blockedReceiver = "a receiver that blocks"
+        /// While a receiver blocks, other exchanges of the transport begin and end.
+        case others = "others while a receiver blocks"
+        /// `pause()` and `resume()` return while the receiver blocks.
+        case callsWhileBlocked = "pause and resume while the receiver blocks"
         /// An exchange may be begun inside `receive`.
         case beginInside = "begin inside receive"
         /// Many exchanges may be under way.
@@ -76,6 +80,8 @@ extension TransportContract {
         case cancelAfterEnd = "cancel after the end"
         /// `invalidate()` ends every exchange.
         case invalidate = "invalidate ends all"
+        /// `invalidate()` returns while a receiver blocks.
+        case invalidateWhileBlocked = "invalidate while a receiver blocks"
         /// `invalidate()` may be called inside `receive`.
         case invalidateInside = "invalidate inside receive"
         /// What is begun after `invalidate()` fails.
@@ -122,6 +128,9 @@ extension TransportContract.Clause {
         case .nothingAfter: "or at any point `failure`, and then nothing"
         case .oneAtATime: "The events come one at a time (never two calls at once)"
         case .blockedReceiver: "`receive` may block for a while when the receiver cannot keep up"
+        case .others: "So it is not called on a thread that others need"
+        case .invalidateWhileBlocked:
+            "May be called … while a receiver blocks, and so does not wait for a thread that is there."
         case .beginInside, .invalidateInside, .cancelInside:
             "Methods may be called on any thread, also from inside `receive`."
         case .manyAtOnce: "Carries out single HTTP exchanges"
@@ -150,7 +159,7 @@ extension TransportContract.Clause {
         case .timeout: "How long a connection may take, and how long a response may stay silent"
         case .cancelBeforeHead, .cancelInBody, .cancelAtOnce:
             "also after `cancel()` (then `failure` with `canceled`, unless the end was already on its way)"
-        case .cancelWhileBlocked: "All methods return at once"
+        case .cancelWhileBlocked, .callsWhileBlocked: "All methods return at once"
         case .cancelAfterEnd: "may be called after the end, where they do nothing"
         case .invalidate: "Ends every exchange and gives all resources back. … Calling it twice does nothing."
         case .beginAfterInvalidate: "Those under way and those begun later fail with `unavailable`."
@@ -180,11 +189,12 @@ extension TransportContract.Clause {
     /// Whether a transport has promised this.
     func applies(to traits: TransportTraits) -> Bool {
         switch self {
-        case .order, .oneEnding, .nothingAfter, .oneAtATime, .blockedReceiver, .beginInside, .manyAtOnce, .beginSeveral,
-            .emptyBody, .framing, .shortBody, .noAnswer, .contentCoding, .everyStatus, .finalHead, .repeatedField,
-            .redirect, .challenge, .cookie, .cache, .target, .fields, .ownFields, .range, .timeout, .cancelBeforeHead,
-            .cancelInBody, .cancelAtOnce, .cancelInside, .cancelWhileBlocked, .cancelAfterEnd, .invalidate,
-            .invalidateInside, .beginAfterInvalidate:
+        case .order, .oneEnding, .nothingAfter, .oneAtATime, .blockedReceiver, .others, .callsWhileBlocked,
+            .beginInside, .manyAtOnce, .beginSeveral, .emptyBody, .framing, .shortBody, .noAnswer, .contentCoding,
+            .everyStatus, .finalHead, .repeatedField, .redirect, .challenge, .cookie, .cache, .target, .fields,
+            .ownFields, .range, .timeout, .cancelBeforeHead, .cancelInBody, .cancelAtOnce, .cancelInside,
+            .cancelWhileBlocked, .cancelAfterEnd, .invalidate, .invalidateWhileBlocked, .invalidateInside,
+            .beginAfterInvalidate:
             true
         case .keptBytes: traits.delivery != .file
         case .pause, .endWhilePaused: traits.delivery == .pausable
@@ -201,6 +211,8 @@ extension TransportContract.Clause {
         case .oneEnding, .nothingAfter: try await trial.endings()
         case .oneAtATime: try await trial.oneAtATime()
         case .blockedReceiver: try await trial.blockedReceiver()
+        case .others: try await trial.others()
+        case .callsWhileBlocked: try await trial.callsWhileBlocked()
         case .beginInside: try await trial.beginInside()
         case .manyAtOnce: try await trial.manyAtOnce()
         case .beginSeveral: try await trial.beginSeveral()
@@ -229,6 +241,7 @@ extension TransportContract.Clause {
         case .cancelWhileBlocked: try await trial.cancelWhileBlocked()
         case .cancelAfterEnd: try await trial.cancelAfterEnd()
         case .invalidate: try await trial.invalidate()
+        case .invalidateWhileBlocked: try await trial.invalidateWhileBlocked()
         case .invalidateInside: try await trial.invalidateInside()
         case .beginAfterInvalidate: try await trial.beginAfterInvalidate()
         case .pause: try await trial.pause()

@@ -79,6 +79,27 @@ extension TransportTrial {
     }
 
     func cancelWhileBlocked() async throws {
+        try await whileBlocked("cancel") { _, exchange in
+            exchange.cancel()
+        } expecting: {
+            .canceled
+        }
+        try await fence()
+    }
+
+    func invalidateWhileBlocked() async throws {
+        try await whileBlocked("invalidate") { transport, _ in
+            transport.invalidate()
+        } expecting: {
+            .unavailable
+        }
+        try await fenceElsewhere()
+    }
+
+    private func whileBlocked(
+        _ call: String, _ act: @escaping @Sendable (any Transport, any TransportExchange) -> Void,
+        expecting fault: () -> TransportFault
+    ) async throws {
         let resource = serveLong()
         let barrier = Barrier()
         defer { barrier.open() }
@@ -86,11 +107,10 @@ extension TransportTrial {
         let exchange = try await beginHeld(witness)
         release()
         try await barrier.wait()
-        try await Arrival.of("The return of `cancel` while the receiver blocked") { exchange.cancel() }
+        let transport = transport
+        try await Arrival.of("The return of `\(call)` while the receiver blocked") { act(transport, exchange) }
         barrier.open()
-        let what = "An exchange that was canceled while its receiver blocked"
-        expectCut(try await witness.end(), .canceled, resource, what)
-        try await fence()
+        expectCut(try await witness.end(), fault(), resource, "An exchange that was ended while its receiver blocked")
     }
 
     /// The end may have been on its way already, with the whole body.

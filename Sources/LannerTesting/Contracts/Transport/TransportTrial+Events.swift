@@ -24,7 +24,11 @@ extension TransportTrial {
     }
 
     func oneAtATime() async throws {
-        try await blocked { _ in true }
+        try await blocked { _ in
+            true
+        } meanwhile: { _ in
+            try await fenceElsewhere()
+        }
     }
 
     func blockedReceiver() async throws {
@@ -33,11 +37,35 @@ extension TransportTrial {
             case .bytes, .progress, .file: true
             case .head, .end, .failure: false
             }
+        } meanwhile: { _ in
+            try await fenceElsewhere()
         }
     }
 
-    /// An exchange whose receiver blocks in the first call that the point names.
-    private func blocked(at isThere: @escaping @Sendable (TransportEvent) -> Bool) async throws {
+    func others() async throws {
+        try await blocked { _ in
+            true
+        } meanwhile: { _ in
+            try await fence()
+        }
+    }
+
+    func callsWhileBlocked() async throws {
+        try await blocked { _ in
+            true
+        } meanwhile: { exchange in
+            try await Arrival.of("The return of `pause` and `resume` while the receiver blocked") {
+                exchange.pause()
+                exchange.resume()
+            }
+        }
+    }
+
+    /// An exchange whose receiver blocks in the first call that the point names, while something is done twice.
+    private func blocked(
+        at isThere: @escaping @Sendable (TransportEvent) -> Bool,
+        meanwhile act: (any TransportExchange) async throws -> Void
+    ) async throws {
         let resource = serve(3_000_000, .hold)
         let barrier = Barrier()
         defer { barrier.open() }
@@ -46,8 +74,7 @@ extension TransportTrial {
         defer { withExtendedLifetime(exchange) {} }
         release()
         try await barrier.wait()
-        try await fenceElsewhere()
-        try await fenceElsewhere()
+        for _ in 0..<2 { try await act(exchange) }
         barrier.open()
         expect(try await witness.end(), resource.bytes, "An exchange whose receiver blocked")
     }
