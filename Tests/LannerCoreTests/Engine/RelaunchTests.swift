@@ -210,8 +210,9 @@ import Testing
     /// The machine dies between the move and the record of it.
     @Test(arguments: 0..<12 as Range<UInt64>, [.replace, .keepBoth, .fail] as [FileConflictPolicy])
     func aFileThatHasBothNamesIsNotLost(seed: UInt64, policy: FileConflictPolicy) throws {
+        let bytes = Sample.bytes(1000)
         for operations in 0..<12 {
-            let bench = TestBench.serving(large)
+            let bench = TestBench.serving(bytes)
             bench.manager.configuration.fileConflictPolicy = policy
             bench.disk.ordersNames = false
             let path = try bench.download().filePath
@@ -223,7 +224,7 @@ import Testing
             #expect(bench.runToRest())
             for next in 0..<3 as Range<UInt64> {
                 #expect(try restored(bench).status == .succeeded)
-                #expect(bench.disk.contents(of: path) == large, "\(operations) operations")
+                #expect(bench.disk.contents(of: path) == bytes, "\(operations) operations")
                 bench.reboot(seed: seed + next)
                 bench.settle()
             }
