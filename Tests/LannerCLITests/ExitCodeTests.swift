@@ -56,6 +56,10 @@ import Testing
         let expired = LannerError.unacceptableStatusCode(code: 403)
         #expect(Trouble(expired, held: 10).advice?.contains("by --mirror it may go on") == true)
         #expect(Trouble(expired, held: 10, goesOn: false).advice == Trouble(expired).advice)
+        let lost = LannerError.failed(DownloadFailure(.transport(.connectionLost), "It was lost."))
+        #expect(Trouble(lost).advice == "run the same command again")
+        #expect(Trouble(lost, held: 10).advice == "run the same command again to go on")
+        #expect(Trouble(lost, held: 10, goesOn: false).advice == "run the same command again to begin anew")
         let full = DownloadFailure(.disk(.noSpace), "write to f: full; free some space and start again")
         #expect(
             Trouble(LannerError.failed(full)).detail

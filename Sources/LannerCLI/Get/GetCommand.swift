@@ -105,16 +105,32 @@ struct GetCommand {
         }
         let interruption = Interruption()
         let state = StateDirectory(in: plan.directory)
-        let missing = state.missingDirectories
-        if let trouble = state.claim() ?? clash(state) ?? state.examine(adopts: options.adopts) { return fail(trouble) }
+        let (missing, isNew) = (state.missingDirectories, !state.isThere)
+        // What this call has made, as long as nothing is in it.
+        func removeMissing() { for directory in missing where rmdir(directory) != 0 { break } }
+        func giveUp(_ trouble: Trouble) -> ExitCode {
+            // It has files open, which may be what was lacking.
+            transport.invalidate()
+            if isNew { state.removeIfEmpty() }
+            removeMissing()
+            return fail(trouble)
+        }
+        if let trouble = state.claim() ?? clash(state) ?? state.examine(adopts: options.adopts) {
+            return giveUp(trouble)
+        }
         let log = LaunchLog()
         let manager = SessionManager(
             "lanner", configuration: configuration, transport: transport, network: UnwatchedNetwork(), logger: log,
             cache: state.cache(filesIn: plan.directory))
-        if let trouble = obstacle(manager, state) { return fail(trouble) }
+        if let trouble = obstacle(manager, state) {
+            manager.invalidate()
+            return giveUp(trouble)
+        }
         // Another call may have removed it at its end, before it was this one's.
         state.seal.put()
-        for loss in log.end() { Console.error("\(loss) What was not finished may begin anew.") }
+        for loss in log.end() {
+            Console.error("\(loss) What was not finished may begin anew; what was set aside may be removed.")
+        }
         let reporter = reporter(interruption)
         let session = GetSession(
             plan: plan, headers: headers, priority: options.priority, manager: manager, reporter: reporter,
@@ -126,8 +142,7 @@ struct GetCommand {
         switch await session.tidy(outcomes, isStopped: received != nil) {
         case .nothing:
             state.remove()
-            // What this call has made, as long as nothing is in it.
-            for directory in missing where rmdir(directory) != 0 { break }
+            removeMissing()
         case .others(let words): reporter.note(words)
         case .own: break
         }

@@ -72,14 +72,15 @@ struct GetSession: Sendable {
     }
 
     /// Whether the file is there and needs no download: it has the digest asked for; or, none being asked for, a task has
-    /// put it there. nil: it does.
+    /// put it there, and nobody has written to it since. nil: it does.
     private func presence(_ item: GetPlan.Item, _ finished: DownloadTask?) -> Validation? {
         if let expected = item.checksum {
             let actual = try? Checksum.digest(ofFileAt: item.path, algorithm: expected.algorithm)
             return actual == expected ? .correct : nil
         }
         guard let finished, finished.fileName == item.name, finished.hasFile,
-            let size = try? PosixFileSystem().size(of: item.path), finished.totalBytes == size
+            let size = try? PosixFileSystem().size(of: item.path), finished.totalBytes == size,
+            finished.fingerprint.map({ PosixFileSystem().hasSameBytes(item.path, as: $0) }) != false
         else { return nil }
         // What was found of it then need not hold now.
         return .unknown

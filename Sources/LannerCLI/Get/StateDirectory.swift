@@ -23,6 +23,12 @@ struct StateDirectory {
         return missing
     }
 
+    /// Whether anything is in its place.
+    var isThere: Bool {
+        var status = stat()
+        return lstat(path, &status) == 0
+    }
+
     /// Makes it, for its owner alone; says what is wrong where somebody else has: he could read what is sent with requests,
     /// and put other files in the place of what was downloaded.
     func claim() -> Trouble? {
@@ -53,10 +59,16 @@ struct StateDirectory {
     }
 
     private func lookAtWhatIsThere(_ above: String) -> Finding {
-        var (link, own, parent) = (stat(), stat(), stat())
-        if stat(above, &parent) == 0, parent.st_mode & S_IFMT != S_IFDIR { return .trouble(Self.inTheWay(above)) }
+        var (link, own) = (stat(), stat())
+        if let file = Self.file(above) { return .trouble(Self.inTheWay(file)) }
         if lstat(path, &link) != 0 { return errno == ENOENT ? .nothing : .own }
         let isLink = link.st_mode & S_IFMT == S_IFLNK
+        if isLink, access(path, F_OK) != 0, errno == ENOENT {
+            return .trouble(
+                Trouble(
+                    code: "disk.inTheWay", reason: "\(path) is a link that leads nowhere", advice: "remove it",
+                    exitCode: .disk))
+        }
         if stat(path, &own) != 0 { return errno == ENOENT && !isLink ? .nothing : .own }
         let isOwn = link.st_uid == geteuid() && own.st_uid == geteuid()
         guard isOwn || !isLink && belongsToAll(own, above) else {
@@ -78,6 +90,16 @@ struct StateDirectory {
         // As it is made here: the library, which makes it again where somebody removes it, lets others look into it.
         if !isLink, own.st_uid == geteuid(), own.st_mode & 0o77 != 0 { chmod(path, own.st_mode & 0o7700) }
         return .own
+    }
+
+    /// The first on the way up from a path that is there, where it is no directory.
+    private static func file(_ path: String) -> String? {
+        var (place, status) = (path, stat())
+        while stat(place, &status) != 0 {
+            guard place != place.directory else { return nil }
+            place = place.directory
+        }
+        return status.st_mode & S_IFMT == S_IFDIR ? nil : place
     }
 
     /// Whether all that anybody makes there is the same user's, as on a card, or over a network that takes root for nobody.
@@ -157,7 +179,8 @@ struct StateDirectory {
         let temporary = path + "/Tmp"
         guard let lock = try? files.lock(path + "/" + Cache.lockName), let names = try? files.list(path) else { return }
         defer { lock.release() }
-        guard let partials = try? files.list(temporary), partials.allSatisfy({ PartialName($0) != nil }) else { return }
+        let partials = (try? files.list(temporary)) ?? []
+        guard partials.allSatisfy({ PartialName($0) != nil }) else { return }
         // Of calls that were killed before their first records were there; or of one that has come and gone meanwhile.
         guard partials.isEmpty || hasNoDownload else { return }
         for name in partials { try? files.remove(temporary + "/" + name) }
@@ -168,6 +191,12 @@ struct StateDirectory {
         // What is open keeps a name on some file systems (FUSE).
         lock.release()
         rmdir(path)
+    }
+
+    /// The same, if no download is on record there.
+    func removeIfEmpty() {
+        guard let names = try? PosixFileSystem().list(path) else { return }
+        if !names.contains(where: StoreFileName.hasRecords) || hasNoDownload { remove() }
     }
 
     private var hasNoDownload: Bool {

@@ -20,10 +20,12 @@ extension Trouble {
     init(_ error: any Error, held: Int64 = 0, goesOn: Bool = true, from other: OtherServer? = nil) {
         switch error as? LannerError {
         case .unacceptableStatusCode(let status):
-            self.init(.status(status), "\(other?.name ?? "the server") answered with status \(status)", goesOn)
+            self.init(.status(status), "\(other?.name ?? "the server") answered with status \(status)", "")
             if let other, advice != Self.laterAdvice { advice = other.advice }
             if held > 0, goesOn, [401, 403, 404, 410].contains(status) { advice = Self.mirrorAdvice(advice) }
-        case .failed(let failure): self.init(failure.reason, failure.detail.inWordsOfCommands, goesOn)
+        case .failed(let failure):
+            let end = held == 0 ? "" : goesOn ? " to go on" : " to begin anew"
+            self.init(failure.reason, failure.detail.inWordsOfCommands, "run the same command again" + end)
         case .storeError(let error): self.init(error)
         case .cacheError(_, let message):
             self.init(code: "disk.other", sentence: message.inWordsOfCommands, exitCode: .disk)
@@ -35,7 +37,7 @@ extension Trouble {
         }
     }
 
-    private init(_ reason: DownloadFailure.Reason, _ detail: String, _ goesOn: Bool) {
+    private init(_ reason: DownloadFailure.Reason, _ detail: String, _ again: String) {
         // What the library calls a setting is an option here.
         if reason == .checksumMismatch, let end = detail.range(of: " that the server gives;")?.lowerBound {
             self.init(
@@ -48,7 +50,7 @@ extension Trouble {
             return
         }
         self.init(code: reason.code, sentence: detail, exitCode: reason.exitCode)
-        advice = advice ?? reason.advice(goesOn)
+        advice = advice ?? reason.advice(again)
     }
 
     fileprivate static let laterAdvice = "try again later"
@@ -130,7 +132,7 @@ extension DownloadFailure.Reason {
         }
     }
 
-    fileprivate func advice(_ goesOn: Bool) -> String? {
+    fileprivate func advice(_ again: String) -> String? {
         switch self {
         case .status(301), .status(302), .status(303), .status(307), .status(308):
             "it leads elsewhere without saying where; ask whoever runs the server"
@@ -141,7 +143,7 @@ extension DownloadFailure.Reason {
             "give the proxy's user name and password, or other ones, in its URL: http_proxy=http://USER:PASSWORD@HOST"
         case .status(408), .status(421), .status(425), .status(429), .status(500...599): Trouble.laterAdvice
         case .status: "check the URL and the header fields"
-        case .transport(let fault): fault.advice(goesOn)
+        case .transport(let fault): fault.advice(again)
         case .unusableResponse: "ask whoever runs the server"
         case .redirect: "check the URL"
         case .checksumMismatch: "check the checksum, or download again"
@@ -151,9 +153,8 @@ extension DownloadFailure.Reason {
 }
 
 extension TransportFault {
-    fileprivate func advice(_ goesOn: Bool) -> String? {
-        let again = "run the same command again " + (goesOn ? "to go on" : "to begin anew")
-        return switch self {
+    fileprivate func advice(_ again: String) -> String? {
+        switch self {
         case .timedOut: again + ", or allow more by --timeout"
         case .connectionLost, .lengthMismatch, .other: again
         case .cannotConnect: "check the address, the proxy if there is one, and that the server runs"
@@ -175,6 +176,8 @@ extension String {
         guard let semicolon = range(of: "; ", options: .backwards)?.upperBound else { return self }
         let advice = self[semicolon...].replacingOccurrences(of: "start again", with: "run the same command again")
             .replacingOccurrences(of: "remove the download", with: Self.removal)
+            .replacingOccurrences(of: "another downloadPath for the cache", with: "another directory by -d")
+            .replacingOccurrences(of: "put downloadPath on another", with: "choose a directory on another by -d")
         return self[..<semicolon] + advice
     }
 

@@ -30,6 +30,14 @@ package struct PosixFileSystem: FileSystem {
         }
     }
 
+    /// Whether the bytes of a file are those that it had when it was told by this, as far as the file system says: its
+    /// name and its permissions may be others.
+    package func hasSameBytes(_ path: String, as fingerprint: FileFingerprint) -> Bool {
+        guard let status = try? status(of: path) else { return false }
+        return UInt64(status.st_ino) == fingerprint.number && Int64(status.st_size) == fingerprint.size
+            && status.modified <= fingerprint.changed
+    }
+
     /// Of a regular file; nil when nothing is there.
     private func status(of path: String) throws(FileError) -> stat? {
         var status = stat()
@@ -357,13 +365,25 @@ extension stat {
     fileprivate var isLink: Bool { st_mode & S_IFMT == S_IFLNK }
     fileprivate var isDirectory: Bool { st_mode & S_IFMT == S_IFDIR }
 
-    /// In nanoseconds since 1970.
+    /// When anything of it was changed last, in nanoseconds since 1970.
     fileprivate var changed: Int64 {
         #if canImport(Darwin)
-        let time = st_ctimespec
+        Self.nanoseconds(st_ctimespec)
         #else
-        let time = st_ctim
+        Self.nanoseconds(st_ctim)
         #endif
-        return Int64(time.tv_sec) &* 1_000_000_000 &+ Int64(time.tv_nsec)
+    }
+
+    /// When its bytes were, in nanoseconds since 1970.
+    fileprivate var modified: Int64 {
+        #if canImport(Darwin)
+        Self.nanoseconds(st_mtimespec)
+        #else
+        Self.nanoseconds(st_mtim)
+        #endif
+    }
+
+    private static func nanoseconds(_ time: timespec) -> Int64 {
+        Int64(time.tv_sec) &* 1_000_000_000 &+ Int64(time.tv_nsec)
     }
 }

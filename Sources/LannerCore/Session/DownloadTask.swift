@@ -98,6 +98,11 @@ public final class DownloadTask: Sendable {
     /// Whether the finished file is there, and not another task's; what cannot be looked at is taken to be.
     package var hasFile: Bool { engine?.hasFile(of: self) == true }
 
+    /// What tells the finished file that was put in its place; nil where that is not known.
+    package var fingerprint: FileFingerprint? {
+        engine?.job(of: self)?.state.withLock { $0.fileInPlace?.fingerprint }
+    }
+
     /// Where the task stands now. Whoever is told of an event goes by what that says: this may be ahead of it.
     public var status: Status { state.withLock { $0.status } }
 

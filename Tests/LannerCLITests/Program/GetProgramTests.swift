@@ -407,7 +407,8 @@ import Testing
         server.always("large.bin", nil)
         let get = try await Program.run(words, in: place)
         #expect(get.code == 0)
-        #expect(get.errors.allSatisfy { $0.hasSuffix(" What was not finished may begin anew.") })
+        let end = " What was not finished may begin anew; what was set aside may be removed."
+        #expect(get.errors.allSatisfy { $0.hasSuffix(end) })
         #expect(get.errors.contains { $0.contains("\(journal) in ") && $0.contains("corrupt-1.bin") })
         #expect(place.bytes("large.bin") == large.bytes)
     }
@@ -564,7 +565,49 @@ import Testing
         #expect(place.bytes("small.bin") == small.bytes)
     }
 
+    /// To the same size, in the file itself or by another in its place. A file with other permissions is still the same.
+    @Test func downloadsAgainWhatWasChanged() async throws {
+        let words = ["get", "-q", "--retries", "0", url("small.bin"), url("late")]
+        #expect(try await Program.run(words, in: place).code == 1)
+        let (other, file) = (small.bytes.map { ~$0 }, place.url.appendingPathComponent("small.bin").path)
+        try place.write(other, to: "other")
+        let changes: [(Int, () throws -> Void)] = [
+            (1, { #expect(chmod(file, 0o600) == 0) }),
+            (2, { #expect(rename(file.directory + "/other", file) == 0) }),
+            (3, { try FileHandle(forWritingTo: URL(fileURLWithPath: file)).write(contentsOf: other) }),
+        ]
+        for (requests, change) in changes {
+            try change()
+            #expect(try await Program.run(words, in: place).code == 1)
+            #expect(place.bytes("small.bin") == small.bytes)
+            #expect(server.requests("small.bin").count == requests)
+        }
+    }
+
     // MARK: Failures
+
+    /// Nor the directories that were made for it.
+    @Test(arguments: ["ulimit -n 9", "ulimit -f 0"]) func leavesNothingWhereItCannotBegin(_ limit: String) async throws
+    {
+        let words = ["get", "-q", "-d", "new/deep", url("small.bin")]
+        let get = try await Program.run(words, in: place, script: #"trap '' XFSZ; \#(limit) && exec "$0" "$@""#)
+        #expect(get.code == 4 && get.errors.count == 1, "\(get.errors)")
+        #expect(place.names == [])
+    }
+
+    @Test func saysWhichDirectoryCannotBe() async throws {
+        try place.write([1], to: "file")
+        let below = try await Program.run(["get", "-q", "-d", "file/a/b", url("small.bin")], in: place)
+        #expect(below.errors.first?.contains(": file is no directory; move it away, or choose another") == true)
+        let gone = try await Program.run(
+            ["get", "-q", url("small.bin")], in: place, script: #"mkdir gone; cd gone; rmdir ../gone; exec "$0" "$@""#)
+        #expect(gone.errors.first?.hasSuffix("; choose another directory by -d") == true, "\(gone.errors)")
+        let state = place.url.appendingPathComponent(".lanner").path
+        try FileManager.default.createSymbolicLink(atPath: state, withDestinationPath: "nowhere")
+        let link = try await Program.run(["get", "-q", url("small.bin")], in: place)
+        #expect(link.errors.first?.hasSuffix("is a link that leads nowhere; remove it") == true, "\(link.errors)")
+        #expect([below, gone, link].allSatisfy { $0.code == 4 && $0.errors.count == 1 } && server.requests.isEmpty)
+    }
 
     @Test func tellsAStatus() async throws {
         let get = try await Program.run(["get", url("none")], in: place)
