@@ -49,6 +49,8 @@ private struct MovedFile {
     let place: FilePlace
     /// Whose file was there.
     let other: DownloadID?
+    /// Whether it has taken the place of what was there.
+    let replaces: Bool
     /// Whether its partial file is there as well, as ``Publisher/Move`` has it.
     var isCopied = false
     /// What the move was refused with, though it was made.
@@ -167,8 +169,9 @@ extension Engine {
                 if file.isCopied { state.fileInPlace = nil }
             }
             if !file.isCopied { return .file(job.id, attempt, .unconfirmed(DownloadFailure(error))) }
-            // It is copied again; a later launch would take this one for somebody's that is in its way.
-            removeNow(cache.path(of: file.place))
+            // It is copied again. A later launch would take this one for somebody's that is in its way; where it replaces
+            // whatever is there, the place is never empty instead.
+            if !file.replaces { removeNow(cache.path(of: file.place)) }
             state.withLock { $0.places.leave(file.place, job.id) }
             return .file(job.id, attempt, .failed(DownloadFailure(error)))
         }
@@ -203,7 +206,7 @@ extension Engine {
     private func moveToPlace(_ move: FileMove, _ policy: FileConflictPolicy) throws(FileError) -> MoveOutcome? {
         let (job, place) = (move.job, move.job.task.place)
         guard let isMoved = try isMoved(move, to: place) else { return nil }
-        if isMoved { return .moved(MovedFile(move: move, place: place, other: nil)) }
+        if isMoved { return .moved(MovedFile(move: move, place: place, other: nil, replaces: false)) }
         if place.directory != nil { try makeDirectory(of: place) }
         let policy = job.state.withLock { $0.movePolicy ?? $0.conflictPolicy } ?? policy
         let outcome = try make(move, to: place, onlyIfFree: policy != .replace)
@@ -285,7 +288,7 @@ extension Engine {
     ) throws(FileError) -> MoveOutcome {
         if onlyIfFree, !state.withLock({ $0.places.isFree(place, for: move.job.id) }) { return .taken }
         let other = state.withLock { $0.places.take(place, for: move.job.id) }
-        var file = MovedFile(move: move, place: place, other: other)
+        var file = MovedFile(move: move, place: place, other: other, replaces: !onlyIfFree)
         do throws(FileError) {
             let way = try makingDirectory { () throws(FileError) in
                 try makeDirectory(of: place)

@@ -233,8 +233,7 @@ import Testing
         let (bench, one, three) = try replacing(onAnotherDevice: onAnotherDevice)
         bench.disk.fail(.syncDirectory, with: .inputOutput, path: "/downloads/File")
         #expect(bench.runToRest())
-        // A copy goes: the partial file is still there.
-        #expect(three.status == .failed && bench.contents(of: one) == (onAnotherDevice ? nil : Self.three))
+        #expect(three.status == .failed && bench.contents(of: one) == Self.three)
         #expect(bench.records.first { $0.id == one.id }?.isReplaced == true)
         bench.manager.start(three)
         #expect(bench.runToRest())
@@ -242,6 +241,20 @@ import Testing
         _ = try download("one", on: bench)
         #expect(bench.runToRest())
         #expect(one.status == .succeeded && bench.contents(of: one) == Self.one)
+    }
+
+    /// Nobody's file is lost for nothing: the old one, or the new one that has replaced it, is there.
+    @Test(arguments: [.inputOutput, .tooManyFiles] as [DiskFault])
+    func aPlaceIsNotEmptiedWhereTheNameOfACopyIsNotKept(_ fault: DiskFault) throws {
+        let bench = Self.bench(.replace, taken: ["a.txt"])
+        bench.disk.mounts = ["/downloads/File"]
+        bench.disk.fail(.syncDirectory, with: fault, path: "/downloads/File", times: 100)
+        let one = try download("one", on: bench)
+        bench.run(for: .seconds(5))
+        #expect(one.status != .succeeded && bench.contents(of: one) == Self.one)
+        bench.manager.remove(one)
+        bench.settle()
+        #expect(bench.disk.contents(of: Self.folder + "a.txt") == Self.one)
     }
 
     /// The copy whose name could not be kept is not in the way of its own download, not after another launch either.
