@@ -179,8 +179,10 @@ struct StateDirectory {
         let temporary = path + "/Tmp"
         guard let lock = try? files.lock(path + "/" + Cache.lockName), let names = try? files.list(path) else { return }
         defer { lock.release() }
-        let partials = (try? files.list(temporary)) ?? []
-        guard partials.allSatisfy({ PartialName($0) != nil }) else { return }
+        let hasTemporary = access(temporary, F_OK) == 0 || errno != ENOENT
+        guard let partials = hasTemporary ? try? files.list(temporary) : [],
+            partials.allSatisfy({ PartialName($0) != nil })
+        else { return }
         // Of calls that were killed before their first records were there; or of one that has come and gone meanwhile.
         guard partials.isEmpty || hasNoDownload else { return }
         for name in partials { try? files.remove(temporary + "/" + name) }
