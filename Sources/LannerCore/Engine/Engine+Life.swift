@@ -207,10 +207,19 @@ extension Engine {
             id: record.id, identity: record.identity, cache: cache,
             state: TaskState(record, url: url, isFound: isFound, engine: self))
         var state = JobState(record, url: url, digest: digest, isFound: isFound)
+        if state.fileInPlace == nil { state.fileInPlace = earlierFile(of: record) }
         state.exchange = exchange
         state.reserve = record.saved.status == .active ? .kept : .none
         state.mayBeAt = mayBePublished && !isFound ? record.place : nil
         return (Job(id: record.id, token: record.token, task: task, state: state), isFound)
+    }
+
+    /// What a download had before it was fetched again, if that is still in its place.
+    private func earlierFile(of record: DownloadRecord) -> PlacedFile? {
+        guard record.saved.status != .succeeded, let file = record.file, isReachable(record.place),
+            fingerprint(at: record.place) == file
+        else { return nil }
+        return PlacedFile(generation: record.saved.generation &- 1, fingerprint: file)
     }
 
     /// The exchange that a record names, if it may be taken up.
@@ -271,7 +280,11 @@ extension JobState {
         let isThere = isFound || saved.status == .succeeded
         if isFound { followed = digest }
         let isInPlace = (isThere && !record.isReplaced) || saved.isPublished
-        if isInPlace { fileInPlace = PlacedFile(generation: saved.generation, fingerprint: record.file) }
+        if isInPlace {
+            fileInPlace = PlacedFile(
+                generation: saved.generation, fingerprint: record.file,
+                isUnread: !isThere && fileDigest != nil)
+        }
         if isThere, isInPlace, !record.isUncompared {
             // Without a digest what was found has only the right size.
             (followed, followedPieces) = (digest, isFound && digest == nil ? nil : record.pieces)

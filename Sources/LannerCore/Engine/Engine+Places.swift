@@ -157,10 +157,11 @@ extension Engine {
     private func confirm(_ moved: [MovedFile]) -> [Event] {
         let directories = moved.map { cache.directory(of: $0.place) }
         let errors = syncErrors(of: directories)
-        if errors.isEmpty { forgetOldNames(of: moved) }
-        return zip(moved, directories).map { file, directory in
+        let doubts = zip(moved, directories).map { file, directory in file.doubt ?? errors[PathKey(directory)] }
+        let remembered = forgetOldNames(of: zip(moved, doubts).filter { $1 == nil }.map(\.0))
+        return zip(moved, doubts).map { file, doubt in
             let (job, attempt) = (file.move.job, file.move.attempt)
-            guard let error = file.doubt ?? errors[PathKey(directory)] else {
+            guard let error = doubt ?? (file.isCopied ? nil : remembered) else {
                 if file.isCopied { removeNow(file.move.source) }
                 return .file(job.id, attempt, .published)
             }
@@ -178,10 +179,13 @@ extension Engine {
     }
 
     /// Has the device forget the old names, too, before anybody trusts the new ones: where names are not written in the
-    /// order of their changes the file would come back by both, and be lost with the first that is removed.
-    private func forgetOldNames(of moved: [MovedFile]) {
-        guard moved.contains(where: { !$0.isCopied }) else { return }
-        _ = syncError(cache.downloadTmpPath)
+    /// order of their changes the file would come back by both, and be lost with the first that is removed. Says what it
+    /// was refused with.
+    private func forgetOldNames(of moved: [MovedFile]) -> FileError? {
+        guard moved.contains(where: { !$0.isCopied }) else { return nil }
+        let error = syncError(cache.downloadTmpPath)
+        // With the directory its names are gone.
+        return error?.fault == .notFound ? nil : error
     }
 
     /// Has the names in directories kept by the device, each once; says of which it does not.
@@ -245,7 +249,7 @@ extension Engine {
         guard hasItsFile(move.job), move.job.state.withLock({ $0.fileInPlace?.generation }) == move.generation
         else { return false }
         let (size, digest) = move.job.state.withLock { state in
-            let digest = state.digest ?? (state.pieces == nil ? state.saved.serverDigest : nil)
+            let digest = state.fileDigest
             return (state.saved.total, digest == state.followed ? nil : digest)
         }
         let isMoved = try environment.publisher.isMoved(

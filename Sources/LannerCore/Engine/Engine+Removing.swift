@@ -15,7 +15,7 @@ extension Engine {
     /// Has a record of the finished file of a download that goes with it, if that is there: in each commit that takes back
     /// the record of the download, for another may not have been kept.
     func putRemoval(of job: Job, _ pending: inout PendingChanges) {
-        guard state.withLock({ $0.hasItsFile(job) }), let file = job.state.withLock({ $0.fileInPlace?.fingerprint })
+        guard state.withLock({ $0.hasItsFile(job) }), let file = job.state.withLock({ $0.fileToRemove })
         else { return }
         let removal = Removal(place: job.task.place, file: file)
         job.state.withLock { $0.hasRemoval = true }
@@ -97,7 +97,7 @@ extension Engine {
         removePartial(job, files)
         guard finished, hasItsFile(job) else { return true }
         do throws(FileError) {
-            try removeFinished(job.task.filePath, ofSize: files.sizeOfUntold)
+            try removeFinished(job.task.filePath, files.untold)
             return true
         } catch {
             logRemoval(error)
@@ -110,9 +110,9 @@ extension Engine {
     /// lane gets there.
     func withdraw(_ job: Job) {
         let place = job.task.place
-        let (size, isInPlace) = job.state.withLock { state in
+        let (untold, isInPlace) = job.state.withLock { state in
             defer { (state.fileInPlace, state.mayBeAt) = (nil, nil) }
-            return (state.sizeOfUntold, state.fileInPlace != nil)
+            return (state.untold, state.fileInPlace != nil)
         }
         let isOwner = state.withLock { state in
             defer { state.places.leave(place, job.id) }
@@ -121,7 +121,7 @@ extension Engine {
         guard isInPlace, isOwner else { return }
         fileLane.run { [self] in
             guard state.withLock({ $0.places.owner(of: place) }) == nil, isReachable(place) else { return }
-            do throws(FileError) { try removeFinished(cache.path(of: place), ofSize: size) } catch { logRemoval(error) }
+            do throws(FileError) { try removeFinished(cache.path(of: place), untold) } catch { logRemoval(error) }
         }
     }
 
@@ -134,10 +134,18 @@ extension Engine {
         }
     }
 
-    /// Removes a finished file: one of another size than is given is somebody else's.
-    private func removeFinished(_ path: String, ofSize size: Int64?) throws(FileError) {
-        guard size == nil || (try? environment.fileSystem.size(of: path)) == size else { return }
-        try environment.fileSystem.remove(path)
+    /// Removes a finished file. While nobody was told of it, one that is not as given is somebody else's, and so is one of
+    /// which that cannot be told.
+    private func removeFinished(_ path: String, _ untold: UntoldFile?) throws(FileError) {
+        let fileSystem = environment.fileSystem
+        if let size = untold?.size, (try? fileSystem.size(of: path)) != size { return }
+        if let digest = untold?.digest {
+            let found = try? fileSystem.digest(of: path, digest.algorithm, by: environment.publisher.makeHasher) {
+                [self] in !isOver
+            }
+            if found != digest { return }
+        }
+        try fileSystem.remove(path)
     }
 }
 
@@ -147,8 +155,16 @@ private struct JobFiles {
     var generation: UInt32?
     var place: FilePlace
     var mayBeAt: FilePlace?
-    /// See ``JobState/sizeOfUntold``.
-    var sizeOfUntold: Int64?
+    var untold: UntoldFile?
+}
+
+/// What tells a finished file from another that has come in its place, while nobody was told of it; afterwards it is its
+/// user's.
+private struct UntoldFile {
+    /// In bytes, if known.
+    var size: Int64?
+    /// That of one that was found by its size alone.
+    var digest: Checksum.Digest?
 }
 
 extension Job {
@@ -157,15 +173,20 @@ extension Job {
         return state.withLock { state in
             JobFiles(
                 generation: state.fileGeneration, place: place, mayBeAt: state.mayBeAt,
-                sizeOfUntold: state.sizeOfUntold)
+                untold: state.untold)
         }
     }
 }
 
 extension JobState {
-    /// What tells the finished file from another that has come in its place, while nobody was told of it; nil
-    /// afterwards, when it is its user's.
-    fileprivate var sizeOfUntold: Int64? {
-        saved.status == .succeeded ? nil : fileInPlace?.fingerprint?.size ?? saved.total
+    fileprivate var untold: UntoldFile? {
+        guard saved.status != .succeeded else { return nil }
+        let isUnread = fileInPlace?.isUnread == true
+        return UntoldFile(size: fileInPlace?.fingerprint?.size ?? saved.total, digest: isUnread ? fileDigest : nil)
+    }
+
+    /// What a record of its removal tells its file by; nil for one that has to be read first.
+    fileprivate var fileToRemove: FileFingerprint? {
+        untold?.digest == nil ? fileInPlace?.fingerprint : nil
     }
 }

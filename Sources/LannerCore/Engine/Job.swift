@@ -113,6 +113,9 @@ extension JobState {
     /// Whether the caller has said what the file has to be.
     var hasDigest: Bool { digest != nil || pieces != nil }
 
+    /// The digest of the whole file: what the caller has said, else the server.
+    var fileDigest: Checksum.Digest? { digest ?? (pieces == nil ? saved.serverDigest : nil) }
+
     /// What the caller has said of the file that it was not compared with; nil when there is nothing of that.
     var uncompared: Expectation? {
         let digest = digest == followed ? nil : digest
@@ -138,6 +141,8 @@ struct PlacedFile: Sendable {
     var generation: UInt32
     /// What tells it; nil when that is not known.
     var fingerprint: FileFingerprint?
+    /// Whether it was found by its size alone, though there is a digest to compare it with.
+    var isUnread = false
 }
 
 /// A comparison that is under way.

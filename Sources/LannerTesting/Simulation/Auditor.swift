@@ -15,6 +15,8 @@ struct Auditor {
     private var known: [Identity] = []
     /// The partial files that were there when the last manager died, and what it claimed of them.
     private var partials: [String: ByteRanges] = [:]
+    /// The partial files of which somebody has taken bytes.
+    private var cut: Set<String> = []
     /// What had succeeded when the last manager died.
     private var succeeded: [Identity] = []
     /// The URLs of sites that are ranged.
@@ -106,11 +108,11 @@ struct Auditor {
         }
     }
 
-    /// S2: what a manager claims to be safe from the death of the machine is on the device. A wrong piece may have been
-    /// written again since the record that a dead process has left.
+    /// S2: what a manager claims to be safe from the death of the machine is on the device. A wrong piece, or what somebody
+    /// has taken, may have been written again since the record that a dead process has left.
     func compareDurableClaims(of manager: SessionManager, _ disk: MemoryDisk) {
         for claim in manager.inspections where claim.pieces == nil && !claim.durable.isEmpty {
-            if disk.hasDurably(claim.durable, of: claim.partialPath) { continue }
+            if cut.contains(claim.partialPath) || disk.hasDurably(claim.durable, of: claim.partialPath) { continue }
             chronicle.report(.rightBytes, "\(claim.task.url) claims \(claim.durable) to be synced, which is not")
         }
     }
@@ -135,6 +137,7 @@ struct Auditor {
     /// Somebody takes a partial file away.
     mutating func noteLoss(ofPartAt path: String) {
         partials[path] = nil
+        cut.insert(path)
     }
 
     /// The user asks for a file, by whatever key.

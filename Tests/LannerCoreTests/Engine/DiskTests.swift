@@ -270,6 +270,22 @@ import Testing
         #expect(task.status == .succeeded && bench.transport.requests.count == 1)
     }
 
+    /// The old name may come back as long as the device has not forgotten it, and the file with it by both.
+    @Test func whoseOldNameTheDeviceHasNotForgottenIsNotToldAsASuccess() throws {
+        var configuration = SessionConfiguration()
+        configuration.retryPolicy = .never
+        let bench = TestBench.serving(large, configuration: configuration)
+        // Its first sync is that of the partial file.
+        bench.disk.fail(.syncDirectory, with: .inputOutput, path: "/downloads/Tmp", skipping: 1)
+        let task = try bench.download()
+        bench.settle()
+        #expect(task.reason == .disk(.inputOutput) && bench.holds(large, in: task) == true)
+        bench.manager.start(task)
+        bench.settle()
+        #expect(task.status == .succeeded && bench.holds(large, in: task) == true)
+        #expect(bench.transport.requests.count == 1)
+    }
+
     @Test func aCancelLeavesNoFileWhoseSuccessWasNotTold() throws {
         let bench = try unconfirmed()
         bench.manager.cancel(address)
@@ -443,6 +459,26 @@ import Testing
         bench.manager.remove(task, completely: true)
         bench.settle()
         #expect(bench.files.isEmpty)
+    }
+
+    /// As long as it is the one that the task has put there: what somebody else has written since is theirs.
+    @Test(arguments: [false, true]) func aFileThatWasBeingFetchedAgainAtTheDeathGoesWithTheTask(isEdited: Bool) throws {
+        let (old, new) = (Sample.bytes(1000), Sample.bytes(2 << 20))
+        let bench = TestBench.serving(old)
+        _ = try bench.download()
+        bench.settle()
+        bench.transport.serve(.init(new), at: place)
+        bench.transport.script(place, .stall(afterBytes: 1 << 20))
+        let path = try #require(
+            bench.manager.download(DownloadRequest(address, checksum: try digest(of: new)))
+        ).filePath
+        bench.run(for: .seconds(10))
+        bench.relaunch { if isEdited { bench.disk.put(Array(old.reversed()), at: path) } }
+        bench.run(for: .seconds(10))
+        #expect(bench.files.count == 2)
+        bench.manager.remove(address, completely: true)
+        bench.settle()
+        #expect(bench.files == (isEdited ? [path] : []))
     }
 
     /// It has not come to its place, and the old one is there.

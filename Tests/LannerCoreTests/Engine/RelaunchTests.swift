@@ -319,6 +319,22 @@ import Testing
         #expect(bench.transport.requests.count == 1)
     }
 
+    /// It is read before it goes: only its size tells that it is the download's.
+    @Test(arguments: [false, true], [false, true])
+    func aLargeFileThatWasPublishedGoesWithItsDownload(isIts: Bool, removes: Bool) throws {
+        let file = Sample.bytes(17 << 20)
+        let bench = TestBench.serving(file)
+        let first = try bench.download(checksum: digest(of: file))
+        let contents = try bench.stepBehindTheMove(of: first)
+        if !isIts { bench.disk.put(file.map { ~$0 }, at: first.filePath) }
+        bench.relaunch(store: MemoryStore(contents, lanes: bench.lanes))
+        let task = try restored(bench)
+        if removes { bench.manager.remove(task, completely: true) } else { bench.manager.cancel(task) }
+        bench.settle()
+        #expect(bench.manager.tasks.isEmpty)
+        #expect(bench.files == (isIts ? [] : [first.filePath]))
+    }
+
     /// An application that waits for its manager would be ended while a large file is read, at each of its launches.
     @Test(arguments: [false, true]) func aLargeFileThatWasPublishedIsReadOnceTheManagerIsMade(isIts: Bool) throws {
         let file = Sample.bytes(17 << 20)
