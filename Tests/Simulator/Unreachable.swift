@@ -24,6 +24,9 @@ struct Unreachable {
                 .none, .openingFile, .asking, .requesting, .transferring, .verifying,
             ]),
             reason: "Who is not wanted is not under way."),
+        Rule(
+            kinds: [.settle], places: Set(Place.allCases).subtracting([.none]),
+            reason: "The engine does not ask for what is not there."),
         Rule(kinds: [.startAdded], places: [.suspended], reason: "Only who was added, and not started, is asked."),
         Rule(kinds: [.downloadAgain], places: [.succeeded], reason: "Only a finished file can be gone."),
         Rule(kinds: [.admit], places: [.waiting], reason: "Who waits is in the queue, nobody else."),

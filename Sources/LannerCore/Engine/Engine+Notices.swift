@@ -75,7 +75,6 @@ extension Engine {
 
     private func tellStatus(_ job: Job, _ phase: Phase) {
         let task = job.task
-        let audience = audience(of: task)
         let (date, now) = (environment.clock.date.timeIntervalSince1970, environment.clock.now)
         let (before, after, withheld, observers, stopped, ending) = task.state.withLock { state in
             let before = state.figures
@@ -89,6 +88,8 @@ extension Engine {
         guard before.status != after.status else { return count(task, before, after) }
         // Before anybody is told: what a closure asks the manager has the change in it.
         let whole = note(job, before, after)
+        // Behind that: who has listened before it did not find the change.
+        let audience = audience(of: task)
         log { .downloadTask("is \(after.status.rawValue)", task: task) }
         if after.status == .failed, let error = task.error {
             log { .error("\(Destination.redacted(task.url.absoluteString)) failed", error: error) }

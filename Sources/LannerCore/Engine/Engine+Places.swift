@@ -212,7 +212,10 @@ extension Engine {
         guard let isMoved = try isMoved(move, to: place) else { return nil }
         if isMoved { return .moved(MovedFile(move: move, place: place, other: nil, replaces: false)) }
         if place.directory != nil { try makeDirectory(of: place) }
-        let policy = job.state.withLock { $0.movePolicy ?? $0.conflictPolicy } ?? policy
+        let (kept, wanted) = job.state.withLock { ($0.movePolicy, $0.conflictPolicy ?? policy) }
+        // It has changed since that was put on record, which says it anew before anything is done by it.
+        if let kept, kept != wanted { return .taken }
+        let policy = kept ?? wanted
         let outcome = try make(move, to: place, onlyIfFree: policy != .replace)
         guard case .taken = outcome else { return outcome }
         // It may not have been looked at to the end.

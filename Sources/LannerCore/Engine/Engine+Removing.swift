@@ -15,11 +15,18 @@ extension Engine {
     /// Has a record of the finished file of a download that goes with it, if that is there: in each commit that takes back
     /// the record of the download, for another may not have been kept.
     func putRemoval(of job: Job, _ pending: inout PendingChanges) {
-        guard state.withLock({ $0.hasItsFile(job) }), let file = job.state.withLock({ $0.fileToRemove })
-        else { return }
+        guard state.withLock({ $0.hasItsFile(job) }), let file = fileToRemove(job) else { return }
         let removal = Removal(place: job.task.place, file: file)
         job.state.withLock { $0.hasRemoval = true }
         pending.changes.append(.put(key: Removal.key(job.id), value: removal.encoded))
+    }
+
+    /// What a record of its removal tells the file of a download by; nil for one that has to be read first, and one that
+    /// nothing tells. Of one that its user was told of its times and rights may be others since.
+    private func fileToRemove(_ job: Job) -> FileFingerprint? {
+        let (file, untold) = job.state.withLock { ($0.fileInPlace?.fingerprint, $0.untold) }
+        guard let untold else { return fingerprint(at: job.task.place) ?? file }
+        return untold.digest == nil ? file : nil
     }
 
     /// Removes what an earlier process had yet to remove.
@@ -183,10 +190,5 @@ extension JobState {
         guard saved.status != .succeeded else { return nil }
         let isUnread = fileInPlace?.isUnread == true
         return UntoldFile(size: fileInPlace?.fingerprint?.size ?? saved.total, digest: isUnread ? fileDigest : nil)
-    }
-
-    /// What a record of its removal tells its file by; nil for one that has to be read first.
-    fileprivate var fileToRemove: FileFingerprint? {
-        untold?.digest == nil ? fileInPlace?.fingerprint : nil
     }
 }

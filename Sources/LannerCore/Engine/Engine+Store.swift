@@ -162,15 +162,21 @@ extension Engine {
     func synchronize(_ done: @escaping @Sendable (LannerError?) -> Void) {
         inOrder { [self] in
             if isOverHere { return done(.invalidated) }
-            commitAll(PendingChanges())
-            var pending = PendingChanges()
-            pending.durability = .machine
-            // Behind all others: commits are kept in their order.
-            let identity = state.withLock { $0.identity }
-            pending.changes = [.put(key: StoreIdentity.key, value: identity.encoded)]
-            pending.completions = [{ [self] _ in done(state.withLock { $0.owed.error }.map(LannerError.storeError)) }]
-            commit(pending)
+            // What is stopping is on record only once its file is closed.
+            user(.settle, { $0.stopping }) { [self] in synchronizeNow(done) }
         }
+    }
+
+    private func synchronizeNow(_ done: @escaping @Sendable (LannerError?) -> Void) {
+        if isOverHere { return done(.invalidated) }
+        commitAll(PendingChanges())
+        var pending = PendingChanges()
+        pending.durability = .machine
+        // Behind all others: commits are kept in their order.
+        let identity = state.withLock { $0.identity }
+        pending.changes = [.put(key: StoreIdentity.key, value: identity.encoded)]
+        pending.completions = [{ [self] _ in done(state.withLock { $0.owed.error }.map(LannerError.storeError)) }]
+        commit(pending)
     }
 
     func commit(_ pending: PendingChanges) {
@@ -236,6 +242,11 @@ extension Engine {
 }
 
 extension EngineState {
+    /// Those that are being suspended, canceled or removed, in all contexts.
+    fileprivate var stopping: [DownloadID] {
+        scopes.values.flatMap { $0.roll.ids([.willSuspend, .willCancel, .willRemove]) }
+    }
+
     /// What is to be committed, in this order.
     fileprivate mutating func beginCommits(_ pending: PendingChanges) -> [OwedChanges.Commit] {
         var changes = pending.changes

@@ -252,7 +252,7 @@ extension EngineState {
 
     /// Those of which the bytes that an earlier verb was to keep are not waited for any more.
     func stopped(_ ids: [DownloadID], forgottenBy verb: Verb) -> [Job] {
-        guard verb.wantsToRun == nil else { return [] }
+        guard verb.wantsToRun == nil, verb != .settle else { return [] }
         return ids.compactMap { jobs[$0] }.filter { $0.state.withLock { !$0.ending.isEmpty } }
     }
 }
@@ -262,17 +262,17 @@ extension Verb {
     fileprivate var decides: Bool {
         switch self {
         case .start, .downloadAgain, .suspend, .cancel, .remove: true
-        case .startAdded, .shelve, .unshelve: false
+        case .startAdded, .shelve, .unshelve, .settle: false
         }
     }
 
-    /// Whether the download is to run; nil when it is to be forgotten.
+    /// Whether the download is to run; nil when it is to be forgotten, or nothing is said of it.
     fileprivate var wantsToRun: Bool? {
         switch self {
         case .start, .startAdded, .unshelve: true
         case .downloadAgain(let starts): starts
         case .suspend, .shelve: false
-        case .cancel, .remove: nil
+        case .cancel, .remove, .settle: nil
         }
     }
 }

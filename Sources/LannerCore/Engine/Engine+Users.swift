@@ -192,6 +192,8 @@ extension Engine {
             isAgain = state.isLiving(job) && state.machine[job.id]?.state == .succeeded
             guard isAgain else { return [] }
             state.move(job, request, to: place)
+            // Also where there was nothing to give up, the file being empty.
+            job.task.state.withLock { $0.validation = .unknown }
             let hasDigest = job.state.withLock { state in
                 state.digest = request.checksum ?? state.digest
                 state.pieces = request.pieces ?? state.pieces

@@ -34,6 +34,14 @@ extension Engine: EventSource {
         inOrder(begin)
     }
 
+    /// Whoever looks at the tasks meanwhile sees how they stood before what comes now.
+    func addEarly(_ observer: Observer<SessionEvent>) {
+        state.withLock { state in
+            observer.hold()
+            _ = state.observers.add(observer)
+        }
+    }
+
     func add(_ makeObserver: (SessionEvent) -> Observer<SessionEvent>) {
         let (observer, isAdded) = state.withLock { state in
             let observer = makeObserver(.status(state.totals.status))

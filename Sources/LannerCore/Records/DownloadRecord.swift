@@ -129,6 +129,7 @@ extension DownloadRecord {
         static let isReplaced: UInt8 = 77
         static let movePolicy: UInt8 = 78
         static let file: ClosedRange<UInt8> = 79...81
+        static let isOfOneVersion: UInt8 = 82
     }
 
     /// The record as the store keeps it.
@@ -221,6 +222,7 @@ extension DownloadRecord {
         writer.put(Tag.isOfOtherURL, if: saved.isOfOtherURL)
         writer.put(Tag.isLeftover, if: saved.isLeftover)
         writer.put(Tag.isPublished, if: saved.isPublished)
+        writer.put(Tag.isOfOneVersion, if: saved.isOfOneVersion)
         writer.put(Tag.generation, Int64(saved.generation))
         writer.put(Tag.written, saved.written.ranges)
         writer.put(Tag.synced, saved.synced.ranges)
@@ -336,6 +338,7 @@ extension DownloadRecord {
         saved.isOfOtherURL = reader.flag(Tag.isOfOtherURL)
         saved.isLeftover = reader.flag(Tag.isLeftover)
         saved.isPublished = reader.flag(Tag.isPublished)
+        saved.isOfOneVersion = reader.flag(Tag.isOfOneVersion)
         saved.total = reader.number(Tag.total).flatMap { numbers.contains($0) && $0 < numbers.upperBound ? $0 : nil }
         if let data = reader.data(Tag.resumeData), let held = reader.number(Tag.resumeDataHeld), numbers.contains(held)
         {

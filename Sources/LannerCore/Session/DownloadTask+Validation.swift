@@ -171,6 +171,8 @@ extension Engine {
 
     /// What is found says nothing any more when something newer is known, or asked for, or another file is to come.
     private func compare(_ task: DownloadTask, _ request: ValidationRequest, _ number: UInt32) {
+        // In its place may be another's.
+        guard state.withLock({ state in state.livingJob(of: task).map(state.hasItsFile) }) != false else { return }
         guard let actual = fileDigest(of: task, request.type) else { return }
         let isCurrent = task.state.withLock { state in
             guard state.verdicts == number, state.status == .succeeded else { return false }

@@ -76,6 +76,9 @@ extension SessionManager {
 }
 
 extension SessionManager {
+    /// As ``synchronize()``, for who cannot wait.
+    package func synchronize(_ done: @escaping @Sendable (LannerError?) -> Void) { engine.synchronize(done) }
+
     /// Forgets everything, as the death of the process does: nothing is told, written or closed any more. But sequences end
     /// that somebody waits for, which the process would have taken along.
     package func abandon() {

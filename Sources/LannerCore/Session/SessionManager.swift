@@ -37,7 +37,8 @@ public final class SessionManager: Sendable {
     ///
     /// Blocks while the records are read. A file that was just being put into its place when the process ended is
     /// compared with its digest meanwhile, which takes as long as reading it; where no digest was given, its size decides.
-    /// Its task is ``Status/running`` until that is on record, and succeeds then.
+    /// Its task is ``Status/running`` until that is on record, and succeeds then. One of more than 16 MiB that has a digest
+    /// is compared only when its task goes on: until then it is suspended, with all of its bytes.
     ///
     /// - Parameters:
     ///   - identifier: Names the manager; the default cache and log lines go by it. Without a `cache`, all programs of a

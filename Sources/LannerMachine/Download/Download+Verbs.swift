@@ -12,6 +12,7 @@ extension Download {
         case .remove(let completely): pause(for: .remove(finished: completely), tickets, &context)
         case .shelve: shelve(tickets, &context)
         case .unshelve: unshelve(tickets, &context)
+        case .settle: settle(tickets, &context)
         }
     }
 
@@ -186,6 +187,19 @@ extension Download {
         answer(tickets, &context)
     }
 
+    private mutating func settle(_ tickets: [Ticket], _ context: inout Context) {
+        switch state {
+        case .pausing(var pausing) where pausing.intent.strength >= Pausing.Intent.suspend.strength:
+            pausing.tickets += tickets
+            state = .pausing(pausing)
+        case .publishing(var publishing) where publishing.afterwards != nil:
+            publishing.tickets += tickets
+            state = .publishing(publishing)
+        case .waiting, .opening, .transferring, .pausing, .verifying, .publishing, .suspended, .failed, .succeeded:
+            answer(tickets, &context)
+        }
+    }
+
     private mutating func pause(for intent: Pausing.Intent, _ tickets: [Ticket], _ context: inout Context) {
         switch state {
         case .opening, .transferring, .verifying:
@@ -250,7 +264,7 @@ extension Verb {
         switch self {
         case .start, .startAdded, .unshelve: true
         case .downloadAgain(let starts): starts
-        case .suspend, .cancel, .remove, .shelve: false
+        case .suspend, .cancel, .remove, .shelve, .settle: false
         }
     }
 }

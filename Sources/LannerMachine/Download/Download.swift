@@ -135,9 +135,10 @@ package struct Download: Sendable {
         case .failed(let failure): state = .failed(failure)
         case .succeeded: state = .succeeded
         }
-        // Nobody knows whether the bytes came in one piece, unless they were verified.
+        // Nobody knows whether the bytes came in one piece, unless they were verified, or it is on record.
         let tie = version?.rung(hasDigest: false) ?? Rung.none
-        isTiedByDigest = !written.isEmpty && tie >= .digestOnly && new.saved.status != .publishing
+        let isOfOneVersion = new.saved.status == .publishing || new.saved.isOfOneVersion && isComplete
+        isTiedByDigest = !written.isEmpty && tie >= .digestOnly && !isOfOneVersion
     }
 }
 
@@ -259,6 +260,7 @@ extension Download {
         saved.source = isOfMirror && !saved.isOfOtherURL ? mirrors.ofVersion : 0
         saved.isLeftover = isBeingKept
         saved.isPublished = isPublishedAsAsked && saved.status != .succeeded
+        saved.isOfOneVersion = isComplete && !isTiedByDigest
         return saved
     }
 

@@ -10,7 +10,7 @@ package struct Coverage: Sendable, Hashable {
     /// An event, without what it brings; `late` is one that is of no interest any more, such as the last word of an
     /// exchange that was stopped: whatever it is, nothing comes of it.
     package enum Kind: Int, Sendable, CaseIterable {
-        case add, start, startAdded, downloadAgain, suspend, cancel, remove, shelve, unshelve
+        case add, start, startAdded, downloadAgain, suspend, cancel, remove, shelve, unshelve, settle
         case reorder, relist, readdress, prioritize, limit, expectDigest, expectPieces, expectLink, admit, tick, network
         case opened, wrote, synced, damaged, verified, published, placeTaken, fileFailed, closed, discarded
         case recorded, recordFailed
@@ -113,6 +113,7 @@ extension Coverage.Kind {
             case .remove: .remove
             case .shelve: .shelve
             case .unshelve: .unshelve
+            case .settle: .settle
             }
     }
 

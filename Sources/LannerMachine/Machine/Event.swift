@@ -133,6 +133,8 @@ package enum Verb: Sendable, Hashable {
     case shelve
     /// Run again, if it did.
     case unshelve
+    /// Nothing; done when what was asked before is, or is on its way to the record.
+    case settle
 }
 
 /// A download as it enters the machine.
@@ -223,6 +225,8 @@ package struct Saved: Sendable, Hashable {
     package var isLeftover = false
     /// Whether the file was moved to its place and that has yet to be told: who finds this looks for it there.
     package var isPublished = false
+    /// Whether the bytes are all there are, and of one version, though no validator tells.
+    package var isOfOneVersion = false
 
     package init(
         status: Status, version: Version? = nil, generation: UInt32 = 0, written: ByteRanges = ByteRanges(),

@@ -228,7 +228,7 @@ extension World {
     }
 
     private func everyVerb() {
-        let number = random.below(9)
+        let number = random.below(10)
         let completely = random.chance(1, in: 2)
         chronicle.note("all", number)
         auditor.noteStart()
@@ -242,6 +242,7 @@ extension World {
             case 3..<6: manager.totalSuspend(handler: handler)
             case 6: manager.totalCancel(handler: handler)
             case 7: manager.startWaiting(list: completely ? "a" : nil, handler: handler)
+            case 9: manager.synchronize { _ in called?() }
             default: manager.totalRemove(completely: completely, handler: handler)
             }
         }

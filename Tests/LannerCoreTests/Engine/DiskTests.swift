@@ -461,6 +461,20 @@ import Testing
         #expect(bench.files.isEmpty)
     }
 
+    /// Though no byte is given up for that.
+    @Test func whatWasFoundOfAnEmptyFileSaysNothingOfTheNext() throws {
+        let bench = TestBench.serving([])
+        let task = try bench.download()
+        bench.settle()
+        task.validateFile(code: "d41d8cd98f00b204e9800998ecf8427e", type: .md5) { _ in }
+        bench.settle()
+        try #require(task.validation == .correct)
+        try bench.disk.remove(task.filePath)
+        _ = try bench.download(.status(404))
+        bench.settle()
+        #expect(task.status == .failed && task.validation == .unknown)
+    }
+
     /// As long as it is the one that the task has put there: what somebody else has written since is theirs.
     @Test(arguments: [false, true]) func aFileThatWasBeingFetchedAgainAtTheDeathGoesWithTheTask(isEdited: Bool) throws {
         let (old, new) = (Sample.bytes(1000), Sample.bytes(2 << 20))

@@ -288,7 +288,7 @@ import Testing
         case .suspend: bench.manager.suspend(task) { calls.add($0.status.rawValue) }
         case .cancel: bench.manager.cancel(task) { calls.add($0.status.rawValue) }
         case .remove: bench.manager.remove(task, completely: true) { calls.add($0.status.rawValue) }
-        case .start, .startAdded, .downloadAgain, .shelve, .unshelve: break
+        case .start, .startAdded, .downloadAgain, .shelve, .unshelve, .settle: break
         }
         bench.settle()
         #expect(calls.all.count == 1)

@@ -30,6 +30,36 @@ import Testing
         #expect(calls.all == ["completion"], "which takes the place of the success, and once")
     }
 
+    /// Whoever listens first and then looks misses none, though others are being told at that moment.
+    @Test func whoListensAndThenLooksMissesNoSuccess() async throws {
+        let bench = TestBench()
+        let names = ["one", "two", "three"]
+        for name in names {
+            bench.transport.serve(.init([1]), at: "/" + name)
+            bench.transport.script("/" + name, .hold)
+        }
+        let manager = bench.manager
+        manager.multiDownload(names.map { "https://example.com/" + $0 })
+        bench.settle()
+        let (seen, events) = (Tally(), Locked<EventSequence<SessionEvent>?>(nil))
+        manager.logger = LogThatCalls(at: "is succeeded") {
+            events.withLock { $0 = manager.events }
+            for task in manager.succeededTasks { seen.add(task.url.lastPathComponent) }
+        }
+        bench.transport.release()
+        bench.settle()
+        manager.invalidate()
+        bench.settle()
+        let sequence = try #require(events.withLock { $0 })
+        var isFirst = true
+        for await event in sequence {
+            if isFirst, case .status = event {} else { #expect(!isFirst, "it begins with how things stand") }
+            isFirst = false
+            if case .task(let task, .status(.succeeded)) = event { seen.add(task.url.lastPathComponent) }
+        }
+        #expect(Set(seen.all) == Set(names))
+    }
+
     @Test func anEndThatIsOverIsNotTold() async throws {
         let (bench, task, log) = try bench(heldAt: "is suspended")
         let calls = Tally()

@@ -44,7 +44,7 @@ import Testing
         text(12, "boot"),
         // Where it stands.
         text(13, "failed"), text(14, "status.404"), text(15, "why"), numbers(35, 1), numbers(36, 1), numbers(38, 1),
-        numbers(75, 1), numbers(21, 3), numbers(22, 0, 5, 9, 12), numbers(23, 0, 5), numbers(24, 100),
+        numbers(75, 1), numbers(82, 1), numbers(21, 3), numbers(22, 0, 5, 9, 12), numbers(23, 0, 5), numbers(24, 100),
         field(8, [0, 255]), numbers(26, 7),
         text(16, "W/\"a\""), text(17, "Sun, 06 Nov 1994 08:49:37 GMT"), numbers(18, 1), numbers(19, 0),
         numbers(20, 100),

@@ -70,6 +70,21 @@ import Testing
         }
     }
 
+    /// As its user may set its rights, or mark it as one that needs no backup.
+    @Test func aFileWhoseAttributesWereSetGoesWithItsTask() throws {
+        let (bench, task) = try finished()
+        let path = task.filePath
+        try bench.disk.rename(path, to: path + ".x")
+        try bench.disk.rename(path + ".x", to: path)
+        bench.disk.fail(.remove, with: .inputOutput, path: path)
+        bench.manager.remove(task, completely: true)
+        bench.settle()
+        try #require(bench.disk.contents(of: path) == bytes)
+        relaunch(bench)
+        #expect(bench.disk.contents(of: path) == nil)
+        #expect(try removals(bench).isEmpty)
+    }
+
     @Test(arguments: [(false, false), (true, false), (true, true)])
     func whatTheStoreCannotForgetIsTold(isCanceled: Bool, keepsBytes: Bool) throws {
         let bench = TestBench.serving(bytes)

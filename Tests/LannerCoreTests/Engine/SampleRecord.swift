@@ -11,7 +11,7 @@ extension DownloadRecord {
             entityTag: EntityTag("W/\"a\""), lastModified: "Sun, 06 Nov 1994 08:49:37 GMT", isLastModifiedStrong: true,
             total: 100, digest: ServerDigest(.sha1, (0..<20).map { $0 }))
         saved.resumeData = ResumeData([0, 255], held: 7)
-        (saved.isUnstarted, saved.isOfOtherURL, saved.isPublished) = (true, true, true)
+        (saved.isUnstarted, saved.isOfOtherURL, saved.isPublished, saved.isOfOneVersion) = (true, true, true, true)
         saved.source = 2
         return DownloadRecord(
             id: DownloadID(1 << 62), token: .max, url: "https://example.com/ä?q",

@@ -19,6 +19,28 @@ import Testing
         }
     }
 
+    /// Its file is closed first, and only then is that it stops on record.
+    @Test(arguments: [Verb.suspend, .cancel, .remove(completely: true)])
+    func whatIsStoppingIsOnRecord(_ verb: Verb) throws {
+        for steps in 0..<20 {
+            let bench = TestBench.serving(Sample.bytes(2 << 20))
+            bench.transport.script(place, .stall(afterBytes: 1 << 20))
+            let task = try #require(bench.manager.download(address))
+            bench.settle()
+            switch verb {
+            case .cancel: bench.manager.cancel(task)
+            case .remove: bench.manager.remove(task)
+            default: bench.manager.suspend(task)
+            }
+            for _ in 0..<steps { _ = bench.lanes.runNext() }
+            let errors = Tally()
+            bench.manager.synchronize { errors.add($0.map { "\($0)" } ?? "none") }
+            while errors.all.isEmpty { try #require(bench.lanes.runNext()) }
+            #expect(errors.all == ["none"])
+            #expect(bench.records.map(\.saved.status) == (verb == .suspend ? [.suspended] : []), "after \(steps) steps")
+        }
+    }
+
     /// Whatever is left to be kept, also of before.
     @Test func whatTheStoreCannotKeepIsTold() async throws {
         let bench = TestBench.serving([1, 2, 3])

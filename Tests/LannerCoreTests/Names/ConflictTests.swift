@@ -58,6 +58,21 @@ import Testing
         #expect(names(bench) == ["a.txt"])
     }
 
+    /// What is in its place says nothing of it.
+    @Test func aReplacedTaskIsNotValidatedByTheOthersFile() throws {
+        let bench = Self.bench(.replace)
+        let one = try download("one", on: bench)
+        bench.settle()
+        _ = try download("two", on: bench)
+        bench.settle()
+        for file in [Self.one, Self.two] {
+            let calls = Tally()
+            one.validateFile(code: try digest(of: file).hexadecimal, type: .sha256) { calls.add("\($0.validation)") }
+            bench.settle()
+            #expect(calls.all == ["unknown"] && one.validation == .unknown)
+        }
+    }
+
     /// The file of a task that another one has replaced is the other's.
     @Test(arguments: [false, true]) func aReplacedTaskDoesNotRemoveTheOthersFile(relaunches: Bool) throws {
         let bench = Self.bench(.replace)
@@ -421,6 +436,32 @@ import Testing
         #expect(bench.disk.paths.contains { $0.hasSuffix(".part") } == isKept)
     }
 
+    /// Which may take long: another policy still counts, for all tasks or for one.
+    @Test(arguments: [FileConflictPolicy.keepBoth, .fail], [false, true])
+    func whatIsBeingCopiedReplacesNothingOnceThatIsNotWanted(_ policy: FileConflictPolicy, ofOne: Bool) throws {
+        let bench = Self.bench(.replace, taken: ["a.txt"])
+        bench.disk.mounts = ["/downloads/File"]
+        let one = try download("one", on: bench)
+        try bench.step { bench.records.last?.saved.status == .publishing }
+        let manager = bench.manager
+        before(.write, on: bench.disk) {
+            if ofOne {
+                manager.download(
+                    DownloadRequest("https://example.com/one", fileName: "a.txt", conflictPolicy: policy))
+            } else {
+                manager.configuration.fileConflictPolicy = policy
+            }
+        }
+        bench.settle()
+        #expect(bench.disk.contents(of: Self.folder + "a.txt") == Self.old)
+        if policy == .fail {
+            #expect(one.reason == .disk(.inTheWay) && names(bench) == ["a.txt"])
+        } else {
+            #expect(one.status == .succeeded && one.fileName != "a.txt" && bench.contents(of: one) == Self.one)
+        }
+        #expect(bench.transport.requests.count == 1)
+    }
+
     /// To fill the device up would harm others, and all of it be for nothing.
     @Test func nothingIsCopiedToADeviceWithoutRoom() throws {
         let bench = TestBench(allowedDirectories: ["/media"])
@@ -639,8 +680,10 @@ import Testing
 
     // MARK: Fail
 
-    @Test func aTakenPlaceIsAFailureThatKeepsTheBytes() throws {
+    /// Also of a server that tells nothing of versions: the file is there, and of one.
+    @Test(arguments: [false, true]) func aTakenPlaceIsAFailureThatKeepsTheBytes(hasValidator: Bool) throws {
         let bench = Self.bench(.fail, taken: ["a.txt"])
+        if !hasValidator { bench.transport.serve(.init(Self.one, entityTag: nil), at: "/one") }
         let task = try download("one", on: bench)
         bench.settle()
         #expect(task.status == .failed && task.reason == .disk(.inTheWay))

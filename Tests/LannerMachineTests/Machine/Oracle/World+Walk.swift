@@ -46,7 +46,7 @@ extension World {
         if verb == .shelve || verb == .unshelve { ids.forEach { places[index($0)].isShelved = verb == .shelve } }
         switch verb {
         case .start, .startAdded, .downloadAgain, .unshelve: isWithheld = false
-        case .suspend, .cancel, .remove, .shelve: break
+        case .suspend, .cancel, .remove, .shelve, .settle: break
         }
         try feed(.user(verb, ids, ticket))
     }
@@ -65,6 +65,7 @@ extension World {
         case 83..<88: .unshelve
         case 88..<92: .downloadAgain(starts: true)
         case 92..<95: .cancel
+        case 95: .settle
         default: .remove(completely: random.chance(50))
         }
     }
