@@ -85,6 +85,15 @@ import Testing
                 == "Two\\nlines; check the address, the proxy if there is one, and that the server runs")
     }
 
+    /// What the program tries again by itself, and nothing else, may pass later.
+    @Test(arguments: 100...599)
+    func saysThatAStatusMayPassWhereItIsTriedAgain(_ status: Int) {
+        let advice = Trouble(LannerError.unacceptableStatusCode(code: status)).advice
+        let passes = DownloadFailure.Reason.status(status).isWorthRetrying && status != 511
+        #expect((advice == "try again later") == passes)
+        if status == 511 { #expect(advice == "log in to the network first") }
+    }
+
     @Test func escapesNamesAsSha256sumDoes() throws {
         let digest = try Checksum.Digest(parsing: "md5:" + String(repeating: "0", count: 32))
         let hex = digest.hexadecimal

@@ -25,8 +25,11 @@ struct Unreachable {
             ]),
             reason: "Who is not wanted is not under way."),
         Rule(
-            kinds: [.settle], places: Set(Place.allCases).subtracting([.none]),
-            reason: "The engine does not ask for what is not there."),
+            kinds: [.settle],
+            places: Set(Place.allCases).subtracting([
+                .none, .asking, .requesting, .transferring, .verifying, .failed, .succeeded,
+            ]),
+            reason: "Only who is stopping is asked, or has stopped at that moment."),
         Rule(kinds: [.startAdded], places: [.suspended], reason: "Only who was added, and not started, is asked."),
         Rule(kinds: [.downloadAgain], places: [.succeeded], reason: "Only a finished file can be gone."),
         Rule(kinds: [.admit], places: [.waiting], reason: "Who waits is in the queue, nobody else."),

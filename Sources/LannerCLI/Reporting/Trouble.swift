@@ -141,7 +141,8 @@ extension DownloadFailure.Reason {
         case .status(404), .status(410): "check the URL"
         case .status(407):
             "give the proxy's user name and password, or other ones, in its URL: http_proxy=http://USER:PASSWORD@HOST"
-        case .status(408), .status(421), .status(425), .status(429), .status(500...599): Trouble.laterAdvice
+        case .status(511): "log in to the network first"
+        case .status where isWorthRetrying: Trouble.laterAdvice
         case .status: "check the URL and the header fields"
         case .transport(let fault): fault.advice(again)
         case .unusableResponse: "ask whoever runs the server"

@@ -50,12 +50,8 @@ extension FileSystem {
 }
 
 extension OpenFile {
-    /// Reads from the start to the end, in pieces that are lent with their positions.
-    func readPieces(_ body: (UnsafeRawBufferPointer, Int64) throws(FileError) -> Void) throws(FileError) {
-        _ = try readPieces(while: { true }, body)
-    }
-
-    /// The same as long as it is wanted; whether that was to the end.
+    /// Reads from the start to the end, in pieces that are lent with their positions, as long as that is wanted; whether it
+    /// was to the end.
     func readPieces(
         while isWanted: () -> Bool, _ body: (UnsafeRawBufferPointer, Int64) throws(FileError) -> Void
     ) throws(FileError) -> Bool {

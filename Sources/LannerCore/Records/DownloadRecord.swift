@@ -96,6 +96,7 @@ extension DownloadRecord {
         static let resumeDataHeld: UInt8 = 26
         static let isNameOpen: UInt8 = 27
         // From here on later than the first version, whose records have none of these.
+        // A number never gets another meaning: earlier versions pass over those that they do not know.
         static let key: UInt8 = 28
         static let list: UInt8 = 29
         static let context: UInt8 = 30

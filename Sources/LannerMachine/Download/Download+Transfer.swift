@@ -33,7 +33,8 @@ extension Download {
     mutating func noteGain(_ held: Int64) {
         guard held > highMark else { return }
         highMark = held
-        (failures, crowdRefusals, isCrowdedOut, otherTags) = (0, 0, false, 0)
+        forgetTries()
+        otherTags = 0
         link.isFresh = false
     }
 

@@ -24,7 +24,7 @@ extension Download {
             wait(&context)
             record(.status, &context)
         case .waiting(let reason):
-            (failures, crowdRefusals) = (0, 0)
+            forgetTries()
             switch reason {
             case .retry, .disk, .network, .shelved: wait(&context)
             case .slot: break
@@ -32,7 +32,7 @@ extension Download {
         case .pausing(var pausing):
             switch pausing.intent {
             case .suspend, .wait, .fail:
-                if case .wait = pausing.intent { (failures, crowdRefusals) = (0, 0) } else { forgive() }
+                if case .wait = pausing.intent { forgetTries() } else { forgive() }
                 pausing.intent = again
                 go(to: .pausing(pausing), &context)
             case .restart, .cancel, .remove: break
@@ -68,12 +68,17 @@ extension Download {
 
     /// What has failed does not count any more; a server that could not be trusted with ranges may have been mended.
     mutating func forgetFailures() {
-        (failures, crowdRefusals, isCrowdedOut) = (0, 0, false)
+        forgetTries()
         mismatches = 0
         (changes, otherTags) = (0, 0)
         (pieceFailures, wholeRepairs) = ([:], 0)
         doubts = Doubts()
         partUse = .possible
+    }
+
+    /// The next failure is the first again.
+    mutating func forgetTries() {
+        (failures, crowdRefusals, isCrowdedOut) = (0, 0, false)
     }
 
     /// The user gives another URL. An attempt that is under way goes on with the old one.

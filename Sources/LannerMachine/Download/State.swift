@@ -40,8 +40,8 @@ package enum State: Sendable, Equatable {
     /// The file is being recorded, moved, and recorded again. Holds only the part of a slot that is its list's and its
     /// host's. No verb stops it; what was asked meanwhile is done afterwards.
     ///
-    /// Exits: `succeeded`, `pausing` (cancel or remove asked meanwhile, or the first record failed), `waiting` (no space to
-    /// move it to, or it was moved and is gone before it was recorded), `suspended` (the same, suspend asked meanwhile),
+    /// Exits: `succeeded`, `pausing` (cancel or remove asked meanwhile, or the first record failed), `waiting` (the
+    /// disk refuses the move or a record for now, or what was moved is gone, or not what is asked for), `suspended` (the same, suspend asked meanwhile),
     /// `failed`.
     indirect case publishing(Publishing)
 

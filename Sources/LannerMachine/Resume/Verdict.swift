@@ -46,7 +46,7 @@ package enum Verdict: Sendable, Hashable {
 }
 
 extension Verdict {
-    /// The version of an answer that is tied to nothing.
+    /// The version to go on with, of an answer that brings what was asked for.
     var version: Version? {
         switch self {
         case .whole(let version), .part(let version, _): version

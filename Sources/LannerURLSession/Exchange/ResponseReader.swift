@@ -102,12 +102,9 @@ extension ResponseHead {
     /// How many bytes of the body must arrive; unknown where nothing can be compared with them.
     var bodyLength: ContentLength {
         // The body of a redirect is dropped; 204 and 304 have none, whatever the field says (RFC 9112, 6.3).
-        isEncoded || isRedirect || status == 204 || status == 304 ? .unknown : ContentLength(fields: fields)
-    }
-
-    /// Whether the body that arrives is not the one the length was announced for: URLSession decodes it.
-    private var isEncoded: Bool {
-        fields.values(of: "Content-Encoding").contains { !HeaderFields.same($0, "identity") }
+        // Nor is what arrives of a coded one what the length was announced for: URLSession decodes it.
+        fields.isContentCoded || isRedirect || status == 204 || status == 304
+            ? .unknown : ContentLength(fields: fields)
     }
 
     /// The statuses URLSession treats as redirects when there is a `Location`.
