@@ -159,7 +159,7 @@ struct StateDirectory {
     /// one directory.
     func cache(filesIn directory: String) -> Cache {
         Cache(
-            "lanner", downloadPath: path, downloadTmpPath: path + "/Tmp", downloadFilePath: directory,
+            "lanner", downloadPath: path, downloadTmpPath: Cache.defaultTmpPath(in: path), downloadFilePath: directory,
             on: PosixFileSystem())
     }
 
@@ -176,7 +176,7 @@ struct StateDirectory {
     /// does everything when someone else has come meanwhile.
     func remove() {
         let files = PosixFileSystem()
-        let temporary = path + "/Tmp"
+        let temporary = Cache.defaultTmpPath(in: path)
         guard let lock = try? files.lock(path + "/" + Cache.lockName), let names = try? files.list(path) else { return }
         defer { lock.release() }
         let hasTemporary = access(temporary, F_OK) == 0 || errno != ENOENT

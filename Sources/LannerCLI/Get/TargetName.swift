@@ -3,8 +3,6 @@ import Lanner
 
 /// The name a download is saved under.
 enum TargetName {
-    /// The most bytes of a name that file systems in use hold.
-    static let longest = 255
     /// Where the state of unfinished downloads is kept, in the directory they are saved in.
     static let stateDirectory = ".lanner"
     /// For a URL that names a directory, as it is usual.
@@ -20,7 +18,7 @@ enum TargetName {
     static func sanitized(_ text: String) -> String {
         let isPlain = text.isGraphic && !text.utf8.contains { $0 == UInt8(ascii: "/") || $0 == UInt8(ascii: "\\") }
         let plain = isPlain ? text : text.unicodeScalars.map { isForbidden($0) ? "_" : String($0) }.joined()
-        let name = shortened(plain)
+        let name = FileName.cut(plain)
         switch name {
         // No name at all, or one of another directory.
         case "", ".", "..": return index
@@ -36,7 +34,9 @@ enum TargetName {
             throw UsageError("\(text.quoted) is no file name; \(advice)")
         }
         guard !isStateDirectory(text) else { throw UsageError("\(text.quoted) is taken; choose another name") }
-        guard text.utf8.count <= longest else { throw UsageError("\(text.quoted) is longer than \(longest) bytes") }
+        guard text.utf8.count <= FileName.longest else {
+            throw UsageError("\(text.quoted) is longer than \(FileName.longest) bytes")
+        }
         return text
     }
 
@@ -57,16 +57,5 @@ enum TargetName {
         case "\u{200C}", "\u{200D}": false
         case _: scalar.isDisruptive
         }
-    }
-
-    /// Cuts between characters, or within the first where that is too long, and keeps a short extension.
-    private static func shortened(_ name: String) -> String {
-        guard name.utf8.count > longest else { return name }
-        let dot = name.lastIndex(of: ".") ?? name.endIndex
-        let suffix = name[dot...].utf8.count <= 32 ? name[dot...] : ""
-        var stem = name.dropLast(suffix.count)
-        while !stem.dropFirst().isEmpty, stem.utf8.count + suffix.utf8.count > longest { stem.removeLast() }
-        while stem.utf8.count + suffix.utf8.count > longest { stem.unicodeScalars.removeLast() }
-        return String(stem + suffix)
     }
 }

@@ -77,7 +77,7 @@ public final class Cache: Sendable {
     }
 
     /// Where unfinished files are kept unless said otherwise.
-    static func defaultTmpPath(in downloadPath: String) -> String { downloadPath + "/Tmp" }
+    package static func defaultTmpPath(in downloadPath: String) -> String { downloadPath + "/Tmp" }
 
     private static func defaultPath(_ identifier: String) -> String {
         // Two identifiers never share a name: what stands for a slash is escaped itself.

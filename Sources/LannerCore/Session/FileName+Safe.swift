@@ -64,8 +64,7 @@ extension FileName {
     /// No longer than a name may be, with its extension.
     private static func shortened(_ name: Substring) -> String {
         guard name.utf8.count > longest else { return String(name) }
-        let (stem, suffix) = parts(of: String(name))
-        return String(trimmed(cut(stem, to: longest - suffix.utf8.count) + suffix))
+        return String(trimmed(Substring(cut(String(name)))))
     }
 
     // MARK: Names

@@ -2,9 +2,9 @@ import Foundation
 import LannerMachine
 
 /// How files are named.
-enum FileName {
+package enum FileName {
     /// The most bytes of a name that file systems in use hold.
-    static let longest = 255
+    package static let longest = 255
 
     /// The name of a URL's file when none is given: the MD5 of the URL, with its path's extension where that
     /// is fit for every file system.
@@ -59,6 +59,13 @@ enum FileName {
         let (stem, suffix) = parts(of: name)
         let ending = " \(number)" + suffix
         return cut(stem, to: longest - ending.utf8.count) + ending
+    }
+
+    /// As much of a name as a file system holds, with its extension.
+    package static func cut(_ name: String) -> String {
+        guard name.utf8.count > longest else { return name }
+        let (stem, suffix) = parts(of: name)
+        return cut(stem, to: longest - suffix.utf8.count) + suffix
     }
 
     /// What comes before the extension, and the extension with its dot: a short one, or none.
