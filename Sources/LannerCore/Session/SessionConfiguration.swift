@@ -111,10 +111,10 @@ public struct SessionConfiguration: Sendable, Hashable {
     /// It is gone all the same; but its bytes wait, also from one launch to the next, for the next download of the same
     /// key in the same context, which goes on from them like one that was suspended. They are checked, and
     /// discarded if they do not match, as with any resumed download. A file that was put into its place already, the
-    /// success of which could not be recorded, is deleted all the same. Removing a task deletes its file in any case; removing
-    /// by its URL or key deletes what a canceled one has left, too, and
-    /// ``SessionManager/totalRemove(completely:onMainQueue:handler:)`` what all of the present context have. A download that
-    /// is asked for while the cancel is under way has nothing of it.
+    /// success of which could not be recorded, is deleted all the same. Removing a task deletes its file in any case;
+    /// removing by its URL or key deletes what a canceled one has left, too, and
+    /// ``SessionManager/totalRemove(completely:onMainQueue:handler:)`` what all of the present context have. A download
+    /// that is asked for while the cancel is under way has nothing of it.
     public var keepsPartialFileOnCancel = false
     /// The context that a manager begins with, nil by default; see ``SessionManager/context``. Looked at only then.
     public var contextAtLaunch: String?

@@ -41,8 +41,8 @@ package enum State: Sendable, Equatable {
     /// host's. No verb stops it; what was asked meanwhile is done afterwards.
     ///
     /// Exits: `succeeded`, `pausing` (cancel or remove asked meanwhile, or the first record failed), `waiting` (the
-    /// disk refuses the move or a record for now, or what was moved is gone, or not what is asked for), `suspended` (the same, suspend asked meanwhile),
-    /// `failed`.
+    /// disk refuses the move or a record for now, or what was moved is gone, or not what is asked for), `suspended` (the
+    /// same, suspend asked meanwhile), `failed`.
     indirect case publishing(Publishing)
 
     /// Stopped by the user, or found so at launch; the bytes are kept.
